@@ -3,7 +3,6 @@
 use readmill_record::RecordRef;
 use readmill_record::bases::CODES;
 
-/// Number of bases at the beginning of a read that are compared.
 const LENGTH: usize = 16;
 
 /// The Illumina adapters that Picard uses by default: single-end, both reads of paired-end, and

@@ -7,7 +7,8 @@ use crate::levels::{Levels, Unit};
 use crate::read::PreparedRead;
 use crate::reference::{ReferenceContigs, ReferencePages};
 
-/// Resources that a thread lends to all programs while they count its reads.
+/// Resources that a thread lends to all programs while they count its reads: the reference, the
+/// groups of reads, and the limit of memory.
 pub struct ReadContext<'a> {
     /// The reference, if the run has one and a program compares reads with it.
     pub(crate) reference: Option<&'a ReferenceContigs>,

@@ -22,7 +22,6 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Adds 1 to the count of `key`.
     #[inline]
     pub fn add(&mut self, key: u32, room: &CountingRoom) -> Result<()> {
         match self.dense.get_mut(key as usize) {
@@ -141,12 +140,10 @@ impl Bins {
         most.0 as f64
     }
 
-    /// Returns the smallest key, or 0 if there is none.
     pub fn min(&self) -> i64 {
         self.0.first().map_or(0, |bin| bin.0)
     }
 
-    /// Returns the largest key, or 0 if there is none.
     pub fn max(&self) -> i64 {
         self.0.last().map_or(0, |bin| bin.0)
     }
@@ -198,7 +195,6 @@ pub(crate) fn count_pairs(a: &[u8], b: &[u8], meets: impl Fn(u8, u8) -> bool) ->
     sum
 }
 
-/// Returns the number of bytes for which `meets` is true.
 #[inline]
 pub(crate) fn count_bytes(bytes: &[u8], meets: impl Fn(u8) -> bool) -> u64 {
     count_pairs(bytes, bytes, |byte, _| meets(byte))

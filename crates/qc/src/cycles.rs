@@ -81,7 +81,6 @@ impl<T: Copy + Default + Into<u64>> CycleSums<T> {
     }
 }
 
-/// The number of reads that have each cycle.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct CycleReads {
     /// The number of reads whose last cycle is this one, by cycle.
@@ -198,7 +197,6 @@ impl CycleQualities {
 
 pub(crate) struct MeanQuality(QcOptions);
 
-/// Qualities by cycle, of QUAL and of OQ.
 #[derive(Default, Serialize, Deserialize)]
 pub(crate) struct BothQualities {
     quals: CycleQualities,

@@ -60,7 +60,8 @@ impl ValueEnum for Level {
     }
 }
 
-/// A row of a metrics file: the reads of a sample, a library or a platform unit, or all reads.
+/// A row of a metrics file: the reads of a sample, a library or a platform unit, or all reads. Its
+/// counts are the sums of its groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Unit {
     pub sample: Option<Vec<u8>>,
@@ -74,7 +75,6 @@ pub(crate) struct Unit {
 }
 
 impl Unit {
-    /// Returns the values of the columns SAMPLE, LIBRARY and READ_GROUP.
     pub fn names(&self) -> [Option<&[u8]>; 3] {
         [&self.sample, &self.library, &self.read_group].map(Option::as_deref)
     }
@@ -165,7 +165,7 @@ impl Levels {
     }
 }
 
-/// Finds the groups of successive records. It remembers the last read group, because most records
+/// A finder of the groups of successive records. It remembers the last read group, because most records
 /// have the read group of the record before them.
 #[derive(Default)]
 pub(crate) struct GroupFinder {
@@ -174,7 +174,6 @@ pub(crate) struct GroupFinder {
 }
 
 impl GroupFinder {
-    /// Returns the group of a record.
     #[inline]
     pub fn find(&mut self, levels: &Levels, record: RecordRef<'_>) -> usize {
         if levels.groups == 1 { 0 } else { self.find_by_name(levels, record.read_group()) }

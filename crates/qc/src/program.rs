@@ -93,7 +93,6 @@ pub trait MetricProgram: Sync {
     /// files.
     fn programs(&self) -> &'static [PicardProgram];
 
-    /// Returns what the program needs from a run.
     fn needs(&self) -> Needs {
         Needs::NOTHING
     }

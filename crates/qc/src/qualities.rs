@@ -13,7 +13,6 @@ use crate::{MetricSetup, PicardProgram, PreparedRead, ReadContext, ReadMetric, R
 /// Number of qualities that have rows. SAM has no larger qualities.
 const MAX: usize = 128;
 
-/// The histograms of both quality fields.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Qualities {
     quals: ByQuality,
@@ -74,7 +73,6 @@ impl ByQuality {
         Ok(())
     }
 
-    /// Counts all qualities after subtracting `offset` from each.
     #[inline]
     fn add_all(&mut self, quals: &[u8], offset: u8) {
         let (eights, rest) = quals.as_chunks::<{ 2 * LISTS }>();

@@ -22,7 +22,6 @@ const COLUMNS: [&str; 11] = [
     "PF_Q20_EQUIVALENT_YIELD",
 ];
 
-/// CollectQualityYieldMetrics.
 pub(crate) struct QualityYield {
     /// Whether OQ is used instead of QUAL if a read has it (Picard's USE_ORIGINAL_QUALITIES).
     use_original: bool,

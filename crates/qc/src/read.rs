@@ -112,7 +112,6 @@ impl<'a> PreparedRead<'a> {
         self.flags.0 & (Flags::PAIRED | Flags::UNMAPPED | Flags::MATE_UNMAPPED) == Flags::PAIRED
     }
 
-    /// Returns the orientation of a mapped pair, see [`orientation`].
     pub(crate) fn orientation(&self) -> Option<Orientation> {
         orientation(self.record)
     }

@@ -5,7 +5,8 @@ use readmill_record::{ReportText, Result};
 
 use crate::selection::PicardProgram;
 
-/// What programs need to write their files at the end of a run.
+/// What programs need to write their files at the end of a run. The run makes it and passes it to
+/// [`QcTally::texts`](crate::QcTally::texts).
 pub struct RunEnd<'a> {
     /// Returns the command line for the header of a metrics file. Its argument is the name of the
     /// Picard program.

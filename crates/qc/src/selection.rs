@@ -4,7 +4,8 @@ use readmill_record::Error;
 
 use crate::options::QcOptions;
 
-/// One of Picard's programs: its name and its files.
+/// One of Picard's programs: its name and the endings of its files. A
+/// [`MetricProgram`](crate::MetricProgram) counts one or several of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PicardProgram {
     /// The name of the Picard tool, such as `CollectWgsMetrics`.
@@ -41,7 +42,6 @@ pub struct MetricSelection {
 }
 
 impl MetricSelection {
-    /// Returns the members of `programs` that are selected.
     pub(crate) fn wanted_of(
         &self,
         programs: &'static [PicardProgram],
@@ -49,7 +49,6 @@ impl MetricSelection {
         programs.iter().filter(|program| self.has(program))
     }
 
-    /// Returns whether the program is selected.
     pub fn has(&self, program: &PicardProgram) -> bool {
         self.wanted.contains(&program)
     }

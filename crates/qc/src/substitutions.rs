@@ -34,7 +34,6 @@ pub struct SubstitutionOptions {
 }
 
 impl SubstitutionOptions {
-    /// Returns the minimum insert size of pairs that are counted.
     pub(crate) fn minimum_insert_size(&self) -> u32 {
         self.minimum_insert_size.unwrap_or(60)
     }
@@ -58,7 +57,7 @@ impl SubstitutionOptions {
     }
 }
 
-/// Decides whether a base is counted by its quality: from OQ if the read has it and it is to be
+/// The rule that decides whether a base is counted by its quality: from OQ if the read has it and it is to be
 /// used, otherwise from QUAL.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountedQualities {
@@ -85,7 +84,8 @@ impl CountedQualities {
 /// Default minimum mapping quality of records whose substitutions are counted.
 pub(crate) const MIN_MAPQ: u8 = 30;
 
-/// The libraries and samples of a header, with the names that Picard writes.
+/// The libraries and samples of a header, with the names that Picard writes. Bases are counted by
+/// the index of their library.
 #[derive(Debug)]
 pub(crate) struct Libraries {
     /// The names of the libraries in the order in which Picard writes them.
@@ -153,7 +153,6 @@ impl Libraries {
         2 * (each + self.samples.len()) as u64
     }
 
-    /// Returns the index of a read group's library.
     pub fn number(&self, read_group: Option<&[u8]>) -> usize {
         let number = read_group.and_then(|name| self.by_read_group.get(name));
         number.copied().unwrap_or(self.unknown)
@@ -167,7 +166,6 @@ const UNKNOWN_SAMPLE: &[u8] = b"UnknownSample";
 /// The digit of codes that are not A, C, G or T.
 pub(crate) const OTHER: u8 = 4;
 
-/// The digit of each BAM code.
 static DIGITS: [u8; 16] = {
     let mut digits = [OTHER; 16];
     (digits[1], digits[2], digits[4], digits[8]) = (0, 1, 2, 3);

@@ -175,7 +175,8 @@ impl DynTally for QcTally {
     }
 }
 
-/// The counts of all programs on one thread.
+/// The counts of all programs on one thread. It decodes each record once and passes it to every
+/// program.
 struct QcWorker<'a> {
     collectors: Vec<Box<dyn ReadCollector + 'a>>,
     /// Whether any program counts secondary and supplementary records. Otherwise they are not

@@ -9,7 +9,6 @@ use crate::counts::count_bytes;
 use crate::read::{N, PreparedRead};
 use crate::room::CountingRoom;
 
-/// Number of bases that are compared at a time.
 const LANES: usize = 16;
 
 /// Adding this to a code (below 16) sets the high bit of the byte if the code is not 0.

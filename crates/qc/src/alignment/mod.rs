@@ -125,7 +125,6 @@ const FIRST: usize = 0;
 const SECOND: usize = 1;
 const UNPAIRED: usize = 2;
 
-/// The counts of one category of reads.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct EndAlignments {
     numbers: [u64; NUMBERS],

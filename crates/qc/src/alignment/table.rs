@@ -89,7 +89,6 @@ impl Alignments {
     }
 }
 
-/// Returns the sum of the counts of read 1 and read 2.
 fn pair(ends: &[EndAlignments; 3]) -> EndAlignments {
     let mut pair = ends[FIRST].clone();
     pair.merge(&ends[SECOND]);

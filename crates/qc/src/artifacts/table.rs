@@ -61,7 +61,6 @@ type Named = (&'static [u8; 2], &'static str);
 const PRE_ADAPTER_NAMES: [Named; 2] = [(b"GT", "OxoG"), (b"CT", "Deamination")];
 const BAIT_BIAS_NAMES: [Named; 2] = [(b"GT", "Gref"), (b"CA", "Cref")];
 
-/// The letters of the digits.
 const LETTERS: &[u8; 4] = b"ACGT";
 
 /// Minimum error rate in the files, as in Picard. It limits QSCORE to 100.
@@ -78,7 +77,6 @@ struct Substitution {
 }
 
 impl Substitution {
-    /// Returns all substitutions in the order of the tables.
     fn all() -> impl Iterator<Item = Self> {
         let pairs = (0..CALLS * CALLS).map(|n| (n / CALLS, n % CALLS));
         pairs
@@ -127,7 +125,6 @@ fn reverse_complement(context: usize) -> usize {
     (complement & 3) << 4 | complement & 12 | complement >> 4 & 3
 }
 
-/// The counts of one library.
 struct Library<'a> {
     name: &'a [u8],
     samples: &'a [u8],

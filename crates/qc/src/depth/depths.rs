@@ -11,7 +11,6 @@ use crate::qualities::ByQuality;
 /// Positions of a page, as a power of two.
 const PAGE_BITS: u32 = 9;
 
-/// Positions of a page.
 pub(crate) const PAGE: usize = 1 << PAGE_BITS;
 
 /// Maximum number of reads of a piece, because its depths have 16 bits.
@@ -43,7 +42,6 @@ pub(crate) struct Depths {
     pub quals: Vec<u64>,
 }
 
-/// The depths of the positions of one page.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Page {
     pub number: u32,
@@ -121,7 +119,6 @@ impl Depths {
         self.quals.iter_mut().zip(&more.quals).for_each(|(own, more)| *own += more);
     }
 
-    /// Returns the memory in bytes that is in use.
     pub fn heap_bytes(&self) -> usize {
         self.pages.len() * (4 * PAGE + size_of::<Page>()) + self.quals.capacity() * 8
     }
@@ -145,7 +142,7 @@ pub(crate) struct CountedBases {
     pub cap: u32,
 }
 
-/// Counts the depths of pieces on one thread. It keeps its memory between pieces.
+/// A counter of the depths of pieces, one for each thread. It reuses its memory for the next piece.
 ///
 /// Depths are first added to bytes in a few recent pages, with vector instructions, and then to the
 /// 16-bit depths of the piece. Reads of the same name are found through a hash table.
@@ -221,7 +218,6 @@ impl DepthCounter {
         mates > 0
     }
 
-    /// Returns the histogram of the qualities of all bases above noise.
     pub fn all_qualities(&mut self, reads: &Reads) -> Vec<u64> {
         let mut counts = vec![0; usize::from(MAX_QUAL) + 1];
         for (value, count) in self.quals.count_all(reads.values()) {

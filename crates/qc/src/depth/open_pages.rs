@@ -9,7 +9,6 @@ use super::reads::Reads;
 #[derive(Default)]
 pub(crate) struct OpenPages(BTreeMap<u32, OpenPage>);
 
-/// The depths of an open page so far.
 pub(crate) struct OpenPage {
     /// Number of bases above noise, by position.
     pub called: Vec<u32>,
@@ -29,7 +28,6 @@ impl OpenPages {
         self.0.get_mut(&number)
     }
 
-    /// Adds a page that is not open yet.
     pub fn insert(&mut self, page: &Page) {
         let wide = |depths: &[u16]| depths.iter().map(|&depth| depth.into()).collect();
         self.0.insert(page.number, OpenPage { called: wide(&page.called), good: wide(&page.good) });
@@ -81,7 +79,6 @@ impl OpenPages {
         (pages * (8 * PAGE + 96)) as u64
     }
 
-    /// Returns the memory in bytes that is in use.
     pub fn heap_bytes(&self) -> usize {
         self.0.len() * (8 * PAGE + 96)
     }

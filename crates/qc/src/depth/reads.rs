@@ -3,7 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The counted reads of a piece, in their order.
+/// The counted reads of a piece, in their order. Pieces keep them to count depths, and to find
+/// mates and capped bases in later pieces.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Reads {
     pub list: Vec<CountedRead>,
@@ -29,7 +30,6 @@ pub(crate) struct CountedRead {
     values: (u32, u32),
 }
 
-/// A run of aligned bases: its first position and its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct AlignedBases {
     pub start: u32,
@@ -62,7 +62,6 @@ pub(crate) fn is_good(value: u8, least: u8) -> bool {
     value.wrapping_sub(least) < IS_N - least
 }
 
-/// A read with its blocks and values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadView<'a> {
     pub read: &'a CountedRead,
@@ -71,7 +70,6 @@ pub(crate) struct ReadView<'a> {
 }
 
 impl<'a> ReadView<'a> {
-    /// Returns the memory in bytes that the read takes.
     pub fn heap_bytes(self) -> usize {
         size_of::<CountedRead>() + size_of_val(self.blocks) + self.values.len()
     }
@@ -174,7 +172,6 @@ impl Reads {
         self.without_quals = 0;
     }
 
-    /// Returns a copy of the first `count` reads.
     pub fn first(&self, count: usize) -> Reads {
         let mut first = Reads { without_quals: self.without_quals, ..Reads::default() };
         self.views().take(count).for_each(|view| first.push_copy(view));
@@ -188,7 +185,6 @@ impl Reads {
         self.push_read(name, start, end, counted);
     }
 
-    /// Returns the memory in bytes that is in use.
     pub fn heap_bytes(&self) -> usize {
         self.list.capacity() * size_of::<CountedRead>()
             + self.blocks.capacity() * size_of::<AlignedBases>()

@@ -70,7 +70,6 @@ impl DepthRuns {
         std::iter::from_fn(move || cursor.next(self))
     }
 
-    /// Returns the memory in bytes that is in use.
     pub fn heap_bytes(&self) -> usize {
         self.chunks.len() * (CHUNK + size_of::<Vec<u8>>())
     }

@@ -22,7 +22,6 @@ pub struct GcBiasOptions {
 }
 
 impl GcBiasOptions {
-    /// Returns the number of bases of a window.
     pub(crate) fn scan_window_size(&self) -> u32 {
         self.scan_window_size.unwrap_or(100)
     }

@@ -25,7 +25,6 @@ pub(super) struct GcScan {
 pub(super) struct GcWindows(pub [u64; BINS]);
 
 impl GcScan {
-    /// Bytes of memory that the scan takes on each thread.
     pub const THREAD_BYTES: u64 =
         WINDOW_BYTES as u64 + 2 * (AT_ONCE + MAX_SCAN_WINDOW) as u64 + 8 * (MAX_SCAN_WINDOW as u64 + 1);
 
@@ -33,7 +32,6 @@ impl GcScan {
         GcScan { reference, window }
     }
 
-    /// Returns the length of a window in bases.
     pub fn window(&self) -> u32 {
         self.window
     }

@@ -108,7 +108,8 @@ const C: u8 = 1;
 const G: u8 = 2;
 const T: u8 = 3;
 
-/// The result of one batch of sorted reads.
+/// What one batch of sorted reads contributes: base counts, and the positions that its reads cover.
+/// Stages of a job store it.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct OxoGPiece {
     contigs: Vec<ContigSites>,
@@ -164,7 +165,12 @@ impl OxoGPiece {
 /// Bytes of memory of a page of one library that later reads may still change.
 const WAITING_BYTES: u64 = 160;
 
-/// The rules and the totals of CollectOxoGMetrics in a run.
+/// The state of CollectOxoGMetrics in a run: rules, reference, libraries, and the join of the
+/// pieces.
+///
+/// It is an ordered tally. On any thread, an [`OxoGMaker`] turns a batch into an [`OxoGPiece`] with
+/// the bases by category and the covered positions. The pieces are added in the order of the reads.
+/// A position is counted as a site once no later read can cover it.
 pub(crate) struct OxoGCounting {
     options: SubstitutionOptions,
     min_mapq: u8,
@@ -327,7 +333,8 @@ fn context(codes: &[u8]) -> Option<(bool, usize)> {
     }
 }
 
-/// Makes the pieces of batches on one thread.
+/// The maker of pieces of one thread, which turns a batch of sorted reads into a piece. It has a
+/// window of the reference.
 pub(crate) struct OxoGMaker {
     counting: Arc<OxoGCounting>,
     pages: ReferencePages,

@@ -14,7 +14,12 @@ use crate::depth::runs::DepthRuns;
 use crate::levels::Levels;
 use crate::unsorted::unsorted;
 
-/// The genes and rules of all threads that make pieces, and the join of the pieces.
+/// The state of CollectRnaSeqMetrics in a run.
+///
+/// It is an ordered tally. On any thread, an `RnaMaker` counts the bases of a batch by their
+/// function in genes, and the depths of exons, in an [`RnaPiece`]. The pieces are added in the
+/// order of the reads, and depths are stored as runs once no later read can change them.
+/// [`finish`](Self::finish) returns the totals.
 pub(crate) struct RnaCounting {
     pub(super) genes: Genes,
     pub(super) ribosomal: Option<NamedIntervals>,
@@ -55,7 +60,6 @@ pub(crate) struct RnaTotals {
 }
 
 impl RnaCounting {
-    /// Bytes of memory of a thread that makes pieces.
     pub(crate) const THREAD_BYTES: u64 = 1 << 20;
 
     /// Creates the count for reads with this header.

@@ -28,7 +28,6 @@ pub(super) struct Evenness {
     pub by_percent: Option<Vec<f64>>,
 }
 
-/// A transcript that is evaluated.
 struct Best<'a> {
     contig: u32,
     is_reverse: bool,
@@ -37,7 +36,6 @@ struct Best<'a> {
 }
 
 impl Evenness {
-    /// Computes the evenness from the depths of a row.
     pub fn of(genes: &Genes, totals: &RnaTotals, options: &RnaOptions) -> Self {
         let best = best(genes, totals, options);
         if best.is_empty() {

@@ -181,7 +181,6 @@ impl Genes {
         &self.0.exons[transcript.exons.start as usize..transcript.exons.end as usize]
     }
 
-    /// Returns the union of all exons.
     pub(super) fn union(&self) -> &NamedIntervals {
         &self.0.union
     }
@@ -276,7 +275,6 @@ impl RefFlatRows {
     }
 }
 
-/// The name of this memory in the ledger.
 const GENES: &str = "genes";
 
 /// Returns the memory in bytes that is in use while the lines of a gene are compared and sorted:

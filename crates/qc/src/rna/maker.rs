@@ -40,7 +40,8 @@ const INTRON: u8 = 1;
 const UNTRANSLATED: u8 = 2;
 const CODING: u8 = 3;
 
-/// Makes the pieces of batches on one thread.
+/// The maker of pieces of one thread, which turns a batch of sorted reads into a piece. It reuses its
+/// memory for the next batch.
 pub(crate) struct RnaMaker {
     counting: Arc<RnaCounting>,
     counter: DepthCounter,

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::depth::depths::Depths;
 
-/// The contribution of one batch of sorted reads.
+/// What one batch of sorted reads contributes to the metrics of RNA. It is made on any thread and
+/// added in the order of the reads; stages of a job store it.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct RnaPiece {
     /// The contig and start of the first and of the last read with a position. `None` if no read
@@ -60,7 +61,6 @@ impl RnaCounts {
 }
 
 impl RnaPiece {
-    /// Returns the memory in bytes that is in use.
     pub fn heap_bytes(&self) -> u64 {
         let bytes = |unit: &RnaUnit| {
             let depths: usize = unit.depths.iter().map(|it| it.heap_bytes() + 64).sum();

@@ -8,7 +8,12 @@ use crate::adapters::{Adapters, DEFAULT_ADAPTERS};
 use crate::depth::sensitivity;
 use crate::levels::Levels;
 
-/// The rules of all programs, and the join of the pieces.
+/// The state of the programs for targets in a run.
+///
+/// It is an ordered tally. On any thread, a `TargetMaker` applies Picard's filters to the reads of
+/// a batch, and counts bases and depths in a `TargetPiece`, for each row of the tables.
+/// [`TargetJoin`] adds the pieces in the order of the reads, and closes a position once no later
+/// read can cover it. [`finish`](Self::finish) returns the totals.
 pub(crate) struct TargetCounting {
     pub(super) rules: Vec<TargetRules>,
     pub(super) adapters: Adapters,
@@ -21,7 +26,6 @@ pub(crate) struct TargetCounting {
 }
 
 impl TargetCounting {
-    /// Bytes of memory of a thread that makes pieces.
     pub(crate) const THREAD_BYTES: u64 = 1 << 20;
 
     pub(crate) fn new(rules: Vec<TargetRules>, levels: &Arc<Levels>) -> Arc<Self> {

@@ -11,7 +11,8 @@ use crate::depth::reads::MAX_QUAL;
 use crate::depth::runs::DepthRuns;
 use crate::unsorted::unsorted;
 
-/// Joins pieces, separately for each program and each row of its table.
+/// The sum of the pieces so far, separately for each program and each row of its table. Pieces are
+/// added in the order of the reads. The join keeps the pages that later reads may still cover.
 pub(super) struct TargetJoin {
     /// The contig and start of the last read.
     last: (u32, u32),

@@ -26,7 +26,8 @@ const FAR: u64 = 1 << 16;
 const INSERTION: u32 = 1;
 const DELETION: u32 = 2;
 
-/// Makes the pieces of batches on one thread.
+/// The maker of pieces of one thread, which turns a batch of sorted reads into a piece. It reuses its
+/// memory for the next batch.
 pub(crate) struct TargetMaker {
     counting: Arc<TargetCounting>,
     counter: DepthCounter,
@@ -188,7 +189,6 @@ impl PieceMaker for TargetMaker {
 }
 
 impl TargetMaker {
-    /// Adds what was found in a record to a row.
     fn add(&mut self, rules: &TargetRules, found: &Found, unit: &mut GatheredTargets) {
         unit.piece.counts.add(&found.counts);
         let Some((&(start, _), &(last, length))) = found.runs.first().zip(found.runs.last()) else {

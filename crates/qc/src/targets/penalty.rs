@@ -19,7 +19,6 @@ pub(super) struct Library {
     pub unique_pairs: u64,
     /// The mean depth of the targets, from bases of mapped pairs only.
     pub mean_depth: f64,
-    /// FOLD_80_BASE_PENALTY.
     pub fold_80: f64,
     /// The fraction of unique aligned bases that count on target.
     pub on_target: f64,

@@ -6,7 +6,8 @@ use super::rules::TargetRules;
 use crate::depth::depths::Depths;
 use crate::depth::reads::Reads;
 
-/// The contribution of one batch of sorted reads.
+/// What one batch of sorted reads contributes to the metrics of targets. It is made on any thread
+/// and added in the order of the reads; stages of a job store it.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct TargetPiece {
     /// The contig and start of the first and of the last read with a position. `None` if no read
@@ -126,7 +127,6 @@ impl TargetPiece {
         }
     }
 
-    /// Returns the memory in bytes that is in use.
     pub fn heap_bytes(&self) -> u64 {
         let units = self.by_rules.iter().flatten();
         let bytes = |unit: &UnitPiece| {

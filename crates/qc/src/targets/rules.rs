@@ -31,7 +31,8 @@ pub(crate) struct TargetFiles {
     pub targets: Option<NamedIntervals>,
 }
 
-/// The rules of one program, with the defaults of Picard.
+/// The rules of one program. Picard's defaults for the program apply to options that the user did
+/// not give.
 #[derive(Clone, Debug)]
 pub(crate) struct TargetRules {
     pub program: &'static PicardProgram,
@@ -41,9 +42,7 @@ pub(crate) struct TargetRules {
     pub targets: NamedIntervals,
     /// NEAR_DISTANCE: reads within this number of bases of a probe count as selected by it.
     pub near: u32,
-    /// Minimum mapping quality of reads that count.
     pub min_mapq: u8,
-    /// Minimum quality of bases that count.
     pub min_qual: u8,
     /// CLIP_OVERLAPPING_READS: whether bases that the mate covers, too, are left out of one of the
     /// two reads.

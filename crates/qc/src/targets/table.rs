@@ -13,7 +13,6 @@ use crate::depth::sensitivity;
 use crate::levels::Unit;
 use crate::reference::ReferenceContigs;
 
-/// The columns that only CollectHsMetrics has.
 const HS_COLUMNS: [&str; 20] = [
     "BAIT_SET",
     "BAIT_TERRITORY",
@@ -37,7 +36,6 @@ const HS_COLUMNS: [&str; 20] = [
     "HS_PENALTY_100X",
 ];
 
-/// The columns that only CollectTargetedPcrMetrics has.
 const PCR_COLUMNS: [&str; 13] = [
     "CUSTOM_AMPLICON_SET",
     "AMPLICON_TERRITORY",
@@ -97,7 +95,7 @@ const AT_ONCE: u32 = 1 << 16;
 /// The depths of the columns HS_PENALTY_10X to HS_PENALTY_100X.
 const PENALTIES: [u32; 6] = [10, 20, 30, 40, 50, 100];
 
-/// Computes the GC content of the targets from the reference.
+/// The reference and the targets, from which the GC content of targets is computed at the end.
 pub(super) struct TargetGc {
     reference: ReferenceContigs,
     targets: NamedIntervals,

@@ -11,7 +11,12 @@ use crate::adapters::{Adapters, DEFAULT_ADAPTERS};
 use crate::depth::reads::Reads;
 use crate::reference::ReferenceContigs;
 
-/// The rules and inputs of all threads that make pieces, and the join of the pieces.
+/// The state of the programs for whole genomes in a run.
+///
+/// It is an ordered tally. On any thread, a `WgsMaker` selects the reads and bases of a batch that
+/// count, and counts their depths in a `WgsPiece`. [`WgsJoin`] adds the pieces in the order of the
+/// reads: it handles mates and caps across pieces, and counts positions by depth once no later read
+/// can cover them. [`finish`](Self::finish) returns the totals.
 pub(crate) struct WgsCounting {
     pub(super) rules: Vec<WgsRules>,
     pub(super) reference: ReferenceContigs,
@@ -26,7 +31,6 @@ pub(crate) struct WgsCounting {
 const MAX_SPARE: usize = 8;
 
 impl WgsCounting {
-    /// Bytes of memory of a thread that makes pieces.
     pub(crate) const THREAD_BYTES: u64 = ReferenceContigs::THREAD_BYTES + (1 << 20);
 
     /// Creates the count with these rules, for a header with this number of contigs. Counts only
@@ -72,7 +76,6 @@ impl WgsCounting {
         std::mem::replace(&mut *self.join(), self.empty_join()).finish()
     }
 
-    /// Returns the positions of the reference that can be covered.
     pub(super) fn territory(&self) -> Territory<'_> {
         Territory {
             reference: &self.reference,

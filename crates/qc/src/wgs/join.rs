@@ -13,7 +13,12 @@ use crate::depth::open_pages::{OpenPage, OpenPages};
 use crate::depth::reads::{MAX_QUAL, ReadView, Reads};
 use crate::unsorted::unsorted;
 
-/// Joins pieces, separately for the rules of each program.
+/// The sum of the pieces so far, separately for the rules of each program. Pieces are added in the
+/// order of the reads.
+///
+/// The join keeps the reads and pages of the current contig that later reads may still overlap. With
+/// them, it excludes bases that a mate in an earlier piece has, and applies COVERAGE_CAP and
+/// LOCUS_ACCUMULATION_CAP across pieces.
 pub(super) struct WgsJoin {
     by_rules: Vec<RulesJoin>,
     intervals: Option<Intervals>,
@@ -33,7 +38,6 @@ pub(crate) struct WgsTotals {
     pub quals: Vec<u64>,
     /// Number of aligned bases of counted reads, at positions that count.
     pub counted: u64,
-    /// Number of bases that count.
     pub good_bases: u64,
     /// Number of bases that are not counted only because a read of the same name has a counted base
     /// at the same position (PCT_EXC_OVERLAP).
@@ -50,7 +54,6 @@ struct RulesJoin {
     totals: WgsTotals,
 }
 
-/// The contig whose pieces are being joined.
 struct OpenContig {
     number: u32,
     /// The start of the last read. No later read covers positions before it.
@@ -72,7 +75,6 @@ struct Waiting {
     by_name: HashMap<u64, u32>,
     /// For each read, the number of the previous read of the same name, from 1, or 0.
     before: Vec<u32>,
-    /// The largest end position of the reads.
     end: u32,
     /// Number of reads above which unreachable reads are removed. It doubles with the reads that
     /// stay, so that each read is copied only a few times.

@@ -54,7 +54,6 @@ impl LocusCap {
         kept
     }
 
-    /// Returns the memory in bytes that is in use.
     pub fn heap_bytes(&self) -> usize {
         self.pages.len() * (4 * PAGE + 64)
     }
@@ -82,7 +81,6 @@ impl LocusCap {
         }
     }
 
-    /// Opens the positions of a read that is kept.
     fn accept(&mut self, view: ReadView<'_>) {
         let (first, end) = self.open.unwrap_or((view.read.start, view.read.end));
         self.open = Some((first, end.max(view.read.end)));

@@ -21,7 +21,8 @@ const MAX_VALUES: usize = 1 << 28;
 /// Number of pages whose masks are kept.
 const MASKS: usize = 64;
 
-/// Makes the pieces of batches on one thread.
+/// The maker of pieces of one thread, which turns a batch of sorted reads into a piece. It reuses its
+/// memory for the next batch.
 pub(crate) struct WgsMaker {
     counting: Arc<WgsCounting>,
     counter: DepthCounter,
@@ -36,7 +37,6 @@ struct Masks {
     pages: Vec<Mask>,
 }
 
-/// The mask of one page.
 struct Mask {
     /// The contig and the number of the page.
     key: Option<(u32, u32)>,
@@ -87,7 +87,6 @@ impl Masks {
         Ok(())
     }
 
-    /// Returns the number of positions in a run that count.
     fn count(&mut self, counting: &WgsCounting, contig: u32, start: u32, length: u32) -> Result<u64> {
         let (mut position, end, mut counted) = (start, start.saturating_add(length), 0);
         while position < end {
@@ -272,7 +271,6 @@ impl WgsMaker {
         true
     }
 
-    /// Adds the aligned bases of a record.
     #[inline]
     fn add(
         &mut self,

@@ -6,7 +6,8 @@ use super::rules::WgsRules;
 use crate::depth::depths::{Depths, Page};
 use crate::depth::reads::Reads;
 
-/// The contribution of one batch of sorted reads.
+/// What one batch of sorted reads contributes to the depths. It is made on any thread and added in
+/// the order of the reads; stages of a job store it.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct WgsPiece {
     /// One piece for each of the rules, in the order of `WgsCounting::rules`.
@@ -77,7 +78,6 @@ impl ContigPiece {
 }
 
 impl WgsPiece {
-    /// Returns the memory in bytes that is in use.
     pub fn heap_bytes(&self) -> u64 {
         let contigs = self.by_rules.iter().flat_map(|it| &it.contigs);
         contigs.map(|it| (it.reads.heap_bytes() + it.depths.heap_bytes() + 256) as u64).sum()

@@ -5,10 +5,10 @@ use crate::depth::sensitivity;
 use crate::options::QcOptions;
 use crate::selection::PicardProgram;
 
-/// The rules of one program, with the defaults of Picard.
+/// The rules of one program. Picard's defaults for the program apply to options that the user did
+/// not give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WgsRules {
-    /// Minimum mapping quality of reads that count.
     pub min_mapq: u8,
     /// Minimum quality of bases that count. It is above 2, and at most 128.
     pub min_qual: u8,
@@ -24,7 +24,8 @@ pub(crate) struct WgsRules {
 pub(super) const WGS: PicardProgram =
     PicardProgram { name: "CollectWgsMetrics", endings: &[".wgs_metrics"] };
 
-/// Also counts bases of low quality, and much deeper positions.
+/// Same as CollectWgsMetrics, but also counts reads of any mapping quality, bases of low quality,
+/// and much deeper positions.
 pub(super) const RAW: PicardProgram =
     PicardProgram { name: "CollectRawWgsMetrics", endings: &[".raw_wgs_metrics"] };
 
@@ -56,7 +57,6 @@ impl WgsRules {
         }
     }
 
-    /// Returns the memory in bytes of the result and its text.
     pub(crate) fn result_bytes(&self) -> u64 {
         let cap = u64::from(self.cap) + 1;
         64 * cap + sensitivity::bytes(cap)

@@ -11,7 +11,6 @@ pub(super) struct Jump {
 }
 
 impl Jump {
-    /// Returns the jump over this number of steps.
     pub(super) const fn of(steps: u32) -> Self {
         let (mut factor, mut more, mut i) = (1_u64, 0_u64, 0);
         while i < steps {
@@ -23,7 +22,6 @@ impl Jump {
         Jump { factor, more }
     }
 
-    /// Returns the state after the jump.
     #[inline]
     pub(super) fn from(self, state: u64) -> u64 {
         self.over(state) & JavaRandom::MASK

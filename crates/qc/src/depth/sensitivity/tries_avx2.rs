@@ -7,10 +7,8 @@ use std::arch::x86_64::*;
 
 use super::tries::{BIN_BITS, LANES, STRIDE, Tries, WORD};
 
-/// Number of tries in a vector.
 const WIDTH: usize = 4;
 
-/// Returns whether this processor has AVX2.
 pub(super) fn is_available() -> bool {
     is_x86_feature_detected!("avx2")
 }

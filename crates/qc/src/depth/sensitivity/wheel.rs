@@ -24,7 +24,7 @@ const SECOND: Jump = Jump::of(STEPS / 2);
 /// A try that may lead to a quality: its index in the block and its state.
 type Chance = (usize, u64);
 
-/// Draws qualities by rejection sampling: a try picks one of the qualities at random, and accepts
+/// A source of random qualities that uses rejection sampling: a try picks one of the qualities at random, and accepts
 /// it with the probability of its frequency relative to the most frequent quality. After a
 /// rejection, the next try follows.
 ///
@@ -80,7 +80,6 @@ impl Wheel {
         }
     }
 
-    /// Draws the next quality.
     pub(super) fn draw(&mut self) -> usize {
         let mut left = if self.shares[0].is_nan() { 0 } else { MAX_TRIES };
         loop {
