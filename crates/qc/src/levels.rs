@@ -165,8 +165,8 @@ impl Levels {
     }
 }
 
-/// A finder of the groups of successive records. It remembers the last read group, because most records
-/// have the read group of the record before them.
+/// A finder of the groups of successive records. It remembers the last read group, because most
+/// records have the read group of the record before them.
 #[derive(Default)]
 pub(crate) struct GroupFinder {
     read_group: Vec<u8>,

@@ -57,8 +57,8 @@ impl SubstitutionOptions {
     }
 }
 
-/// The rule that decides whether a base is counted by its quality: from OQ if the read has it and it is to be
-/// used, otherwise from QUAL.
+/// The rule that decides whether a base is counted by its quality: from OQ if the read has it and
+/// it is to be used, otherwise from QUAL.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountedQualities {
     min_quality: u8,

@@ -24,9 +24,9 @@ const SECOND: Jump = Jump::of(STEPS / 2);
 /// A try that may lead to a quality: its index in the block and its state.
 type Chance = (usize, u64);
 
-/// A source of random qualities that uses rejection sampling: a try picks one of the qualities at random, and accepts
-/// it with the probability of its frequency relative to the most frequent quality. After a
-/// rejection, the next try follows.
+/// A source of random qualities that uses rejection sampling: a try picks one of the qualities at
+/// random, and accepts it with the probability of its frequency relative to the most frequent
+/// quality. After a rejection, the next try follows.
 ///
 /// Each try uses two random numbers, whether its quality is accepted or not. So the state at the
 /// beginning of each try is known, and a whole block of tries can be examined in advance: a few
