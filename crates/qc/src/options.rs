@@ -40,7 +40,7 @@ const MAX_COVERAGE_CAP: u32 = 1_000_000;
 #[derive(Args, Clone, Debug, Default, PartialEq)]
 #[command(next_help_heading = "Quality metrics")]
 pub struct QcOptions {
-    /// Levels of alignments, insert sizes, GC bias, targets and RNA [default: ALL_READS]
+    /// Group alignments, insert sizes, GC bias, targets and RNA by [default: ALL_READS]
     #[arg(
         long,
         alias = "METRIC_ACCUMULATION_LEVEL",
@@ -54,38 +54,37 @@ pub struct QcOptions {
     pub alignment: AlignmentOptions,
     #[command(flatten)]
     pub insert_size: InsertSizeOptions,
-    /// Count insert sizes and substitutions of duplicates, too
+    /// Also count insert sizes and substitutions of duplicates
     #[arg(long, alias = "INCLUDE_DUPLICATES")]
     pub include_duplicates: bool,
-    /// Qualities and bases by cycle of aligned reads only
+    /// Limit metrics by quality or cycle to aligned reads
     #[arg(long, alias = "ALIGNED_READS_ONLY")]
     pub aligned_reads_only: bool,
-    /// Qualities and bases by cycle of reads only that pass quality controls
+    /// Limit metrics by quality or cycle to reads that pass quality checks
     #[arg(long, alias = "PF_READS_ONLY")]
     pub pf_reads_only: bool,
-    /// Count N in the distribution of qualities, too
+    /// Include N in the distribution of qualities
     #[arg(long, alias = "INCLUDE_NO_CALLS")]
     pub include_no_calls: bool,
-    /// Take quality yield and substitutions from QUAL even where there is OQ
+    /// Count quality yield and substitutions by QUAL, not OQ
     #[arg(long)]
     pub ignore_original_qualities: bool,
     #[command(flatten)]
     pub gc_bias: GcBiasOptions,
-    /// Least quality of bases whose substitutions are counted [default: 20]
+    /// Minimum base quality for counting substitutions [default: 20]
     #[arg(long, alias = "MINIMUM_QUALITY_SCORE", value_name = "N", value_parser = clap::value_parser!(u8).range(0..=93))]
     pub minimum_quality_score: Option<u8>,
-    /// Least mapping quality of reads whose substitutions or depths are counted [default: 30; depths: 20;
-    /// CollectRawWgsMetrics: 0; CollectTargetedPcrMetrics: 1]
+    /// Minimum mapping quality for substitutions and depths [default: 30; depths: 20; CollectRawWgsMetrics:
+    /// 0; CollectTargetedPcrMetrics: 1]
     #[arg(long, alias = "MINIMUM_MAPPING_QUALITY", value_name = "N")]
     pub minimum_mapping_quality: Option<u8>,
     #[command(flatten)]
     pub substitutions: SubstitutionOptions,
-    /// Least quality of bases that count for the depth [default: 20; CollectRawWgsMetrics: 3;
-    /// CollectTargetedPcrMetrics: 0]
+    /// Minimum base quality for depths [default: 20; CollectRawWgsMetrics: 3; CollectTargetedPcrMetrics: 0]
     #[arg(long, alias = "MINIMUM_BASE_QUALITY", value_name = "N", value_parser = clap::value_parser!(u8).range(0..=127))]
     pub minimum_base_quality: Option<u8>,
-    /// Deeper positions count as of this depth [default: 250; CollectRawWgsMetrics: 100000; targets: 200, for the
-    /// sensitivity to SNPs alone]
+    /// Count deeper positions at this depth [default: 250; CollectRawWgsMetrics: 100000; targets: 200, only for the
+    /// sensitivity to SNPs]
     #[arg(
         long,
         alias = "COVERAGE_CAP",
@@ -95,10 +94,10 @@ pub struct QcOptions {
     pub coverage_cap: Option<u32>,
     #[command(flatten)]
     pub wgs: WgsOptions,
-    /// Sums of qualities that are drawn for the sensitivity to heterozygous SNPs [default: 10000]
+    /// Random samples for the sensitivity to heterozygous SNPs [default: 10000]
     #[arg(long, alias = "SAMPLE_SIZE", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub sample_size: Option<u32>,
-    /// Count depths, and CollectOxoGMetrics, in these intervals only: an interval list of Picard, or a BED file
+    /// Limit depths and CollectOxoGMetrics to these intervals (Picard interval list or BED)
     #[arg(long, alias = "INTERVALS", value_name = "FILE")]
     pub intervals: Option<PathBuf>,
     #[command(flatten)]

@@ -13,22 +13,22 @@ use crate::read::PreparedRead;
 /// count.
 #[derive(Args, Clone, Debug, Default, PartialEq)]
 pub struct SubstitutionOptions {
-    /// Least insert size of pairs whose substitutions are counted [default: 60]
+    /// Minimum insert size for counting substitutions [default: 60]
     #[arg(long, alias = "MINIMUM_INSERT_SIZE", value_name = "N", value_parser = parse_size())]
     pub minimum_insert_size: Option<u32>,
-    /// Largest insert size of such pairs, 0 for any [default: 600]
+    /// Maximum for substitutions; 0: no limit [default: 600]
     #[arg(long, alias = "MAXIMUM_INSERT_SIZE", value_name = "N", value_parser = parse_size())]
     pub maximum_insert_size: Option<u32>,
-    /// Count substitutions of reads without a mate, and of pairs of any insert size
+    /// Also count substitutions of unpaired reads; ignore the insert size
     #[arg(long, alias = "INCLUDE_UNPAIRED")]
     pub include_unpaired: bool,
-    /// Count substitutions of reads that fail quality controls
+    /// Also count substitutions of failed (non-PF) reads
     #[arg(long, alias = "INCLUDE_NON_PF_READS")]
     pub include_non_pf_reads: bool,
-    /// Leave reads out of CollectOxoGMetrics that fail quality controls
+    /// Skip failed (non-PF) reads in CollectOxoGMetrics
     #[arg(long)]
     pub exclude_non_pf_reads: bool,
-    /// Mates are expected to be of the same strand, for substitutions
+    /// Expect mates on the same strand, for substitutions
     #[arg(long, alias = "TANDEM_READS")]
     pub tandem_reads: bool,
 }

@@ -7,13 +7,13 @@ use crate::read::Orientation;
 /// Options of CollectAlignmentSummaryMetrics.
 #[derive(Args, Clone, Debug, Default, PartialEq)]
 pub struct AlignmentOptions {
-    /// Adapters, in place of Illumina's
+    /// Adapters [default: Illumina's]
     #[arg(long, alias = "ADAPTER_SEQUENCE", value_name = "LIST", value_delimiter = ',', value_parser = parse_adapter)]
     pub adapter_sequence: Vec<String>,
-    /// Pairs of larger inserts are chimeras [default: 100000]
+    /// Larger inserts count as chimeras [default: 100000]
     #[arg(long, alias = "MAX_INSERT_SIZE", value_name = "N", value_parser = clap::value_parser!(i32).range(0..))]
     pub max_insert_size: Option<i32>,
-    /// Pairs of other orientations are chimeras [default: FR]
+    /// Other orientations count as chimeras [default: FR]
     #[arg(
         long,
         alias = "EXPECTED_PAIR_ORIENTATIONS",

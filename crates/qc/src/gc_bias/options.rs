@@ -8,7 +8,7 @@ pub(crate) const MAX_SCAN_WINDOW: u32 = 10_000;
 /// Options of CollectGcBiasMetrics.
 #[derive(Args, Clone, Debug, Default, PartialEq)]
 pub struct GcBiasOptions {
-    /// Bases of the windows of which G and C are counted, up to 10000 [default: 100]
+    /// Window size for GC content in bases, 1 to 10000 [default: 100]
     #[arg(
         long,
         alias = "SCAN_WINDOW_SIZE",
@@ -16,7 +16,7 @@ pub struct GcBiasOptions {
         value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_SCAN_WINDOW))
     )]
     pub scan_window_size: Option<u32>,
-    /// Rows of GC bias without duplicates, beside those of all reads
+    /// Also report GC bias without duplicates
     #[arg(long, alias = "ALSO_IGNORE_DUPLICATES")]
     pub also_ignore_duplicates: bool,
 }

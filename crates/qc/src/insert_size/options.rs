@@ -5,16 +5,16 @@ use clap::Args;
 /// Options of CollectInsertSizeMetrics.
 #[derive(Args, Clone, Debug, Default, PartialEq)]
 pub struct InsertSizeOptions {
-    /// Share of pairs that an orientation needs to have a row of insert sizes, up to 0.5 [default: 0.05]
+    /// Minimum fraction of pairs for an orientation to be reported, 0 to 0.5 [default: 0.05]
     #[arg(long, alias = "MINIMUM_PCT", value_name = "SHARE", value_parser = parse_share)]
     pub minimum_pct: Option<f32>,
-    /// Largest insert size of the histogram, the mean and the standard deviation [default: calculated]
+    /// Maximum insert size in the histogram, mean and standard deviation [default: calculated]
     #[arg(long, alias = "HISTOGRAM_WIDTH", value_name = "N", value_parser = clap::value_parser!(i32).range(0..))]
     pub histogram_width: Option<i32>,
-    /// Least such size, if it is calculated
+    /// Minimum of the calculated maximum
     #[arg(long, alias = "MIN_HISTOGRAM_WIDTH", value_name = "N", value_parser = clap::value_parser!(i32).range(0..))]
     pub min_histogram_width: Option<i32>,
-    /// It is the median and so many times the median absolute deviation [default: 10]
+    /// Calculated maximum: median + X median absolute deviations [default: 10]
     #[arg(long, alias = "DEVIATIONS", value_name = "X", value_parser = parse_deviations)]
     pub deviations: Option<f64>,
 }

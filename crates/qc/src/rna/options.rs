@@ -10,13 +10,13 @@ use crate::flags::parse_size;
 /// Options of CollectRnaSeqMetrics.
 #[derive(Args, Clone, Debug, Default, PartialEq)]
 pub struct RnaOptions {
-    /// Genes, for CollectRnaSeqMetrics, in refFlat
+    /// Genes in refFlat for CollectRnaSeqMetrics
     #[arg(long, alias = "REF_FLAT", value_name = "FILE")]
     pub ref_flat: Option<PathBuf>,
-    /// Ribosomal RNA, for CollectRnaSeqMetrics: an interval list of Picard, or a BED file
+    /// Ribosomal RNA for CollectRnaSeqMetrics (Picard interval list or BED)
     #[arg(long, alias = "RIBOSOMAL_INTERVALS", value_name = "FILE", requires = "ref_flat")]
     pub ribosomal_intervals: Option<PathBuf>,
-    /// Which reads of a pair are of the strand of the transcript
+    /// Which read of a pair lies on the transcript strand
     #[arg(
         long,
         alias = "STRAND_SPECIFICITY",
@@ -25,10 +25,10 @@ pub struct RnaOptions {
         ignore_case = true
     )]
     pub strand_specificity: Option<StrandSpecificity>,
-    /// Transcripts of fewer bases have no part in the evenness of depths [default: 500]
+    /// Minimum transcript length in bases for coverage evenness [default: 500]
     #[arg(long, alias = "MINIMUM_LENGTH", value_name = "N", requires = "ref_flat", value_parser = parse_size())]
     pub minimum_length: Option<u32>,
-    /// Contigs of which reads are not looked at, for CollectRnaSeqMetrics
+    /// Contigs whose reads CollectRnaSeqMetrics ignores
     #[arg(
         long,
         alias = "IGNORE_SEQUENCE",
@@ -37,10 +37,10 @@ pub struct RnaOptions {
         value_delimiter = ','
     )]
     pub ignore_sequence: Vec<String>,
-    /// Share of a fragment that makes it ribosomal, from 0 to 1 [default: 0.8]
+    /// Fraction in rRNA that makes a fragment ribosomal, 0-1 [default: 0.8]
     #[arg(long, alias = "RRNA_FRAGMENT_PERCENTAGE", value_name = "SHARE", requires = "ribosomal_intervals", value_parser = parse_fraction)]
     pub rrna_fragment_percentage: Option<f64>,
-    /// Bases of the ends of transcripts whose depth is compared [default: 100]
+    /// Bases at each transcript end to compare for bias [default: 100]
     #[arg(long, alias = "END_BIAS_BASES", value_name = "N", requires = "ref_flat", value_parser = clap::value_parser!(u32).range(1..=i64::from(i32::MAX)))]
     pub end_bias_bases: Option<u32>,
 }
