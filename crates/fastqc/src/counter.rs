@@ -13,9 +13,9 @@ use crate::totals::Totals;
 
 /// Counts the reads of one input.
 ///
-/// Any number of threads count at once. Each gets an empty [`Piece`] for a batch of consecutive reads,
-/// counts the batch without a lock, and hands the piece back. Pieces that arrive before their turn wait
-/// in the counter:
+/// Any number of threads count at once. Each gets an empty [`FastqcPiece`] for a batch of
+/// consecutive reads, counts the batch without a lock, and hands the piece back. Pieces that arrive
+/// before their turn wait in the counter:
 ///
 /// ```
 /// use readmill_fastqc::piece::SequencedRead;
@@ -67,26 +67,27 @@ impl FileCounter {
         FileCounter { name, options, room, ordered: Mutex::new(ordered), known: OnceLock::new() }
     }
 
-    /// Returns an empty piece for a batch whose first read has the 0-based number `first` in the file.
-    /// Reuses the memory of a piece that was added.
+    /// Returns an empty piece for a batch whose first read has the 0-based number `first` in the
+    /// file. Reuses the memory of a piece that was added.
     pub fn start_piece(&self, first: u64) -> FastqcPiece {
         let mut piece = self.lock_ordered().spare_pieces.pop().unwrap_or_else(FastqcPiece::new);
         piece.restart_at(first);
         piece
     }
 
-    /// Counts a read into `piece`. Reads of a piece are counted in the order of the file, without gaps.
+    /// Counts a read into `piece`. Reads of a piece are counted in the order of the file, without
+    /// gaps.
     ///
     /// # Errors
-    /// A quality is not a printable character from `!` to `~`, or the read is too long for the memory of
-    /// the run.
+    /// A quality is not a printable character from `!` to `~`, or the read is too long for the
+    /// memory of the run.
     #[inline]
     pub fn count_read(&self, piece: &mut FastqcPiece, read: &SequencedRead<'_>) -> Result<()> {
         piece.add_read(read, &self.room)
     }
 
-    /// Finishes a piece before it is given to [`FileCounter::take`]. Looks up its sequences here, on the
-    /// calling thread, if all tracked sequences are known.
+    /// Finishes a piece before it is given to [`FileCounter::add_piece`]. Looks up its sequences
+    /// here, on the calling thread, if all tracked sequences are known.
     pub fn close_piece(&self, piece: &mut FastqcPiece) {
         piece.look_up_sequences(self.known.get());
     }
@@ -113,8 +114,8 @@ impl FileCounter {
         Ok(())
     }
 
-    /// Drops a piece without adding it, and returns its memory to the run. Called if a batch of FASTQ
-    /// turns out to have been cut in the wrong place: its reads are counted again.
+    /// Drops a piece without adding it, and returns its memory to the run. Called if a batch of
+    /// FASTQ turns out to have been cut in the wrong place: its reads are counted again.
     pub fn discard_piece(&self, piece: FastqcPiece) {
         self.room.return_bytes(piece.far.capacity() as u64);
     }

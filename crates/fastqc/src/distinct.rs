@@ -4,8 +4,9 @@ use hashbrown::HashTable;
 
 pub(crate) const MAX_SEQUENCES: usize = 100_000;
 
-/// Returns the part of a read that identifies its sequence: reads of more than 75 bases are compared by
-/// their first 50, as in FastQC, because errors at the end would make duplicates differ.
+/// Returns the part of a read that identifies its sequence: reads of more than 75 bases are
+/// compared by their first 50, as in FastQC, because errors at the end would make duplicates
+/// differ.
 #[inline]
 pub(crate) fn sequence_key(bases: &[u8]) -> &[u8] {
     if bases.len() > MAX_WHOLE_KEY { &bases[..KEY_PREFIX] } else { bases }
@@ -42,8 +43,8 @@ impl DistinctSequences {
             .copied()
     }
 
-    /// Returns the number of a sequence, which gets the next number if it is new. The caller stops at
-    /// [`MOST`] sequences.
+    /// Returns the number of a sequence, which gets the next number if it is new. The caller stops
+    /// at [`MAX_SEQUENCES`] sequences.
     pub fn find_or_insert(&mut self, sequence: &[u8]) -> u32 {
         if let Some(number) = self.find(sequence) {
             return number;

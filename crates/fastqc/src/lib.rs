@@ -1,8 +1,8 @@
 //! Read quality as FastQC 0.11.9 reports it: the same modules, verdicts and files.
 //!
-//! [`FastqcRun`] has one [`FileCounter`] for each input. Threads count batches of reads into [`Piece`]s,
-//! in any order. The counter adds the pieces in the order of the file, because some modules depend on it
-//! (for example, only the first 100,000 distinct sequences are tracked):
+//! [`FastqcRun`] has one [`FileCounter`] for each input. Threads count batches of reads into
+//! [`FastqcPiece`]s, in any order. The counter adds the pieces in the order of the file, because
+//! some modules depend on it (for example, only the first 100,000 distinct sequences are tracked):
 //!
 //! ```text
 //!  batch of reads ─► FileCounter::count_read ─► FastqcPiece ─┐   any thread, any order
@@ -22,8 +22,8 @@
 //! | the report: modules and their verdicts | [`report`], `module`, `positions`, `sequences`, `groups` |
 //! | known adapters and primers | `contaminants` |
 //!
-//! Counts are integers. FastQC adds some fractions read by read; they are added in the same order here,
-//! so that the last digits of the report agree, too.
+//! Counts are integers. FastQC adds some fractions read by read; they are added in the same order
+//! here, so that the last digits of the report agree, too.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 

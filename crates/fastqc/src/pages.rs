@@ -21,8 +21,8 @@ const EMPTY: FastqcPosition = FastqcPosition { letters: [0; LETTERS.len()], qual
 #[derive(Default)]
 pub(crate) struct Pages {
     pages: Vec<Box<[FastqcPosition]>>,
-    /// Number of positions that have bases, and that have qualities. They differ if a record lacks one
-    /// of both.
+    /// Number of positions that have bases, and that have qualities. They differ if a record lacks
+    /// one of both.
     pub lengths: [usize; 2],
 }
 
@@ -46,7 +46,7 @@ impl Pages {
         Ok(())
     }
 
-    /// Returns the counts of a 0-based position, for which [`Pages::lengthen`] must have allocated
+    /// Returns the counts of a 0-based position, for which [`Pages::grow_to`] must have allocated
     /// memory.
     #[inline]
     pub fn at_mut(&mut self, at: usize) -> &mut FastqcPosition {

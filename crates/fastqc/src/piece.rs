@@ -15,30 +15,30 @@ pub struct SequencedRead<'a> {
     /// The name line, with the comment, with or without `@`. Fields of the name give the tile.
     pub name: &'a [u8],
     pub bases: &'a [u8],
-    /// Quality characters. Their number may differ from the number of bases: a record without qualities
-    /// has one, `*`.
+    /// Quality characters. Their number may differ from the number of bases: a record without
+    /// qualities has one, `*`.
     pub quals: &'a [u8],
 }
 
 /// The counts of consecutive reads of one file.
 ///
-/// Its memory for reads of up to 512 bases is part of [`FastqcRun::bytes`](crate::FastqcRun::bytes).
-/// What longer reads need in addition is taken from the memory of the run, and returned when the piece
-/// is added.
+/// Its memory for reads of up to 512 bases is part of
+/// [`FastqcRun::memory_bytes`](crate::FastqcRun::memory_bytes). What longer reads need in addition
+/// is taken from the memory of the run, and returned when the piece is added.
 pub struct FastqcPiece {
     pub(crate) first: u64,
     /// The length of each read, and the number of G and C among the bases that the GC module uses
-    /// ([`gc::looked_at`]).
+    /// (`gc::used_bases`).
     pub(crate) shapes: Vec<(u32, u32)>,
     pub(crate) near: Box<NearCounts>,
-    /// Bases and qualities after the first 512 positions, read by read, and how many there are of both.
-    /// They are counted one by one when the piece is added.
+    /// Bases and qualities after the first 512 positions, read by read, and how many there are of
+    /// both. They are counted one by one when the piece is added.
     pub(crate) far: Vec<u8>,
     pub(crate) far_lengths: Vec<[u32; 2]>,
     pub(crate) lowest: u8,
     pub(crate) mean_quals: [u32; QUAL_COUNT],
-    /// Adapters that were found: index of the read in the piece, index of the adapter, and 0-based start
-    /// in the read.
+    /// Adapters that were found: index of the read in the piece, index of the adapter, and 0-based
+    /// start in the read.
     pub(crate) adapters: Vec<(u32, u8, u32)>,
     pub(crate) sequences: PieceSequences,
     pub(crate) tiles: Vec<TileSample>,
@@ -57,8 +57,8 @@ pub(crate) struct PieceSequences {
 }
 
 impl PieceSequences {
-    /// Replaces the keys by the numbers of tracked sequences. All keys of a piece are looked up in one
-    /// loop, so that the cache misses of successive lookups overlap.
+    /// Replaces the keys by the numbers of tracked sequences. All keys of a piece are looked up in
+    /// one loop, so that the cache misses of successive lookups overlap.
     fn look_up(&mut self, known: &DistinctSequences) {
         let mut keys = &self.keys[..];
         for &length in &self.lengths {
@@ -121,8 +121,8 @@ impl FastqcPiece {
     /// Counts a read. Lower-case bases count as upper case.
     ///
     /// # Errors
-    /// A quality is not a printable character from `!` to `~`, or the read is too long for the memory of
-    /// the run.
+    /// A quality is not a printable character from `!` to `~`, or the read is too long for the
+    /// memory of the run.
     pub(crate) fn add_read(&mut self, read: &SequencedRead<'_>, room: &CountingRoom) -> Result<()> {
         // Lower-case letters have bit 0x20 set, upper-case letters do not.
         if read.bases.iter().fold(0, |all, base| all | base) & 0x20 != 0 {

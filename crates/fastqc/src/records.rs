@@ -12,9 +12,10 @@ pub struct RecordText {
 impl RecordText {
     /// Returns the bases and quality characters of a record in the direction of sequencing.
     ///
-    /// If a record has no bases or no qualities, the result is `*`, which is counted like a base or a
-    /// quality, because FastQC reads it from the text of SAM. A quality above 93 gives a character above
-    /// `~`, which [`FileCounter::count`](crate::FileCounter::count) rejects.
+    /// If a record has no bases or no qualities, the result is `*`, which is counted like a base or
+    /// a quality, because FastQC reads it from the text of SAM. A quality above 93 gives a
+    /// character above `~`, which [`FileCounter::count_read`](crate::FileCounter::count_read)
+    /// rejects.
     pub fn sequenced_text(&mut self, record: RecordRef<'_>) -> [&[u8]; 2] {
         let (seq, quals, length) = (record.seq(), record.qual(), record.l_seq());
         let is_reverse = record.flags().0 & Flags::REVERSE != 0;

@@ -14,9 +14,9 @@ pub const VERSION: &str = "0.11.9";
 
 /// The modules of one file, with their verdicts.
 ///
-/// Made by [`FileCounter::report`](crate::FileCounter::report). Modules are in the order of FastQC; a
-/// module that FastQC leaves out (qualities of a file without any, tiles if names have none) is missing
-/// here, too.
+/// Made by [`FileCounter::make_report`](crate::FileCounter::make_report). Modules are in the order
+/// of FastQC; a module that FastQC leaves out (qualities of a file without any, tiles if names have
+/// none) is missing here, too.
 pub struct FastqcFileReport {
     file: String,
     modules: Vec<Module>,
@@ -48,9 +48,9 @@ impl FastqcFileReport {
         }
     }
 
-    /// Returns a warning if the file is reported as Phred+64. FastQC guesses this for files without a
-    /// quality character below `@`, but the best reads of recent instruments have none either. `None` if
-    /// the file is empty or reported as Phred+33.
+    /// Returns a warning if the file is reported as Phred+64. FastQC guesses this for files without
+    /// a quality character below `@`, but the best reads of recent instruments have none either.
+    /// `None` if the file is empty or reported as Phred+33.
     pub fn encoding_warning(&self) -> Option<String> {
         let rows = &self.modules.first()?.rows;
         let value = |name: &str| rows.iter().find(|row| row[0] == name).map(|row| row[1].as_str());

@@ -7,12 +7,12 @@ use crate::piece::{FastqcPiece, SequencedRead};
 use crate::records::RecordText;
 
 impl FileCounter {
-    /// Counts consecutive records of the file; `first` is the 0-based number of the first one. Batches
-    /// may arrive in any order. `text` is a buffer of the calling thread.
+    /// Counts consecutive records of the file; `first` is the 0-based number of the first one.
+    /// Batches may arrive in any order. `text` is a buffer of the calling thread.
     ///
     /// # Errors
-    /// Returns the first record, with its number and name, whose qualities cannot be counted, or which
-    /// is too long for the memory of the run.
+    /// Returns the first record, with its number and name, whose qualities cannot be counted, or
+    /// which is too long for the memory of the run.
     pub fn count_records<'a>(
         &self,
         first: u64,
@@ -35,15 +35,16 @@ impl FileCounter {
         self.add_piece(piece)
     }
 
-    /// Counts the reads of a FASTQ batch that belong to this file, and returns their piece. The caller
-    /// adds it with [`FileCounter::take`] once the position of the batch in the file is confirmed.
+    /// Counts the reads of a FASTQ batch that belong to this file, and returns their piece. The
+    /// caller adds it with [`FileCounter::add_piece`] once the position of the batch in the file is
+    /// confirmed.
     ///
-    /// `segment` selects the reads of one file of a pair: 0 for the first reads, 1 for the second.
+    /// `segment` selects the reads of one file of a pair: 0 for read 1, 1 for read 2.
     /// `None` counts all reads of the batch (a single or interleaved file).
     ///
     /// # Errors
-    /// Returns the first read, with its number and name, whose qualities cannot be counted, or which is
-    /// too long for the memory of the run.
+    /// Returns the first read, with its number and name, whose qualities cannot be counted, or
+    /// which is too long for the memory of the run.
     pub fn count_batch(&self, reads: &ReadBatch, segment: Option<usize>) -> Result<FastqcPiece> {
         let segments = reads.segments().max(1);
         let (first, start, step) = match (segment, reads.singles()) {

@@ -1,6 +1,6 @@
 //! Fingerprints of samples: how many reads have each allele at common sites, and how many are
-//! aligned to X, Y and the autosomes. They show whether two files are from one person, and from
-//! which sex.
+//! aligned to X, Y and the autosomes. Two fingerprints show whether their files are from the same
+//! person; one fingerprint shows the sex of its sample.
 //!
 //! Samples are compared by allele counts at common sites, an idea of somalier (Pedersen and others
 //! 2020). Which reads and bases count is as in Picard CrosscheckFingerprints 3.4.0: MAPQ 10, base

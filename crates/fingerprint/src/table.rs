@@ -36,7 +36,8 @@ pub struct Fingerprint {
     pub sites: Vec<SiteCounts>,
 }
 
-/// Reads on chromosomes of one kind, with the total length of these, which gives a depth.
+/// The number of reads on chromosomes of one kind, and the total length of these chromosomes in
+/// bases. Their quotient is proportional to the depth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadsOn {
     pub reads: u64,
@@ -54,8 +55,8 @@ pub struct SiteCounts {
 }
 
 impl SiteCounts {
-    /// Returns what identifies the site. Two files may have different sites, which are matched by
-    /// this.
+    /// Returns the key by which sites of two fingerprints are matched. The two files may have
+    /// different sites.
     pub(crate) fn identity_key(&self) -> (&str, i32, [u8; 2]) {
         (&self.contig, self.pos, self.alleles)
     }
@@ -102,10 +103,11 @@ impl Fingerprint {
         Self::read_lines(LineReader::open(path, ledger)?, path, ledger)
     }
 
-    /// Parses the text of such a file.
+    /// Parses the text of a fingerprint file, such as the text that this run has just written, and
+    /// sorts its sites by contig name and position.
     ///
     /// # Errors
-    /// It is not a fingerprint.
+    /// The text is not a fingerprint.
     pub fn parse(text: &str) -> Result<Self> {
         let ledger = Ledger::unlimited();
         let input = TextInput::plain(Cursor::new(text.to_owned().into_bytes()), &ledger);
