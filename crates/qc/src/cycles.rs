@@ -104,7 +104,7 @@ impl CycleReads {
         add_each(&mut self.ended, &from.ended);
     }
 
-    /// Returns, for each cycle, the number of reads that are at least so long.
+    /// Returns, for each cycle, the number of reads that are long enough to have it.
     fn lasting(&self) -> Vec<u64> {
         let mut reads = self.ended.clone();
         for cycle in (1..reads.len()).rev() {

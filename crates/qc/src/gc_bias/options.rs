@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-/// The maximum number of bases of a window of which G and C are counted.
+/// Maximum size in bases of a window for GC content. The memory of each thread grows with it.
 pub(crate) const MAX_SCAN_WINDOW: u32 = 10_000;
 
 /// Options of CollectGcBiasMetrics.

@@ -66,7 +66,7 @@ pub enum StrandSpecificity {
 }
 
 impl StrandSpecificity {
-    /// Each value with Picard's name.
+    /// Each value with the name that Picard's command line accepts.
     const NAMED: [(StrandSpecificity, &'static str); 3] = [
         (StrandSpecificity::None, "NONE"),
         (StrandSpecificity::FirstReadTranscriptionStrand, "FIRST_READ_TRANSCRIPTION_STRAND"),
