@@ -1,16 +1,19 @@
-//! A flag's value that is one of a few words.
+//! Flags whose value is one of a fixed list of words, such as `--sort coordinate`.
+//!
+//! A list of [`Choice`]s serves in both directions: [`one_of`] makes the parser of the flag, and
+//! [`name_of`] returns the word for a value when the command line for `@PG` is written.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-/// A value, and the words that ask for it.
+/// One allowed value of a flag, with the words that select it.
 #[derive(Debug)]
 pub struct Choice<T: 'static> {
     pub value: T,
-    /// Its name in help and in the canonical command line.
+    /// The word in the help and in the command line for `@PG`.
     pub name: &'static str,
-    /// Other names, such as Picard's.
+    /// Other accepted words, such as those of Picard.
     pub aliases: &'static [&'static str],
-    /// Its help; empty if the name says all.
+    /// The help text for this value; empty if the name needs no explanation.
     pub help: &'static str,
 }
 
@@ -21,7 +24,7 @@ impl<T> Choice<T> {
     }
 }
 
-/// A parser of these words.
+/// Returns a clap parser that accepts the names and aliases of `choices`.
 pub fn one_of<T: Copy + Send + Sync>(choices: &'static [Choice<T>]) -> impl TypedValueParser<Value = T> {
     let words = PossibleValuesParser::new(choices.iter().map(Choice::word));
     words.try_map(|text| {
@@ -30,7 +33,7 @@ pub fn one_of<T: Copy + Send + Sync>(choices: &'static [Choice<T>]) -> impl Type
     })
 }
 
-/// The name of a value.
+/// Returns the name of `value`, or an empty text if `choices` does not have it.
 pub fn name_of<T: PartialEq>(choices: &[Choice<T>], value: T) -> &'static str {
     choices.iter().find(|choice| choice.value == value).map_or("", |choice| choice.name)
 }

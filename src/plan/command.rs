@@ -1,40 +1,34 @@
-//! The subcommands that process reads.
+//! The subcommands that process reads, and what they do by default.
 
 /// A subcommand that processes reads.
+///
+/// All of them run the same pipeline. They differ in their flags, in the steps that are on by
+/// default, and in the name that `@PG` records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Any combination of steps.
+    /// Any combination of steps in a single pass.
     Prep,
-    /// Alignment, and any combination of steps.
+    /// Alignment, followed by any combination of steps.
     Align,
-    /// Records of reads that are not aligned.
+    /// Conversion of unaligned reads to records.
     Import,
-    /// Alignments put onto reads that were not aligned.
+    /// Adding alignments to unaligned reads, as Picard MergeBamAlignment does.
     MergeAlignment,
-    /// Sort.
     Sort,
-    /// Sort several inputs into one output.
     Merge,
-    /// Mark duplicates.
     Markdup,
-    /// Drop and edit reads.
     Filter,
-    /// Reads of some regions, in any format.
     View,
-    /// Split reads among files.
     Split,
-    /// Write reads as FASTQ.
     Fastq,
-    /// Count errors for recalibration.
     BqsrTable,
-    /// Recalibrate by a table.
     BqsrApply,
-    /// The tally of this name.
+    /// A subcommand that only counts, such as `flagstat`; the value is its name.
     Tally(&'static str),
 }
 
 impl Command {
-    /// Its name, as it is given and as @PG has it.
+    /// Returns the name as it is typed on the command line and written to `@PG`.
     pub fn name(self) -> &'static str {
         match self {
             Command::Prep => "prep",
@@ -54,17 +48,18 @@ impl Command {
         }
     }
 
-    /// Whether it marks duplicates without being asked.
+    /// Returns whether the subcommand always marks duplicates, so that `@PG` needs no flag for it.
     pub(super) fn marks_duplicates(self) -> bool {
         self == Command::Markdup
     }
 
-    /// Whether it sorts by coordinate without being asked.
+    /// Returns whether coordinate order is the default of the subcommand.
     pub(super) fn sorts_by_coordinate(self) -> bool {
         matches!(self, Command::Sort | Command::Merge)
     }
 
-    /// Whether reads always keep the order of the input.
+    /// Returns whether the subcommand always keeps the order of the input, so that `@PG` needs no
+    /// `--sort`.
     pub(super) fn keeps_order(self) -> bool {
         matches!(
             self,

@@ -1,4 +1,5 @@
-//! Where reads go: a main output with others beside it, or files that they are split among.
+//! Where reads are written: to a main output with optional extra outputs, to the files of a split,
+//! or as FASTQ.
 
 use std::path::{Path, PathBuf};
 
@@ -9,113 +10,117 @@ use super::command::Command;
 use super::group_names::NamePattern;
 use super::{Format, Output};
 
-/// Files that reads are split among, at most.
+/// Maximum number of files among which reads are split.
 pub const MAX_SPLIT_FILES: usize = 500;
 
-/// Where reads go.
+/// Where the reads of a run are written.
+///
+/// | destination | subcommand or flag |
+/// |---|---|
+/// | one output; selected reads also, or instead, in other files | most subcommands; `--copy-to`, `--move-to` |
+/// | one file for each read group, group of contigs or number of records | `split`, `--split-by` |
+/// | FASTQ files, by the ends of templates | `fastq` |
+/// | nowhere, the reads are only counted | `flagstat`, `bqsr table` … |
 #[derive(Clone, Debug)]
 pub enum Destination {
-    /// Into one output; those that are selected go into files of their own, beside it or in its place.
+    /// The main output, and the files for selected reads.
     Main(Output, Vec<ExtraFile>),
-    /// They are split among files.
     Split(Split),
-    /// They become FASTQ.
     Fastq(Fastq),
-    /// They are read for tallies and tables alone.
+    /// Reads are only used for tallies and recalibration tables.
     Nowhere,
 }
 
-/// A file of selected reads.
+/// An additional output for selected reads (`--copy-to`, `--move-to`).
 #[derive(Clone, Debug)]
 pub struct ExtraFile {
     pub path: PathBuf,
     pub format: Format,
-    /// Which reads: `unmapped`, `discordant`, `duplicates`, `dropped`, or an expression.
+    /// The selected reads: `unmapped`, `discordant`, `duplicates`, `dropped`, or an expression.
     pub what: String,
-    /// Whether they leave the main output.
+    /// Whether the reads are removed from the main output (`--move-to`).
     pub moves: bool,
 }
 
-/// All reads are split among files.
+/// A split of all reads among several files.
 #[derive(Clone, Debug)]
 pub struct Split {
-    /// How files are named.
     pub names: SplitNames,
-    /// The key that separates the files.
     pub by: SplitBy,
-    /// Where reads without a read group go.
+    /// What happens to reads without a read group.
     pub rest: SplitRest,
-    /// Format, codec, level, index of each; its path is not used.
+    /// Format, codec, compression level and index of each file. Its path is not used.
     pub output: Output,
-    /// Whether each file has the format that its name tells, instead of that of `output`.
+    /// Whether the format of each file is derived from its name. If not, all have the format of
+    /// `output`.
     pub formats_by_name: bool,
 }
 
-/// The names of files that reads are split among.
+/// How the files of a split are named.
 #[derive(Clone, Debug)]
 pub enum SplitNames {
-    /// The beginning of each name; the key and the format follow.
+    /// The beginning of each name, to which the key and the extension are added.
     Prefix(PathBuf),
-    /// A pattern with fields of the read group.
+    /// A pattern with fields of the read group, such as `lanes/{PU}.bam`.
     Pattern(NamePattern),
-    /// A file with the ID of each read group, and the name of its file.
+    /// A table with the ID of each read group and the name of its file.
     Table(PathBuf),
 }
 
-/// Where reads without a read group of the header go, if reads are split by read group.
+/// What happens to reads whose read group is not in the header, if reads are split by read group.
 #[derive(Clone, Debug)]
 pub enum SplitRest {
-    /// Into a file that is named as the others are.
+    /// They are written to a file that is named like the others.
     Named,
-    /// Into this file, which has the whole header.
+    /// They are written to this file, which gets the whole header.
     File(PathBuf),
-    /// They are an error.
+    /// The first such read is an error.
     Refused,
 }
 
-/// All reads become FASTQ, by the ends of their templates.
+/// All reads are written as FASTQ, to files for first and for last ends of templates.
 #[derive(Clone, Debug)]
 pub struct Fastq {
     pub files: FastqFiles,
-    /// What becomes of ends without their other end.
+    /// What happens to ends of pairs whose other end is missing.
     pub singles: LoneEnds,
-    /// Records with any of these flags are left out.
+    /// Records with any of these flags are skipped.
     pub exclude: u16,
-    /// How reads are written.
     pub style: fastq::FastqStyle,
-    /// Compression level of files that end in .gz.
+    /// Compression level of files whose names end in `.gz`.
     pub level: Option<u8>,
-    /// Take the reads of a template to stand together, whatever the header says.
+    /// Assume that the reads of a template are adjacent, whatever the header says. Then the reads
+    /// are not sorted first.
     pub grouped: bool,
-    /// Stop at paired reads.
+    /// Treat a paired read as an error.
     pub single_end: bool,
 }
 
-/// The files of reads that become FASTQ.
+/// The files to which FASTQ is written.
 #[derive(Clone, Debug)]
 pub enum FastqFiles {
-    /// For reads flagged as neither end or as both, first ends, last ends. Equal names are one file.
+    /// The files for other reads (flagged as neither end or as both), first ends and last ends.
+    /// Equal names mean the same file.
     Ends([PathBuf; 3]),
-    /// Each read group has files of its own. What is neither end goes with first ends.
+    /// A file, or a pair of files, for each read group. Reads that are neither end are written with
+    /// the first ends.
     PerReadGroup(NamePattern),
 }
 
-/// What becomes of ends of pairs whose other end is not there.
+/// What happens to singletons: ends of pairs whose other end is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoneEnds {
-    /// They go where other ends go.
+    /// They are written to the file for their end.
     Stay,
-    /// They go to this file.
     To(PathBuf),
-    /// They are left out.
     Dropped,
-    /// They are an error.
+    /// The first singleton is an error.
     Refused,
 }
 
 impl Fastq {
-    /// The files whose names are known, each once, and which of them each kind of read goes to: neither, first, last,
-    /// singles.
+    /// Returns the files whose names are known in advance, without repetition, and the index of the
+    /// file for each kind of read: neither end, first, last, singletons.
     pub fn places(&self) -> (Vec<&Path>, [usize; 4]) {
         let mut files: Vec<&Path> = Vec::new();
         let FastqFiles::Ends([other, first, last]) = &self.files else { return (files, [0; 4]) };
@@ -133,19 +138,19 @@ impl Fastq {
     }
 }
 
-/// By what reads are split.
+/// The key by which reads are split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SplitBy {
-    /// By read group.
     ReadGroup,
-    /// By groups of contigs, each of at most this many bases; `None` means the length of the longest contig.
+    /// Groups of contigs with at most this number of bases each. `None` means the length of the
+    /// longest contig.
     Contigs(Option<u64>),
-    /// By number of records; records of one name that stand together stay together.
+    /// Number of records in each file. Adjacent records with the same name stay together.
     Records(u64),
 }
 
 impl SplitBy {
-    /// Reads `read-group`, `contigs`, `contigs=BASES` or `records=N`.
+    /// Parses the value of `--by`: `read-group`, `contigs`, `contigs=BASES` or `records=N`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (word, number) = match text.split_once('=') {
             Some((word, number)) => (word, Some(number)),
@@ -164,7 +169,7 @@ impl SplitBy {
         }
     }
 
-    /// As it is written.
+    /// Returns the value as it is written on the command line; [`SplitBy::parse`] reads it back.
     pub fn word(self) -> String {
         match self {
             SplitBy::ReadGroup => "read-group".to_string(),
@@ -193,20 +198,24 @@ impl Split {
 }
 
 impl ExtraFile {
-    /// The word for reads that filters drop.
+    /// The value of [`ExtraFile::what`] for reads that filters drop.
     const DROPPED: &str = "dropped";
 
-    /// A file of the reads that filters drop.
+    /// Creates a file for the reads that filters drop.
     pub fn of_dropped(path: PathBuf, format: Format) -> Self {
         ExtraFile { path, format, what: Self::DROPPED.to_string(), moves: true }
     }
 
-    /// Whether it gets the reads that filters drop.
     pub fn is_of_dropped(&self) -> bool {
         self.what == Self::DROPPED
     }
 
-    /// Reads `FILE=WHAT`.
+    /// Parses `FILE=READS`, the value of `--copy-to` and `--move-to`. `moves` is true for the
+    /// latter. The format follows from the file name.
+    ///
+    /// # Errors
+    /// Fails if the form is different, or if dropped reads are to be copied: they are not in the
+    /// main output, so they can only be moved.
     pub fn parse(text: &str, moves: bool) -> Result<Self> {
         let parts = text.split_once('=').filter(|(file, what)| !file.is_empty() && !what.is_empty());
         let (file, what) = parts.ok_or_else(|| {
@@ -224,7 +233,8 @@ impl ExtraFile {
         Ok(chosen)
     }
 
-    /// The output, where `main` is the main one.
+    /// Returns the settings for this file: those of the main output, with its own path and format,
+    /// one part, and no MD5.
     pub fn output(&self, main: &Output) -> Output {
         let (path, index) = (self.path.clone(), main.index.where_it_can_be());
         let output = Output { path, parts: 1, index, md5: false, in_place: false, ..main.clone() };
@@ -233,7 +243,7 @@ impl ExtraFile {
 }
 
 impl Destination {
-    /// The main output, if there is one.
+    /// Returns the main output. `None` for a split, for FASTQ, and if no reads are written.
     pub fn main(&self) -> Option<&Output> {
         match self {
             Destination::Main(output, _) => Some(output),
@@ -241,7 +251,8 @@ impl Destination {
         }
     }
 
-    /// The format, level and other settings of the files.
+    /// Returns the output whose format, level and other settings apply: the main output, or the
+    /// common settings of a split.
     pub fn settings(&self) -> Option<&Output> {
         match self {
             Destination::Main(output, _) => Some(output),
@@ -250,7 +261,8 @@ impl Destination {
         }
     }
 
-    /// The extra files whose names are known before anything is read.
+    /// Returns the paths of the extra files that are known before anything is read. The files of a
+    /// split depend on the header.
     pub fn extra_paths(&self) -> Vec<&Path> {
         match self {
             Destination::Main(_, selected) => selected.iter().map(|chosen| &*chosen.path).collect(),
@@ -259,7 +271,8 @@ impl Destination {
         }
     }
 
-    /// The most extra files that there may be.
+    /// Returns the maximum number of extra files that are open at the same time. Memory for their
+    /// buffers is set aside accordingly.
     pub fn max_extra_files(&self) -> usize {
         match self {
             Destination::Main(_, selected) => selected.len(),
@@ -271,7 +284,8 @@ impl Destination {
         }
     }
 
-    /// Returns the formats of files that are known before anything is read: first that of the main output or the split.
+    /// Returns the formats that are known before anything is read. The first is the format of the
+    /// main output or of the split.
     pub fn formats(&self) -> impl Iterator<Item = &Format> {
         let selected = match self {
             Destination::Main(_, selected) => &selected[..],
@@ -281,7 +295,7 @@ impl Destination {
         settings.into_iter().chain(selected.iter().map(|chosen| &chosen.format))
     }
 
-    /// Checks what can be checked before anything is opened.
+    /// Returns a usage error for options that contradict each other. Nothing has been opened yet.
     pub(super) fn check(&self) -> Result<()> {
         match self {
             Destination::Main(output, selected) => {
@@ -297,7 +311,8 @@ impl Destination {
         }
     }
 
-    /// How many times a batch may be copied on its way to extra outputs.
+    /// Returns how many times the reads of a batch may be in memory at once, for the division of
+    /// memory: the batch, and a copy for each extra file that gets copied or dropped reads.
     pub fn max_copies(&self) -> usize {
         match self {
             Destination::Main(_, selected) => {
@@ -308,7 +323,7 @@ impl Destination {
         }
     }
 
-    /// The number of the extra file that gets the reads which filters drop.
+    /// Returns the index of the extra file for the reads that filters drop, if there is one.
     pub fn place_of_dropped(&self) -> Option<usize> {
         match self {
             Destination::Main(_, selected) => selected.iter().position(ExtraFile::is_of_dropped),
@@ -316,7 +331,8 @@ impl Destination {
         }
     }
 
-    /// Words of the canonical command line: which reads leave the main output, or how all are split.
+    /// Returns the words for `@PG`: the reads that are moved out of the main output, or the key of
+    /// the split. Copies do not change the main output, so they are left out.
     pub(super) fn words(&self, command: Command) -> Vec<String> {
         match self {
             Destination::Main(_, selected) => {

@@ -1,4 +1,5 @@
-//! Names of the files of read groups: made by a pattern, or looked up in a table.
+//! Names for the files of read groups, from a pattern such as `lanes/{PU}_{end}.fastq.gz` or from a
+//! table.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -6,13 +7,13 @@ use std::path::PathBuf;
 use readmill_record::header::HeaderLine;
 use readmill_record::{Error, Result};
 
-/// Stands for the read group in the name of the file of reads that have none.
+/// Replaces the fields of the read group in the file name for reads without a read group.
 pub const NO_GROUP: &str = "no-read-group";
 
-/// How tables of files are headed, as Picard has it.
+/// The column names in a table of files, as in the `OUTPUT_MAP` of Picard RevertSam.
 const COLUMNS: [&str; 2] = ["READ_GROUP_ID", "OUTPUT"];
 
-/// A pattern of names, such as `lanes/{PU}_{end}.fastq.gz`.
+/// A parsed pattern for file names. [`NamePattern::parse`] describes the fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamePattern {
     text: String,
@@ -22,19 +23,29 @@ pub struct NamePattern {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum NamePart {
     Text(String),
-    /// A field of `@RG`; characters that shells and file systems read in their own way become `_`, unless it is wanted raw.
+    /// A field of `@RG`. Unless `raw` is set, characters that shells and file systems treat
+    /// specially are replaced by `_`.
     Field {
         name: [u8; 2],
         raw: bool,
     },
-    /// The number of the read group in the header, from 0, with so many digits at least.
+    /// The index of the read group in the header, from 0, padded with zeros to this number of
+    /// digits.
     Number(usize),
-    /// 1 or 2, the end of the template.
+    /// 1 or 2, for the first or the last end of the template.
     End,
 }
 
 impl NamePattern {
-    /// Reads a pattern: `{ID}` and other fields of `@RG`, `{ID:raw}`, `{n}`, `{n:3}`, `{end}`; `{{` and `}}` are braces.
+    /// Parses a pattern. It must contain at least one field of the read group.
+    ///
+    /// | field | replaced by |
+    /// |---|---|
+    /// | `{ID}`, `{PU}` … | this field of `@RG`, with special characters replaced by `_` |
+    /// | `{ID:raw}` | the same, unchanged |
+    /// | `{n}`, `{n:3}` | the index of the read group in the header, from 0; with at least 3 digits |
+    /// | `{end}` | 1 or 2 |
+    /// | `{{`, `}}` | a brace |
     pub fn parse(text: &str) -> Result<Self, String> {
         let (mut parts, mut plain, mut rest) = (Vec::new(), String::new(), text);
         while let Some(at) = rest.find(['{', '}']) {
@@ -66,20 +77,22 @@ impl NamePattern {
         Ok(NamePattern { text: text.to_string(), parts })
     }
 
-    /// As it was written.
+    /// Returns the pattern as the user wrote it.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether both ends have files of their own.
+    /// Returns whether first and last ends are written to different files.
     pub fn has_end(&self) -> bool {
         self.parts.contains(&NamePart::End)
     }
 
-    /// The file of a read group, `None` for reads without one, which is number `number` in the header, and of this end.
+    /// Returns the file for `group`, the read group with index `number` in the header, and for
+    /// `end` (1 or 2). If `group` is `None`, the file is for reads without a read group.
     ///
     /// # Errors
-    /// The read group lacks a field of the pattern.
+    /// Fails if the read group lacks a field of the pattern, or if the value cannot be part of a
+    /// file name.
     pub fn path(&self, group: Option<&HeaderLine>, number: usize, end: u8) -> Result<PathBuf> {
         let mut name = String::new();
         for part in &self.parts {
@@ -120,7 +133,7 @@ impl NamePart {
     }
 }
 
-/// The value of a field of `@RG`, as part of the name of a file.
+/// Returns the value of a field of `@RG` in the form that is used in a file name.
 fn value(group: &HeaderLine, field: [u8; 2], raw: bool) -> Result<String> {
     let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let id = group.get(b"ID").map(shown).unwrap_or_default();
@@ -140,8 +153,8 @@ fn value(group: &HeaderLine, field: [u8; 2], raw: bool) -> Result<String> {
     Ok(name)
 }
 
-/// Replaces characters that shells and file systems read in their own way by `_`: those that htsjdk 4.2.0 replaces
-/// (IOUtil.makeFileNameSafe).
+/// Replaces characters that shells and file systems treat specially by `_`. The characters are
+/// those that htsjdk 4.2.0 replaces (`IOUtil.makeFileNameSafe`).
 fn safe(text: &str) -> String {
     let is_unsafe =
         |c: char| c.is_ascii_whitespace() || c.is_ascii_punctuation() && !"+,-._".contains(c);
@@ -149,11 +162,11 @@ fn safe(text: &str) -> String {
     text.chars().map(|c| if is_unsafe(c) { '_' } else { c }).collect()
 }
 
-/// Reads a table of files: the ID of a read group and its file in each line, with a tab between them. A first line with
-/// the names of the columns may have them in another order.
+/// Parses a table of files: each line has the ID of a read group, a tab, and the name of its file.
+/// If the first line has column names, they define the order of the columns.
 ///
 /// # Errors
-/// A line has another number of columns, or a read group two files.
+/// Fails if a line does not have two columns, or if a read group appears twice.
 pub fn read_table(lines: impl Iterator<Item = String>) -> Result<HashMap<String, PathBuf>> {
     let (mut files, mut columns) = (HashMap::new(), [0, 1]);
     for (number, line) in lines.enumerate() {

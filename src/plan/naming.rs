@@ -1,4 +1,4 @@
-//! The format of an output, by its name.
+//! Derives the format of an output from its file name.
 
 use std::path::Path;
 
@@ -6,7 +6,8 @@ use readmill_record::{Error, Result};
 
 use crate::formats::{BamFormat, Format};
 
-/// Ends of names of other kinds of files. BAM under such a name would be taken for what it is not.
+/// Extensions of other file types. An output with such a name is refused, because other programs
+/// would take the BAM file for that type.
 const OTHERS: [&str; 44] = [
     "7z", "bai", "bcf", "bed", "bgz", "bw", "bz2", "crai", "csi", "csv", "dict", "fa", "fai", "fasta",
     "fastq", "fna", "fq", "gff", "gff3", "gtf", "gz", "html", "json", "log", "lz4", "maf", "metrics",
@@ -14,21 +15,23 @@ const OTHERS: [&str; 44] = [
     "yml", "zip", "zst",
 ];
 
-/// The mark between the names of a file and of its index, as htslib takes it.
+/// The separator between the names of a file and of its index in htslib's notation
+/// `FILE##idx##INDEX`.
 const INDEX_MARK: &str = "##idx##";
 
 impl Format {
-    /// The format that the name of a file tells: BAM, unless it ends otherwise.
+    /// Returns the format for the extension of a file name, or BAM if the extension is unknown.
     pub fn by_name(path: &Path) -> Self {
         Format::of_extension(path).unwrap_or_else(|| Format::new(BamFormat))
     }
 
-    /// The format of an output that tells it by its name alone, and whether that is a guess: whether the name ends in
-    /// what readmill does not know. What exists and is not a regular file may have any name.
+    /// Returns the format of an output for which no format was given. The second value is true if
+    /// the format is a guess: then the extension is unknown, and the caller warns that BAM is
+    /// written. A device or pipe may have any name.
     ///
     /// # Errors
     ///
-    /// If the name is that of another kind of file.
+    /// Fails if the extension belongs to another type of file, such as `.vcf`.
     pub fn of_output(path: &Path) -> Result<(Self, bool)> {
         if let Some(format) = Format::of_extension(path) {
             return Ok((format, false));
@@ -48,7 +51,8 @@ impl Format {
     }
 }
 
-/// Refuses a name that carries the name of an index, as htslib takes it.
+/// Returns a usage error for a name in htslib's notation `FILE##idx##INDEX`, which readmill does
+/// not support for this file.
 pub fn check_index_mark(path: &Path) -> Result<()> {
     if !path.to_string_lossy().contains(INDEX_MARK) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! An output in parts: several files that `cat` joins to one.
+//! An output that is divided into parts (`--out-parts`): several files that `cat` joins into one.
 
 use std::path::{Path, PathBuf};
 
@@ -6,21 +6,23 @@ use readmill_record::{Error, Result};
 
 use super::{Output, Plan};
 
-/// Parts of an output, at most: each is open twice, and a process may have 1,024 files open where nobody has said
-/// otherwise.
+/// Maximum number of parts. Each part is open twice, and the default limit of open files for a
+/// process is 1,024.
 pub const MAX_PARTS: usize = 256;
 
-/// The name of part `number`, from 1, of the output `whole`. The number stands behind the whole name because a part is no
-/// BAM file by itself: `split` of GNU coreutils (`x.bam.aa`) and Hadoop-BAM, whose parts have neither header nor EOF
-/// block (`part-r-00000`), do not call theirs `.bam` either. It has three digits, so that a shell gives the parts in their
-/// order.
+/// Returns the name of part `number` (from 1) of the output `whole`, such as `x.bam.part-001`.
+///
+/// The number follows the whole name, because a part alone is not a valid BAM file. `split` of GNU
+/// coreutils (`x.bam.aa`) does the same, and Hadoop-BAM, whose parts have neither header nor EOF
+/// block, calls them `part-r-00000`. The number has three digits, so that a shell lists the parts
+/// in their order.
 pub fn part_name(whole: &Path, number: usize) -> PathBuf {
     let mut name = whole.as_os_str().to_owned();
     name.push(format!(".part-{number:03}"));
     name.into()
 }
 
-/// The name of the file with the MD5 of another.
+/// Returns the name of the file that holds the MD5 of `file` (`--md5`).
 pub fn md5_name(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".md5");
@@ -28,12 +30,11 @@ pub fn md5_name(file: &Path) -> PathBuf {
 }
 
 impl Output {
-    /// Whether it is cut into parts.
     pub fn is_in_parts(&self) -> bool {
         self.parts > 1
     }
 
-    /// The names of its files: its own, or those of its parts in their order.
+    /// Returns the files that hold the records: the output itself, or its parts in order.
     pub fn files(&self) -> Vec<PathBuf> {
         if !self.is_in_parts() {
             return vec![self.path.clone()];
@@ -41,7 +42,8 @@ impl Output {
         (1..=self.parts).map(|number| part_name(&self.path, number)).collect()
     }
 
-    /// All names that it takes: also that of the whole, which its index goes by.
+    /// Returns all file names that the output needs: its files, their MD5 files, and for an output
+    /// in parts also the name of the whole, from which the name of the index is formed.
     pub fn names(&self) -> Vec<PathBuf> {
         let mut names = self.files();
         if self.md5 {
@@ -51,7 +53,8 @@ impl Output {
         names
     }
 
-    /// Checks what can be checked before it is opened.
+    /// Returns a usage error if the options for parts contradict each other. It is called before
+    /// the output is opened.
     pub(super) fn check_parts(&self) -> Result<()> {
         if !(1..=MAX_PARTS).contains(&self.parts) {
             return Err(Error::usage(format!("the number of parts must be from 1 to {MAX_PARTS}"))
@@ -74,7 +77,8 @@ impl Output {
 }
 
 impl Plan {
-    /// Refuses parts where it is not known how many reads will come when the first of them leave.
+    /// Returns a usage error if parts are requested, but reads are written while the input is still
+    /// being read. The total size, by which the parts are divided, is then unknown.
     pub(super) fn check_parts(&self) -> Result<()> {
         let in_parts = self.destination.main().is_some_and(Output::is_in_parts);
         if in_parts && !self.holds_everything() {
