@@ -1,15 +1,20 @@
-//! Steps and tallies that another program adds to a run.
+//! Steps and tallies that a program which uses readmill as a library adds to a run.
 
 use std::sync::Arc;
 
 use readmill_record::{DynTally, Header, Result, Step};
 
-/// Makes a step; it may edit the header that the reads will have.
+/// Makes a step. It may also edit the header of the output.
 pub(crate) type MakeStep = Box<dyn FnOnce(&mut Header) -> Result<Box<dyn Step>>>;
 
-/// Steps and tallies that are added to those of a [`crate::Plan`].
+/// Steps and tallies of a calling program, in addition to those of a [`crate::Plan`].
 ///
-/// Their memory is not part of the limit `-m`: what they keep beside a batch comes on top.
+/// ```text
+/// input ─► filters of the plan ─► step ─► sort, mark, recalibrate ─► late_step ─► output ─► tally
+/// ```
+///
+/// The limit `-m` does not cover memory that they keep, except for the batch that is being
+/// processed. See `examples/gc-content` for a complete program.
 #[derive(Default)]
 pub struct Additions {
     pub(crate) early: Vec<MakeStep>,
@@ -18,13 +23,13 @@ pub struct Additions {
 }
 
 impl Additions {
-    /// Adds a step after the plan's own filters and edits, before reads are sorted or marked.
+    /// Adds a step that runs after the filters of the plan, before reads are sorted or marked.
     pub fn step(mut self, make: impl FnOnce(&mut Header) -> Result<Box<dyn Step>> + 'static) -> Self {
         self.early.push(Box::new(make));
         self
     }
 
-    /// Adds a step after all others, when duplicates are marked and qualities recalibrated.
+    /// Adds a step that runs last, after duplicates are marked and qualities are recalibrated.
     pub fn late_step(
         mut self,
         make: impl FnOnce(&mut Header) -> Result<Box<dyn Step>> + 'static,
@@ -33,14 +38,15 @@ impl Additions {
         self
     }
 
-    /// Adds a tally of the output reads; its result is available after the run.
+    /// Adds a tally of the output reads. The caller keeps its own `Arc`, and gets the result from
+    /// it after the run.
     pub fn tally(mut self, tally: Arc<dyn DynTally>) -> Self {
         self.tallies.push(tally);
         self
     }
 }
 
-/// Makes the steps.
+/// Makes all steps of `list`, in order. Each may edit `header`, so later ones see the edits.
 pub(crate) fn make(list: Vec<MakeStep>, header: &mut Header) -> Result<Vec<Box<dyn Step>>> {
     list.into_iter().map(|make| make(header)).collect()
 }

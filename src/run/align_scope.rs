@@ -1,17 +1,20 @@
-//! How much of the reads that are to be aligned a run opens: stages of a job need a part of them, or none.
+//! Which of the reads to be aligned a run opens. A stage of a job (`readmill shard`) needs only
+//! some of them, or none.
 
 use crate::aligning::LaneSlice;
 
-/// The part of the reads to be aligned that a run opens; in a plan that aligns none, all inputs are opened.
+/// The part of the reads to be aligned that a run opens. If the plan does not align, it has no
+/// effect: all inputs are opened.
 pub(crate) enum AlignScope {
-    /// All reads, and the aligner's index.
+    /// All reads and the index of the aligner, for a run in one process.
     Whole,
-    /// The first reads, to make decisions.
+    /// All reads, but without the index of the aligner: only their first reads are examined, to
+    /// choose the settings that all stages share.
     First,
-    /// None yet: a lane will be scanned.
+    /// No reads yet. The stage opens one lane later, to find where its slices start.
     Scan,
-    /// A slice of a lane, and the aligner's index; `None` for a slice without reads.
+    /// A slice of a lane and the index of the aligner; `None` for a slice without reads.
     Slice(Option<Box<LaneSlice>>),
-    /// None: only the header is needed.
+    /// No reads, because the stage only needs the header.
     Header,
 }

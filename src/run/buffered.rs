@@ -1,4 +1,10 @@
-//! A run that needs the whole input before the first read leaves: ingest, resolve duplicates, recalibrate, merge.
+//! A run that must read all input before it can write the first read, because reads are sorted,
+//! marked or recalibrated.
+//!
+//! 1. Ingest: read the input once, and spill reads that do not fit into memory as sorted runs.
+//! 2. Resolve: decide which reads are duplicates.
+//! 3. Count: build the recalibration table from all reads.
+//! 4. Merge: write the reads in order, with marks and new qualities.
 
 use std::sync::Arc;
 
@@ -27,7 +33,8 @@ use crate::run::summary::{RunSummary, log_time_shares};
 use crate::run::tallies::Tap;
 
 impl RunState<'_> {
-    /// Runs a plan that needs the whole input: ingest, resolve duplicates, recalibrate, merge.
+    /// Runs the plan and returns its summary. All outputs are renamed to their final names at the
+    /// end.
     pub(super) fn run_buffered(mut self, mut inputs: Inputs) -> Result<RunSummary> {
         let mut sink = self.sink()?;
         sink.charge_index(&self.header, &self.memory.ledger)?;
@@ -108,8 +115,9 @@ impl RunState<'_> {
         self.finish(summary, Outputs { sink: Some(sink), extra, files, were_held: true })
     }
 
-    /// Returns the sources to merge after the presorted reads in the output. If one of their reads belongs before
-    /// these, the output starts anew.
+    /// Returns the reads that are still to be merged, and what has been written already because the
+    /// reads arrived in output order. If a later read belongs before these, the output is read back
+    /// into a run and started again.
     fn sources_after_presorted(
         &self,
         context: &SortContext,
@@ -135,7 +143,8 @@ impl RunState<'_> {
         Ok((sources, presorted))
     }
 
-    /// Whether reads may leave before all have come: only the order is asked for, and the output can start anew.
+    /// Returns whether reads that arrive in output order can be written while the input is read.
+    /// The run must only sort, and the output must be a file that can be started again.
     fn may_leave_early(&self, sink: &Sink) -> bool {
         let steps = &self.plan.steps;
         let alone = steps.duplicates.is_none()
@@ -147,7 +156,8 @@ impl RunState<'_> {
         alone && sink.can_restart()
     }
 
-    /// Warns where no read has the optional field that reads are sorted by.
+    /// Warns if reads are sorted by an optional field, but no read has it. `tagged` is `None` if
+    /// there are no reads.
     pub(crate) fn check_tag(&self, tagged: Option<bool>) {
         if let (Some(tag), Some(false)) = (Keyer::new(self.plan.order(), &self.header).field(), tagged) {
             let tag = String::from_utf8_lossy(&tag);
@@ -155,7 +165,11 @@ impl RunState<'_> {
         }
     }
 
-    /// Announces the stages, logs the forecast of the run, if asked for, and refuses a run that the disk cannot hold.
+    /// Forecasts the size of the run from the first reads and the sizes of the files, and logs it
+    /// with `--explain`. Also tells the progress display which stages follow.
+    ///
+    /// # Errors
+    /// Fails if the disk has much too little space for the spill.
     fn check_forecast(
         &self,
         inputs: &mut Inputs,
@@ -182,7 +196,12 @@ impl RunState<'_> {
         Ok(())
     }
 
-    /// Reads the input once. Reads that do not fit into memory become sorted runs on disk.
+    /// Reads the input once and returns the buffered reads. Reads that do not fit into memory are
+    /// spilled as sorted runs.
+    ///
+    /// # Errors
+    /// Fails if the input is damaged, or if one chunk of it needs more memory than the run can
+    /// free.
     pub(super) fn ingest(
         &self,
         context: &SortContext,

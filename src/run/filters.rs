@@ -1,4 +1,5 @@
-//! The run's part in its filters and edits: checks the input for them, makes their steps, and opens files.
+//! Connects filters to a run: checks that the input suits them, and gives them the files and
+//! messages that the filters crate cannot access.
 
 use std::path::Path;
 
@@ -14,11 +15,12 @@ use crate::pipeline::open_input;
 use crate::plan::Plan;
 use crate::process::console::Console;
 
-/// Bytes the header of a dictionary may take.
+/// Maximum size of the header in a file for `--sequence-dictionary`.
 const MAX_DICTIONARY: Limit = Limit::of_bytes(64 << 20);
 
-/// Refuses an input whose mates do not stand together if a filter needs that, as the header states or the first piece
-/// proves: two templates of one name that lack a mate.
+/// Returns an error if a filter needs adjacent mates and the input does not have them. This is the
+/// case if the header declares coordinate order, or if the first reads contain two incomplete
+/// templates with the same name.
 pub fn check(wanted: &Filters, inputs: &mut Inputs) -> Result<()> {
     if !wanted.facts().any(|facts| facts.adjacent_mates) || inputs.lanes().is_some() {
         return Ok(()); // what is aligned comes by templates
@@ -38,7 +40,8 @@ pub fn check(wanted: &Filters, inputs: &mut Inputs) -> Result<()> {
     }
 }
 
-/// Makes the steps of the plan's filters. Memory for their files is charged to `ledger`.
+/// Makes the steps for the filters of the plan. They may edit `header`. Memory for the files that
+/// they load is charged to `ledger`.
 pub fn make(
     plan: &Plan,
     header: &mut Header,
@@ -56,6 +59,7 @@ pub fn make(
     })
 }
 
+/// What filters may use of the run: messages, the reference, and headers of other files.
 struct Host<'a> {
     plan: &'a Plan,
     ledger: &'a Ledger,

@@ -1,4 +1,4 @@
-//! The end of a run: all outputs are completed, then they get their names.
+//! The end of a run: completes all outputs under temporary names, then renames them together.
 
 use readmill_record::Result;
 use readmill_report::{PageOptions, page_bytes, render_page};
@@ -23,13 +23,17 @@ pub(super) struct Outputs<'a> {
 }
 
 impl RunState<'_> {
-    /// Ends a run: verifies the reads, writes the reports, completes all outputs, and
-    /// then renames them. A signal finds all of them renamed, or none. Returns `summary`
-    /// with the extra outputs and the parts of the main output added to it.
+    /// Ends a run: verifies the reads, writes the reports, completes all outputs and renames them
+    /// to their final names. If a signal stops the program, either all of them have their names or
+    /// none has.
+    ///
+    /// Returns `summary` with the reads dropped by trimming, the extra outputs with their record
+    /// counts, and the parts of the main output with their sizes. Writes the run file (`--json`)
+    /// and the HTML page, if requested, because they describe the finished outputs.
     ///
     /// # Errors
-    /// Fails if `--verify` finds a difference, or if an output cannot be written. Then
-    /// no output gets its name.
+    /// Fails if `--verify` finds a difference, or if an output cannot be written. Then no output
+    /// gets its name.
     pub(super) fn finish(&self, mut summary: RunSummary, outputs: Outputs<'_>) -> Result<RunSummary> {
         let Outputs { sink, extra, mut files, were_held } = outputs;
         let [early, late] = &self.changes;

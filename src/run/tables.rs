@@ -1,4 +1,5 @@
-//! Commands on recalibration tables alone, without reads.
+//! The commands that work on recalibration tables and read no sequencing reads: `bqsr gather` and
+//! the data for plots.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +11,8 @@ use crate::outputs::atomic_file::AtomicFile;
 use crate::outputs::report_files::spare;
 use crate::run::recal_setup::read_report;
 
-/// Adds up tables that were made with equal arguments from parts of the reads.
+/// Adds up tables that were counted from parts of the reads with the same arguments, as GATK
+/// GatherBQSRReports does, and writes the sum to `output`.
 pub fn gather(tables: &[PathBuf], output: &Path) -> Result<()> {
     tables.iter().try_for_each(|table| spare(table, output))?;
     let reports = tables.iter().map(|path| read_freely(path));
@@ -21,7 +23,8 @@ pub fn gather(tables: &[PathBuf], output: &Path) -> Result<()> {
     write(output, &sum.to_text())
 }
 
-/// Writes the data that AnalyzeCovariates plots; each table is shown under its name.
+/// Writes the CSV file from which GATK AnalyzeCovariates draws its plots. Each table has the name
+/// under which it appears in the plots.
 pub fn plot_data(tables: &[(&'static str, &Path)], output: &Path) -> Result<()> {
     let read = |&(name, path): &(&'static str, &Path)| {
         spare(path, output)?;
@@ -33,7 +36,8 @@ pub fn plot_data(tables: &[(&'static str, &Path)], output: &Path) -> Result<()> 
     write(output, &plot_data::reports_to_csv(&named)?)
 }
 
-/// Reads a table with unlimited memory: there is nothing else in it.
+/// Reads a table without charging its memory, since a table is the only large data of these
+/// commands.
 fn read_freely(path: &Path) -> Result<RecalReport> {
     Ok(read_report(path, &Ledger::unlimited())?.0)
 }

@@ -1,4 +1,5 @@
-//! The last stage: ranges become the output, with its index and reports.
+//! The last stage of a job: joins the ranges that other stages wrote into the output, with its
+//! index and reports.
 
 use readmill_bqsr::{ReadGroups, Totals};
 use readmill_markdup::metrics::LibraryCounts;
@@ -19,27 +20,29 @@ use crate::run::marking::write_picard_metrics;
 use crate::run::recal_setup;
 use crate::run::summary::{self, RunSummary};
 
-/// Sums over all slices, for the join.
+/// Sums over all slices of the input, which the join needs for the summary and the reports.
 pub struct JoinedSlices {
+    /// Number of records in the input, before any filter.
     pub records: u64,
-    /// Bytes of the records that are sorted.
+    /// Bytes of all records that are written. An output in parts is divided by it.
     pub record_bytes: u64,
-    /// Whether any record has a reference sequence.
     pub any_placed: bool,
-    /// Counts of the steps before the sort.
+    /// Records that each step before the sort dropped or changed.
     pub counts: StepCounts,
-    /// The verdict, where duplicates are marked.
+    /// Which records are duplicates; `None` if duplicates are not marked.
     pub verdict: Option<StoredVerdict>,
-    /// The counts of all reads, where they are recalibrated by them.
+    /// The counts of all reads for recalibration; `None` if the run does not recalibrate reads by
+    /// its own counts.
     pub table: Option<Totals>,
-    /// The tallies of all slices.
+    /// The saved tallies, one entry for each tally of the run.
     pub tallies: Vec<Vec<u8>>,
 }
 
-/// Reads the bytes of a part.
+/// Reads the bytes of one part from the file of its range, and checks them.
 pub type ReadPart = Box<dyn FnMut(&StagedPart, &mut Vec<u8>) -> Result<()>>;
 
-/// A range, and how its parts are read.
+/// A range of the output, with the function that reads its parts. Its memory stays charged until
+/// the range has been joined.
 pub struct JoinedRange {
     pub range: WrittenRange,
     pub read: ReadPart,
@@ -47,7 +50,8 @@ pub struct JoinedRange {
 }
 
 impl RunState<'_> {
-    /// Joins ranges, each of which `read` reads part by part, to the output, and writes the metrics.
+    /// Writes the output from its ranges, part by part, and then the metrics and tables. The output
+    /// has the same bytes as from a run in one process.
     pub fn join(
         mut self,
         decided: &FirstDecisions,
@@ -55,7 +59,8 @@ impl RunState<'_> {
         ranges: &mut dyn Iterator<Item = Result<JoinedRange>>,
     ) -> Result<RunSummary> {
         let duplicate_ends = self.duplicate_ends(decided)?;
-        // As in one run, whether there is an index is decided before it is known whether any read has a position.
+        // As in a single run, the decision about an index is made before it is known whether any
+        // read has a position.
         let mut sink = self.sink()?;
         self.set_written_order(joined.any_placed);
         let mut files = ReportFiles::open(self.plan, &self.header, self.ledger())?;
@@ -67,7 +72,7 @@ impl RunState<'_> {
         self.console.begin_stage("joining", Some(joined.records), false);
         let JoinedSlices { records, counts, verdict, table, tallies, .. } = joined;
         self.tallies.add(&tallies)?;
-        // The counts of the reads as they leave are as many.
+        // The factor 2 is for the counts after recalibration, which are as large.
         let of_tables = table
             .as_ref()
             .map_or(0, |table| 2 * recal_setup::REPORT_BYTES_PER_COUNT_BYTE * table.heap_bytes() as u64);

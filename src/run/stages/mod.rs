@@ -1,5 +1,12 @@
-//! The stages of a job: parts of a buffered run that separate runs of the program carry out. What one stage hands to the
-//! next lies in files ([`crate::shard`]).
+//! The stages of a job (`readmill shard`): parts of a buffered run, each in its own process.
+//!
+//! ```text
+//! slice 1 ─► map ─┐                   ┌─► write range 1 ─┐
+//! slice 2 ─► map ─┼─► judge · divide ─┼─► write range 2 ─┼─► join ─► output
+//! slice 3 ─► map ─┘  compare · count  └─► write range 3 ─┘
+//! ```
+//!
+//! Stages exchange their results in files, which [`crate::shard`] reads and writes.
 
 use std::sync::Arc;
 
@@ -44,136 +51,133 @@ use crate::run::leaving::order_leaving_steps;
 use crate::run::marking::{MarkedDuplicates, mark_options};
 use crate::run::recal_setup;
 
-/// The most bytes of records in a frame of a run that other stages read, and the least.
+/// Maximum and minimum bytes of records in a frame of a run that other stages read.
 const FRAMES: [usize; 2] = [1 << 18, 1 << 14];
 
-/// Bytes of memory that merging all slices may take, as long as their frames are not the smallest.
+/// Memory in bytes for merging the runs of all slices. It is exceeded only if frames of the minimum
+/// size need more.
 const MERGING: usize = 64 << 20;
 
-/// Returns the bytes of records in a frame, where so many slices are merged.
+/// Returns the bytes of records in a frame, so that merging `slices` runs stays within [`MERGING`].
 fn frame_bytes(slices: usize) -> usize {
     let [most, least] = FRAMES;
     let each = (2 * MERGING / 5 / slices.max(1)).clamp(least, most);
     1 << each.ilog2()
 }
 
-/// The reads of a slice of the input, sorted in a file.
+/// The result of the map stage: the reads of a slice of the input, as a sorted run in a file.
 #[derive(Serialize, Deserialize)]
 pub struct MappedSlice {
-    /// Records of the slice, before any filter.
+    /// Number of records in the slice, before any filter.
     pub records: u64,
-    /// Its sorted records.
     pub run: StoredRun,
-    /// Its ends, where duplicates are marked.
+    /// The ends for duplicate marking; `None` if duplicates are not marked.
     pub ends: Option<StoredEnds>,
-    /// Bytes of its largest record.
+    /// Size of the largest record in bytes.
     pub largest: u64,
-    /// Whether any record has a reference sequence.
     pub any_placed: bool,
-    /// Whether a template was too long to be kept together.
+    /// Whether a template was too long for one batch, so that its mates must be joined by name.
     pub was_cut: bool,
-    /// Whether any read has the optional field that reads are sorted by; `None` without reads or such a field.
+    /// Whether any read has the optional field that is the sort key. `None` if there are no reads,
+    /// or if the key is not a field.
     pub tagged: Option<bool>,
-    /// Bases of the reference that the longest read spans, where depths are counted.
     pub span: u32,
-    /// Counts of the steps.
     pub counts: StepCounts,
-    /// The tallies of its reads.
+    /// The saved tallies of the reads, one entry for each tally of the run.
     pub tallies: Vec<Vec<u8>>,
 }
 
-/// Which records are duplicates, in a file.
+/// The result of the judge stage: which records of the whole input are duplicates.
 #[derive(Serialize, Deserialize)]
 pub struct Judgement {
-    /// The marks and their counts.
+    /// The marks, stored in a file, and the counts of duplicates.
     pub verdict: StoredVerdict,
-    /// Whether any record has a DT field.
+    /// Whether any record has a DT field, which the write stages may have to clear.
     pub has_dt: bool,
 }
 
-/// A range of the output in a file.
+/// The result of a write stage: a range of the output as encoded parts in a file.
 #[derive(Serialize, Deserialize)]
 pub struct WrittenRange {
-    /// Its parts, in their order, and where they lie.
     pub parts: StagedPartList,
-    /// Where the first of them lies.
+    /// The place of the first part in the file; the others follow it.
     pub extent: Extent,
-    /// Duplicates by library.
+    /// The flagged reads of each library, for the duplication metrics.
     pub flagged: Vec<LibraryCounts>,
-    /// Bases counted as they leave, if any are.
+    /// The bases that were counted as the reads were written; `None` if none were counted.
     pub counted: Option<Totals>,
-    /// Counts of the steps.
+    /// Records that each step after the sort dropped or changed.
     pub counts: StepCounts,
-    /// The tallies of its reads.
+    /// The saved tallies of the reads, one entry for each tally of the run.
     pub tallies: Vec<Vec<u8>>,
 }
 
-/// The sorted runs of all slices, and sums over them.
+/// The sorted runs of all slices, and the sums over them.
 #[derive(Default)]
 pub struct Slices {
-    /// Their runs, without those that are empty.
+    /// The runs, without empty ones.
     pub runs: Vec<SpilledRun>,
     pub records: u64,
-    /// Bytes of the largest record.
+    /// Size of the largest record in bytes.
     pub largest: u64,
-    /// Whether any record has a reference sequence.
     pub any_placed: bool,
-    /// Bases of the reference that the longest read spans, where depths are counted.
+    /// Maximum number of reference bases that a read spans, if depths are counted.
     pub span: u32,
 }
 
-/// The inputs of a stage that works on a range of the output order.
+/// The input of a stage that works on one range of the output order.
 pub struct RangeInput {
     pub slices: Slices,
-    /// Which records are duplicates, where they are marked.
+    /// Which records are duplicates; `None` if duplicates are not marked.
     pub judgement: Option<Judgement>,
-    /// Sites at which the sample differs, where they are found from the reads.
+    /// Sites at which the sample differs from the reference, with `--bqsr-bootstrap`.
     pub sites: Option<ReadSites>,
-    /// The counts of all reads, where they are recalibrated by them.
+    /// The counts of all reads; `None` if the run does not recalibrate reads by its own counts.
     pub table: Option<Totals>,
-    /// The start of the range, and that of the next one; `None` means the first record and the last.
+    /// The start of this range, and the start of the next one. `None` means the first record, or
+    /// the end of the output.
     pub range: [Option<RangeStart>; 2],
-    /// Has adopted the files of the runs and of the judgement.
+    /// The spill that has adopted the files of the runs and of the judgement.
     pub spill: Arc<Spill>,
 }
 
-/// Marks of duplicates in memory.
+/// The duplicate marks in memory, with their charge.
 struct LoadedMarks {
     verdict: Arc<Verdict>,
     has_dt: bool,
     charge: Charge,
 }
 
-/// The ends of a slice whose first record has the number `base`.
+/// The ends of a slice for duplicate marking. `base` is the number of its first record in the whole
+/// input.
 pub struct SliceEnds {
     pub ends: StoredEnds,
     pub base: u64,
 }
 
-/// The ends of the whole input.
+/// The ends of the whole input, for the judge stage.
 pub struct InputEnds {
-    /// Those of each slice, in their order.
+    /// The ends of each slice, in input order.
     pub slices: Vec<SliceEnds>,
-    /// The reads of all slices.
     pub runs: Slices,
-    /// Whether a template was too long to be kept together.
     pub was_cut: bool,
-    /// Has adopted the files of the ends.
+    /// The spill that has adopted the files of the ends.
     pub spill: Spill,
 }
 
-/// Decisions about the whole input that its first reads make.
+/// Settings that depend on the first reads of the whole input. They are chosen once, so that all
+/// stages use the same ones.
 pub struct FirstDecisions {
-    /// The name of the first read.
+    /// The name of the first read. Sort keys of names are compared relative to it.
     pub anchor: Vec<u8>,
-    /// How mates find each other, and the distance of optical duplicates, where duplicates are marked.
+    /// How mates are paired, and the optical pixel distance. `None` if duplicates are not marked.
     pub duplicates: Option<(MatePairing, Option<i32>)>,
-    /// Into how many slices the input is divided; 0 where that is not decided yet.
+    /// The number of slices into which the input is divided; 0 if that is not decided yet.
     pub slices: usize,
 }
 
 impl<'a> RunState<'a> {
-    /// Decides what the first reads of the whole input decide.
+    /// Chooses the settings that depend on the first reads of the whole input.
     pub fn decide(&self, inputs: &mut Inputs) -> Result<FirstDecisions> {
         let wanted = self.plan.steps.duplicates.as_ref();
         let prepare =
@@ -192,7 +196,8 @@ impl<'a> RunState<'a> {
         Ok(FirstDecisions { anchor, duplicates, slices: 0 })
     }
 
-    /// Collects template ends as it was decided.
+    /// Returns the collector of template ends with the settings of [`RunState::decide`]. `None` if
+    /// duplicates are not marked.
     fn duplicate_ends(&self, decided: &FirstDecisions) -> Result<Option<DuplicateEnds>> {
         let (Some(wanted), Some((pairing, distance))) =
             (&self.plan.steps.duplicates, decided.duplicates)
@@ -228,7 +233,8 @@ impl<'a> RunState<'a> {
         }
     }
 
-    /// Sorts the records of a slice, which is what `inputs` reads, into the file of `into`.
+    /// Sorts the reads of a slice, which is all that `inputs` reads, into one run in the file of
+    /// `into`.
     pub fn map(
         mut self,
         inputs: Inputs,
@@ -273,13 +279,14 @@ impl<'a> RunState<'a> {
         })
     }
 
-    /// A sink for reads that are not written in this stage.
+    /// Returns a sink for a stage that writes no reads. It only satisfies the interface of
+    /// [`RunState::ingest`].
     fn sink_nowhere(&self) -> Result<Sink> {
         Sink::create(&Output::nowhere(), &self.header, false, &self.memory.ledger, self.console)
     }
 
-    /// Divides the output order into at most `ranges` ranges; returns the starts of all but the first. `spill` has
-    /// adopted the files of the runs.
+    /// Divides the output order into at most `ranges` ranges of about equal size. Returns the
+    /// starts of all ranges except the first. `spill` must have adopted the files of the runs.
     pub fn divide(&self, slices: Slices, spill: Arc<Spill>, ranges: usize) -> Result<Vec<RangeStart>> {
         let sources = Arc::new(self.sources(slices.runs, spill));
         if sources.is_empty() { Ok(Vec::new()) } else { ranges::divide_order(&sources, ranges) }
@@ -296,8 +303,8 @@ impl<'a> RunState<'a> {
         }
     }
 
-    /// Resolves which records are duplicates, from the ends of all slices, in their order, and writes the marks into the
-    /// file of `into`.
+    /// Decides which records are duplicates, from the ends of all slices in input order. Writes the
+    /// marks into the file of `into`.
     pub fn judge(
         self,
         inputs: &Inputs,
@@ -349,7 +356,7 @@ impl<'a> RunState<'a> {
         Ok(Judgement { verdict: resolved.verdict.store_marks(records, into)?, has_dt })
     }
 
-    /// Loads the marks of duplicates, whose memory is charged.
+    /// Loads the duplicate marks into memory and charges them. Returns `None` if there are none.
     fn load(&self, judgement: Option<Judgement>, spill: &Arc<Spill>) -> Result<Option<LoadedMarks>> {
         let Some(Judgement { verdict, has_dt }) = judgement else { return Ok(None) };
         let charge = self.memory.ledger.charge("marks of duplicates", verdict.bytes())?;
@@ -357,7 +364,8 @@ impl<'a> RunState<'a> {
         Ok(Some(LoadedMarks { verdict, has_dt, charge }))
     }
 
-    /// Merges the records of all slices from `start` on, on the threads that are returned, and with these charges.
+    /// Starts the merge of all slices at `start`. Also returns the threads that can take part,
+    /// given the size of the largest record, and the charges for the merge.
     fn merge_from(
         &self,
         slices: Slices,
@@ -376,7 +384,8 @@ impl<'a> RunState<'a> {
         Ok((crew, merge, [large, merging]))
     }
 
-    /// Writes the range of the output order from its start to the start of the next one into the file of `into`.
+    /// Writes a range of the output into the file of `into`, as encoded parts. The reads are marked
+    /// and recalibrated, as in the merge of a run in one process.
     pub fn write(
         mut self,
         inputs: &Inputs,
@@ -387,7 +396,7 @@ impl<'a> RunState<'a> {
         let RangeInput { slices, judgement, sites, table, range: [start, until], spill } = input;
         let duplicate_ends = self.duplicate_ends(decided)?;
         let from_file = self.new_step_from_table_file()?;
-        // As in one run, this is decided before it is known whether any read has a position.
+        // As in a single run, this is decided before it is known whether any read has a position.
         let sorted = self.plan.order() == Order::Coordinate || self.header.declares_coordinate_order();
         self.set_written_order(slices.any_placed);
         let recalibration = self.plan.steps.recalibration.as_ref();
@@ -450,13 +459,13 @@ impl<'a> RunState<'a> {
         Ok(WrittenRange { parts, extent, flagged, counted, counts: written.counts, tallies })
     }
 
-    /// A range without records.
+    /// Returns a range without records, for a job whose output has fewer ranges than stages.
     pub fn no_range(&self, into: &Arc<Spill>) -> Result<WrittenRange> {
         let (parts, flagged, counted, counts, tallies) = Default::default();
         Ok(WrittenRange { parts, extent: into.begin_extent(0)?, flagged, counted, counts, tallies })
     }
 
-    /// Adds the tallies of all slices, and returns their sums.
+    /// Adds the tallies of all slices and returns the sums, for the join.
     pub fn add_tallies<'t>(&self, slices: impl Iterator<Item = &'t [Vec<u8>]>) -> Result<Vec<Vec<u8>>> {
         for tallies in slices {
             self.tallies.add(tallies)?;
@@ -464,12 +473,12 @@ impl<'a> RunState<'a> {
         self.tallies.save()
     }
 
-    /// Messages.
     pub fn console(&self) -> &'a Console {
         self.console
     }
 
-    /// Sets the order in the header that is written, where it depends on the reads.
+    /// Sets the sort order in the header for `--sort minhash`, which depends on whether any read
+    /// has a position. For other orders, the header is already complete.
     fn set_written_order(&mut self, any_placed: bool) {
         if self.plan.order() == Order::Minhash {
             set_order(&mut self.header, Order::Minhash, any_placed);

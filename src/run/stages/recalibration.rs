@@ -1,4 +1,4 @@
-//! The stages of recalibration: sites where none are known, and counts of bases.
+//! The stages of recalibration: find variant sites if no known sites are given, and count bases.
 
 use std::sync::Arc;
 
@@ -15,10 +15,11 @@ use crate::pipeline::count::{self, CovariateCounter};
 use crate::pipeline::inputs::Inputs;
 use crate::run::RunState;
 
-/// Passes the sites that a stage before has found: contig, and 0-based position.
+/// Passes each site that an earlier stage found to a function, as contig index and 0-based
+/// position.
 pub type ReadSites = Box<dyn FnOnce(&mut dyn FnMut(u32, u32) -> Result<()>) -> Result<()>>;
 
-/// A range whose bases are counted: its merge, its counter and their memory.
+/// The work of one counting stage: the merge of its reads, the counter, and the charges for both.
 struct RangeCount {
     crew: Crew,
     merge: Merge,
@@ -28,7 +29,8 @@ struct RangeCount {
 }
 
 impl RunState<'_> {
-    /// Excludes sites that a stage before has found.
+    /// Returns `reference` with the sites left out that an earlier stage found. Without such sites,
+    /// returns it unchanged.
     pub(super) fn exclude(
         &self,
         reference: Arc<RecalReference>,
@@ -36,7 +38,7 @@ impl RunState<'_> {
         spill: &Arc<Spill>,
     ) -> Result<Arc<RecalReference>> {
         let Some(read) = sites else { return Ok(reference) };
-        // (Their memory is charged with the counts.)
+        // Their memory is charged together with the counts.
         let contigs = self.header.references().len();
         let mut found = SiteCollector::new(contigs, spill, &Ledger::unlimited())?;
         read(&mut |contig, position| found.push_site(contig, position, position + 1))?;
@@ -44,6 +46,7 @@ impl RunState<'_> {
         Ok(Arc::new(RecalReference { sites, ..(*reference).clone() }))
     }
 
+    /// Opens everything that is needed to count the reads of a range, and charges the memory.
     fn range_count(&self, inputs: &Inputs, input: RangeInput) -> Result<RangeCount> {
         let RangeInput { slices, judgement, sites, range: [start, until], spill, .. } = input;
         let Some(reference) = self.open_recal_reference(&spill)? else {
@@ -60,7 +63,7 @@ impl RunState<'_> {
         Ok(RangeCount { crew, merge, counter, marks, _charges: (charges, merging) })
     }
 
-    /// Counts the bases of the records of a range for recalibration.
+    /// Counts the bases of the reads in a range of the output order, for the recalibration table.
     pub fn count(self, inputs: &Inputs, input: RangeInput) -> Result<Totals> {
         let range = self.range_count(inputs, input)?;
         self.console.begin_stage("counting", None, false);
@@ -69,7 +72,8 @@ impl RunState<'_> {
         Ok(range.counter.into_totals())
     }
 
-    /// Compares the records of a range with the reference; `each` takes where they begin, end and differ, in their order.
+    /// Compares the reads of a range with the reference, for `--bqsr-bootstrap`. `each` gets, in
+    /// order, the events of each batch: where reads begin, end and differ from the reference.
     pub fn compare(
         self,
         inputs: &Inputs,
@@ -90,19 +94,20 @@ impl RunState<'_> {
     }
 }
 
-/// Finds the sites at which the sample differs, from the events of all ranges in their order.
+/// Finds sites at which the sample differs from the reference, for `--bqsr-bootstrap`. It takes the
+/// events of all ranges in output order. A site is decided once no later read can cover it.
 pub struct SiteFinder {
     scan: SiteScan,
     found: u64,
 }
 
 impl SiteFinder {
-    /// A finder that has seen no reads.
     pub fn new() -> Self {
         SiteFinder { scan: SiteScan::default(), found: 0 }
     }
 
-    /// Adds the next events; calls `site` with the sites that are decided by them.
+    /// Adds the next events and passes each site that they decide to `site`, as contig index and
+    /// 0-based position.
     pub fn add(
         &mut self,
         events: SiteEvents,
@@ -115,7 +120,8 @@ impl SiteFinder {
         })
     }
 
-    /// Decides the remaining sites; returns how many there are in all.
+    /// Decides the remaining sites and passes them to `site`. Returns the number of all sites
+    /// found.
     pub fn finish(mut self, mut site: impl FnMut(u32, u32) -> Result<()>) -> Result<u64> {
         let found = &mut self.found;
         self.scan.finish(|contig, position| {

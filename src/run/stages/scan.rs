@@ -1,4 +1,5 @@
-//! The stage that scans a lane of reads that are to be aligned.
+//! The stage that scans a lane of unaligned reads without aligning them. It finds where the slices
+//! start that later stages align on different machines.
 
 use std::io::Read;
 use std::path::Path;
@@ -10,21 +11,22 @@ use super::RunState;
 use crate::aligning::{self, ChosenLanes, LaneScan, Lanes, ScannedLane, Unaligned};
 use crate::pipeline::inputs::OpenOptions;
 
-/// How a lane is read.
+/// How the lane is read.
 pub enum ScanInput<'a> {
-    /// As FASTQ files; slices are to start behind so many bytes of all of them, as they are stored.
+    /// As FASTQ files. The numbers are bytes from the start of the files as stored, summed over all
+    /// files of the lane: a slice starts after each of them.
     Fastq(Vec<u64>),
-    /// As a file of records, in pieces, each of which is opened as a stream that looks like a file.
+    /// As a file of records, in pieces. Each piece is opened as a stream with the header of the
+    /// whole file.
     Records {
-        /// How many pieces there are.
         pieces: usize,
-        /// Opens one of them; `None` for the whole file.
+        /// Opens the piece with this index. `None` means that the whole file is one piece.
         open: &'a dyn Fn(usize) -> Result<Option<Box<dyn Read + Send>>>,
     },
 }
 
 impl RunState<'_> {
-    /// Reads the lane of this number without aligning, and finds where its slices start.
+    /// Reads lane `number` once, without aligning, and returns where its slices start.
     pub fn scan(&self, number: usize, input: ScanInput<'_>) -> Result<ScannedLane> {
         let wanted = self.plan.aligning.as_ref().ok_or_else(|| Error::bug("no reads are aligned"))?;
         let lane = wanted.lanes.get(number).ok_or_else(|| Error::bug("there is no such lane"))?;
@@ -68,7 +70,7 @@ impl RunState<'_> {
         }
     }
 
-    /// How a file of records is opened.
+    /// Returns the options for opening a file of unaligned records.
     fn unaligned_rules(&self) -> OpenOptions {
         OpenOptions {
             reference: self.plan.resources.reference.clone(),
