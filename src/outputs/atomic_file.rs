@@ -1,4 +1,7 @@
-//! A file that is complete under its name, or not there at all.
+//! A file that appears under its name only when it is complete.
+//!
+//! It is written as `NAME.partial` and renamed at the end. A signal or an error removes it. Devices
+//! and pipes are written directly.
 
 use std::fs::{File, Metadata};
 use std::io::{IsTerminal, Read, Seek, SeekFrom, Write};
@@ -10,34 +13,37 @@ use readmill_record::{Error, Result, input_file};
 use crate::outputs::signal;
 use crate::process::streams;
 
-/// A file that appears under its name only when it is complete; or a device or pipe.
+/// An output file under a temporary name, or a device or pipe. Dropping it without
+/// [`AtomicFile::rename`] removes the temporary file.
 pub struct AtomicFile {
     file: File,
+    /// The path as the user gave it.
     shown: PathBuf,
-    /// The temporary and the final name of a regular file.
+    /// The temporary and the final path; `None` for a device or pipe.
     names: Option<(PathBuf, PathBuf)>,
-    /// Whether the file that has this name may be an input.
+    /// Whether an existing file with the final name may be an input of the run.
     replaces_input: bool,
 }
 
-/// Bytes that are written at once by [`AtomicFile::write_with`].
+/// Size of the buffer in [`AtomicFile::write_with`].
 const PART_BYTES: usize = 64 << 10;
 
 impl AtomicFile {
-    /// Opens a file that will be named `path`, or the device or pipe at `path`.
+    /// Opens the temporary file for `path`, or the device or pipe at `path`.
     ///
     /// # Errors
-    /// It cannot be written, or is an input.
+    /// Fails if the file cannot be written, or if it is an input of the run.
     pub fn open(path: &Path) -> Result<Self> {
         Self::open_as(path, false)
     }
 
-    /// The same, but if `replaces_input` is set, it may be an input. It is replaced when the new file is complete.
+    /// Like [`AtomicFile::open`]. If `replaces_input` is set, the file may be an input, which is
+    /// replaced when the new file is complete.
     pub fn open_as(path: &Path, replaces_input: bool) -> Result<Self> {
         let failed = |e: &std::io::Error| Error::io(format!("{} cannot be written", path.display()), e);
         if path.as_os_str() == "-" {
             let file = streams::stdout_file()?;
-            // A file that is read while lines are added to it never ends.
+            // Reading a file while its own output is appended would never end.
             if file.metadata().is_ok_and(|meta| input_file::is_input(&meta)) {
                 let what = "standard output is a file that is also an input";
                 return Err(Error::usage(what).hint("redirect the output to another file"));
@@ -71,28 +77,28 @@ impl AtomicFile {
         Ok(target)
     }
 
-    /// The path as it was given.
+    /// Returns the path as the user gave it.
     pub fn path(&self) -> &Path {
         &self.shown
     }
 
-    /// The name of a regular file.
+    /// Returns the final path, with links resolved; `None` for a device or pipe.
     pub fn name(&self) -> Option<&Path> {
         self.names.as_ref().map(|(_, name)| name.as_path())
     }
 
-    /// Whether it is a regular file, with a name of its own.
+    /// Returns whether it is a regular file, which is renamed at the end.
     pub fn is_file(&self) -> bool {
         self.names.is_some()
     }
 
-    /// Bytes of a regular file so far.
+    /// Returns the size so far; `None` for a device or pipe.
     pub fn bytes(&self) -> Option<u64> {
         let meta = self.file.metadata().ok().filter(|_| self.is_file());
         meta.map(|meta| meta.len())
     }
 
-    /// Reads all that has been written to a regular file, which is short.
+    /// Reads everything that has been written so far. Only for small regular files.
     pub fn read_all(&self) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let mut file = self.read_from(0, u64::MAX)?;
@@ -100,25 +106,19 @@ impl AtomicFile {
         Ok(bytes)
     }
 
-    /// Whether it is a terminal.
     pub fn is_terminal(&self) -> bool {
         self.file.is_terminal()
     }
 
-    /// Whether it is a pipe.
     pub fn is_pipe(&self) -> bool {
         self.file.metadata().is_ok_and(|meta| meta.file_type().is_fifo())
     }
 
-    /// Writes bytes.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.file.write_all(bytes).map_err(|e| self.error(&e))
     }
 
-    /// Writes what `put` writes, a part at a time.
-    ///
-    /// # Errors
-    /// Writing fails.
+    /// Writes everything that `put` writes, through a buffer.
     pub fn write_with(
         &mut self,
         put: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>,
@@ -129,28 +129,28 @@ impl AtomicFile {
         written.map_err(|e| self.error(&e))
     }
 
-    /// Returns the file for writing at any offset on any thread; `None` for devices and pipes.
+    /// Returns a handle for writing at any offset from any thread; `None` for a device or pipe.
     pub fn positioned(&self) -> Option<PositionedFile> {
         self.names.as_ref()?;
         let file = self.file.try_clone().ok()?;
         Some(PositionedFile { file, shown: self.shown.clone() })
     }
 
-    /// Reads `n` bytes of what has been written to a regular file, from `offset` on. Nothing may be written
-    /// meanwhile.
+    /// Returns a reader of `n` bytes that were written to a regular file, from `offset`. The reader
+    /// shares the file position, so nothing may be written while it is used.
     pub fn read_from(&self, offset: u64, n: u64) -> Result<impl Read + Send + use<>> {
         let mut file = self.file.try_clone().map_err(|e| self.error(&e))?;
         file.seek(SeekFrom::Start(offset)).map_err(|e| self.error(&e))?;
         Ok(file.take(n))
     }
 
-    /// Empties a regular file.
+    /// Truncates a regular file to zero bytes.
     pub fn restart(&mut self) -> Result<()> {
         self.file.set_len(0).map_err(|e| self.error(&e))?;
         self.move_to(0)
     }
 
-    /// Continues writing at `offset`; does nothing for a device or pipe.
+    /// Continues writing at `offset`. Does nothing for a device or pipe.
     pub fn move_to(&mut self, offset: u64) -> Result<()> {
         match self.names {
             Some(_) => self.file.seek(SeekFrom::Start(offset)).map(drop).map_err(|e| self.error(&e)),
@@ -162,7 +162,7 @@ impl AtomicFile {
         Error::io(format!("writing {} failed", self.shown.display()), error)
     }
 
-    /// Syncs the bytes to disk; does nothing for a device or pipe.
+    /// Syncs the file to disk. Does nothing for a device or pipe.
     pub fn sync(&self) -> Result<()> {
         match self.names {
             Some(_) => self.file.sync_all().map_err(|e| self.error(&e)),
@@ -175,10 +175,11 @@ impl AtomicFile {
         AtomicFile::rename_all(std::slice::from_mut(self))
     }
 
-    /// Renames complete files to their final names, all or none.
+    /// Renames complete files to their final names, all or none, and syncs their directories.
     ///
     /// # Errors
-    /// One cannot be renamed, or would replace a file that was opened as an input after the output was.
+    /// Fails if one of them cannot be renamed, or would replace a file that was opened as an input
+    /// after this output was created.
     pub fn rename_all(targets: &mut [AtomicFile]) -> Result<()> {
         let named: Vec<&AtomicFile> = targets.iter().filter(|target| target.is_file()).collect();
         for target in named.iter().filter(|target| !target.replaces_input) {
@@ -202,21 +203,21 @@ impl Drop for AtomicFile {
     }
 }
 
-/// A regular file that is written at given offsets.
+/// A handle for writing to a regular file at given offsets, from any thread.
 pub struct PositionedFile {
     file: File,
     shown: PathBuf,
 }
 
 impl PositionedFile {
-    /// Writes `bytes` at `offset`.
     pub fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
         let written = self.file.write_all_at(bytes, offset);
         written.map_err(|e| Error::io(format!("writing {} failed", self.shown.display()), &e))
     }
 }
 
-/// Syncs the directories of files, so that their names survive a loss of power, and names that were removed do not.
+/// Syncs the directories of `files`, so that new names and removed names survive a loss of power.
+/// Not every file system supports it, so errors are ignored.
 pub fn sync_directories<'a>(files: impl IntoIterator<Item = &'a Path>) {
     let mut dirs: Vec<&Path> = files.into_iter().filter_map(Path::parent).collect();
     dirs.dedup();
@@ -226,14 +227,14 @@ pub fn sync_directories<'a>(files: impl IntoIterator<Item = &'a Path>) {
     }
 }
 
-/// `path` with `suffix` after its whole name.
+/// Returns `path` with `suffix` after its whole name.
 pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
 }
 
-/// Resolves a symbolic link, or a chain of them, even if its target does not exist.
+/// Follows a chain of symbolic links, even if its target does not exist.
 fn resolve_links(path: &Path) -> PathBuf {
     if let Ok(found) = std::fs::canonicalize(path) {
         return found;
@@ -246,7 +247,7 @@ fn resolve_links(path: &Path) -> PathBuf {
     path
 }
 
-/// Refuses to replace `older`, the file that has the path of an output, if it is an input.
+/// Returns an error if `older`, the existing file with the path of an output, is an input.
 fn refuse_input(older: Option<&Metadata>, path: &Path) -> Result<()> {
     match older {
         Some(meta) if input_file::is_input(meta) => Err(is_an_input(path)),
@@ -254,18 +255,18 @@ fn refuse_input(older: Option<&Metadata>, path: &Path) -> Result<()> {
     }
 }
 
-/// The error of an output that is an input.
+/// Returns the error for an output that is also an input.
 pub fn is_an_input(path: &Path) -> Error {
     let what = format!("{} is an input, so it cannot be an output", path.display());
     Error::usage(what).hint("give the output another name")
 }
 
-/// Whether the path is a device such as /dev/null, which several outputs may share.
+/// Returns whether the path is a device such as /dev/null, which several outputs may share.
 pub fn is_device(path: &Path) -> bool {
     path.as_os_str() != "-" && std::fs::metadata(path).is_ok_and(|meta| !meta.is_file())
 }
 
-/// Refuses an input that the output's temporary file would overwrite.
+/// Returns an error if the temporary file of `output` would overwrite `input`.
 pub fn check_distinct(input: &Path, output: &Path) -> Result<()> {
     let id = |path: &Path| std::fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
     let partial = with_suffix(&resolve_links(output), ".partial");

@@ -1,4 +1,5 @@
-//! Creates a file that belongs to this run alone: no link is followed, and no file of another program is written.
+//! Creates a file that belongs to this run only. Symbolic links are not followed, and a file that
+//! another program is writing is not touched.
 
 use std::fs::{File, Metadata, TryLockError};
 use std::io::{Error as IoError, ErrorKind};
@@ -7,20 +8,21 @@ use std::path::Path;
 
 use readmill_record::{Error, Result, input_file};
 
-/// Attempts to create a file while other programs create and remove it.
+/// Number of attempts to create a file while other programs create and remove it.
 const ATTEMPTS: usize = 20;
 
-/// The identity of a file under any name: its device and inode.
+/// The identity of a file, independent of its name: device and inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileId(u64, u64);
 
 impl FileId {
-    /// The file that is open.
+    /// Returns the identity of an open file.
     pub fn of(file: &File) -> std::io::Result<Self> {
         file.metadata().map(|meta| Self::from(&meta))
     }
 
-    /// Whether the file has this path. A link to it is another file.
+    /// Returns whether the file has this path. A symbolic link to the file counts as a different
+    /// file.
     pub fn is_at(self, path: &Path) -> bool {
         path.symlink_metadata().is_ok_and(|meta| Self::from(&meta) == self)
     }
@@ -32,11 +34,14 @@ impl From<&Metadata> for FileId {
     }
 }
 
-/// Creates `partial`, the file that is written before it becomes `shown`, and locks it until it is closed.
+/// Creates `partial`, the temporary file for the output `shown`, and locks it until it is closed.
 ///
-/// A regular file of that name is what a run left that was killed, and is removed first; other names it has, and what
-/// is in it, stay. It is an error if another run holds its lock. Anything else of that name, such as a symbolic
-/// link, is an error, too.
+/// A regular file with this name was left by a run that was killed. It is removed first, but its
+/// contents survive under any other names (hard links) that it has.
+///
+/// # Errors
+/// Fails if another run holds the lock, or if the name belongs to something else, such as a
+/// symbolic link.
 pub fn create(partial: &Path, shown: &Path) -> Result<File> {
     let failed = |e: &IoError| Error::io(format!("{} cannot be written", shown.display()), e);
     let not_created = |e: IoError| {
@@ -70,7 +75,7 @@ pub fn create(partial: &Path, shown: &Path) -> Result<File> {
             }
             Err(e) => return Err(not_created(e)),
         };
-        // Before it was locked, another run may have taken it for one that was left behind.
+        // Between creation and lock, another run may have removed this file as left behind.
         let is_locked = !matches!(file.try_lock(), Err(TryLockError::WouldBlock));
         if is_locked && FileId::of(&file).is_ok_and(|id| id.is_at(partial)) {
             return Ok(file);
@@ -79,22 +84,23 @@ pub fn create(partial: &Path, shown: &Path) -> Result<File> {
     Err(busy())
 }
 
-/// The file that has the name of a file to be created.
+/// What has the name of a file that is to be created.
 enum ExistingFile {
-    /// No file any more.
+    /// The file was removed, or has disappeared.
     Nothing,
-    /// The file of a run that goes on.
+    /// Another run is writing the file.
     Locked,
-    /// Not a regular file, but this.
+    /// It is not a regular file; the value names its type.
     Other(&'static str),
 }
 
-/// Removes a file that a run left behind that was killed, if it can be removed.
+/// Removes the temporary file of a run that was killed. Does nothing if a run is still writing it
+/// or if it cannot be removed.
 pub fn clean_up(path: &Path) {
     let _ = remove_left_behind(path);
 }
 
-/// Removes a regular file that no run is writing.
+/// Removes a regular file, unless a run is writing it, and returns what has the name now.
 fn remove_left_behind(path: &Path) -> std::io::Result<ExistingFile> {
     let gone = |e: IoError| match e.kind() {
         ErrorKind::NotFound => Ok(ExistingFile::Nothing),
@@ -107,7 +113,8 @@ fn remove_left_behind(path: &Path) -> std::io::Result<ExistingFile> {
     if let Some(other) = kind(&meta) {
         return Ok(ExistingFile::Other(other));
     }
-    // A lock over NFS wants a file that is open for writing; one that is read-only can still be removed.
+    // Over NFS, only a file that is open for writing can be locked. A read-only file can still be
+    // removed.
     let open = |write| File::options().read(true).write(write).open(path);
     let file = open(true).or_else(|e| match e.kind() {
         ErrorKind::PermissionDenied => open(false),
@@ -128,7 +135,7 @@ fn remove_left_behind(path: &Path) -> std::io::Result<ExistingFile> {
     }
 }
 
-/// Returns the kind of a file that is no regular file.
+/// Returns the type of a file for messages; `None` for a regular file.
 fn kind(meta: &Metadata) -> Option<&'static str> {
     let kind = meta.file_type();
     let kinds = [

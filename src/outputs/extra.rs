@@ -1,4 +1,5 @@
-//! Makes the extra outputs that the plan asks for.
+//! Opens the extra outputs of a plan: the files of `--copy-to` and `--move-to`, of a split, and of
+//! FASTQ.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +20,7 @@ use crate::plan::{
 };
 use crate::process::console::Console;
 
-/// Opens the extra outputs for reads under this header.
+/// Opens the extra outputs for reads with this header. Returns `None` if the plan has none.
 pub fn open<'a>(
     plan: &'a Plan,
     header: &'a Header,
@@ -39,6 +40,7 @@ pub fn open<'a>(
     }
 }
 
+/// Opens the files for `--copy-to` and `--move-to`.
 fn chosen<'a>(
     main: &'a Output,
     list: &'a [ExtraFile],
@@ -58,6 +60,8 @@ fn chosen<'a>(
     ExtraWriter::new(router, open, list.len(), list.len(), None, in_flight).map(Some)
 }
 
+/// Prepares the files of a split. The file of each read group or contig group is opened now, so it
+/// exists even if it is empty. All other files are opened when their first read arrives.
 fn split_up<'a>(
     plan: &'a Plan,
     split: &'a Split,
@@ -70,7 +74,8 @@ fn split_up<'a>(
         SplitNames::Prefix(prefix) => file_name(prefix, name, split.output.format.spec().extension),
         SplitNames::Pattern(_) | SplitNames::Table(_) => PathBuf::from(name),
     };
-    // The files that are opened in any case, and one for the rest.
+    // The route, the number of files that are opened in any case, and their names. The last name is
+    // for reads that fit no other file.
     let (route, opened, names): (Box<dyn Route>, usize, Vec<PathBuf>) = match split.by {
         SplitBy::Records(_) => (Box::new(Everything), 0, Vec::new()),
         SplitBy::ReadGroup => {
@@ -94,7 +99,8 @@ fn split_up<'a>(
         _ => None,
     };
     let (most, by_records) = (names.len().max(1), most_records.is_some());
-    // A file that is named for the rest is there, as of samtools split -u, even if it has no reads.
+    // Like the file of `samtools split -u`, a file that the user named for other reads exists even
+    // if it has no reads.
     let names_rest = split.by == SplitBy::ReadGroup && matches!(split.rest, SplitRest::File(_));
     let at_first = opened + usize::from(names_rest);
     let sorted = plan.order() == readmill_sort::Order::Coordinate;
@@ -126,7 +132,11 @@ fn no_file_for_the_rest() -> Error {
         .hint("name one by --split-rest FILE")
 }
 
-/// The output of a split that has this path.
+/// Returns the settings for one file of a split.
+///
+/// # Errors
+/// Fails if the name implies CRAM but the other files are not CRAM, because the memory was divided
+/// for the format of the others.
 fn split_output(split: &Split, path: PathBuf) -> Result<Output> {
     if !split.formats_by_name {
         return Ok(Output { path, ..split.output.clone() });
@@ -141,7 +151,7 @@ fn split_output(split: &Split, path: PathBuf) -> Result<Output> {
     Ok(Output { path, ..split.output.clone() }.in_format(format))
 }
 
-/// Opens an output, and completes its header.
+/// Completes the header as the format needs it, and opens the output.
 fn create(
     output: &Output,
     mut header: Header,
@@ -153,6 +163,7 @@ fn create(
     Ok((Sink::create(output, &header, sorted, ledger, console)?, header))
 }
 
+/// Opens the FASTQ files.
 fn fastq<'a>(
     plan: &'a Plan,
     wanted: &'a Fastq,
@@ -184,7 +195,8 @@ fn fastq<'a>(
         FastqFiles::PerReadGroup(pattern) => {
             let groups = ByReadGroup::new(header);
             let [mut files, lasts] = fastq_files(pattern, header)?;
-            // A file of last ends is made for the first of them.
+            // Files for first ends are opened now. A file for last ends is opened when its first
+            // read arrives.
             let (opened, last) = (groups.rest_output(), if pattern.has_end() { files.len() } else { 0 });
             files.extend(lasts.into_iter().filter(|_| pattern.has_end()));
             (files, opened, by_segment([0, 0, last], singles(0), Some(groups)))
@@ -206,8 +218,8 @@ fn fastq<'a>(
     ExtraWriter::new(Router::Templates(by_segment), open, opened, most, None, in_flight).map(Some)
 }
 
-/// Returns the plan without a sort that this header makes needless: reads whose templates stand together need no
-/// sorting to become FASTQ.
+/// Returns the plan without its sort if the header shows that the reads of each template are
+/// adjacent. Then FASTQ can be written while the input is read.
 pub fn without_needless_sort(plan: &Plan, header: &Header) -> Plan {
     let mut plan = plan.clone();
     if let Destination::Fastq(fastq) = &plan.destination
@@ -218,16 +230,17 @@ pub fn without_needless_sort(plan: &Plan, header: &Header) -> Plan {
     plan
 }
 
-/// The reads that go to one file, and whether they leave the main output.
+/// The reads that one extra file gets, and whether they are removed from the main output.
 #[derive(Clone)]
 struct Selection {
     what: Selector,
     moves: bool,
 }
 
-/// Reads of a named class, reads that match an expression, or none, where it is filters that select them.
+/// How the reads of an extra file are selected.
 #[derive(Clone)]
 enum Selector {
+    /// The reads that filters drop. They never match here, because they are copied before.
     Dropped,
     Class(ReadClass),
     Expression(Box<Expression>),
@@ -252,7 +265,7 @@ impl Selection {
     }
 }
 
-/// Routes each read to every file that selects it; a read that moves goes to the first such file only.
+/// Routes each read to every file that copies it, and to the first file that moves it.
 #[derive(Clone)]
 struct SelectionRoute {
     list: Vec<Selection>,

@@ -1,8 +1,15 @@
-//! Writes extra outputs: reads are gathered in buffers, in their order, and encoded on all threads.
+//! Writes extra outputs: collects their reads in buffers, in order, and encodes the buffers on all
+//! threads.
 //!
-//! One partition of the main output may have few reads for an extra output. So they are gathered, serially, until a
-//! buffer is full. A full buffer is encoded by the next thread that is about to encode, and buffers are written in
-//! their order. Where buffers end depends on the reads alone.
+//! ```text
+//! part of the main output ─► reads for extra output n ─► buffer n ─(full)─► queue ─► encode ─► write
+//!       (in order)                                                      (any thread)   (in order)
+//! ```
+//!
+//! A partition of the main output may have few reads for an extra output, so they are collected
+//! until a buffer is full. The next thread that is about to encode takes the full buffer. Where
+//! buffers end depends only on the reads, so the bytes of the files do not depend on the number of
+//! threads.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,45 +24,49 @@ use crate::outputs::routing::{RoutedRecords, Router};
 use crate::outputs::{CompleteOutput, EncodedPart, PartEncoder, Sink};
 use crate::process::console::Console;
 
-/// How to bring mates together.
+/// Advice in messages about mates that are not adjacent.
 const COLLATE: &str = "readmill collate groups mates";
 
-/// The most bytes of all buffers that are being filled.
+/// Maximum bytes of all buffers that are being filled.
 const ALL_BUFFERS: usize = 32 << 20;
 
-/// The most bytes of a template that waits for its end.
+/// Maximum bytes of a template that waits for its remaining records. A larger one is cut.
 const MAX_WAITING: usize = 1 << 20;
 
-/// The most blocks of a buffer: as many as a partition has.
+/// Maximum number of BGZF blocks in a buffer: the same as in a partition.
 const MAX_BLOCKS: usize = PARTITION as usize / BLOCK_RECORD_BYTES;
 
-/// Returns the bytes that `outputs` extra outputs take: buffers being filled, and as many that wait or are encoded.
+/// Returns the maximum memory of `outputs` extra outputs in bytes: the buffers that are being
+/// filled, and as much for buffers that wait or are being encoded.
 pub fn memory(outputs: usize) -> u64 {
     2 * ALL_BUFFERS.min(outputs * MAX_BLOCKS * BLOCK_RECORD_BYTES) as u64
 }
 
-/// Opens the extra output of a number, when there are reads for it; returns its sink and header.
+/// Opens the extra output with this index when its first read arrives. Returns its sink and header.
 pub type OpenExtra<'a> = Box<dyn Fn(usize) -> Result<(Sink, Header)> + Send + Sync + 'a>;
 
-/// All extra outputs.
+/// All extra outputs of a run.
 pub struct ExtraWriter<'a> {
     router: Router,
     open: OpenExtra<'a>,
-    /// The most records in an output before the next one begins; whole templates where they stand together.
+    /// Maximum number of records in a file before the next one begins (`--by records=N`). Adjacent
+    /// records with the same name stay together.
     max_records: Option<u64>,
     buffer: usize,
     list: Mutex<Vec<Option<Arc<ExtraSink>>>>,
     tasks: Mutex<VecDeque<WriteBuffer>>,
     rolling: Mutex<RollingOutput>,
-    /// The last template so far, and the counts of those before it.
+    /// The last template so far, which may continue in the next batch, and the counts of all
+    /// templates before it.
     edge: Mutex<(Batch, SegmentCounts)>,
     encoders: IdleEncoders,
 }
 
-/// Encoders that no thread uses at the moment, so that a compressor is not made for each buffer.
+/// Encoders that no thread uses at the moment. They are kept, because creating a compressor for
+/// each buffer is expensive.
 struct IdleEncoders {
     list: Mutex<Vec<(EncoderSettings, PartEncoder)>>,
-    /// The most that are kept.
+    /// Maximum number of encoders that are kept.
     max: usize,
 }
 
@@ -74,7 +85,7 @@ impl IdleEncoders {
     }
 }
 
-/// The current output where outputs are split by number of records.
+/// The current file if reads are split by number of records.
 #[derive(Default)]
 struct RollingOutput {
     at: usize,
@@ -82,14 +93,15 @@ struct RollingOutput {
     name: Vec<u8>,
 }
 
-/// One extra output.
+/// One extra output, and the buffer that is being filled for it.
 struct ExtraSink {
     header: Header,
     gathering: Mutex<(Batch, u64)>,
     written: Mutex<WrittenParts>,
 }
 
-/// The sink, and encoded buffers that wait for those before them.
+/// The sink of an extra output, and encoded buffers that wait until the ones before them are
+/// written.
 struct WrittenParts {
     sink: Sink,
     next: u64,
@@ -97,7 +109,7 @@ struct WrittenParts {
     records: u64,
 }
 
-/// A full buffer of reads for an output.
+/// A full buffer of reads for one extra output.
 struct WriteBuffer {
     sink: Arc<ExtraSink>,
     number: u64,
@@ -109,7 +121,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'a> ExtraWriter<'a> {
-    /// Creates a writer whose outputs `open` makes: `opened` of them now, at most `most` in all.
+    /// Creates a writer and opens the first `opened` outputs. `most` is the maximum number of
+    /// outputs, among which the memory for buffers is divided.
     pub fn new(
         router: Router,
         open: OpenExtra<'a>,
@@ -134,12 +147,12 @@ impl<'a> ExtraWriter<'a> {
         Ok(extra)
     }
 
-    /// Returns one thread's router.
+    /// Returns a router for one thread.
     pub fn router(&self) -> Router {
         self.router.fork()
     }
 
-    /// Returns the output of a number, and opens it if necessary.
+    /// Returns the output with this index, and opens it first if necessary.
     fn sink(&self, number: usize) -> Result<Arc<ExtraSink>> {
         let mut list = lock(&self.list);
         if list.len() <= number {
@@ -155,7 +168,7 @@ impl<'a> ExtraWriter<'a> {
         Ok(Arc::clone(list[number].insert(Arc::new(sink))))
     }
 
-    /// Takes reads for extra outputs, in their order.
+    /// Takes the reads of the next batch for extra outputs. Batches must be passed in order.
     pub fn take(&self, routed: RoutedRecords) -> Result<()> {
         let RoutedRecords { places, edges } = routed;
         let [first, last] = edges.unwrap_or_default();
@@ -172,7 +185,8 @@ impl<'a> ExtraWriter<'a> {
         self.join(last)
     }
 
-    /// Takes a template that may continue the last one, or begins a new one.
+    /// Takes the first or last template of a batch. It continues the last template if it has the
+    /// same name, and otherwise begins a new one.
     fn join(&self, batch: Batch) -> Result<()> {
         let Some(&begin) = batch.spans.first() else { return Ok(()) };
         let mut edge = lock(&self.edge);
@@ -190,7 +204,7 @@ impl<'a> ExtraWriter<'a> {
         Ok(())
     }
 
-    /// Routes the last template, which is complete.
+    /// Routes the last template, which is now complete.
     fn close_edge(&self, (last, counts): &mut (Batch, SegmentCounts)) -> Result<()> {
         let Router::Templates(by_segment) = &self.router else { return Ok(()) };
         let mut places = Vec::new();
@@ -204,7 +218,7 @@ impl<'a> ExtraWriter<'a> {
         Ok(())
     }
 
-    /// Splits records among outputs, `most` records each.
+    /// Adds records to the current file, and begins the next file after `most` records.
     fn roll(&self, batch: &Batch, most: u64) -> Result<()> {
         let mut rolling = lock(&self.rolling);
         for (_, record) in batch.records() {
@@ -242,7 +256,7 @@ impl<'a> ExtraWriter<'a> {
         Ok(())
     }
 
-    /// Ends the buffer of an output that gets no more reads.
+    /// Queues the buffer of an output that gets no more reads.
     fn close_buffer(&self, number: usize) -> Result<()> {
         let sink = self.sink(number)?;
         let (batch, number) = &mut *lock(&sink.gathering);
@@ -253,7 +267,7 @@ impl<'a> ExtraWriter<'a> {
         Ok(())
     }
 
-    /// Adds counts of templates.
+    /// Adds the counts of templates that a thread has routed.
     pub fn count(&self, counts: SegmentCounts) {
         let sums = &mut lock(&self.edge).1;
         sums.excluded += counts.excluded;
@@ -262,7 +276,7 @@ impl<'a> ExtraWriter<'a> {
         sums.dropped += counts.dropped;
     }
 
-    /// Encodes the full buffers. A thread calls this before it encodes its own reads.
+    /// Encodes all full buffers. A thread calls this before it encodes its own reads.
     pub fn encode(&self) -> Result<()> {
         loop {
             let next = lock(&self.tasks).pop_front();
@@ -271,8 +285,8 @@ impl<'a> ExtraWriter<'a> {
         }
     }
 
-    /// Writes the remaining reads, and completes the files under their temporary names. Also returns the number of
-    /// records in each.
+    /// Writes the remaining reads, and completes the files under their temporary names. Returns
+    /// them with their numbers of records.
     pub fn complete(self, console: &Console) -> Result<Vec<(u64, CompleteOutput)>> {
         let mut edge = lock(&self.edge);
         self.close_edge(&mut edge)?;
@@ -318,7 +332,7 @@ impl ExtraSink {
     }
 }
 
-/// Reports reads that were left out, and unpaired ends.
+/// Reports records that were skipped, and paired reads without an adjacent mate.
 fn report_omitted(
     console: &Console,
     SegmentCounts { excluded, repeated, singles, dropped }: SegmentCounts,

@@ -1,8 +1,9 @@
-//! The file of an output, or its parts, which `cat` joins; an output that is complete under its temporary name.
+//! The file of an output, or the files of an output in parts, which `cat` joins into one.
 //!
-//! A part is a contiguous range of the records in order, and all parts hold about the same number of record bytes. A
-//! partition goes to the part in which its first record belongs, so parts end where partitions end: at a record and
-//! BGZF block border that threads, memory and spills do not change.
+//! Each part is a contiguous range of the records, and all parts have about the same number of
+//! record bytes. A partition is written to the part that its first record belongs to. So parts end
+//! at the end of a partition, which is the end of a record and of a BGZF block, and does not depend
+//! on threads, memory or spills.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -14,25 +15,24 @@ use crate::formats::PartPlacer;
 use crate::outputs::atomic_file::{AtomicFile, PositionedFile, sync_directories, with_suffix};
 use crate::plan::{MAX_PARTS, Output, md5_name, part_name};
 
-/// The files of an output, in their order.
+/// The files of an output in order.
 pub struct OutputFiles {
     /// The path as the user gave it.
     path: PathBuf,
     files: Vec<AtomicFile>,
-    /// Bytes of each file, including those with a reserved offset.
+    /// Bytes of each file, including the parts that have an offset but are not written yet.
     bytes: Vec<u64>,
-    /// The index of the current file.
+    /// The index of the file to which the next part belongs.
     at: usize,
-    /// Bytes of all records to come, as BAM.
+    /// Total bytes of all records, uncompressed as in BAM.
     expected: u64,
-    /// The MD5 of each file so far, if it is wanted. (Parts of files are written on all threads; they are counted here
-    /// in their order, when they get their places.)
+    /// The MD5 of each file so far; empty if it is not requested. Parts are written by all threads
+    /// in any order, but get their offsets in order, so the MD5 is updated then.
     sums: Vec<Md5>,
-    /// Whether the output may replace an input.
     replaces_input: bool,
 }
 
-/// A file and an offset in it.
+/// The place of a part: the index of a file, and an offset in it.
 #[derive(Clone, Copy)]
 pub struct FilePosition {
     pub file: usize,
@@ -70,7 +70,8 @@ impl OutputFiles {
         &self.path
     }
 
-    /// Returns the final name; `None` for devices and pipes.
+    /// Returns the final path, from which the name of the index is formed; `None` for a device or
+    /// pipe.
     pub fn name(&self) -> Option<PathBuf> {
         match &self.files[..] {
             [one] => one.name().map(Path::to_path_buf),
@@ -78,37 +79,35 @@ impl OutputFiles {
         }
     }
 
-    /// Whether the output, and what is written beside it, may replace an input.
+    /// Returns whether the output and its index may replace an input.
     pub fn replaces_input(&self) -> bool {
         self.replaces_input
     }
 
-    /// Whether there are several.
     pub fn are_parts(&self) -> bool {
         self.files.len() > 1
     }
 
-    /// Whether they are regular files.
     pub fn are_regular(&self) -> bool {
         self.files.iter().all(AtomicFile::is_file)
     }
 
-    /// Whether it is one, and that a terminal.
+    /// Returns whether the output is a terminal. An output in parts never is.
     pub fn is_terminal(&self) -> bool {
         self.files.iter().any(AtomicFile::is_terminal)
     }
 
-    /// Whether it is one, and that a pipe.
+    /// Returns whether the output is a pipe. An output in parts never is.
     pub fn is_pipe(&self) -> bool {
         self.files.iter().any(AtomicFile::is_pipe)
     }
 
-    /// Sets how many bytes all records together will have, before the first of them comes.
+    /// Sets the total bytes of all records, before the first part is written.
     pub fn expect(&mut self, bytes: u64) {
         self.expected = bytes;
     }
 
-    /// Continues in the file of the record that `start` bytes of records precede.
+    /// Continues in the file for the record that has `start` bytes of records before it.
     pub fn go_to(&mut self, start: u64) {
         let share = u128::from(start) * self.files.len() as u128 / u128::from(self.expected.max(1));
         self.at = self.at.max((share as usize).min(self.files.len() - 1));
@@ -119,7 +118,7 @@ impl OutputFiles {
         self.at = self.files.len() - 1;
     }
 
-    /// Reserves the offset of the next bytes, which are as they will be written.
+    /// Assigns the next offset to `bytes`, which the caller writes there later, unchanged.
     pub fn reserve(&mut self, bytes: &[u8]) -> FilePosition {
         let place = FilePosition { file: self.at, offset: self.bytes[self.at] };
         self.bytes[self.at] += bytes.len() as u64;
@@ -129,42 +128,43 @@ impl OutputFiles {
         place
     }
 
-    /// Writes bytes after the last ones.
+    /// Writes bytes at the current position of the file.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.reserve(bytes);
         self.files[self.at].write(bytes)
     }
 
-    /// Writes bytes after all reserved offsets.
+    /// Writes bytes after all parts that have an offset.
     pub fn write_last(&mut self, bytes: &[u8]) -> Result<()> {
         let end = self.bytes[self.at];
         self.files[self.at].move_to(end)?;
         self.write(bytes)
     }
 
-    /// Returns the files for writing at any offset on any thread; `None` for devices and pipes.
+    /// Returns handles for writing at any offset from any thread; `None` for a device or pipe.
     pub fn positioned(&self) -> Option<Vec<PositionedFile>> {
         self.files.iter().map(AtomicFile::positioned).collect()
     }
 
-    /// Reads the only file from `offset` on.
+    /// Returns a reader of the only file, from `offset`.
     pub fn read_from(&self, offset: u64) -> Result<impl Read + Send + use<>> {
         self.files[0].read_from(offset, self.bytes[0] - offset)
     }
 
-    /// Empties the only file.
+    /// Truncates the only file.
     pub fn restart(&mut self) -> Result<()> {
         self.bytes[0] = 0;
         self.sums.iter_mut().for_each(Digest::reset);
         self.files[0].restart()
     }
 
-    /// Syncs all bytes to disk.
+    /// Syncs all files to disk.
     pub fn sync(&self) -> Result<()> {
         self.files.iter().try_for_each(AtomicFile::sync)
     }
 
-    /// Writes the MD5 of each file, if it is wanted, under temporary names: the hexadecimal digits alone, as Picard does.
+    /// Writes the MD5 of each file, if requested, under a temporary name. Like Picard, it writes
+    /// only the hexadecimal digits.
     pub fn write_md5(&mut self) -> Result<Vec<AtomicFile>> {
         let mut targets = Vec::new();
         for (file, sum) in self.files.iter().zip(std::mem::take(&mut self.sums)) {
@@ -177,7 +177,8 @@ impl OutputFiles {
         Ok(targets)
     }
 
-    /// Removes parts of an older output that had more parts, because `cat` would join them; returns notes about that.
+    /// Removes the surplus parts of an older output that had more parts, because `cat` would join
+    /// them, too. Returns a note for the log for each.
     fn remove_older_parts(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.are_parts() {
@@ -194,14 +195,14 @@ impl OutputFiles {
         notes
     }
 
-    /// Returns the parts and their bytes; empty where there is one file.
+    /// Returns the parts with their sizes in bytes; empty if the output is one file.
     pub fn parts(&self) -> Vec<(PathBuf, u64)> {
         let parts = self.files.iter().zip(&self.bytes).filter(|_| self.are_parts());
         parts.map(|(file, &bytes)| (file.path().to_path_buf(), bytes)).collect()
     }
 }
 
-/// Every name under which readers look for an index of `bam`.
+/// Returns all names under which readers look for an index of `bam`.
 pub fn index_names(bam: &Path) -> Vec<PathBuf> {
     let mut names = vec![with_suffix(bam, ".bai"), with_suffix(bam, ".csi"), with_suffix(bam, ".crai")];
     if bam.extension().is_some_and(|extension| extension == "bam") {
@@ -210,8 +211,9 @@ pub fn index_names(bam: &Path) -> Vec<PathBuf> {
     names
 }
 
-/// Removes the indexes of an older file, but `own`: an output is about to get its name, `name`, and it was given as `given`,
-/// which may be a link. Returns their names, and a note for each that no new index replaces.
+/// Removes the indexes of an older file before an output gets the path `name`. `given` is the path
+/// from the user, which may be a link to it, and `own` is the new index, which is kept. Returns the
+/// removed files, and a note for the log for each that is not replaced by a new index.
 pub fn remove_indexes(given: &Path, name: &Path, own: Option<&Path>) -> (Vec<PathBuf>, Vec<String>) {
     let (mut removed, mut notes) = (Vec::new(), Vec::new());
     for stale in index_names(given).into_iter().chain(index_names(name)) {
@@ -226,7 +228,7 @@ pub fn remove_indexes(given: &Path, name: &Path, own: Option<&Path>) -> (Vec<Pat
     (removed, notes)
 }
 
-/// An output that is complete but for its name.
+/// An output whose files are complete, but still have their temporary names.
 pub struct CompleteOutput {
     pub(super) files: OutputFiles,
     pub(super) index: Option<(PathBuf, AtomicFile)>,
@@ -240,31 +242,33 @@ impl CompleteOutput {
         self.files.path()
     }
 
-    /// Returns the parts and their bytes; empty where there is one file.
+    /// Returns the parts with their sizes in bytes; empty if the output is one file.
     pub fn parts(&self) -> Vec<(PathBuf, u64)> {
         self.files.parts()
     }
 
-    /// The index, and the files with an MD5: their paths and bytes.
+    /// Returns the index and the MD5 files, with their sizes in bytes.
     pub fn beside(&self) -> impl Iterator<Item = (&Path, Option<u64>)> {
         let index = self.index.iter().map(|(path, index)| (path.as_path(), index.bytes()));
         index.chain(self.md5.iter().map(|md5| (md5.path(), md5.bytes())))
     }
 
-    /// Bytes of all files.
+    /// Returns the total size of the files, without the index.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Renames the files and the index, or none, and removes older indexes. Returns notes about removed files, to be logged
-    /// once no signal is [held off](crate::signal::hold_off): the reader of the log may block.
+    /// Renames the files and the index, all or none, and removes older indexes. Returns notes about
+    /// removed files. Log them only when signals are no longer [held off](crate::signal::hold_off),
+    /// because the reader of the log may block.
     pub fn rename(self) -> Result<Vec<String>> {
         let (mut files, notes) = self.prepare();
         AtomicFile::rename_all(&mut files)?;
         Ok(notes)
     }
 
-    /// Removes older indexes. Returns all files, to be renamed together, and notes about removed files.
+    /// Removes older indexes. Returns all files, to be renamed together, and notes about removed
+    /// files.
     pub fn prepare(self) -> (Vec<AtomicFile>, Vec<String>) {
         let CompleteOutput { files, index, md5, .. } = self;
         let Some(name) = files.name() else { return Default::default() };
@@ -275,7 +279,7 @@ impl CompleteOutput {
         {
             removed.push(older.to_path_buf());
         }
-        // No new file beside an old index, not for a moment, nor after a loss of power.
+        // A new file must not exist together with an old index, not even after a loss of power.
         sync_directories(removed.iter().map(PathBuf::as_path));
         notes.extend(files.remove_older_parts());
         let index = index.map(|(_, index)| index);
@@ -283,7 +287,8 @@ impl CompleteOutput {
     }
 }
 
-/// Writes the index that `placer` has gathered for `file` under its temporary name; also returns its path.
+/// Writes the index that `placer` has collected for `file`, under a temporary name. Also returns
+/// its final path.
 pub fn write_index(
     placer: Box<dyn PartPlacer>,
     suffix: &str,

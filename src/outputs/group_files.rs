@@ -1,4 +1,4 @@
-//! The files of read groups, and their headers.
+//! Chooses the files of read groups for `split` and `fastq`, and reduces headers to one read group.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use readmill_record::{Error, Header, Ledger, Result};
 use crate::plan::group_names::{NO_GROUP, NamePattern, read_table};
 use crate::plan::{Split, SplitNames, SplitRest};
 
-/// The lines of a header that say read groups.
+/// Returns the `@RG` lines that have an ID.
 fn groups(header: &Header) -> impl Iterator<Item = &HeaderLine> {
     header.lines_of_kind(b"RG").filter(|line| line.get(b"ID").is_some())
 }
@@ -19,8 +19,8 @@ fn id(group: &HeaderLine) -> String {
     group.get(b"ID").map(|id| String::from_utf8_lossy(id).into_owned()).unwrap_or_default()
 }
 
-/// Returns the files among which reads are split, one for each read group in the order of the header, and at last that of
-/// reads without one, unless these are refused.
+/// Returns the files of a split by read group: one for each read group in the order of the header,
+/// and last the file for reads without a read group, unless such reads are an error.
 pub fn split_files(split: &Split, header: &Header, ledger: &Ledger) -> Result<Vec<PathBuf>> {
     let mut names = Names::default();
     match &split.names {
@@ -52,12 +52,16 @@ pub fn split_files(split: &Split, header: &Header, ledger: &Ledger) -> Result<Ve
     Ok(names.list)
 }
 
+/// Adds the files that a table names (`--split-table`).
+///
+/// # Errors
+/// Fails if the table lacks a read group of the header, or has one that is not in the header.
 fn of_table(path: &Path, header: &Header, ledger: &Ledger, names: &mut Names) -> Result<()> {
     let (mut reader, mut lines) = (LineReader::open(path, ledger)?, Vec::new());
     let mut charge = ledger.empty_charge("names of files");
     while reader.advance_line()? {
         let line = String::from_utf8_lossy(reader.line().trim_ascii_end()).into_owned();
-        // (The table has each line once more, and grows.)
+        // The table holds each line once more, and its memory doubles when it grows.
         charge.grow((3 * line.len() + 4 * size_of::<PathBuf>()) as u64)?;
         lines.extend((!line.is_empty()).then_some(line));
     }
@@ -80,11 +84,12 @@ fn of_table(path: &Path, header: &Header, ledger: &Ledger, names: &mut Names) ->
     }
 }
 
-/// Returns the files of first ends and of last ends, each for the read groups in the order of the header and at last for
-/// reads without one. The files of last ends are the same where the pattern does not tell ends apart.
+/// Returns the files for first ends and for last ends. Each list has one file for each read group
+/// in the order of the header, and last the file for reads without a read group. If the pattern has
+/// no `{end}`, both lists are the same.
 ///
 /// # Errors
-/// The header has no read groups, or two files would have one name.
+/// Fails if the header has no read groups, or if two read groups would have the same file.
 pub fn fastq_files(pattern: &NamePattern, header: &Header) -> Result<[Vec<PathBuf>; 2]> {
     if groups(header).next().is_none() {
         return Err(Error::input("files are written per read group, but the header has no read group")
@@ -108,12 +113,12 @@ pub fn fastq_files(pattern: &NamePattern, header: &Header) -> Result<[Vec<PathBu
     Ok([firsts, lasts])
 }
 
-/// Names of files, no two of which are the same.
+/// File names that must be different, with the read group that uses each of them.
 #[derive(Default)]
 struct Names {
     list: Vec<PathBuf>,
     owners: HashMap<PathBuf, String>,
-    /// The name of the file for reads without a read group.
+    /// The file for reads without a read group.
     reserved: Option<PathBuf>,
 }
 
@@ -136,13 +141,13 @@ impl Names {
     }
 }
 
-/// A name without characters that file systems or shells may read in their own way.
+/// Replaces characters that file systems or shells may treat specially by `_`.
 fn plain(id: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || "._-+".contains(c);
     id.chars().map(|c| if fits(c) { c } else { '_' }).collect()
 }
 
-/// The name of a file behind a prefix.
+/// Returns `prefix.name` with the extension, or a file in `prefix` if this ends in a slash.
 pub fn file_name(prefix: &Path, name: &str, extension: &str) -> PathBuf {
     let mut path = prefix.as_os_str().to_os_string();
     let is_directory = path.as_encoded_bytes().ends_with(b"/");
@@ -154,7 +159,7 @@ pub fn file_name(prefix: &Path, name: &str, extension: &str) -> PathBuf {
     path.into()
 }
 
-/// Reduces a header to one read group, by its number.
+/// Removes all read groups from a header except the one with this index.
 pub fn keep_group(header: &mut Header, number: usize) -> Result<()> {
     let own = groups(header).nth(number).cloned();
     header.replace_lines(b"RG", own.into_iter().collect(), &[b"PG", b"CO"])

@@ -1,4 +1,4 @@
-//! Directories that are made for report files.
+//! Creates missing directories for report files, and removes them again if they stay empty.
 
 use std::path::{Path, PathBuf};
 
@@ -6,14 +6,15 @@ use readmill_record::{Error, Result};
 
 use crate::outputs::signal;
 
-/// Directories that a run made. When it ends, those that are empty are removed again.
+/// The directories that a run has created. When it is dropped, empty ones are removed, for example
+/// after an error.
 #[derive(Default)]
 pub struct MadeDirectories {
     made: Vec<PathBuf>,
 }
 
 impl MadeDirectories {
-    /// Makes the directories in which a file is to be, as far as they are missing.
+    /// Creates the missing parent directories of `file`.
     pub fn make_for(&mut self, file: &Path) -> Result<()> {
         let missing = |directory: &&Path| !directory.as_os_str().is_empty() && !directory.exists();
         let missing = Vec::from_iter(file.ancestors().skip(1).take_while(missing));

@@ -1,22 +1,25 @@
-//! The files of a run: the main output, extra outputs, and report files. Each is complete under its name, or not there.
+//! The files of a run: the main output, extra outputs and report files.
 //!
-//! | file | contents |
+//! Each file is written under a temporary name and renamed when all are complete. So a file under
+//! its final name is never incomplete.
+//!
+//! | module | content |
 //! |---|---|
-//! | [`sink`] | an output: parts in their order, index |
-//! | [`part_writer`] | encoding and writing parts on all threads |
-//! | [`part_counts`] | the pieces of a part for each ordered tally (coverage, depths, statistics) |
+//! | [`sink`] | an output: takes encoded parts in order, and builds the index |
+//! | [`part_writer`] | encoding and writing of parts by all threads |
+//! | [`part_counts`] | what ordered tallies (coverage, depths, statistics) count in a part |
 //! | [`staged_parts`] | parts of an output in the file of a stage |
-//! | [`files`] | the one file of an output, or its parts; their renaming once complete |
-//! | [`coverage`] | files of coverage |
-//! | [`routing`] | which reads of a batch go to which extra output |
-//! | [`extra`] | the extra outputs that the plan asks for |
+//! | [`files`] | the file or files of an output, and their renaming |
+//! | [`coverage`] | the files of coverage |
+//! | [`routing`] | which reads of a batch belong to which extra output |
+//! | [`extra`] | opens the extra outputs of the plan |
 //! | [`group_files`] | the files of read groups |
-//! | [`extra_writer`] | reads gathered, encoded and written to extra outputs |
+//! | [`extra_writer`] | collects, encodes and writes the reads of extra outputs |
 //! | [`report_files`] | metrics, tables and statistics |
 //! | [`texts`] | reports as JSON |
-//! | [`atomic_file`] | one file, written under a temporary name |
-//! | [`exclusive`] | creating a file that no other run writes |
-//! | [`signal`] | signals that stop the run and remove unfinished files |
+//! | [`atomic_file`] | one file that is written under a temporary name |
+//! | [`exclusive`] | creates a file that no other run is writing |
+//! | [`signal`] | removes unfinished files when a signal stops the run |
 
 pub mod atomic_file;
 pub mod coverage;

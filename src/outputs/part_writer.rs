@@ -1,4 +1,7 @@
 //! Encodes and writes parts of an output, on all threads.
+//!
+//! [`super::Sink`] gives each encoded part its offset in the file, in order. Then any thread can
+//! write it there.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -13,41 +16,43 @@ use crate::formats::{
 };
 use crate::outputs::atomic_file::PositionedFile;
 
-/// A part of the output, encoded.
+/// An encoded part of an output: the records of one partition, as the bytes of the file format.
 #[derive(Default)]
 pub struct EncodedPart {
     pub bytes: Vec<u8>,
-    /// What is completed once its offset is known, such as its index entries.
+    /// What can only be completed when the offset of the part is known, such as its index entries.
     pub entries: PartEntries,
     pub records: u64,
-    /// Bytes of all records before it, by which an output in parts is cut; 0 where reads are not kept.
+    /// Bytes of all records before this part, which decide in which file of an output in parts it
+    /// belongs. 0 if reads are written while the input is read.
     pub start: u64,
-    /// Its reads that go to extra outputs.
+    /// The reads that belong to extra outputs.
     pub routed: RoutedRecords,
-    /// What is counted of it, if anything is.
+    /// What ordered tallies counted in the part; `None` if there are no such tallies.
     pub counts: Option<PartCounts>,
-    /// The charge of its long reads, until it is written.
+    /// The charge for long reads, released when the part has been written.
     pub charge: Option<Charge>,
 }
 
-/// A part and its offset.
+/// A part with its place in the files.
 type PlacedPart = (FilePosition, EncodedPart);
 
-/// Encodes and writes parts, shared by all threads.
+/// Encodes and writes parts of one output. All threads share it.
 pub struct PartWriter<'a> {
     pub(super) format: Format,
     pub(super) encoders: EncoderMaker,
     pub(super) header: &'a Header,
     pub(super) parts: Pool<EncodedPart>,
-    /// The files, if they can be written at any offset, and the parts that wait to be written.
+    /// The files, and the parts that wait to be written. `None` for a pipe or device, which can
+    /// only be written in order.
     pub(super) pending: Option<(Vec<PositionedFile>, Mutex<Vec<PlacedPart>>)>,
-    /// How parts are counted.
     pub(super) counting: CountSettings,
     pub(super) only_counts: bool,
 }
 
 impl<'a> PartWriter<'a> {
-    /// A writer of parts of a file that another process will put together.
+    /// Creates a writer for parts that a later process joins into a file. They are not written by
+    /// [`PartWriter::write_pending`].
     pub(super) fn detached(
         format: Format,
         encoders: EncoderMaker,
@@ -59,28 +64,30 @@ impl<'a> PartWriter<'a> {
         PartWriter { format, encoders, header, parts, pending, counting, only_counts }
     }
 
-    /// One thread's encoder.
+    /// Returns an encoder for one thread.
     pub fn encoder(&self) -> PartEncoder {
         let records = (!self.only_counts).then(|| self.encoders.make(self.header));
         PartEncoder { records, counter: self.counting.counter() }
     }
 
-    /// The settings that an encoder depends on, where it can encode parts of other outputs of the same contigs.
+    /// Returns the settings of the encoder, by which [`super::extra_writer`] finds an idle one that
+    /// it can use for another output. `None` if the encoder depends on more than these.
     pub fn encoder_settings(&self) -> Option<EncoderSettings> {
         self.encoders.settings()
     }
 
-    /// The parts that the format needs, where those of BAM are compressed worse.
+    /// Returns the part size of a format that compresses better in larger parts than BAM, such as
+    /// CRAM. `None` for all other formats.
     pub fn large_parts(&self) -> Option<LargeParts> {
         self.format.large_parts()
     }
 
-    /// An empty part.
+    /// Returns an empty part. It reuses the memory of a written part, if there is one.
     pub fn part(&self) -> EncodedPart {
         self.parts.take().unwrap_or_default()
     }
 
-    /// Recycles the memory of a written part, unless long reads made it large.
+    /// Keeps the memory of a written part for the next one, unless long reads have made it large.
     pub(super) fn reuse(&self, mut part: EncodedPart) {
         part.charge = None;
         if part.bytes.capacity() <= KEPT_BYTES {
@@ -88,8 +95,8 @@ impl<'a> PartWriter<'a> {
         }
     }
 
-    /// Writes the parts that wait. A thread calls this before it encodes, so that all threads write and few parts wait;
-    /// it is called once more at the end.
+    /// Writes all waiting parts. Each thread calls this before it encodes, so that all threads
+    /// share the writing and few parts wait. It is called once more at the end.
     pub fn write_pending(&self) -> Result<()> {
         self.counting.tallies.iter().try_for_each(|tally| tally.write_pending())?;
         let Some((files, queue)) = &self.pending else { return Ok(()) };
@@ -102,16 +109,15 @@ impl<'a> PartWriter<'a> {
     }
 }
 
-/// One thread's encoder of parts.
+/// An encoder for the parts of one thread.
 pub struct PartEncoder {
-    /// Encodes records; `None` if none are written.
+    /// `None` if reads are only counted and not written.
     records: Option<Box<dyn BatchEncoder>>,
-    /// Counts parts, if they are counted.
     counter: Option<PartCounter>,
 }
 
 impl PartEncoder {
-    /// Encodes the batch's records into `part`, whose memory is reused.
+    /// Encodes the records of `batch` into `part`, whose memory is reused.
     pub fn encode(&mut self, batch: &Batch, part: &mut EncodedPart) -> Result<()> {
         part.bytes.clear();
         part.records = batch.len() as u64;

@@ -1,28 +1,30 @@
-//! Routes reads of a batch to extra outputs.
+//! Takes the reads for extra outputs out of a batch. [`readmill_filters::route`] decides which
+//! reads they are; [`super::extra_writer`] writes them.
 
 use readmill_filters::route::{self, BySegment, Route, SegmentCounts};
 use readmill_record::{Batch, RecordRef, Result, Span, Stamp};
 
-/// Reads of one batch that go to extra outputs.
+/// The reads of one batch that belong to extra outputs.
 #[derive(Default)]
 pub struct RoutedRecords {
-    /// The number of each extra output, and its reads.
+    /// The reads for each extra output, with the index of the output.
     pub places: Vec<(usize, Batch)>,
-    /// The first and the last template, which may continue in the neighbouring batches. The templates between them are
-    /// in `places`.
+    /// The first and the last template of the batch, if templates are routed as a whole. They may
+    /// continue in the neighbouring batches, so they are routed later, by `ExtraWriter`.
     pub edges: Option<[Batch; 2]>,
 }
 
-/// Decides to which extra outputs reads go.
+/// Decides to which extra outputs the reads of a batch belong. Each thread has a copy.
 pub enum Router {
-    /// Each read by itself.
+    /// Each read is routed alone. It may also stay in the main output.
     Each(Box<dyn Route>),
-    /// By the segments of templates, whose records stand together. No read is left for the main output.
+    /// Whole templates are routed; their records must be adjacent. Nothing stays in the main
+    /// output.
     Templates(BySegment),
 }
 
 impl Router {
-    /// Returns one thread's copy.
+    /// Returns a copy for another thread.
     pub fn fork(&self) -> Router {
         match self {
             Router::Each(route) => Router::Each(route.fork()),
@@ -31,7 +33,8 @@ impl Router {
     }
 }
 
-/// Takes reads out of a batch for extra outputs; reads that also stay are copied.
+/// Removes the reads for extra outputs from `batch` and returns them. A read that also stays in the
+/// main output is copied. `counts` is increased by the templates that were skipped.
 pub fn route(
     router: &mut Router,
     batch: &mut Batch,
@@ -43,7 +46,8 @@ pub fn route(
     }
 }
 
-/// Copies the reads that filters have dropped from a batch whose reads had these spans `before`.
+/// Returns copies of the reads that filters have dropped from `batch`. `before` are the spans of
+/// the batch before the filters ran.
 pub fn dropped(before: &[Span], batch: &Batch) -> Result<Batch> {
     let (mut dropped, mut kept) = (Batch::default(), batch.spans.iter().peekable());
     for &span in before {
@@ -54,7 +58,7 @@ pub fn dropped(before: &[Span], batch: &Batch) -> Result<Batch> {
     Ok(dropped)
 }
 
-/// Adds a read for an extra output.
+/// Adds a read to the batch for extra output `place`.
 fn put(
     places: &mut Vec<(usize, Batch)>,
     place: usize,

@@ -1,4 +1,4 @@
-//! The name of the sample in reports, by which report tools join them.
+//! Chooses the sample name in reports, by which MultiQC and similar tools combine them.
 
 use std::path::Path;
 
@@ -8,9 +8,16 @@ use crate::formats::FORMATS;
 use crate::outputs::atomic_file::is_device;
 use crate::plan::Plan;
 
-/// Returns the name of the sample in reports: the name in the plan, else the name of the output without its ending. If
-/// the output has no name: the only input file, as Picard names its metrics, else the prefix of the metrics, else the
-/// sample of the read groups if they have only one, else the first input.
+/// Returns the sample name for reports. It is the first of these that exists:
+///
+/// 1. the name in the plan,
+/// 2. the name of the output file, without its extension,
+/// 3. the name of the only input file, without its extension, as Picard names its metrics,
+/// 4. the prefix of the metrics or of the coverage,
+/// 5. the sample (SM) of the read groups, if they have only one,
+/// 6. the name of the first input.
+///
+/// Whitespace and slashes are replaced by `_`.
 pub(super) fn sample_name(plan: &Plan, header: &Header) -> String {
     let given = plan.tallies.sample.clone();
     let by_file = || output_name(plan).or_else(|| input_name(plan)).or_else(|| prefix_name(plan));
@@ -19,17 +26,20 @@ pub(super) fn sample_name(plan: &Plan, header: &Header) -> String {
         let input = plan.inputs.first().and_then(|path| path.file_name());
         input.map_or("-".into(), |name| name.to_string_lossy().into_owned())
     });
-    // Report tools read up to a blank, and after a slash.
+    // Report tools end the name at whitespace, or begin it after a slash.
     name.replace(|c: char| c.is_whitespace() || c == '/', "_")
 }
 
-/// Returns the name of the output without its ending; `None` for standard output and devices.
+/// Returns the name of the output without its extension; `None` for standard output and devices.
 fn output_name(plan: &Plan) -> Option<String> {
     file_stem(&plan.destination.main()?.path)
 }
 
-/// Returns the name of the only input without its ending; `None` for pipes and several inputs. Two lanes of one sample are
-/// two files, and their reports must not overwrite each other. FASTQ files and fingerprints are named after the sample.
+/// Returns the name of the only input without its extension; `None` for pipes and for several
+/// inputs.
+///
+/// The file name is preferred to SM here, because two lanes of one sample are two files whose
+/// reports must not overwrite each other. FASTQ input and fingerprints use SM instead.
 fn input_name(plan: &Plan) -> Option<String> {
     let is_of_records = plan.aligning.is_none() && plan.merging.is_none();
     match &plan.inputs[..] {
@@ -38,14 +48,14 @@ fn input_name(plan: &Plan) -> Option<String> {
     }
 }
 
-/// Returns the beginning of the names of the metrics or the coverage, which report tools take for the sample, too.
+/// Returns the file name in the prefix of the metrics or of the coverage.
 fn prefix_name(plan: &Plan) -> Option<String> {
     let qc = plan.tallies.qc.as_ref().map(|qc| qc.prefix());
     let prefix = qc.or_else(|| plan.tallies.coverage.as_ref().map(|coverage| coverage.prefix()))?;
     Some(prefix.file_name()?.to_string_lossy().into_owned())
 }
 
-/// Returns the name of a file without its ending; `None` for standard streams and devices.
+/// Returns a file name without its extension; `None` for standard streams and devices.
 fn file_stem(path: &Path) -> Option<String> {
     if path.as_os_str() == "-" || is_device(path) {
         return None;
@@ -55,7 +65,7 @@ fn file_stem(path: &Path) -> Option<String> {
     Some(stem.filter(|stem| !stem.is_empty()).unwrap_or(&name).to_owned())
 }
 
-/// Returns the sample of the read groups, if they have only one.
+/// Returns the sample (SM) of the read groups, if all have the same.
 fn only_sample(header: &Header) -> Option<String> {
     let mut samples = header.lines_of_kind(b"RG").filter_map(|line| line.get(b"SM"));
     let first = samples.next().filter(|name| !name.is_empty())?;

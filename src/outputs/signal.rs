@@ -1,4 +1,7 @@
-//! Handles signals that stop the run. On such a signal, readmill removes unfinished output, prints a message and exits.
+//! Handles signals that stop the run: removes unfinished output, prints one line, and exits.
+//!
+//! Outputs are registered here when they are created, and unregistered when they have their final
+//! names. So the thread that waits for signals knows what to remove.
 
 use std::fs::File;
 use std::io::IsTerminal;
@@ -16,28 +19,31 @@ use signal_hook::consts::signal::{
 use crate::outputs::exclusive::{self, FileId};
 use crate::process::pause::{self, Moment};
 
-/// The signals with names that stop a run: all that end a process by default, but for SIGPIPE, which is an error of the write, and
-/// SIGILL, SIGFPE and SIGSEGV, after which no code of this process can be trusted. SIGUSR1 and SIGUSR2 are what batch systems
-/// send some time before the end, and SIGXCPU says that the limit of processor time is reached. After SIGABRT of its own, or
-/// SIGBUS for a file that lost its end, the process ends as ever; the thread that waits may come first.
+/// The signals that stop a run: all that end a process by default, except SIGPIPE, which is an
+/// error of the write, and SIGILL, SIGFPE and SIGSEGV, after which no code of this process can be
+/// trusted.
+///
+/// Batch systems send SIGUSR1 or SIGUSR2 some time before they end a job. SIGXCPU means that the
+/// limit of CPU time is reached. After SIGABRT or SIGBUS that the process itself caused (a mapped
+/// file was truncated), the process ends as usual, unless the waiting thread is faster.
 const STOPPING: [i32; 15] = [
     SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGVTALRM, SIGPROF, SIGIO,
     SIGABRT, SIGBUS, SIGSYS, SIGTRAP,
 ];
 
-/// The others of Linux: SIGSTKFLT, SIGPWR, which says that the power will fail, and those of real time that the C library leaves
-/// to programs.
+/// Further signals of Linux that end a process: SIGSTKFLT, SIGPWR (power will fail), and the
+/// real-time signals that the C library leaves to programs.
 #[cfg(target_os = "linux")]
 const OTHERS: [std::ops::RangeInclusive<i32>; 3] = [16..=16, 30..=30, 34..=64];
 #[cfg(not(target_os = "linux"))]
 const OTHERS: [std::ops::RangeInclusive<i32>; 0] = [];
 
-/// A file that must not survive a signal.
+/// A file that a signal must remove.
 struct Unfinished {
     partial: PathBuf,
     /// The identity of the file; `None` if this module did not create it.
     id: Option<FileId>,
-    /// The name, for the user, of the file that it is to become.
+    /// The name of the final file, for messages.
     shown: String,
 }
 
@@ -49,12 +55,12 @@ impl Unfinished {
     }
 }
 
-/// The outputs that a signal checks.
+/// The outputs that are not complete yet.
 struct UnfinishedOutputs {
     unfinished: Vec<Unfinished>,
-    /// Directories that were made for files, each behind the one it is in.
+    /// Directories that were created for files, each after its parent.
     directories: Vec<PathBuf>,
-    /// Whether a file was complete and got its name.
+    /// Whether any file has got its final name.
     any_complete: bool,
 }
 
@@ -64,17 +70,18 @@ static OUTPUTS: Mutex<UnfinishedOutputs> = Mutex::new(UnfinishedOutputs {
     any_complete: false,
 });
 
-/// Held while the outputs of a run get their names.
+/// Locked while the outputs of a run are renamed.
 static NAMING: Mutex<()> = Mutex::new(());
 
-/// Whether a signal has come that stops the run.
+/// Whether a signal that stops the run has arrived.
 static CAME: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 fn lock<T>(mutex: &'static Mutex<T>) -> MutexGuard<'static, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Creates `partial`, which is to become `shown`. A signal removes it until it is complete, or [dropped](remove).
+/// Creates `partial`, the temporary file for `shown`. A signal removes it until it is renamed or
+/// [removed](remove).
 pub fn create(partial: &Path, shown: &Path) -> Result<File> {
     let mut outputs = lock(&OUTPUTS); // held while the file is created, so that no signal comes between
     let file = exclusive::create(partial, shown)?;
@@ -86,7 +93,7 @@ pub fn create(partial: &Path, shown: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Makes a directory for files. A signal removes it if there are none in it.
+/// Creates a directory for output files. A signal removes it if it is empty.
 pub fn create_directory(path: &Path) -> std::io::Result<()> {
     let mut outputs = lock(&OUTPUTS); // held while it is made, so that no signal comes between
     std::fs::create_dir(path)?;
@@ -94,7 +101,8 @@ pub fn create_directory(path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Registers files that others create, for a signal to remove; the user knows them as `shown`.
+/// Registers files that other code creates, so that a signal removes them. `shown` is their name in
+/// messages. The aligner's index uses this.
 pub fn remove_too(partials: &[PathBuf], shown: &str) {
     let new = partials.iter().map(|partial| Unfinished {
         partial: partial.clone(),
@@ -104,28 +112,34 @@ pub fn remove_too(partials: &[PathBuf], shown: &str) {
     lock(&OUTPUTS).unfinished.extend(new);
 }
 
-/// Marks files that others created as complete and renamed.
+/// Unregisters files of [`remove_too`] when they have been renamed.
 pub fn complete(partials: &[PathBuf]) {
     let mut outputs = lock(&OUTPUTS);
     outputs.unfinished.retain(|file| !partials.contains(&file.partial));
     outputs.any_complete = true;
 }
 
-/// Removes a file that [`create`] created, unless it has its name.
+/// Removes a file of [`create`], unless it has been renamed to its final name.
 pub fn remove(partial: &Path) {
     let mut outputs = lock(&OUTPUTS);
     let gone = outputs.unfinished.extract_if(.., |file| file.partial == partial);
     gone.for_each(|file| file.remove());
 }
 
-/// Defers signals until the guard is dropped: they find all outputs of a run renamed, or none.
+/// Defers signals until the returned guard is dropped, so that a signal finds either all outputs of
+/// a run renamed or none.
 pub fn hold_off() -> impl Drop {
     lock(&NAMING)
 }
 
-/// Renames files, all or none; a signal takes effect before the first or after the last. Of several files, the last
-/// name is removed before the first is given: if the machine stops between them, the last file is missing, and readers
-/// notice that. On failure, also returns the number of the file that could not be renamed.
+/// Renames files, all or none. A signal takes effect before the first or after the last.
+///
+/// With several files, an existing file with the last name is removed first. If the machine stops
+/// halfway, the last file is then missing, and readers notice this.
+///
+/// # Errors
+/// Returns the index of the file that could not be renamed, with the reason. The files before it
+/// have their temporary names again.
 pub fn rename_all(files: &[&(PathBuf, PathBuf)]) -> Result<(), (usize, std::io::Error)> {
     let mut outputs = lock(&OUTPUTS);
     for (number, (partial, _)) in files.iter().enumerate() {
@@ -152,16 +166,19 @@ pub fn rename_all(files: &[&(PathBuf, PathBuf)]) -> Result<(), (usize, std::io::
     Ok(())
 }
 
-/// Makes a file-size limit an error of the write that meets it.
+/// Ignores SIGXFSZ, so that a write beyond the file-size limit returns an error instead of ending
+/// the process.
 pub fn report_size_limit() -> std::io::Result<()> {
     signal_hook::flag::register(SIGXFSZ, Arc::default()).map(drop)
 }
 
-/// Starts the thread that waits for a signal that stops the run (it does no work, so it does not count as a thread). On
-/// one of them it removes unfinished files, says so in one line, and ends the process with 128 + the signal's number;
-/// spilled data has no name and goes by itself. A thread does it rather than a flag, because a thread that waits for a
-/// pipe would not look at a flag. Signals that are ignored at the start, as SIGHUP is under `nohup`, stay
-/// ignored.
+/// Starts the thread that waits for signals. On a signal it removes unfinished files, prints one
+/// line, and ends the process with 128 + the number of the signal. Spilled data has no name, so the
+/// system frees it.
+///
+/// A thread is needed, because a flag would not be noticed by a thread that waits for a pipe. It
+/// does no work and does not count as one of the `-@` threads. Signals that are ignored at the
+/// start, such as SIGHUP under `nohup`, stay ignored.
 pub fn watch() -> std::io::Result<()> {
     let ignored = ignored_signals();
     let all = STOPPING.into_iter().chain(OTHERS.into_iter().flatten());
@@ -180,18 +197,18 @@ pub fn watch() -> std::io::Result<()> {
             let _named = hold_off();
             let outputs = lock(&OUTPUTS);
             outputs.unfinished.iter().for_each(Unfinished::remove);
-            // Those in which there are files stay.
+            // Directories that contain files stay.
             outputs.directories.iter().rev().for_each(|it| drop(std::fs::remove_dir(it)));
             say(&outputs.last_words(signal));
-            // The lock is held: no file can be made anew.
+            // The lock is still held, so no thread can create another file.
             std::process::exit(128 + signal);
         }
     })?;
     Ok(())
 }
 
-/// If a stopping signal has come, waits for its thread to end the process: the last line and the exit code are the
-/// signal's.
+/// If a signal has arrived, waits until its thread has ended the process. `main` calls this before
+/// it returns, so that the signal decides the last line of the log and the exit code.
 pub fn give_way() {
     while CAME.get().is_some_and(|came| came.load(SeqCst)) {
         std::thread::park();
@@ -199,7 +216,7 @@ pub fn give_way() {
 }
 
 impl UnfinishedOutputs {
-    /// The line that says which signal came, and what became of the outputs.
+    /// Returns the line that names the signal and the outputs that were not written.
     fn last_words(&self, signal: i32) -> String {
         let name = match signal {
             16 if cfg!(target_os = "linux") => Some("SIGSTKFLT"),
@@ -222,8 +239,8 @@ impl UnfinishedOutputs {
     }
 }
 
-/// Writes the line to standard error, if that does not block: the lock of the standard library may be with a thread
-/// that waits for whoever reads the log.
+/// Writes the line to standard error if this does not block. It does not use the lock of the
+/// standard library, because a thread that waits for the reader of the log may hold it.
 fn say(line: &str) {
     let stderr = std::io::stderr();
     let mut ready = [PollFd::new(&stderr, PollFlags::OUT)];
@@ -234,7 +251,7 @@ fn say(line: &str) {
     }
 }
 
-/// The signals this process was told to ignore, as a set of bits.
+/// Returns the signals that the process ignores, as a bit set (bit n - 1 for signal n).
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let set = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

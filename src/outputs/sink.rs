@@ -1,9 +1,9 @@
-//! The output: complete under its name, or not there at all.
+//! An output: takes encoded parts in order, and leaves a complete file with its index.
 //!
-//! A regular file is written as `X.partial` and renamed once it and its index are on disk. What exists
-//! and is not a regular file (`/dev/null`, a pipe) is written through. Indexes that belong to an older
-//! file of that name are removed, because readers would prefer them to the new one. Parts of an output get their
-//! names together.
+//! A regular file is written as `X.partial` and renamed once the file and its index are on disk. A
+//! device or pipe is written directly. Indexes of an older file with the same name are removed,
+//! because readers would use them for the new file. The parts of an output in parts are renamed
+//! together.
 
 use std::io::Read;
 use std::sync::{Mutex, PoisonError};
@@ -20,7 +20,15 @@ use crate::formats::{Content, EncoderMaker, Format, PartPlacer, TargetFile};
 use crate::plan::Output;
 use crate::process::console::Console;
 
-/// Takes encoded parts in order and leaves complete files.
+/// An output that takes encoded parts in order. Threads encode and write the parts with a
+/// [`PartWriter`]; the sink assigns their offsets, and collects the index entries and the counts.
+///
+/// ```text
+/// threads:  encode part 1, 2, 3 …            write at offset
+///                │                                ▲
+///                ▼                                │
+/// sink:     take part 1, then 2, then 3 … ─► offset, index entries, counts
+/// ```
 pub struct Sink {
     files: OutputFiles,
     format: Format,
@@ -30,22 +38,23 @@ pub struct Sink {
     encoders: EncoderMaker,
     placer: Box<dyn PartPlacer>,
     index_charge: Option<Charge>,
-    /// Bytes of all files.
+    /// Bytes of all files so far.
     offset: u64,
-    /// Bytes of the header.
+    /// Bytes of the encoded header.
     header: u64,
-    /// What is counted of the output, in its order.
+    /// The tallies that count the records in the order of the output.
     tallies: OrderedTallies,
-    /// Whether the reads are only counted.
+    /// Whether reads are only counted, and not written.
     only_counts: bool,
 }
 
-/// Takes encoded parts in order.
+/// A target for encoded parts in order: a [`Sink`], or the file of a stage (`StagedParts`).
 pub trait PartTarget {
-    /// Returns the writer that threads share to encode parts, `in_flight` of them at a time.
+    /// Returns the writer with which threads encode parts. At most `in_flight` parts exist at a
+    /// time.
     fn writer<'h>(&self, header: &'h Header, in_flight: usize) -> Result<PartWriter<'h>>;
 
-    /// Takes the next part.
+    /// Takes the next part in output order.
     fn take(&mut self, part: EncodedPart, writer: &PartWriter<'_>) -> Result<()>;
 }
 
@@ -60,8 +69,13 @@ impl PartTarget for Sink {
 }
 
 impl Sink {
-    /// Opens the output for a file with this header, or one that differs only in its order. Contig data for CRAM is
-    /// charged to `ledger`.
+    /// Opens the output for a file with this header; only the order in the header may still change.
+    /// `sorted` means that the records will be in coordinate order. The contig data that CRAM needs
+    /// is charged to `ledger`.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be written, if an index is required but not possible, or if BAM
+    /// would be written to a terminal.
     pub fn create(
         output: &Output,
         header: &Header,
@@ -114,26 +128,25 @@ impl Sink {
         })
     }
 
-    /// Counts what is written by these tallies.
+    /// Counts all records of the output with these tallies, in order.
     pub fn count_in_order(&mut self, tallies: OrderedTallies) {
         tallies.iter().for_each(|tally| tally.begin());
         self.tallies = tallies;
     }
 
-    /// Returns the tallies of what is written.
     pub fn ordered_tallies(&self) -> &OrderedTallies {
         &self.tallies
     }
 
-    /// Writes no reads: they are only counted.
+    /// Turns off writing; the records are only counted.
     pub fn only_count(&mut self) {
         self.only_counts = true;
     }
 
-    /// Charges the usual size of the index; more is charged as it grows.
+    /// Charges the expected size of the index. More is charged when the index grows beyond it.
     ///
     /// # Errors
-    /// There is too little memory for it.
+    /// Fails if there is not enough memory.
     pub fn charge_index(&mut self, header: &Header, ledger: &Ledger) -> Result<()> {
         if let Some(bytes) = self.placer.usual_bytes(header) {
             self.index_charge = Some(ledger.charge("the index of the output", bytes)?);
@@ -141,7 +154,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Writes the header, which comes first.
+    /// Writes the header. It must be called before the first part is taken.
     pub fn begin(&mut self, header: &Header) -> Result<()> {
         if self.only_counts {
             return Ok(());
@@ -158,23 +171,24 @@ impl Sink {
         Ok(())
     }
 
-    /// Whether the output can be read back and written again.
+    /// Returns whether the output can be read back and written again, as `presorted` needs it.
     pub fn can_restart(&self) -> bool {
         let can_be_read_back = self.format.spec().can_be_read_back;
         can_be_read_back && self.files.are_regular() && !self.files.are_parts()
     }
 
-    /// The records written so far, as BGZF blocks.
+    /// Returns a reader of the records written so far, as BGZF blocks.
     pub fn written(&self) -> Result<impl Read + Send + use<>> {
         self.files.read_from(self.header)
     }
 
-    /// Sets how many bytes all records together will have, before the first of them: an output in parts is cut by it.
+    /// Sets the total bytes of all records, by which an output in parts is divided. It must be
+    /// called before the first part is taken.
     pub fn expect(&mut self, bytes: u64) {
         self.files.expect(bytes);
     }
 
-    /// Empties the output.
+    /// Truncates the output, and resets the index and the tallies.
     pub fn restart(&mut self, header: &Header) -> Result<()> {
         self.offset = 0;
         self.placer.restart(header);
@@ -182,7 +196,8 @@ impl Sink {
         self.files.restart()
     }
 
-    /// Returns the writer that threads share to encode parts, `in_flight` of them at a time.
+    /// Returns the writer with which threads encode parts. At most `in_flight` parts exist at a
+    /// time.
     pub fn writer<'a>(&self, header: &'a Header, in_flight: usize) -> PartWriter<'a> {
         PartWriter {
             format: self.format.clone(),
@@ -195,15 +210,16 @@ impl Sink {
         }
     }
 
-    /// Writes encoded bytes.
+    /// Writes encoded bytes at the end of the output.
     pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         self.files.write(bytes)?;
         self.offset += bytes.len() as u64;
         Ok(())
     }
 
-    /// Takes the next part: assigns its file offset and adds its index entries. A pipe gets the bytes at once; bytes
-    /// for a file are written by [`PartWriter::write_pending`], on any thread.
+    /// Takes the next part: assigns its offset and adds its index entries. A pipe is written at
+    /// once. For a regular file, the part waits until any thread calls
+    /// [`PartWriter::write_pending`].
     pub fn take(&mut self, mut part: EncodedPart, writer: &PartWriter<'_>) -> Result<()> {
         self.assign_offset(&mut part)?;
         self.files.go_to(part.start);
@@ -221,7 +237,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Writes the next part.
+    /// Takes the next part and writes it at once.
     pub fn append(&mut self, mut part: EncodedPart) -> Result<()> {
         self.assign_offset(&mut part)?;
         self.files.go_to(part.start);
@@ -229,7 +245,8 @@ impl Sink {
         self.tallies.iter().try_for_each(|tally| tally.write_pending())
     }
 
-    /// Adds the index entries and the counts of the next part, and fills in values that depend on its offset.
+    /// Adds the index entries and counts of the next part, and completes the values in it that
+    /// depend on its offset.
     fn assign_offset(&mut self, part: &mut EncodedPart) -> Result<()> {
         let entries = std::mem::take(&mut part.entries);
         self.placer.place(entries, &mut part.bytes, part.records, self.offset);
@@ -239,8 +256,8 @@ impl Sink {
         part.counts.take().map_or(Ok(()), |counts| counts.add_to(&self.tallies))
     }
 
-    /// Ends the output: everything is on disk and under its name, or an error is returned. Returns the bytes of the
-    /// main file.
+    /// Completes the output and renames it to its final name. Returns the bytes of the file,
+    /// without the index.
     pub fn finish(self, console: &Console) -> Result<u64> {
         let complete = self.complete(console)?;
         let bytes = complete.bytes();
@@ -248,7 +265,8 @@ impl Sink {
         Ok(bytes)
     }
 
-    /// Completes the file and its index under their temporary names; after that only the renaming can fail.
+    /// Completes the file and its index under their temporary names. After this, only the renaming
+    /// can fail.
     pub fn complete(mut self, console: &Console) -> Result<CompleteOutput> {
         let end = self.format.end_bytes();
         self.files.go_to_last();

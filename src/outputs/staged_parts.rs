@@ -1,4 +1,5 @@
-//! Parts of a BAM output in the file of a stage, from which a later stage makes the output.
+//! Parts of an output that a write stage of a job stores in its file. The join stage makes the
+//! output of them.
 
 use std::sync::Arc;
 
@@ -12,28 +13,29 @@ use super::sink::PartTarget;
 use crate::formats::{EncoderMaker, Format, PartEntries, TargetFile};
 use crate::plan::Output;
 
-/// Bytes of memory for a part in the list, as a rule; its index entries are most of them.
+/// Expected bytes of memory for each part in the list, mostly for its index entries.
 const USUAL_PART: u64 = 512;
 
-/// Copies of the list when it becomes the footer of the file of a stage.
+/// Number of copies of the list in memory when it is written as the footer of the file.
 const COPIES: u64 = 2;
 
-/// A part in the file of a stage; its bytes follow those of the part before.
+/// A part in the file of a stage. Its bytes follow the bytes of the part before it.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct StagedPart {
-    /// How many bytes it has, and their CRC-32.
+    /// Length in bytes, including the counts, and their CRC-32.
     pub bytes: u64,
     pub crc: u32,
-    /// How many of its last bytes are what is counted of it.
+    /// Bytes at the end of the part that hold the counts of the ordered tallies.
     pub counts: u64,
     pub records: u64,
-    /// Bytes of all records before it.
+    /// Bytes of all records before this part, in the whole output.
     pub start: u64,
-    /// What is completed once its offset in the output is known.
+    /// What can only be completed when the offset of the part in the output is known.
     pub entries: PartEntries,
 }
 
-/// The parts of a range, in their order, packed: there is one for each MiB of the output.
+/// The parts of a range in output order, serialized, because there is one for each MiB of the
+/// output.
 #[derive(Default, Serialize, Deserialize)]
 pub struct StagedPartList {
     bytes: Vec<u8>,
@@ -42,7 +44,7 @@ pub struct StagedPartList {
 }
 
 impl StagedPartList {
-    /// A list of about `parts` parts, charged to `ledger`.
+    /// Creates an empty list and charges memory for about `parts` parts.
     fn new(parts: u64, ledger: &Ledger) -> Result<Self> {
         let charge = Some(ledger.charge("the list of parts", parts * USUAL_PART)?);
         Ok(StagedPartList { bytes: Vec::new(), charge })
@@ -60,7 +62,7 @@ impl StagedPartList {
         Ok(())
     }
 
-    /// Calls `each` for the parts in their order.
+    /// Calls `each` for the parts in order, until it fails.
     pub fn try_each(&self, mut each: impl FnMut(StagedPart) -> Result<()>) -> Result<()> {
         let mut rest = &self.bytes[..];
         while !rest.is_empty() {
@@ -73,7 +75,7 @@ impl StagedPartList {
     }
 }
 
-/// Takes encoded parts in order, and writes them into the file of a stage.
+/// Writes encoded parts into the file of a stage, and lists them. It takes the place of the sink.
 pub struct StagedParts<'a> {
     format: Format,
     encoders: EncoderMaker,
@@ -84,7 +86,8 @@ pub struct StagedParts<'a> {
 }
 
 impl<'a> StagedParts<'a> {
-    /// Takes about `parts` parts of `output`, which will be in coordinate order if `sorted`.
+    /// Creates the target for about `parts` parts of `output`. `sorted` means that the output will
+    /// be in coordinate order, so that index entries are needed.
     pub fn new(
         output: &Output,
         header: &Header,
@@ -109,7 +112,7 @@ impl<'a> StagedParts<'a> {
         Ok(StagedParts { format, encoders, counting, spill, extent: spill.begin_extent(0)?, parts })
     }
 
-    /// Returns the parts, and where the first of them lies.
+    /// Returns the list of parts, and the place of the first part in the file.
     pub fn complete(self) -> (StagedPartList, Extent) {
         (self.parts, self.extent)
     }

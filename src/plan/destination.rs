@@ -233,8 +233,8 @@ impl ExtraFile {
         Ok(chosen)
     }
 
-    /// Returns the settings for this file: those of the main output, with its own path and format,
-    /// one part, and no MD5.
+    /// Returns the settings for this file. They are copied from the main output, except that the
+    /// file has its own path and format, one part, and no MD5.
     pub fn output(&self, main: &Output) -> Output {
         let (path, index) = (self.path.clone(), main.index.where_it_can_be());
         let output = Output { path, parts: 1, index, md5: false, in_place: false, ..main.clone() };

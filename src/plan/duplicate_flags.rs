@@ -234,7 +234,7 @@ impl DuplicateFlags {
     }
 
     /// Makes the plan for marking duplicates. Errors in the flags are stored in it, and
-    /// reported by [`Duplicates::check`].
+    /// reported by [`Duplicates::check_conflicts`].
     pub fn to_request(&self) -> Duplicates {
         let picard = self.picard_request();
         if self.rules == RuleSet::Picard {

@@ -27,9 +27,9 @@ pub struct Duplicates {
     pub needs_optical: bool,
     pub metrics: DuplicationMetricsFiles,
     /// A flag that is given but does not exist in the chosen set of rules. It is kept
-    /// for [`Duplicates::check`], which reports it.
+    /// for [`Duplicates::check_conflicts`], which reports it.
     pub out_of_place: Option<&'static str>,
-    /// An invalid value of a flag, kept for [`Duplicates::check`].
+    /// An invalid value of a flag, kept for [`Duplicates::check_conflicts`].
     pub fault: Option<Error>,
 }
 

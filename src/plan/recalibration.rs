@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use readmill_bqsr::{ApplyOptions, Arguments, CountOptions, Writing};
 use readmill_record::{Error, Result};
 
-/// How base qualities are recalibrated: where the table is from, and how it is applied.
-/// The flags of `prep` and the subcommands of `bqsr` make it.
+/// How base qualities are recalibrated: the source of the table, and how the table is applied. The
+/// flags of `prep` and the subcommands of `bqsr` make it.
 #[derive(Clone, Debug)]
 pub struct Recalibration {
     pub source: TableSource,

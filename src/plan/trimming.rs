@@ -5,8 +5,7 @@ use std::path::Path;
 use readmill_record::{Error, Result};
 use readmill_trim::TrimOptions;
 
-/// How reads are trimmed before they are aligned. The options and flags are those of
-/// fastp.
+/// How reads are trimmed before they are aligned, with the options and flags of fastp.
 #[derive(Clone, Debug)]
 pub struct Trimming {
     pub options: TrimOptions,

@@ -1,5 +1,5 @@
-//! Base quality recalibration within a run: when bases are counted, and where the
-//! resulting table is applied.
+//! Base quality recalibration within a run: when bases are counted, and which step applies the
+//! resulting table.
 
 use std::sync::Arc;
 
