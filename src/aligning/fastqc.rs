@@ -46,7 +46,7 @@ impl LaneFastqc {
     }
 
     /// Counts the reads of batch number `batch`, in parallel with others. The counts are kept until
-    /// [`LaneFastqc::link`] accepts or discards them.
+    /// [`LaneFastqc::add_linked_batch`] accepts or discards them.
     pub fn count_batch(&self, batch: u64, reads: &ReadBatch) {
         let pieces = self.count_per_file(reads);
         self.pending.lock().unwrap_or_else(PoisonError::into_inner).pieces.insert(batch, pieces);

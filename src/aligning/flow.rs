@@ -427,7 +427,7 @@ impl AlignWorker {
         })
     }
 
-    /// Releases the bytes reserved for long reads in [`Lanes::next`].
+    /// Releases the bytes reserved for long reads in [`Lanes::next_task`].
     fn release_long_read_bytes(&self, long: u64) {
         if long > 0 {
             self.lanes.lock_queue().long_read_bytes -= long;

@@ -43,7 +43,7 @@ const COHORT_BYTES_PER_BYTE: u64 = 8 * 8;
 const RECORDS_PER_FASTQ: u64 = 4;
 
 /// Bytes of text of two FASTQ files for each batch that is being taken (see
-/// `readmill_fastq::Claims::most_bytes`).
+/// `readmill_fastq::Claims::max_text_bytes`).
 const TEXT_BYTES_PER_BATCH: u64 = 8 << 20;
 
 /// Additional memory for two BGZF files: their blocks are in memory both compressed and inflated.

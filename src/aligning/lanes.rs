@@ -40,7 +40,7 @@ const MAX_RECORD_BYTES: usize = 2 << 20;
 /// The lanes of an aligning run, which are read one after the other, and what all threads need to
 /// prepare and align their reads.
 ///
-/// [`Lanes::next`] hands out tasks. [`AlignWorker`](super::AlignWorker) carries them out, and
+/// [`Lanes::next_task`] hands out tasks. [`AlignWorker`](super::AlignWorker) carries them out, and
 /// [`AlignLink`](super::AlignLink) takes the results in order.
 pub struct Lanes {
     pub kernel: Arc<dyn Kernel>,

@@ -11,7 +11,7 @@
 //! | emit | writes records, once the cohort is complete | queues the records |
 //! | records | | passes the records on, like records of any other input |
 //!
-//! The claimer prefers the task closest to the output ([`Lanes::next`]), but always keeps a few
+//! The claimer prefers the task closest to the output ([`Lanes::next_task`]), but always keeps a few
 //! batches for each thread read ahead. So no more than one cohort waits in memory, in addition to
 //! the batches in flight. The output does not depend on which task is chosen: batches join cohorts,
 //! cohorts are written, and records are passed on in the order of the input.

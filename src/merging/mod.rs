@@ -11,7 +11,7 @@
 //! | merge | writes the records of a group | queues the records |
 //! | records | | passes the records on, like records of any other input |
 //!
-//! The claimer prefers the task closest to the output ([`Merging::next`]). A file is only read a
+//! The claimer prefers the task closest to the output ([`Merging::next_task`]). A file is only read a
 //! few chunks ahead, unless the other files wait for it. So files with few or many alignments in
 //! some part of the order need no more memory. Where a group ends depends only on the reads, so
 //! neither records nor their batches depend on threads.
@@ -25,7 +25,7 @@ use readmill_record::Error;
 pub use flow::{MergeLink, MergeWorker};
 pub use queue::{MergeTask, MergeTaskResult, Merging, waiting_memory_bytes};
 
-/// Hint of all errors about alignments in another order than the reads. [`says_other_order`]
+/// Hint of all errors about alignments in another order than the reads. [`is_order_error`]
 /// recognises these errors by it.
 const ORDER_HINT: &str = "sort both files in the same order: readmill sort --sort queryname ALIGNED -u -o - | readmill merge-alignment \
 UNALIGNED - ..., where UNALIGNED is sorted in the same way";

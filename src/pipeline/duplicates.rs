@@ -1,5 +1,6 @@
-//! Duplicate marking in a run: how template ends are stored while the input is read ([`prepare`]),
-//! and how they are resolved once all reads are known ([`DuplicateResolver`]).
+//! Duplicate marking in a run: how template ends are stored while the input is read
+//! ([`prepare_duplicate_ends`]), and how they are resolved once all reads are known
+//! ([`DuplicateResolver`]).
 
 use std::cell::RefCell;
 use std::sync::Arc;

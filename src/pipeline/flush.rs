@@ -158,7 +158,7 @@ impl Flush {
     }
 
     /// Adds a sorted list. When all lists are sorted, returns them as the sources of a merge, which
-    /// the caller passes to [`Flush::write`].
+    /// the caller passes to [`Flush::start_writing`].
     pub fn add_sorted_list(&mut self, list: List) -> Option<Sources> {
         let FlushStage::Sorting { sealed, lists, list_count: all, .. } = &mut self.stage else {
             return None;

@@ -1,9 +1,9 @@
 //! The inputs of a run, read one after the other as if they were one file.
 //!
-//! [`Inputs::open`] reads and merges all headers. [`Inputs::next`] then returns the tasks of the
+//! [`Inputs::open`] reads and merges all headers. [`Inputs::next_task`] then returns the tasks of the
 //! first input, an [`InputTask::End`], the tasks of the second input, and so on. FASTQ to align and
 //! alignments to merge appear as one input whose records are made while they are read
-//! ([`Prepared`]).
+//! ([`PreparedInput`]).
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -469,7 +469,7 @@ pub enum FirstReads {
     Read { batch: Batch, _charge: Charge },
     /// The first chunk is damaged; the error is reported when the chunk is read.
     Damaged,
-    /// There are no reads, or they are made while reading ([`Prepared`]).
+    /// There are no reads, or they are made while reading ([`PreparedInput`]).
     Absent,
 }
 

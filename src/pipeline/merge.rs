@@ -1,6 +1,7 @@
 //! The final merge: ranges of the output order are sorted in parallel and cut into partitions
 //! serially; the records of each partition are then gathered, changed by the late steps and encoded
-//! in parallel ([`to_sink`]). The same merge can write one sorted run to the spill ([`to_spill`]).
+//! in parallel ([`write_to_sink`]). The same merge can write one sorted run to the spill
+//! ([`write_to_spill`]).
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 use std::sync::atomic::{AtomicBool, AtomicU64};

@@ -3,8 +3,8 @@
 //!
 //! Whether the input is sorted is not known before its end. If memory is full and its reads came in
 //! order, they are written to the output on the assumption that no later read sorts before them. If
-//! one does, the written reads are read back into a run ([`take_back`]), and the output is written
-//! again from the start.
+//! one does, the written reads are read back into a run ([`move_output_to_run`]), and the output is
+//! written again from the start.
 
 use readmill_engine::{Crew, Pass, Pool};
 use readmill_format::bgzf::{BlockReader, Chunk, Inflater};
@@ -18,8 +18,8 @@ use super::flush::FlushWorker;
 use super::sort_context::{INDEXES, SortContext};
 use crate::outputs::{EncodedPart, PartEncoder, PartWriter, Sink};
 
-/// Minimum frame size, in bytes, of the run that [`take_back`] makes. The run can be as long as the
-/// input, and large frames keep its index short.
+/// Minimum frame size, in bytes, of the run that [`move_output_to_run`] makes. The run can be as
+/// long as the input, and large frames keep its index short.
 const LARGE_FRAME: usize = 256 << 10;
 
 /// A sort key with its tail: the part of the sort value that does not fit into the key.
@@ -87,7 +87,7 @@ impl<'a> EarlyWriter<'a> {
     }
 
     /// Gathers and encodes partitions of the output. Also determines the keys of their first and
-    /// last read, for the check in [`Presorted::write`].
+    /// last read, for the check in [`Presorted::write_partitions`].
     pub fn encode_partitions(
         &mut self,
         partitions: &[Partition],

@@ -147,9 +147,9 @@ struct History {
 
 /// Writes messages and progress of a run for the user. Shared by all threads.
 ///
-/// A run announces its stages, begins each with [`Console::stage`], reports progress with
-/// [`Console::advance`], and ends with [`Console::done`]. The console also keeps the warnings and
-/// the times of stages for the file of `--json`.
+/// A run announces its stages, begins each with [`Console::begin_stage`], reports progress with
+/// [`Console::advance`], and ends with [`Console::clear_progress`]. The console also keeps the
+/// warnings and the times of stages for the file of `--json`.
 pub struct Console {
     verbosity: Verbosity,
     is_drawn: bool,
@@ -264,7 +264,7 @@ impl Console {
     }
 
     /// Writes a warning, even with `--quiet`. A warning that was written before is left out, and so
-    /// is any after `MOST_WARNINGS` different ones.
+    /// is any after `MAX_WARNINGS` different ones.
     pub fn warn(&self, line: &str) {
         let mut history = self.history();
         let said = &history.warnings;

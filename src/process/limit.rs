@@ -15,7 +15,7 @@ const PROCESS_ADDRESS_SPACE: u64 = 320 << 20;
 
 const THREAD_ADDRESS_SPACE: u64 = 8 << 20;
 
-/// Returns the default of `-m`: [`DEFAULT`], three quarters of the limit of the control groups, or
+/// Returns the default of `-m`: [`DEFAULT_LIMIT`], three quarters of the limit of the control groups, or
 /// the address space that is left, whichever is less.
 pub fn default_limit() -> u64 {
     let limit = group_limit().map_or(DEFAULT_LIMIT, |limit| DEFAULT_LIMIT.min(limit / 4 * 3));

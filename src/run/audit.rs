@@ -8,7 +8,7 @@
 //!
 //! 1. Allocated memory, less the fixed share of code and libraries, is at most
 //!    [`SLACK`] more than the charges.
-//! 2. Charges are at most `OVERDRAFT` beyond `-m`. They can exceed `-m` because
+//! 2. Charges are at most `MAX_OVERDRAFT_BYTES` beyond `-m`. They can exceed `-m` because
 //!    `Charge::resize` records memory that is in use already.
 //! 3. The peak memory of the process is at most `-m`.
 //!

@@ -24,8 +24,9 @@ use crate::pipeline::sort_context::{ENDS, SortContext, arena_in_use_error};
 use crate::pipeline::undecided;
 use crate::plan::{Duplicates, Plan};
 
-/// The duplicates of a run before the reads that are decided by their names. Those are
-/// decided by `decide_by_names`, in a pass over all reads in their output order.
+/// The duplicates after all input has been read. With samtools' rules, some reads are still
+/// undecided, because their mark depends on read names; [`ResolvedDuplicates::decide_by_names`]
+/// decides them.
 pub struct ResolvedDuplicates {
     resolved: Resolved,
     charge: Charge,
@@ -33,7 +34,8 @@ pub struct ResolvedDuplicates {
     libraries: Arc<Libraries>,
 }
 
-/// The marks of a run, or of a range in the `write` stage, with the step that sets them.
+/// The final decision about every read of a run, or of a range in the `write` stage, with the step
+/// that sets the flags and the counts of the flags it has set.
 pub struct MarkedDuplicates {
     verdict: Arc<Verdict>,
     _charge: Charge,

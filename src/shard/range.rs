@@ -44,7 +44,7 @@ pub struct CutFile {
 
 impl Slices {
     /// Adds the run of one slice. `base` is the number of records in earlier slices.
-    /// The caller has passed the file of the slice to `Spill::adopt` before, so that
+    /// The caller has passed the file of the slice to `Spill::adopt_file` before, so that
     /// the run can be read from it.
     pub(super) fn add_slice(&mut self, slice: MappedSlice, base: u64, ledger: &Ledger) {
         let MappedSlice { run, records, largest, any_placed, span, .. } = slice;

@@ -59,7 +59,7 @@ fn empty_directory_hint(path: &Path) -> String {
     format!("use another directory, or empty this one: readmill shard clean --work {directory}")
 }
 
-/// Returns the first [`HEAD`] bytes of the file `name`, by which a file of another job
+/// Returns the first [`HEAD_BYTES`] bytes of the file `name`, by which a file of another job
 /// or stage is recognised.
 fn file_head(job: JobHash, name: &str) -> Vec<u8> {
     let mut head = [&MAGIC[..], &job.0, name.as_bytes()].concat();

@@ -242,7 +242,7 @@ impl PlannedJob {
     }
 
     /// Completes the file of the current stage. All files that were opened by
-    /// [`Work::need`] become its sources.
+    /// [`PlannedJob::open_required`] become its sources.
     pub(super) fn finish_stage(&self, file: StageWriter, footer: &impl Serialize) -> Result<()> {
         let sources = Vec::from_iter(self.sources.borrow().iter().map(|(source, _)| source.clone()));
         file.finish(&sources, footer)

@@ -2,10 +2,10 @@
 //!
 //! An index is built in three steps:
 //!
-//! 1. [`fasta_lines`] reads the sequences of the reference.
+//! 1. [`for_each_fasta_line`] reads the sequences of the reference.
 //! 2. [`sort_suffixes`] sorts the suffixes of both strands. This takes most of the time and memory.
-//! 3. The aligner's module writes the files in its own format. A [`Partial`] has a temporary name
-//!    until all files of the index are complete.
+//! 3. The aligner's module writes the files in its own format. A [`PartialIndexFile`] has a
+//!    temporary name until all files of the index are complete.
 //!
 //! [`IndexFiles`] finds the files again when reads are aligned.
 
@@ -298,8 +298,8 @@ pub(crate) fn with_suffix(prefix: &Path, suffix: &str) -> PathBuf {
 
 /// An index file that is being written under a temporary name next to its final path.
 ///
-/// [`Partial::keep_all`] renames it; dropping it before that removes it. So a complete name always
-/// means a complete file.
+/// [`PartialIndexFile::rename_all_to_final`] renames it; dropping it before that removes it. So a
+/// complete name always means a complete file.
 pub(crate) struct PartialIndexFile {
     final_path: PathBuf,
     temporary_path: PathBuf,

@@ -23,9 +23,10 @@ pub struct IndexContig {
 /// An aligner with its index in memory, shared by all threads.
 ///
 /// The alignment passes call its methods in this order: the `*_bytes` methods to charge memory
-/// before it is allocated, [`Kernel::aligner`] once per thread, and [`Kernel::infer`] when all
-/// batches of a cohort have been seeded. A kernel that was created without an index still knows its
-/// contigs and cohorts, but any attempt to align is an error.
+/// before it is allocated, [`Kernel::new_aligner`] once per thread, and
+/// [`Kernel::infer_insert_sizes`] when all batches of a cohort have been seeded. A kernel that was
+/// created without an index still knows its contigs and cohorts, but any attempt to align is an
+/// error.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -134,7 +135,8 @@ pub trait Aligner: Send {
     ) -> Result<()>;
 }
 
-/// The candidates of the reads of one batch, between [`Aligner::seed`] and [`Aligner::emit`].
+/// The candidates of the reads of one batch, between [`Aligner::seed_reads`] and
+/// [`Aligner::emit_records`].
 ///
 /// Only the kernel that made it knows its contents. The rest of the program sees its size, to
 /// charge its memory.
@@ -210,7 +212,7 @@ impl Cohorts {
     /// and whether they end it.
     ///
     /// Call it again with the end of the returned range until the batch is used up.
-    /// [`ReadBatch::slice`] makes a batch of such a range.
+    /// [`ReadBatch::copy_templates`] makes a batch of such a range.
     pub fn take_templates(&mut self, reads: &ReadBatch, from: usize) -> (Range<usize>, bool) {
         let segments = reads.segments().max(1);
         for template in from..reads.template_count() {

@@ -11,10 +11,10 @@
 //!            candidate positions        insert sizes               choice, mate rescue
 //! ```
 //!
-//! 1. [`Aligner::seed`] finds the candidates of each read, batch by batch, in any order.
-//! 2. [`Kernel::infer`] estimates the insert sizes from all batches of a *cohort*. [`Cohorts`]
-//!    decides where a cohort ends.
-//! 3. [`Aligner::emit`] chooses, rescues mates, and writes the records of a batch.
+//! 1. [`Aligner::seed_reads`] finds the candidates of each read, batch by batch, in any order.
+//! 2. [`Kernel::infer_insert_sizes`] estimates the insert sizes from all batches of a *cohort*.
+//!    [`Cohorts`] decides where a cohort ends.
+//! 3. [`Aligner::emit_records`] chooses, rescues mates, and writes the records of a batch.
 //!
 //! The output depends only on the reads, the cohorts and the options: not on batches, threads or
 //! timing. This crate starts no threads, and uses no other crate of the workspace than `record`.

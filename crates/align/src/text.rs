@@ -8,7 +8,7 @@
 /// A loaded index of both strands of a reference: the bases, followed by their reverse complement.
 ///
 /// Row 0 is the empty suffix. The implementation must have checked that all rows and positions that
-/// it returns are inside the index, because [`check`] follows them.
+/// it returns are inside the index, because [`check_text`] follows them.
 pub(crate) trait Transform {
     fn length(&self) -> u64;
 

@@ -131,7 +131,8 @@ impl Cells {
 
     /// Counts the bases of a read. All slices have one element for each base.
     ///
-    /// Qualities are at most 93. Cycles are below the limit that was passed to [`Cells::reserve`].
+    /// Qualities are at most 93. Cycles are below the limit that was passed to
+    /// [`Cells::reserve_cycles`].
     pub fn count_bases(
         &mut self,
         qualities: &[u8],
@@ -306,7 +307,7 @@ impl EventTable {
 pub struct GroupTable {
     /// The read group's PU, or its ID if it has no PU (as GATK 4.6.2 names read groups).
     pub name: Vec<u8>,
-    /// Counts of mismatches, insertions and deletions, indexed by [`Event::index`].
+    /// Counts of mismatches, insertions and deletions, indexed by [`ErrorEvent::index`].
     pub events: [EventTable; 3],
 }
 
@@ -336,8 +337,8 @@ impl QualityTable {
     }
 }
 
-/// The input of a [`Report`](crate::Report): all counts. Read groups are in any order, and their
-/// names are unique.
+/// The input of a [`RecalReport`](crate::RecalReport): all counts. Read groups are in any order,
+/// and their names are unique.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tables {
     pub groups: Vec<GroupTable>,

@@ -54,8 +54,8 @@ impl Default for CountOptions {
 
 /// Counts the reads of one thread, with its own counters, buffers and cursors.
 ///
-/// The same worker serves two passes: [`CovariateWorker::suspect`] finds positions that probably
-/// are variants, if there are no known sites, and [`CovariateWorker::observe`] counts.
+/// The same worker serves two passes: [`CovariateWorker::note_mismatches`] finds positions that probably
+/// are variants, if there are no known sites, and [`CovariateWorker::observe_read`] counts.
 pub struct CovariateWorker {
     reference: Arc<RecalReference>,
     counting: Arc<CountOptions>,

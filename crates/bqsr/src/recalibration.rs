@@ -124,9 +124,9 @@ pub struct GroupRecalibration {
     changed_range: (u8, u8),
     slots: Slots,
     /// For each context, one value per slot: the empirical quality of the reported one, plus the
-    /// delta of the context, plus [`ZERO`]. The last row is for bases without context.
+    /// delta of the context, plus [`DELTA_OFFSET`]. The last row is for bases without context.
     contexts: Vec<u8>,
-    /// For each cycle index, one value per slot: the delta of the cycle plus [`ZERO`].
+    /// For each cycle index, one value per slot: the delta of the cycle plus [`DELTA_OFFSET`].
     cycles: Vec<u8>,
     results: WrittenQualities,
 }

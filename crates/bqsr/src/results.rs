@@ -19,7 +19,7 @@ const MIN_STATIC_QUALITY: usize = 6;
 /// checking them.
 const RESULTS: usize = 512;
 
-/// The written quality for each sum of a quality, its deltas, and twice [`ZERO`].
+/// The written quality for each sum of a quality, its deltas, and twice [`DELTA_OFFSET`].
 #[derive(Clone, Debug)]
 pub(super) struct WrittenQualities([u8; RESULTS]);
 

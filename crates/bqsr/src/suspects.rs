@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 
 pub const MIN_MISMATCHING_READS: u64 = 3;
 
-/// A position is a suspect if at least one read in this many mismatches. There must also be at least
-/// [`LEAST_READS`] of them, since fewer are sequencing errors at any depth.
+/// A position is a suspect if at least one read in this many mismatches. There must also be at
+/// least [`MIN_MISMATCHING_READS`] of them, since fewer are sequencing errors at any depth.
 pub const MAX_READS_PER_MISMATCH: u64 = 5;
 
 /// A genomic position as one number: the contig's index in the upper 32 bits, the 0-based position

@@ -47,7 +47,7 @@ impl DepthChanges {
         self.far.clear();
     }
 
-    /// Adds a change. Its position must not be before the `base` of [`Changes::begin`].
+    /// Adds a change. Its position must not be before the `base` of [`Self::start_batch`].
     #[inline(always)]
     pub fn add(&mut self, (position, more): DepthChange) {
         let at = (position - self.base) as usize;

@@ -12,10 +12,10 @@ use crate::mates::{ByName, DepthChange, WaitingRead, subtract_overlap};
 use crate::piece::{ContigPiece, CoveragePiece, HeadOp, SORT_HINT};
 
 /// Receives the depths of all contigs, in the order of the header. Implemented by
-/// [`Report`](crate::Report) for the files of mosdepth, and by [`Piles`](crate::Piles).
+/// [`CoverageReport`](crate::CoverageReport) for the files of mosdepth, and by [`Piles`](crate::Piles).
 ///
-/// [`Join`] calls `begin_contig`, `add_run` any number of times, and `end_contig` for each contig with reads, and `skip_contig`
-/// for each other contig:
+/// [`CoverageJoin`] calls `begin_contig`, `add_run` any number of times, and `end_contig` for each
+/// contig with reads, and `skip_contig` for each other contig:
 ///
 /// ```
 /// use readmill_coverage::{DepthReceiver, DepthRun};

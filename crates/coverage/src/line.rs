@@ -31,7 +31,7 @@ impl Decimal {
         Decimal { head, head_digits, tail: tail | ZEROS, digits: head_digits + 8 }
     }
 
-    /// Writes the number followed by the byte `behind`. Up to [`MOST_DIGITS`] + 1 bytes of `to` may be
+    /// Writes the number followed by the byte `behind`. Up to [`MAX_DIGITS`] + 1 bytes of `to` may be
     /// overwritten, because digits are copied in blocks. Returns the length of the number plus one.
     #[inline]
     fn write_digits(self, behind: u8, to: &mut [u8]) -> usize {
@@ -63,7 +63,7 @@ pub(crate) fn append_number(number: u32, out: &mut Vec<u8>) {
 
 const MAX_NUMBER_BYTES: usize = 3 * (MAX_DIGITS + 1) + 1;
 
-/// Number of writable bytes that [`Line::write`] needs after the end of a line.
+/// Number of writable bytes that [`RunLine::write_text`] needs after the end of a line.
 pub(crate) const LINE_PADDING: usize = MAX_NUMBER_BYTES;
 
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +82,7 @@ impl RunLine<'_> {
         self.name.len() + self.start.digits + self.end.digits + sign + self.depth.digits + 3
     }
 
-    /// Writes the line. Up to [`ROOM`] bytes after it may be overwritten.
+    /// Writes the line. Up to [`LINE_PADDING`] bytes after it may be overwritten.
     #[inline]
     pub fn write_text(&self, to: &mut [u8]) {
         to[..self.name.len()].copy_from_slice(self.name);

@@ -29,7 +29,7 @@ pub(crate) struct ReadPlace {
     pub(crate) start: u32,
     pub(crate) end: u32,
     /// The CIGAR is a single M, = or X. mosdepth treats pairs of such reads differently (see
-    /// [`take_back`]).
+    /// [`subtract_overlap`]).
     pub(crate) is_simple: bool,
 }
 

@@ -28,7 +28,7 @@ pub const PAGE_BYTES: u64 = 3 << 18;
 
 /// Consecutive lines of one BED file.
 ///
-/// [`Pages`] makes it, [`PageEncoder`] compresses it.
+/// [`BedPages`] makes it, [`PageEncoder`] compresses it.
 #[derive(Debug)]
 pub struct BedPage {
     pub file: CoverageFile,
@@ -114,8 +114,8 @@ pub struct BedContigs {
 }
 
 impl<T: PageTarget> BedPages<T> {
-    /// Makes pages for `files`, in the order in which [`Pages::finish`] returns their contigs. `names`
-    /// are the contigs of the header.
+    /// Makes pages for `files`, in the order in which [`BedPages::finish`] returns their contigs.
+    /// `names` are the contigs of the header.
     pub fn new(names: &Arc<[String]>, files: impl Iterator<Item = CoverageFile>, target: T) -> Self {
         let (mut open, mut texts) = (Vec::new(), Vec::new());
         for file in files {

@@ -2,7 +2,7 @@
 //!
 //! A piece has the changes of the depth. Mates that are both in the batch are resolved here. Near the
 //! borders of the batch, a mate may be in a neighbouring piece, so the piece also has what
-//! [`Join`](crate::Join) must do with the reads there:
+//! [`CoverageJoin`](crate::CoverageJoin) must do with the reads there:
 //!
 //! ```text
 //!    head                                               tail
@@ -103,7 +103,7 @@ struct WaitingNames {
 
 #[derive(Clone, Copy)]
 enum NameState {
-    /// The read with this index in [`Names::reads`] waits.
+    /// The read with this index in [`WaitingNames::reads`] waits.
     Waits(u32),
     Unknown,
 }

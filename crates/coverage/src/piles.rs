@@ -33,8 +33,8 @@ impl Pile {
     }
 }
 
-/// Finds the deepest windows of a run, as a receiver of [`Depths`]. If windows are equally deep, the
-/// first one is preferred.
+/// Finds the deepest windows of a run, as a receiver of [`DepthReceiver`]. If windows are equally
+/// deep, the first one is preferred.
 ///
 /// ```
 /// use readmill_coverage::{DepthReceiver, DepthRun, Piles};
@@ -58,7 +58,7 @@ pub struct Piles {
 }
 
 impl Piles {
-    /// Returns at most [`MOST`] windows, sorted by decreasing mean depth.
+    /// Returns at most [`MAX_WINDOWS`] windows, sorted by decreasing mean depth.
     pub fn deepest(&self) -> &[Pile] {
         &self.deepest
     }

@@ -64,7 +64,7 @@ impl CoverageFile {
     }
 }
 
-/// Receives the lines of all files. [`Pages`](crate::Pages) implements it and collects lines for
+/// Receives the lines of all files. [`BedPages`](crate::BedPages) implements it and collects lines for
 /// compression.
 ///
 /// The text of numbers is left to the receiver for [`Lines::per_base`], by far the longest file, so that
@@ -90,8 +90,8 @@ pub trait LineReceiver {
 
 /// Makes the lines of all files as runs of depth arrive.
 ///
-/// [`Join`](crate::Join) calls it as a receiver of [`Depths`]; its own receiver of lines is usually
-/// [`Pages`](crate::Pages):
+/// [`CoverageJoin`](crate::CoverageJoin) calls it as a receiver of [`DepthReceiver`]; its own
+/// receiver of lines is usually [`BedPages`](crate::BedPages):
 ///
 /// ```
 /// use readmill_coverage::{CoverageFile, DepthReceiver, DepthRun, LineReceiver};

@@ -111,7 +111,7 @@ pub fn to_block_length(length: usize, what: &str) -> Result<i32> {
     })
 }
 
-/// Appends a block in the form of version 3. The caller has checked its size with [`fits`].
+/// Appends a block in the form of version 3. The caller has checked its size with [`to_block_length`].
 pub fn write_block(
     content: ContentType,
     id: i32,

@@ -17,7 +17,7 @@ pub const EOF: [u8; 38] = [
 ];
 
 /// Bytes of [`EOF`] before its start position: a length, and the contig -1, which programs encode
-/// in two ways. [`ends_well`] does not compare them.
+/// in two ways. [`has_valid_end`] does not compare them.
 const EOF_HEAD: usize = 9;
 
 const EOF_2_1: &[u8] = b"\xe0EOF\0\0\0\0\x01\0\0\x01\0\x06\x06\x01\0\x01\0\x01\0";

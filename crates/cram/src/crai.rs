@@ -126,7 +126,8 @@ impl CraiBuilder {
 }
 
 /// The lines of an index, by contig. Reading the reads of a region begins with
-/// [`containers`](Self::containers) and [`neighbours`](Self::neighbours).
+/// [`find_containers`](Self::find_containers) and
+/// [`find_unlisted_containers`](Self::find_unlisted_containers).
 ///
 /// Reads would be missed if the index belonged to another file or lacked lines.
 /// [`open`](Self::open) therefore checks that the lines cover the whole file.

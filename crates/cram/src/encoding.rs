@@ -9,7 +9,7 @@ use crate::num::{ByteCursor, block_too_short, damaged_cram};
 /// specification, so that codes of bits begin with the offset.
 ///
 /// External blocks are given by their content id in a compression header, and by their index in
-/// [`Streams`] after [`resolve`](Self::resolve).
+/// [`Streams`] after [`with_block_indexes`](Self::with_block_indexes).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum SeriesEncoding {
     #[default]

@@ -22,8 +22,8 @@ type Input = Box<dyn Read + Send>;
 /// Reading stops with an error if a damaged header claims more.
 const MAX_HEADER_BYTES: usize = 64 + 5 * 4096;
 
-/// Bytes added to [`Container::bound`] for data that takes no space in the file: deleted bases in
-/// MD come from the reference.
+/// Bytes added to [`Container::max_bam_bytes`] for data that takes no space in the file: deleted
+/// bases in MD come from the reference.
 const IMPLIED_SLACK_BYTES: usize = 256 << 10;
 
 /// One container of the file, its blocks still compressed.
@@ -34,8 +34,8 @@ const IMPLIED_SLACK_BYTES: usize = 256 << 10;
 /// ```
 ///
 /// [`Reader::claim`] returns it, and a [`Decoder`](crate::Decoder) decodes it on any thread. Its
-/// memory is known before anything is inflated: [`bound`](Self::bound) for the records,
-/// [`working`](Self::working) for everything else.
+/// memory is known before anything is inflated: [`max_bam_bytes`](Self::max_bam_bytes) for the records,
+/// [`working_bytes`](Self::working_bytes) for everything else.
 #[derive(Clone, Default)]
 pub struct Container {
     pub header: ContainerHeader,
@@ -43,7 +43,7 @@ pub struct Container {
     bytes: Vec<u8>,
     sizes: Sizes,
     /// Maximum bytes that one record takes for data that is not stored: its RG field and a
-    /// generated name ([`Setup::most_implied_bytes`](crate::Setup::most_implied_bytes)).
+    /// generated name ([`Setup::max_implied_bytes`](crate::Setup::max_implied_bytes)).
     implied_bytes: usize,
 }
 
@@ -135,9 +135,9 @@ impl Container {
             .saturating_add(IMPLIED_SLACK_BYTES)
     }
 
-    /// Returns about how many bytes the records take, at most [`bound`](Self::bound). It assumes
-    /// short names and few tags. The decoder reserves this much, so that memory for usual records
-    /// grows at most once.
+    /// Returns about how many bytes the records take, at most
+    /// [`max_bam_bytes`](Self::max_bam_bytes). It assumes short names and few tags. The decoder
+    /// reserves this much, so that memory for usual records grows at most once.
     pub fn likely_bytes(&self) -> usize {
         let records = self.header.records.saturating_mul(128);
         records.saturating_add(self.claimed_bases() / 2 * 3).min(self.max_bam_bytes())
@@ -185,7 +185,7 @@ impl Container {
 ///
 /// [`open`](Self::open) reads the file definition and the SAM header. Each [`claim`](Self::claim)
 /// returns the next container that has records. To read only some containers, as for regions, call
-/// [`go_to`](Self::go_to) before each claim.
+/// [`resume_at`](Self::resume_at) before each claim.
 ///
 /// ```
 /// use std::io::Cursor;
@@ -319,7 +319,7 @@ impl Reader {
     }
 
     /// Sets the maximum bytes that one record takes for data that is not stored, which is
-    /// [`Setup::most_implied_bytes`](crate::Setup::most_implied_bytes). The setup needs the header,
+    /// [`Setup::max_implied_bytes`](crate::Setup::max_implied_bytes). The setup needs the header,
     /// so it is made after the reader is opened.
     pub fn set_implied_bytes(&mut self, implied_bytes: usize) {
         self.implied_bytes = implied_bytes;

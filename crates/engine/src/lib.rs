@@ -25,10 +25,10 @@
 //!
 //! # Errors and panics
 //! If a ticket fails in any phase, later tickets are abandoned, and earlier ones continue to their
-//! commit. If one of these fails too, the pass ends there instead. So [`run`] returns the error of the
-//! first ticket that fails *in ticket order*, and all tickets before it have been committed, whatever
-//! the timing of the threads. After a panic, each thread finishes its current job and stops; the panic
-//! then resumes in the caller.
+//! commit. If one of these fails too, the pass ends there instead. So [`run_pass`] returns the
+//! error of the first ticket that fails *in ticket order*, and all tickets before it have been
+//! committed, whatever the timing of the threads. After a panic, each thread finishes its current
+//! job and stops; the panic then resumes in the caller.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]

@@ -54,7 +54,7 @@ where
 /// ```
 ///
 /// # Errors
-/// The error of the first input, in input order, for which a closure fails, as for [`run`].
+/// The error of the first input, in input order, for which a closure fails, as for [`run_pass`].
 pub fn map_ordered<I: Send, O: Send, W: Send, E: Send>(
     crew: Crew,
     mut claim: impl FnMut() -> Result<Option<I>, E> + Send,

@@ -10,9 +10,10 @@ pub type Ticket = u64;
 /// claim ──Input──► open ──Opened──► link ──Linked──► work ──Output──► commit
 /// ```
 ///
-/// The three serial phases are closures that [`run`](crate::run) gets; its documentation has an example.
-/// A result must depend on the arguments only, not on what the worker did before, because timing decides
-/// which thread gets which ticket. A worker may keep counts: [`run`](crate::run) returns all workers.
+/// The three serial phases are closures that [`run_pass`](crate::run_pass) gets; its documentation
+/// has an example. A result must depend on the arguments only, not on what the worker did before,
+/// because timing decides which thread gets which ticket. A worker may keep counts:
+/// [`run_pass`](crate::run_pass) returns all workers.
 pub trait Pass: Sync {
     type Input: Send;
     type Opened: Send;

@@ -13,7 +13,7 @@ use crate::text::{FastqText, TextPosition};
 
 /// Checks batches one after the other, in the order of their numbers.
 ///
-/// A batch has as many templates as [`crate::Options`] says. It has fewer if they are long, or at
+/// A batch has as many templates as [`crate::BatchOptions`] says. It has fewer if they are long, or at
 /// the end.
 ///
 /// [`Claims::take`] found the place of a batch by counting lines, which is right *if* every earlier

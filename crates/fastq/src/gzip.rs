@@ -6,7 +6,7 @@
 //! of all its text, as if it had read all of it.
 //!
 //! A deflate block can begin at any bit of a byte, and the decoder does not say at which. So
-//! [`GzipScan`] also notes the text that follows a place. [`GzipPoints::before`] tries all eight
+//! [`GzipScan`] also notes the text that follows a place. [`GzipPoints::find_before`] tries all eight
 //! bits and keeps the one from which this text is decoded. The decoder can only start at a byte, so
 //! it is given the data shifted by that many bits.
 

@@ -1,6 +1,6 @@
 //! Checks the layout of files by their first records: whether mates alternate in one file, and
-//! which of two files has the first reads. [`Claims::doubt`](crate::Claims::doubt) returns what is
-//! found.
+//! which of two files has the first reads. [`Claims::layout_doubt`](crate::Claims::layout_doubt)
+//! returns what is found.
 
 use std::path::Path;
 
@@ -37,7 +37,8 @@ impl FirstRead {
     }
 }
 
-/// A probable mistake in the layout of the files, found by [`Claims::doubt`](crate::Claims::doubt).
+/// A probable mistake in the layout of the files, found by
+/// [`Claims::layout_doubt`](crate::Claims::layout_doubt).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Doubt {
     /// The layout is certainly wrong: the run must not start. The error has a hint for the command
@@ -63,7 +64,7 @@ pub(crate) fn find_numbering<'a>(
     (are_so && (count > 1 || of_first == *b"12")).then_some(separator)
 }
 
-/// Returns the same byte as [`numbering`], for an interleaved file in which single reads may be
+/// Returns the same byte as [`find_numbering`], for an interleaved file in which single reads may be
 /// among the pairs.
 pub(crate) fn find_numbering_of_neighbours(reads: &[FirstRead]) -> Option<u8> {
     let numbers = |two: &[FirstRead]| numbers_of_mates(&two[0].name, &two[1].name);
@@ -227,7 +228,7 @@ fn count_mates(reads: &[FirstRead]) -> usize {
     reads.chunks_exact(2).filter(|two| are_mates(two)).count()
 }
 
-/// Returns whether each read is followed by its mate. Without read numbers, [`MANY`] reads are
+/// Returns whether each read is followed by its mate. Without read numbers, [`MIN_UNNUMBERED`] reads are
 /// needed to tell.
 fn is_interleaved(reads: &[FirstRead]) -> bool {
     let pairs = reads.len() / 2;

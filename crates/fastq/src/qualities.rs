@@ -126,7 +126,7 @@ impl QualityEncoding {
     }
 
     /// Returns the encoding that the first 10,000 records of these files probably have
-    /// ([`QualityEncoding::of_letters`]). Files without records have the standard encoding.
+    /// ([`QualityEncoding::detect_from_characters`]). Files without records have the standard encoding.
     ///
     /// # Errors
     ///

@@ -76,7 +76,7 @@ pub(crate) struct Ring<T> {
     claimed: AtomicU64,
     summed: AtomicU64,
     released: AtomicU64,
-    /// Number of all blocks of the text, [`UNKNOWN`] until its end is found.
+    /// Number of all blocks of the text, [`UNKNOWN_END`] until its end is found.
     end: AtomicU64,
 }
 

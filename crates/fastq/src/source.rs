@@ -417,7 +417,7 @@ const PIPE_READ_SIZE: usize = 64 << 10;
 /// to wait; if it is so far ahead with two pipes alternately, it waits forever.
 const MAX_BUFFERED: usize = 64 << 20;
 
-/// Replaces pipes by streams that are read together, if there are several of them ([`twins`]).
+/// Replaces pipes by streams that are read together, if there are several of them ([`join_as_twins`]).
 fn join_pipes(handles: Vec<(PathBuf, InputHandle)>) -> Vec<(PathBuf, InputHandle)> {
     let is_pipe = |(_, handle): &&(PathBuf, InputHandle)| matches!(handle, InputHandle::Pipe(_));
     if handles.iter().filter(is_pipe).count() < 2 {

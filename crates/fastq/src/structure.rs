@@ -128,7 +128,7 @@ impl ReadStructure {
     }
 
     /// Returns the segments of a read of `len` bases with their purposes. A caller checks first
-    /// that `len` is at least [`ReadStructure::least_bases`]; in a shorter read, segments are cut
+    /// that `len` is at least [`ReadStructure::min_bases`]; in a shorter read, segments are cut
     /// at its end.
     pub fn segments(&self, len: usize) -> impl Iterator<Item = (Purpose, Range<usize>)> {
         let mut at = 0;

@@ -400,7 +400,7 @@ const STRIDE_BYTES: usize = 16 << 10;
 pub(crate) struct TextBlock {
     bytes: Vec<u8>,
     len: usize,
-    /// For each stride of [`STRIDE`] bytes, the number of lines that end before its end.
+    /// For each stride of [`STRIDE_BYTES`] bytes, the number of lines that end before its end.
     marks: Vec<u32>,
     fault: Option<Error>,
     stored: u64,

@@ -88,7 +88,7 @@ impl CleanSam {
     }
 
     /// Returns the overhang of the mate, 0 or less if it has none. The mate's CIGAR is taken from
-    /// MC and left in `self.ops` for [`clip`].
+    /// MC and left in `self.ops` for [`clip_overhang`].
     fn mate_overhang(&mut self, record: RecordRef<'_>) -> i64 {
         let flags = record.flags();
         let none = !flags.is_paired() || flags.is_mate_unmapped() || record.next_pos() < 0;

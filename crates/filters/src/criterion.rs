@@ -4,7 +4,7 @@ use readmill_record::{Batch, Changes, Detail, RecordRef, Result, Step};
 
 /// Decides for each read whether it is kept.
 ///
-/// A filter that only drops reads implements this instead of a whole [`Step`]; [`Criterion::step`]
+/// A filter that only drops reads implements this instead of a whole [`Step`]; [`Criterion::into_step`]
 /// adds the rest: dropping, counting, and the name of the read in an error. The criterion is cloned
 /// for each thread, so it may keep scratch memory.
 ///
@@ -47,7 +47,7 @@ pub trait Criterion: Clone + Send + Sync + 'static {
     /// stops at it.
     fn keeps_read(&mut self, record: RecordRef<'_>) -> Result<bool>;
 
-    /// Returns the parts of a record that [`Criterion::keeps`] needs. A reader need not decode the
+    /// Returns the parts of a record that [`Criterion::keeps_read`] needs. A reader need not decode the
     /// others.
     fn detail(&self) -> Detail {
         Detail::Whole

@@ -74,8 +74,8 @@ impl Overlap {
     /// Reads the regions of a BED file, an interval list, a VCF or BCF. Their memory is charged to
     /// `ledger`.
     ///
-    /// Regions on contigs that the header lacks are ignored, and [`Overlap::warning`] names these
-    /// contigs.
+    /// Regions on contigs that the header lacks are ignored, and
+    /// [`Overlap::unknown_contigs_warning`] names these contigs.
     ///
     /// # Errors
     /// The file cannot be read, or all its regions are on unknown contigs, so that it probably

@@ -206,7 +206,7 @@ mod tests {
     }
 
     /// Returns the records of the batch after the step, which must be well-formed and not longer
-    /// than `Step::growth` allows.
+    /// than `Step::max_growth_bytes` allows.
     fn applied(step: &mut Reconcile, before: &[Vec<u8>], n_ref: i32) -> Vec<Vec<u8>> {
         let mut batch = batch(before);
         step.apply(&mut batch).unwrap();

@@ -58,7 +58,8 @@ impl Filter for RenameContigsRequest {
 pub struct RenameContigs {
     names: Arc<HashMap<Vec<u8>, Vec<u8>>>,
     fields: TagSet,
-    /// Largest number of bytes by which a new name is longer than the old one, for `Step::growth`.
+    /// Largest number of bytes by which a new name is longer than the old one, for
+    /// `Step::max_growth_bytes`.
     max_growth: usize,
     _charge: Option<Arc<Charge>>,
 }

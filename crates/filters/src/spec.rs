@@ -11,7 +11,7 @@
 //!    command line makes its arguments and help from it.
 //! 2. [`FilterSpec::parse`] turns flags into [`Filter`]s: checked requests, which have opened
 //!    nothing yet. The plan asks them for words, files and properties.
-//! 3. A run calls [`Filters::make`] once, and each [`Filter`] makes its [`Step`].
+//! 3. A run calls [`Filters::make_steps`] once, and each [`Filter`] makes its [`Step`].
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ pub enum FilterStage {
 /// A filter or an edit of reads that a plan asks for.
 ///
 /// It is a request: flags have been parsed, but no file is open. Most filters only need
-/// [`Filter::words`] and [`Filter::make`]; the other methods tell the planner about files, memory
+/// [`Filter::words`] and [`Filter::make_step`]; the other methods tell the planner about files, memory
 /// and conditions.
 pub trait Filter: Debug + Send + Sync {
     /// Returns the flags and values of this filter as @PG states them. Parsing them again gives the

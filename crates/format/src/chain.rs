@@ -5,9 +5,9 @@
 //!
 //! 1. [`Opened::guess`] (any thread) guesses where the first record of its chunk starts (htslib
 //!    starts each block with a record, htsjdk does not) and follows the chain from there.
-//! 2. [`ChunkLinker::link`] (serial, in the order of the file) knows where the last chunk ended, so
-//!    one comparison shows whether the guess was right. After a wrong guess it follows the chain
-//!    again.
+//! 2. [`ChunkLinker::link_chunk`] (serial, in the order of the file) knows where the last chunk
+//!    ended, so one comparison shows whether the guess was right. After a wrong guess it follows
+//!    the chain again.
 //!
 //! ```text
 //! chunk 1  [ rec | rec | rec | re ]          the record across the border, and the records of the
@@ -192,7 +192,7 @@ pub(crate) fn looks_like_records(bytes: &[u8], n_ref: i32) -> bool {
 /// Joins chunks into batches of whole records and whole templates, and numbers the records.
 ///
 /// It is the serial part of reading: chunks must be linked in the order of the file. The records
-/// that may belong to a template of the next chunk wait in the linker; [`ChunkLinker::finish`]
+/// that may belong to a template of the next chunk wait in the linker; [`ChunkLinker::finish_input`]
 /// returns the last of them.
 ///
 /// ```

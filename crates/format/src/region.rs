@@ -73,7 +73,7 @@ impl Region {
 impl ContigPart {
     /// Parses a contig, with or without a range of positions. The caller supplies the names: `find`
     /// returns the index of a contig, and `others` two words for the message about an unknown
-    /// contig (see [`unknown_names`]).
+    /// contig (see [`unknown_contig_words`]).
     ///
     /// # Errors
     /// As [`Region::parse`].

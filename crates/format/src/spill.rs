@@ -5,7 +5,7 @@
 //!
 //! The data of a job in stages (`readmill shard`) use the same type with files that have a name:
 //! one that is being written ([`Spill::into_file`]), and files of earlier stages, which are only
-//! read ([`Spill::adopt`]).
+//! read ([`Spill::adopt_file`]).
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -60,7 +60,7 @@ pub struct Spill {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
     /// Number of the file. It is unknown in an extent that was read from a stage file, until
-    /// [`Spill::adopt`] sets it.
+    /// [`Spill::adopt_file`] sets it.
     #[serde(skip)]
     file: usize,
     pub start: u64,

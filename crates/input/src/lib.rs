@@ -64,7 +64,8 @@ enum InputFormat {
 ///
 /// [`open`](Self::open) reads the header. Then [`claim`](Self::claim), which is serial and cheap,
 /// returns one [`Claim`] after the other, and an [`Opener`] turns a claim into records on any
-/// thread. [`select`](Self::select) limits the claims to regions of an indexed file.
+/// thread. [`select_regions`](Self::select_regions) limits the claims to regions of an indexed
+/// file.
 ///
 /// ```
 /// use std::io::Cursor;
@@ -462,7 +463,7 @@ impl Opener {
     }
 
     /// Sets how much of each record of CRAM and SAM is decoded from now on
-    /// ([`cram::Decoder::open`], [`LineParser::decode`]). Records of BAM are always whole.
+    /// ([`cram::Decoder::open`], [`LineParser::set_detail`]). Records of BAM are always whole.
     pub fn set_detail(&mut self, detail: Detail) {
         self.detail = detail;
         self.lines.set_detail(detail);

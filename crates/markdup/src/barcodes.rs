@@ -108,7 +108,7 @@ fn java_hash(text: &[u8]) -> i32 {
 }
 
 /// Returns the strand of the molecule: top if the first segment is at the lower end of the template
-/// (Picard, UmiUtil). [`Strand::Unknown`] if a mate is unmapped.
+/// (Picard, UmiUtil). [`BarcodeStrand::Unknown`] if a mate is unmapped.
 ///
 /// # Errors
 /// The read is not paired, or MC is missing or invalid.

@@ -67,7 +67,7 @@ pub enum AnyItems {
 /// One thread adds the parts of all batches in input order. When memory is short, [`EndStore::spill`]
 /// moves the items to disk; at the end of the input the store is given to
 /// [`DuplicateResolver::resolve`](super::DuplicateResolver::resolve), or written by
-/// [`EndStore::store`] if the job runs in stages.
+/// [`EndStore::store_ends`] if the job runs in stages.
 pub struct EndStore {
     pub items: AnyItems,
     /// Name hash (128 bits) and first record of each name group. Collected only if marks may have to

@@ -35,7 +35,7 @@ use super::umi::Umi;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MatePairing {
     /// Within a batch, because the input looks grouped by name. This is verified while reading. If it
-    /// proves wrong, the items are collected again with [`DuplicateEnds::by_place`].
+    /// proves wrong, the items are collected again with [`DuplicateEnds::paired_by_coordinate`].
     InBatch,
     /// Within a batch; if the input turns out not to be grouped, the remaining reads are joined by
     /// name (template mode).

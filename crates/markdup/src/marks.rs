@@ -263,7 +263,8 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
         self.note_depth(size, locus.0, locus.1);
     }
 
-    /// Remembers the largest set if it has at least [`DEEP`] members; the summary warns about it.
+    /// Remembers the largest set if it has at least [`MIN_REPORTED_SET_SIZE`] members; the summary
+    /// warns about it.
     fn note_depth(&mut self, size: u64, ref_id: i32, five_prime: i64) {
         if size >= MIN_REPORTED_SET_SIZE && self.tally.deepest.is_none_or(|deepest| deepest.size < size)
         {

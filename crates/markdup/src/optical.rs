@@ -14,8 +14,8 @@ use super::location::Location;
 #[derive(Clone, Copy, Debug)]
 pub struct SetMember {
     pub location: Location,
-    /// Read group, as [`Libraries::optical`](super::Libraries::optical) numbers it. Only members of
-    /// one read group are compared.
+    /// Read group, as [`Libraries::optical_group`](super::Libraries::optical_group) numbers it.
+    /// Only members of one read group are compared.
     pub group: u16,
     /// Leftmost position of its first read (1-based) in coordinate mode, otherwise 0. Breaks ties.
     pub pos: u32,

@@ -132,7 +132,7 @@ impl<T: Item> Sorter<T> {
         &mut self.chunks
     }
 
-    /// Writes the items in memory as one sorted run; the chunks must be sorted. When `MOST_RUNS` is
+    /// Writes the items in memory as one sorted run; the chunks must be sorted. When `MAX_RUNS` is
     /// reached, all runs are merged into one.
     pub fn spill(&mut self, spill: &Spill, turn: usize) -> Result<()> {
         if !self.chunks.is_empty() {

@@ -69,7 +69,7 @@ impl Span {
     }
 }
 
-/// [`Batch::amend`] moves single records to the end if at most one record in this many changes;
+/// [`Batch::amend_records`] moves single records to the end if at most one record in this many changes;
 /// otherwise it rewrites the batch.
 const MIN_RECORDS_PER_AMEND: usize = 8;
 
@@ -107,7 +107,7 @@ pub struct Batch {
     pub spans: Vec<Span>,
     spare_bytes: Vec<u8>,
     spare_spans: Vec<Span>,
-    /// Whether `spans` holds only the records of one slice ([`Batch::in_slices`]).
+    /// Whether `spans` holds only the records of one slice ([`Batch::for_each_slice`]).
     is_slice: bool,
 }
 
@@ -185,9 +185,9 @@ impl Batch {
         }
     }
 
-    /// Replaces each record by the bytes that `write` appends. If `write` appends nothing, the record is
-    /// dropped. Not allowed inside [`Batch::in_slices`], because the records of the other slices would
-    /// be lost.
+    /// Replaces each record by the bytes that `write` appends. If `write` appends nothing, the
+    /// record is dropped. Not allowed inside [`Batch::for_each_slice`], because the records of the
+    /// other slices would be lost.
     ///
     /// # Errors
     /// `write` failed, or the batch would become larger than 4 GiB. The error gets the record's number
@@ -265,8 +265,8 @@ impl Batch {
         Ok(())
     }
 
-    /// Returns the indexes in `spans` of the records for which `holds` is true, as [`Batch::amend`]
-    /// takes them.
+    /// Returns the indexes in `spans` of the records for which `holds` is true, as
+    /// [`Batch::amend_records`] takes them.
     pub fn find_positions(&self, mut holds: impl FnMut(RecordRef<'_>) -> bool) -> Vec<u32> {
         let at = self.spans.iter().zip(0..).filter(|&(&span, _)| holds(self.record(span)));
         at.map(|(_, at)| at).collect()

@@ -110,7 +110,7 @@ impl Error {
     /// Returns an I/O error. `doing` says what was attempted ("reading in.bam").
     ///
     /// A closed pipe becomes [`ErrorKind::BrokenPipe`]. Errors that can pass, such as a full disk or a
-    /// lost network, set [`Error::may_pass`].
+    /// lost network, set [`Error::is_retryable`].
     pub fn io(doing: impl fmt::Display, error: &std::io::Error) -> Self {
         let kind = match error.kind() {
             std::io::ErrorKind::BrokenPipe => ErrorKind::BrokenPipe,
@@ -131,7 +131,7 @@ impl Error {
         Error { is_retryable: true, ..self }
     }
 
-    /// Returns whether this is a temporary lack of memory ([`Error::that_may_pass`]), after which the
+    /// Returns whether this is a temporary lack of memory ([`Error::as_retryable`]), after which the
     /// caller can spill or wait and try again.
     pub fn is_shortage(&self) -> bool {
         self.kind == ErrorKind::Usage && self.is_retryable

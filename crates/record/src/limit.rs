@@ -6,9 +6,9 @@ use crate::ledger::Ledger;
 /// The maximum number of bytes that one object of the input may take.
 ///
 /// A damaged or unusual file can announce a line or a container of any size, so readers ask a limit
-/// before they allocate. Usually the limit is one of several equal parts of the memory (`-m`), and the
-/// error then names the `-m` that would be enough. A fixed limit ([`Limit::of`]) does not depend on the
-/// memory.
+/// before they allocate. Usually the limit is one of several equal parts of the memory (`-m`), and
+/// the error then names the `-m` that would be enough. A fixed limit ([`Limit::of_bytes`]) does not
+/// depend on the memory.
 ///
 /// ```
 /// use readmill_record::{Ledger, Limit};

@@ -105,7 +105,7 @@ impl ReadBatch {
     }
 
     /// Adds a copy of a single read after the pairs so far. Does nothing unless
-    /// [`ReadBatch::expect_singles`] was called.
+    /// [`ReadBatch::allow_singles`] was called.
     pub fn push_single(&mut self, read: Read<'_>) {
         let pairs = self.template_count() as u32;
         if let Some(singles) = &mut self.singles {
@@ -140,7 +140,7 @@ impl ReadBatch {
         self.spans.iter().map(|span| span.len as usize).max().unwrap_or(0)
     }
 
-    /// Takes the single reads out, so that they can be changed as a batch; [`ReadBatch::put_singles`]
+    /// Takes the single reads out, so that they can be changed as a batch; [`ReadBatch::set_singles`]
     /// returns them.
     pub fn take_singles(&mut self) -> Option<Box<BatchSingles>> {
         self.singles.take()

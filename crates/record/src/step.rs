@@ -11,10 +11,10 @@ use crate::tag::Tag;
 
 /// A filter or an edit: changes or drops the reads of each batch.
 ///
-/// The pipeline calls [`Step::fork`] once for each thread, then [`Step::apply`] for each batch on
-/// whatever thread has it, and adds the [`Step::counts`] of all copies when the input ends. A step must
-/// treat each template independently of the batches that it saw before, so that the output does not
-/// depend on threads.
+/// The pipeline calls [`Step::fork_for_thread`] once for each thread, then [`Step::apply`] for each
+/// batch on whatever thread has it, and adds the [`Step::counts`] of all copies when the input
+/// ends. A step must treat each template independently of the batches that it saw before, so that
+/// the output does not depend on threads.
 ///
 /// ```
 /// use readmill_record::{Batch, Changes, Result, Step};
@@ -59,9 +59,9 @@ pub trait Step: Send + Sync {
     /// Returns the changes that the step may make. `--verify` fails a run in which it makes others.
     fn changes(&self) -> Changes;
 
-    /// Returns whether the step looks at each record on its own, and drops it, changes it in place or
-    /// amends it ([`Batch::amend`]), but never rewrites the batch. Several such steps in a row get a few
-    /// records at a time, which stay in the CPU caches from one step to the next.
+    /// Returns whether the step looks at each record on its own, and drops it, changes it in place
+    /// or amends it ([`Batch::amend_records`]), but never rewrites the batch. Several such steps in
+    /// a row get a few records at a time, which stay in the CPU caches from one step to the next.
     fn is_per_record(&self) -> bool {
         false
     }

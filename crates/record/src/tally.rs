@@ -90,8 +90,8 @@ pub trait DynTally: Send + Sync {
 
     fn reset_total(&self);
 
-    /// Returns the total so far as bytes, which another run can add ([`DynTally::add`]). Stages of a job
-    /// and processes of a distributed run exchange totals in this form.
+    /// Returns the total so far as bytes, which another run can add ([`DynTally::add_saved`]).
+    /// Stages of a job and processes of a distributed run exchange totals in this form.
     fn save_total(&self) -> Result<Vec<u8>>;
 
     /// Adds the total that another run has saved.

@@ -113,9 +113,9 @@ impl<'a> RecordRef<'a> {
         Ok(fields as usize)
     }
 
-    /// Returns whether a record may start at `bytes`, by a quick check of the fixed part. A thread that
-    /// inflates a chunk guesses with it where the first record starts. Fewer than [`FIXED`] bytes never
-    /// pass.
+    /// Returns whether a record may start at `bytes`, by a quick check of the fixed part. A thread
+    /// that inflates a chunk guesses with it where the first record starts. Fewer than
+    /// [`FIXED_BYTES`] bytes never pass.
     pub fn is_plausible(bytes: &[u8], n_ref: i32) -> bool {
         if bytes.len() < FIXED_BYTES {
             return false;

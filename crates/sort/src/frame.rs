@@ -230,8 +230,8 @@ impl SpilledRun {
     }
 }
 
-/// Encoded frames that are not written yet. Any thread can make them; [`SpilledRun::append`] writes
-/// them, in order.
+/// Encoded frames that are not written yet. Any thread can make them; [`SpilledRun::append_frames`]
+/// writes them, in order.
 #[derive(Default)]
 pub struct Frames {
     bytes: Vec<u8>,

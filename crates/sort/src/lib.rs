@@ -6,15 +6,15 @@
 //! and the reads that are still in memory are merged.
 //!
 //! ```text
-//! batch ─► RunSort::accept ─► Run ─► List::sort ─► Sources ─► Merge ─► Range::order ─► Cutter ─► Partition
-//!             │                                      ▲                                              │
-//!             └─► arena ───── full: SpilledRun ──────┘                                     batch ◄──┘
+//! batch ─► RunSort::copy_batch ─► Run ─► List::sort ─► Sources ─► Merge ─► Range ─► Cutter ─► Partition
+//!             │                                           ▲                                       │
+//!             └─► arena ── full: SpilledRun ──────────────┘                              batch ◄──┘
 //! ```
 //!
 //! This crate starts no threads and takes no locks. The caller (`src/pipeline` of the program) runs
-//! the steps that may be parallel (`accept`, `List::sort`, `Range::order`, `Partition::gather`) on
-//! its own threads and calls the others (`Merge::next_range`, `Cutter::cut`) one at a time, in
-//! order.
+//! the steps that may be parallel (`RunSort::copy_batch`, `List::sort`, `Range::order_records`,
+//! `Partition::gather`) on its own threads and calls the others (`Merge::next_range`,
+//! `Cutter::cut`) one at a time, in order.
 //!
 //! | step | module |
 //! |---|---|

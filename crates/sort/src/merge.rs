@@ -20,7 +20,7 @@
 //!    sources' next blocks selects the block to pass. After blocks of about [`PARTITION`] bytes,
 //!    the range ends before the first record of the following block. This border is exact in one
 //!    source; in the others it is inside a block.
-//! 2. [`Range::order`] finds the border in the other sources and merges the records between two
+//! 2. [`Range::order_records`] finds the border in the other sources and merges the records between two
 //!    borders. It uses keys and lengths only (entries of lists, key columns of frames), and runs on
 //!    any number of threads at once.
 //! 3. [`super::partition`] cuts the ordered ranges into partitions. Ranges depend on the runs, and
@@ -48,7 +48,7 @@ pub const PARTITION: u64 = 16 * BLOCK_RECORD_BYTES as u64;
 /// Divides the merged order of all sources into ranges.
 ///
 /// One thread calls [`Merge::next_range`] and hands the ranges to others, which call
-/// [`Range::order`]; the results are cut into partitions in the order of the ranges.
+/// [`Range::order_records`]; the results are cut into partitions in the order of the ranges.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -112,8 +112,9 @@ impl Merge {
         Merge { tree, tails, blocks, frames, low: None, until: None, ended, sources }
     }
 
-    /// Starts a merge at a border that [`super::ranges::divide`] has returned for the same sources.
-    /// All sources must be runs: a job that is divided among processes keeps no reads in memory.
+    /// Starts a merge at a border that [`super::ranges::divide_order`] has returned for the same
+    /// sources. All sources must be runs: a job that is divided among processes keeps no reads in
+    /// memory.
     pub fn start_after(sources: Arc<Sources>, start: &RangeStart) -> Self {
         let mut merge = Merge::new(sources);
         let n = merge.sources.len();
@@ -198,8 +199,8 @@ pub struct Sources {
 /// A border in the merged order: the position before the first record of one block of one source.
 ///
 /// All sources together have a total order (key, tail, source), so the border also has an exact
-/// position in every other source; [`Border::is_behind`] tells for a record on which side of it the
-/// record is.
+/// position in every other source; [`MergeBorder::follows_record`] tells for a record on which side
+/// of it the record is.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MergeBorder {
     pub key: Key,
@@ -506,7 +507,7 @@ impl<'a> RangeMerge<'a> {
         self.tails.push(tail_of_entry(sources, first));
     }
 
-    /// Merges all sources. Returns the picks (see [`Ordered`]) and, for each, the bytes of the
+    /// Merges all sources. Returns the picks (see [`OrderedRange`]) and, for each, the bytes of the
     /// range up to its end.
     fn merge_sources(mut self, sources: &Sources) -> Result<(Vec<u64>, Vec<u64>)> {
         let (mut picks, mut ends) = (Vec::with_capacity(4096), Vec::with_capacity(4096));

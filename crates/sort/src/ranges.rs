@@ -15,7 +15,7 @@ use super::merge::{Merge, MergeBorder, RangeStart, Sources, bam_record_bytes};
 
 /// Divides the records of `sources`, all of which are runs, into at most `ranges` ranges of about
 /// equal size. Returns the starts of all ranges but the first. Each process begins at its start
-/// with [`Merge::after`] and [`crate::Cutter::resume`].
+/// with [`Merge::start_after`] and [`crate::Cutter::resume_at`].
 ///
 /// # Errors
 ///

@@ -83,8 +83,8 @@ impl<K: Ranked> LoserTree<K> {
         self.replace_winner_by(key, |a, b| a < b);
     }
 
-    /// Replaces the winner as [`LoserTree::replace`] does, for a tree that was created by
-    /// [`LoserTree::with`]; `wins` must be the same order.
+    /// Replaces the winner as [`LoserTree::replace_winner`] does, for a tree that was created by
+    /// [`LoserTree::with_order`]; `wins` must be the same order.
     pub fn replace_winner_by(&mut self, key: K, wins: impl Fn((K, u32), (K, u32)) -> bool) {
         let source = self.nodes[0].1;
         let mut winner = (key, source);

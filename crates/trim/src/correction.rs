@@ -14,7 +14,7 @@ const MAX_CORRECTED_QUALITY: u8 = 33 + 14;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Correction {
     pub is_last: bool,
-    /// The 0-based index in the slice that was passed to [`corrections`], not in the whole read.
+    /// The 0-based index in the slice that was passed to [`for_each_correction`], not in the whole read.
     pub at: usize,
     pub base: u8,
     pub quality: u8,

@@ -4,7 +4,7 @@
 //! ([`crate::overlap`], [`crate::adapter`]). Most shifts are hopeless, so this filter removes them
 //! before the caller compares base by base:
 //!
-//! 1. [`Shifts::set`] makes, for each letter, a bit mask of the text: bit `i` is set if base `i`
+//! 1. [`Shifts::set_text`] makes, for each letter, a bit mask of the text: bit `i` is set if base `i`
 //!    differs from the letter.
 //! 2. Base `j` of the other sequence selects the mask of its letter. Shifted right by `j`, bit `s`
 //!    of that mask tells whether this base mismatches at shift `s`.

@@ -22,7 +22,7 @@ pub struct TrimTally {
     /// Counts of first and last reads before trimming. Single reads count as first reads.
     pub before: [TrimReadCounts; 2],
     pub after: [TrimReadCounts; 2],
-    /// Number of reads for each verdict, in the order of [`VERDICTS`].
+    /// Number of reads for each verdict, in the order of [`FILTER_VERDICTS`].
     verdicts: [u64; FILTER_VERDICTS.len()],
     /// Number of reads that lost an adapter, and number of bases that were cut with it.
     pub(crate) adapters: [u64; 2],
@@ -30,7 +30,7 @@ pub struct TrimTally {
     /// Reads with a tail of one base, by base, and the bases of these tails.
     pub(crate) tails: [[u64; 4]; 2],
     /// Number of pairs by insert size. The last element counts pairs whose size is unknown or at
-    /// least [`LONGEST_INSERT`].
+    /// least [`MAX_INSERT_SIZE`].
     pub(crate) inserts: Vec<u64>,
 }
 

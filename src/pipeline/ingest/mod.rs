@@ -42,7 +42,7 @@ use ticket::{
     OpenedTicket, Reading,
 };
 
-/// Why [`Ingest::fill`] returned.
+/// Why [`Ingest::fill_sort_buffer`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IngestStop {
     Ended,
@@ -61,7 +61,7 @@ pub struct IngestWorker<'a> {
 
 impl<'a> Ingest<'a> {
     /// Reads until the inputs end, or until the caller must free memory before reading can continue
-    /// ([`Stop`]). May write presorted reads into `sink`, after `header`.
+    /// ([`IngestStop`]). May write presorted reads into `sink`, after `header`.
     pub fn fill_sort_buffer(
         &self,
         feed: &mut Feed,

@@ -48,8 +48,8 @@ pub struct IngestState {
     pub arena_bytes: u64,
     pub end_bytes: u64,
     pub too_many_runs: bool,
-    /// Bytes of the largest read so far. `large_under_way` counts the flush tickets in flight that
-    /// may hold such a read.
+    /// Bytes of the largest read so far. `large_flushes_in_flight` counts the flush tickets in
+    /// flight that may hold such a read.
     pub largest_record_bytes: u64,
     pub large_flushes_in_flight: u64,
 }

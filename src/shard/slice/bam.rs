@@ -48,7 +48,7 @@ pub fn find_first_record(file: &Arc<File>, ledger: &Ledger) -> Result<Option<Vir
 /// Finds the first position from offset `near` on at which the read name changes.
 /// Returns `None` if there is none, or if the records there do not fit into memory.
 ///
-/// The search begins `LOOK_BACK` bytes before the offset. The first guess may be wrong,
+/// The search begins `LOOK_BACK_BYTES` before the offset. The first guess may be wrong,
 /// because an optional field can contain bytes that look like a record. But when the
 /// real record that contains them has ended, the chain of records is correct.
 pub fn find_border(

@@ -62,7 +62,7 @@ impl<'a> LineScanner<'a> {
     }
 
     /// Returns the next line with its line feed. Returns `None` at the end of the file,
-    /// for a line longer than `MOST_SEARCHED`, and if a line does not fit into memory.
+    /// for a line longer than `MAX_SEARCHED_BYTES`, and if a line does not fit into memory.
     fn next(&mut self) -> Result<Option<&[u8]>> {
         let mut searched = self.taken;
         loop {

@@ -192,7 +192,7 @@ pub(super) fn emit_records(
     let raw = regions.0;
     std::mem::forget(regions);
     // SAFETY: all are live; the shim frees the regions whatever happens, which is why they were forgotten; `taking`
-    // outlives the call, and only `receive` uses it meanwhile.
+    // outlives the call, and only `receive_record` uses it meanwhile.
     let status = unsafe {
         let (inserts, context) = (inserts.0.as_ptr(), ptr::from_mut(&mut taking).cast());
         sys::bwa_shim_pair_emit(

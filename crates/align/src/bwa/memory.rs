@@ -3,7 +3,7 @@
 //! An index in shared memory is never used. `bwa-mem3 shm` stores one there under its file name
 //! without the directory, and bwa-mem3 then takes any index with a matching name, whoever stored
 //! it. Its owner could change it while it is in use. So if such a name exists, the C++ code gets
-//! the files under another name ([`Aside`]).
+//! the files under another name ([`IndexLinks`]).
 #![allow(unsafe_code, reason = "gives C++ memory, and calls it")]
 
 use std::ffi::{CStr, CString, c_char};
@@ -32,7 +32,7 @@ impl BwaIndexHandle {
     ///
     /// The caller must have checked the files, because the C++ code ends the process if one is
     /// damaged. Nothing may be aligned before the loaded index has been checked, too
-    /// ([`Index::loaded`]).
+    /// ([`Self::loaded_view`]).
     pub(super) fn load(prefix: &Path) -> Result<Self> {
         super::quiet::suppress_chatter();
         // SAFETY: a plain setter of a global number: nothing below the level of errors is to be said on stderr.

@@ -14,8 +14,8 @@ use crate::kernel::given::{self, set_both_if_given, set_if_given};
 ///
 /// Each field names the letter of the option. These options are missing here:
 ///
-/// - `-R` is an argument of [`Aligner::emit`](crate::Aligner::emit), so that one run can align
-///   several read groups.
+/// - `-R` is an argument of [`Aligner::emit_records`](crate::Aligner::emit_records), so that one
+///   run can align several read groups.
 /// - `-C` and `-p` concern reading FASTQ and writing comments, which the caller does.
 /// - `-V` (the reference header in a tag) and `-x` (presets for long reads) are not supported. To
 ///   ignore alternate loci (`-j`), move the `.alt` file away.

@@ -1,7 +1,7 @@
 //! Mate rescue on processors without AVX2.
 //!
 //! bwa-mem3 scores many mate rescues at once, with one class per instruction set. The classes for
-//! sets below AVX2 exist only for the linker: their two functions end the process. [`install`]
+//! sets below AVX2 exist only for the linker: their two functions end the process. [`install_rescue`]
 //! replaces these functions in the tables of virtual functions. The replacements score one rescue
 //! after another with `ksw_align2`, bwa's own function; bwa-mem3 has a copy of it for each
 //! instruction set. The scores are the same: a test compares them with the scores of the AVX2

@@ -147,7 +147,7 @@ impl Inserts {
     }
 
     /// Estimates the insert sizes of a cohort, whose batches must be in input order. Returns
-    /// minibwa's default if the cohort has fewer than [`FEWEST_PAIRS`] pairs.
+    /// minibwa's default if the cohort has fewer than [`MIN_PAIRS`] pairs.
     pub(super) fn infer_from_hits(options: &sys::mb_opt_t, cohort: &[&Hits]) -> Result<Self> {
         let usual = MinibwaInsertSize {
             mean: options.pe_avg,

@@ -23,7 +23,7 @@ pub(super) struct Loaded<'a> {
     /// For each base, the number of smaller bases; then the number of all bases.
     pub(super) smaller_bases: [u64; 5],
     pub(super) whole_text_row: u64,
-    /// Blocks of [`WORDS`] words, then the final counts.
+    /// Blocks of [`WORDS_PER_BLOCK`] words, then the final counts.
     pub(super) blocks: &'a [u64],
     pub(super) shift: u32,
     /// The samples. The first one belongs to the empty suffix, and has no position.

@@ -3,9 +3,10 @@
 /// The options of `minibwa map`. `None` and `false` mean minibwa's default, which is given in
 /// parentheses.
 ///
-/// Each field names the option. `-R` is an argument of [`Aligner::emit`](crate::Aligner::emit), and
-/// `-y` (comments) concerns the caller. Not supported: `-f` (PAF), `-u` (drop unmapped reads later
-/// instead), `-H`, `--chain-only`, `--meth`, `--mmap`, `--pe`, `--long`, `--adap`.
+/// Each field names the option. `-R` is an argument of
+/// [`Aligner::emit_records`](crate::Aligner::emit_records), and `-y` (comments) concerns the
+/// caller. Not supported: `-f` (PAF), `-u` (drop unmapped reads later instead), `-H`,
+/// `--chain-only`, `--meth`, `--mmap`, `--pe`, `--long`, `--adap`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MinibwaOptions {
     /// `-x`: the kind of reads for which the defaults are chosen.

@@ -5,7 +5,7 @@ use readmill_record::{Error, Result};
 use crate::counters::ErrorEvent;
 
 /// Maximum context size in a report, as in GATK. A report with contexts above
-/// [`crate::covariates::LONGEST_CONTEXT`] can be read and added, but not applied.
+/// [`crate::covariates::MAX_CONTEXT_SIZE`] can be read and added, but not applied.
 const GATK_MAX_CONTEXT_SIZE: u8 = 13;
 
 const COVARIATES: &str = "ReadGroupCovariate,QualityScoreCovariate,ContextCovariate,CycleCovariate";

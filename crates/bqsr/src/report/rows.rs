@@ -11,7 +11,7 @@ use crate::recal_datum::RecalDatum;
 
 /// A recalibration report.
 ///
-/// It is made from counts ([`Report::new`]) or parsed ([`Report::read`]), and is the input of
+/// It is made from counts ([`RecalReport::new`]) or parsed ([`RecalReport::parse`]), and is the input of
 /// [`Recalibration`](crate::Recalibration), [`gather`](fn@crate::gather) and
 /// [`plot_data`](crate::plot_data).
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +51,7 @@ pub struct Quantization {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GroupRows {
     pub name: Vec<u8>,
-    /// Rows of RecalTable0, indexed by [`Event::index`].
+    /// Rows of RecalTable0, indexed by [`ErrorEvent::index`].
     pub events: [Option<RecalDatum>; 3],
     /// Rows of RecalTable1, sorted by quality, then event.
     pub qualities: Vec<QualityRow>,

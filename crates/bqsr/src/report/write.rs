@@ -88,7 +88,7 @@ fn put_counts(cells: &mut [Vec<u8>], recal_datum: &RecalDatum) {
     write_value(&mut cells[1], format_fixed(recal_datum.errors(), 2));
 }
 
-/// Returns a sort key: reports list events by letter (D, I, M), the reverse of [`Event`]'s order.
+/// Returns a sort key: reports list events by letter (D, I, M), the reverse of [`ErrorEvent`]'s order.
 fn event_sort_key(event: ErrorEvent) -> Reverse<ErrorEvent> {
     Reverse(event)
 }

@@ -60,7 +60,7 @@ impl Gate {
 
     /// Returns a 0-based position for each read of the next batch: its bases before this position do not
     /// count. The result is an argument of
-    /// [`DepthPieceMaker::make`](crate::depth::DepthPieceMaker::make).
+    /// [`DepthPieceMaker::make_piece`](crate::depth::DepthPieceMaker::make_piece).
     pub fn pass_batch(&mut self, batch: &Batch, rules: &DepthRules) -> Vec<u32> {
         let mut clips = Vec::with_capacity(batch.len());
         for (_, record) in batch.records() {

@@ -11,7 +11,7 @@ use crate::depth::rules::DepthRules;
 use crate::mates::{AlignedBlock, DepthChange};
 
 /// The contribution of one batch, made by [`DepthPieceMaker`] and added by
-/// [`DepthMerge::add`](crate::depth::DepthMerge::add).
+/// [`DepthMerge::add_piece`](crate::depth::DepthMerge::add_piece).
 #[derive(Debug, Default)]
 pub struct DepthPiece {
     pub(crate) parts: Vec<ContigPart>,
@@ -29,7 +29,7 @@ pub(crate) struct ContigPart {
     /// Positions from the first to the last base of any read, as sorted intervals that do not overlap.
     /// `samtools depth` lists these positions even if their depth is 0, for example in deletions.
     pub(crate) spans: Vec<AlignedBlock>,
-    /// The place of each read. Empty unless [`DepthRules::of_pileup`] is set.
+    /// The place of each read. Empty unless [`DepthRules::is_pileup`] is set.
     pub(crate) reads: Vec<AlignedBlock>,
     /// Sums of base qualities by position. Empty unless [`DepthRules::by_position`] is set.
     pub(crate) qualities: Vec<PositionQuality>,
@@ -103,8 +103,8 @@ impl DepthPieceMaker {
         DepthPieceMaker { rules, lengths, changes: DepthChanges::default(), qualities: Vec::new() }
     }
 
-    /// Makes the piece of a batch. `clips` is the result of [`Gate::pass`](crate::depth::Gate::pass) for
-    /// the batch, or empty without a gate.
+    /// Makes the piece of a batch. `clips` is the result of
+    /// [`Gate::pass_batch`](crate::depth::Gate::pass_batch) for the batch, or empty without a gate.
     ///
     /// # Errors
     /// The reads are not sorted by coordinate, or a CIGAR has the operator B.

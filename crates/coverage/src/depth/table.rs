@@ -80,7 +80,7 @@ impl<W: FnMut(&[u8]) -> Result<()>> CoverageTable<W> {
         Ok(self.each.iter().any(|contig| contig.tally.lacks_qualities))
     }
 
-    /// Returns the bytes that grow with the reads, in addition to [`memory`].
+    /// Returns the bytes that grow with the reads, in addition to [`table_bytes`].
     pub fn heap_bytes(&self) -> u64 {
         (self.qualities.capacity() * size_of::<PositionQuality>() + self.text.capacity()) as u64
     }

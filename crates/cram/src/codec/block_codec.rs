@@ -2,8 +2,8 @@
 //! smallest.
 //!
 //! rANS needs, for each context, the counts of its symbols, their frequencies (scaled to
-//! [`TOTAL`]), and the effect of each symbol on a state. Symbols are encoded from the last to the
-//! first, because rANS decodes in the opposite order.
+//! [`FREQUENCY_SUM`]), and the effect of each symbol on a state. Symbols are encoded from the last
+//! to the first, because rANS decodes in the opposite order.
 
 use libdeflater::{CompressionLvl, Compressor};
 

@@ -2,7 +2,7 @@
 
 #[derive(Clone, Copy, Default)]
 pub struct RansSymbol {
-    /// A state of at least this value must be shortened before [`step`](Self::step).
+    /// A state of at least this value must be shortened before [`next_state`](Self::next_state).
     pub shorten_from: u32,
     /// Reciprocal of the frequency; `shift` is the number of bits to drop after multiplying by it.
     reciprocal: u32,

@@ -23,8 +23,9 @@ struct PendingFlags {
 /// Appends `records` records to `opened`, with FLAG and MAPQ but without a name, a position or
 /// bases. `most` is the maximum size of its bytes.
 ///
-/// It reads only the series for FLAG and MAPQ. [`Scheme::blocks`](crate::scheme::Scheme::blocks)
-/// has made sure that these have their own blocks, so the others may be left out.
+/// It reads only the series for FLAG and MAPQ.
+/// [`Scheme::needed_blocks`](crate::scheme::Scheme::needed_blocks) has made sure that these have
+/// their own blocks, so the others may be left out.
 ///
 /// # Errors
 /// The slice is damaged, or has more records than its container announces.

@@ -49,8 +49,8 @@ impl Setup {
     }
 
     /// Returns the maximum bytes that a record takes for its RG field and a generated name, which
-    /// are not stored as text. [`Container::bound`](crate::Container::bound) adds them for each
-    /// record.
+    /// are not stored as text. [`Container::max_bam_bytes`](crate::Container::max_bam_bytes) adds
+    /// them for each record.
     pub fn max_implied_bytes(&self) -> usize {
         let group = self.groups.iter().map(Vec::len).max().map_or(0, |n| n + 4);
         group + self.prefix.len() + 22

@@ -362,8 +362,8 @@ impl Encoder {
 }
 
 /// Divides the records of a batch into containers. Returns the contig of each, -2 for several, and
-/// the range of its records. A contig with at least [`FEW`] consecutive records has its own
-/// container.
+/// the range of its records. A contig with at least [`MIN_OWN_CONTAINER_RECORDS`] consecutive
+/// records has its own container.
 fn container_ranges(batch: &Batch, length: impl Fn(i32) -> i64) -> Vec<(i32, Range<usize>)> {
     let contig = |i: usize| batch.record(batch.spans[i]).ref_id();
     let mut runs: Vec<(i32, Range<usize>)> = Vec::new();

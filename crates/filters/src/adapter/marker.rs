@@ -1,7 +1,7 @@
 //! Searches reads for adapters and marks the base at which an adapter begins.
 //!
-//! All threads share one [`Marker`]. Batches are searched in parallel ([`Marker::mark`]); what was
-//! found is then counted in the order of the input ([`Marker::settle`]), because Picard drops rare
+//! All threads share one [`Marker`]. Batches are searched in parallel ([`Marker::mark_batch`]); what was
+//! found is then counted in the order of the input ([`Marker::settle_batch`]), because Picard drops rare
 //! adapters once it has found enough of them, and the order of the reads decides which ones.
 
 use std::sync::OnceLock;
@@ -113,7 +113,7 @@ impl Marker {
     }
 
     /// Marks the start of the adapter in each read of the batch, and returns the templates that
-    /// have one for [`Marker::settle`].
+    /// have one for [`Marker::settle_batch`].
     pub fn mark_batch(&self, reads: &mut ReadBatch) -> FoundIn {
         let (mut scratch, mut found_in) = (MarkerBuffers::default(), Vec::new());
         for template in 0..reads.template_count() {
@@ -194,7 +194,7 @@ impl Marker {
 }
 
 /// Numbers of templates with each adapter, counted in the order of one input. A job in stages
-/// stores them, so that the next stage continues the count ([`Marker::resume`]).
+/// stores them, so that the next stage continues the count ([`Marker::resume_pruning`]).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct AdapterCounts {
     seen: Vec<(usize, u64)>,
@@ -206,7 +206,7 @@ pub struct AdapterCounts {
 pub struct RemainingAdapters(OnceLock<Marker>);
 
 impl Marker {
-    /// Returns whether this marker may drop adapters, so that [`Marker::settle`] has to be called
+    /// Returns whether this marker may drop adapters, so that [`Marker::settle_batch`] has to be called
     /// for each batch.
     pub fn may_prune(&self) -> bool {
         self.rules.pruning.is_some() && self.adapters.len() > 1

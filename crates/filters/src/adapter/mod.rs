@@ -13,7 +13,7 @@
 //! [`Marker`] finds this base and stores it in [`readmill_record::ReadBatch`]. Picard drops the
 //! adapters of its list that are rare among the first ones found, which depends on the order of the
 //! input. [`AdapterCounts`] therefore counts templates in that order; once it has seen enough,
-//! [`Kept`] holds the remaining adapters, and marks that were made meanwhile are corrected.
+//! [`RemainingAdapters`] holds the remaining adapters, and marks that were made meanwhile are corrected.
 
 mod marker;
 mod prefix_scan;

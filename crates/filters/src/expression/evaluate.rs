@@ -139,7 +139,8 @@ pub(super) struct Evaluation<'r, 's> {
 
 impl<'r> Evaluation<'r, '_> {
     /// Returns whether a node counts as true. Conditions and comparisons of plain numbers are
-    /// answered here without making a [`Value`], because most expressions consist of them.
+    /// answered here without making a [`ExpressionValue`], because most expressions consist of
+    /// them.
     pub fn is_true(&mut self, id: Id) -> Result<bool, Misfit> {
         let program = self.program;
         match program.node(id) {
@@ -184,7 +185,7 @@ impl<'r> Evaluation<'r, '_> {
         }
     }
 
-    /// Returns whether `!` of a node is true. This is not always the opposite of [`Self::holds`]:
+    /// Returns whether `!` of a node is true. This is not always the opposite of [`Self::is_true`]:
     /// `0.5` and `!0.5` are both true, because `!` cuts off the fraction.
     fn is_negation_true(&mut self, id: Id) -> Result<bool, Misfit> {
         match self.program.node(id) {

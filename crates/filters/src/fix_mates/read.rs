@@ -128,7 +128,7 @@ impl PlannedRead {
     }
 
     /// Returns the reference sequence, the position, and whether the strand is reverse: the values
-    /// that its mate takes over ([`PlannedRead::point_at`]).
+    /// that its mate takes over ([`PlannedRead::set_mate_place`]).
     pub(super) fn place(&self) -> (i32, i32, bool) {
         (self.ref_id, self.pos, self.has_flag(Flags::REVERSE))
     }

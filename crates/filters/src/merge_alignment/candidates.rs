@@ -28,7 +28,7 @@ pub struct TemplateHits<'a> {
 
 impl<'a> TemplateHits<'a> {
     /// Returns whether an end has several alignments, so that a primary one has to be chosen by
-    /// [`arrange`](super::arrange).
+    /// [`arrange_hits`](super::arrange_hits).
     pub fn has_several(&self) -> bool {
         self.first.len().max(self.last.len()) > 1
     }
@@ -76,7 +76,7 @@ impl<'a> TemplateHits<'a> {
     }
 }
 
-/// Returns the alignments in the form in which [`arrange`](super::arrange) compares them.
+/// Returns the alignments in the form in which [`arrange_hits`](super::arrange_hits) compares them.
 pub fn to_candidates(hits: &[AlignmentHit<'_>]) -> Vec<Candidate> {
     let mut ops = Vec::new();
     hits.iter()

@@ -2,14 +2,14 @@
 //! 3.4.0. A template keeps its own fields, and gets positions, CIGARs and the aligner's fields.
 //!
 //! ```text
-//! unaligned reads ---------------------------------------------> Merger --> records
-//! alignments --> Candidates --> candidates() --> arrange() ----->  ^
-//!                which ones     comparable       rows with the     |
-//!                take part                       primary one     MergeRules
+//! unaligned reads ------------------------------------------------------> Merger --> records
+//! alignments --> TemplateHits --> to_candidates --> arrange_hits ------->  ^
+//!                which ones       comparable        rows with the          |
+//!                take part                          primary one          MergeRules
 //! ```
 //!
-//! 1. [`Candidates`] selects the alignments of a template that take part. If an end has several,
-//!    [`arrange`] pairs them in rows and chooses the primary row. This happens in the order of
+//! 1. [`TemplateHits`] selects the alignments of a template that take part. If an end has several,
+//!    [`arrange_hits`] pairs them in rows and chooses the primary row. This happens in the order of
 //!    templates, because ties are broken by a sequence of random numbers, as in Picard.
 //! 2. [`Merger`] writes the records of a template, on any thread: it carries the alignments over,
 //!    clips them, and sets the mate fields.

@@ -1,7 +1,7 @@
 //! Tallies: statistics that are counted while reads pass through a run.
 //!
 //! Each tally is one file with a [`TallySpec`], which [`TALLIES`] lists. The command line derives
-//! the flag `--NAME FILE` and the subcommand from it; the run makes a [`Report`], counts with it on
+//! the flag `--NAME FILE` and the subcommand from it; the run makes a [`TallyReport`], counts with it on
 //! all threads, and writes its text at the end.
 
 pub mod adapters;

@@ -10,7 +10,7 @@ use super::stats::StatsOrder;
 /// The description of a tally whose result is a file.
 ///
 /// It is a constant from which the command line makes the flag `--NAME FILE` and the subcommand
-/// `NAME`, and the run makes a [`Report`].
+/// `NAME`, and the run makes a [`TallyReport`].
 ///
 /// ```
 /// use readmill_filters::tally::TALLIES;

@@ -33,7 +33,7 @@ impl Inflater {
     /// old bytes is faster than clearing the buffer first.
     ///
     /// # Errors
-    /// As [`Inflater::chunk`].
+    /// As [`Inflater::append_chunk`].
     pub fn replace_with_chunk(&mut self, chunk: &Chunk, out: &mut Vec<u8>) -> Result<()> {
         self.write_blocks(chunk, out, 0)
     }

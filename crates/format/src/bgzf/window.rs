@@ -34,7 +34,7 @@ pub struct BlockWindow {
 }
 
 impl BlockWindow {
-    /// Opens a window at the block at file offset `offset`. [`BlockWindow::more`] inflates
+    /// Opens a window at the block at file offset `offset`. [`BlockWindow::inflate_more`] inflates
     /// `at_a_time` blocks, or a whole chunk if that is `None`. The inflated bytes are paid for by
     /// `charge`.
     pub fn new(file: &Arc<File>, offset: u64, at_a_time: Option<usize>, charge: Charge) -> Self {
@@ -56,8 +56,8 @@ impl BlockWindow {
         }
     }
 
-    /// Keeps at least `bytes` consumed bytes in [`Self::forget`], so that [`Self::block`] still
-    /// finds the blocks before the current one.
+    /// Keeps at least `bytes` consumed bytes in [`Self::forget_consumed`], so that
+    /// [`Self::block_range`] still finds the blocks before the current one.
     pub fn keep_consumed(&mut self, bytes: usize) {
         self.kept_bytes = bytes;
     }
@@ -117,7 +117,7 @@ impl BlockWindow {
         self.reader = open_reader(&self.file, offset, self.at_a_time);
     }
 
-    /// Drops the blocks that end before byte `at`, except those that [`Self::keep`] protects.
+    /// Drops the blocks that end before byte `at`, except those that [`Self::keep_consumed`] protects.
     /// Returns the number of bytes removed from the front, which the caller subtracts from its
     /// positions. To save copies, it removes nothing until enough blocks can go.
     pub fn forget_consumed(&mut self, at: usize) -> usize {

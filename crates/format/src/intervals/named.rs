@@ -16,7 +16,7 @@ const NO_NAME: &[u8] = b".";
 /// Clones share the data.
 ///
 /// The bases of all intervals are also numbered through, so that a table of coverage needs one
-/// entry for each covered base: [`Self::offset`], [`Self::position`] and [`Self::at_offset`]
+/// entry for each covered base: [`Self::offset`], [`Self::base_number`] and [`Self::interval_at_offset`]
 /// translate.
 #[derive(Clone, Debug)]
 pub struct NamedIntervals(Arc<NamedData>);

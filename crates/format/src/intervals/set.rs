@@ -7,8 +7,8 @@ use readmill_record::{Charge, Ledger, Result, make_room};
 /// Contig index, first base, and the base after the last (0-based).
 pub(super) type ContigInterval = (u32, u32, u32);
 
-/// Intervals in any order, which are collected while files are read. [`List::into_set`] merges
-/// them.
+/// Intervals in any order, which are collected while files are read.
+/// [`IntervalCollector::into_set`] merges them.
 ///
 /// ```
 /// use readmill_format::intervals::IntervalCollector;
@@ -36,7 +36,7 @@ impl IntervalCollector {
     }
 
     /// Adds an interval: its contig, its first base, and the base after its last one (0-based). If
-    /// the memory for it is not available, [`List::check`] reports this later.
+    /// the memory for it is not available, [`IntervalCollector::check_memory`] reports this later.
     pub fn push_interval(&mut self, contig: u32, start: u32, end: u32) {
         if self.missing == 0 && make_room(&mut self.intervals, 1, &mut self.charge).is_ok() {
             self.intervals.push((contig, start, end));

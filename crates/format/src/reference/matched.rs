@@ -45,7 +45,7 @@ struct Numbers {
 
 impl Matched {
     /// Matches the contigs of `header` with those of `reference` by the rules of
-    /// [`Reference::matches`].
+    /// [`Reference::match_contigs`].
     ///
     /// # Errors
     /// They do not match, or the memory for their indexes is not available.

@@ -1,8 +1,8 @@
 //! The reference: an indexed FASTA, plain or BGZF. Only the pages in use are in memory.
 //!
-//! - [`Reference`] is the file with its index, and [`Fasta`] is one that is opened when it is first
-//!   needed.
-//! - [`Window`] reads bases; each thread has its own.
+//! - [`Reference`] is the file with its index, and [`LazyReference`] is one that is opened when it
+//!   is first needed.
+//! - [`ReferenceWindow`] reads bases; each thread has its own.
 //! - [`Matched`] maps the contigs of the reads to those of the reference, and checks that they are
 //!   the same.
 
@@ -137,8 +137,8 @@ impl Reference {
     /// The rules follow GATK 4.6.2 (`SequenceDictionaryUtils.validateDictionaries`): the
     /// dictionaries must have a contig in common, and common contigs must have the same length if
     /// both lengths are known (LN:0 is unknown). Order does not matter, and each may have contigs
-    /// of its own. [`Self::lacks`] is the error for a read on a contig that the FASTA lacks, if its
-    /// bases are needed.
+    /// of its own. [`Self::missing_contig_error`] is the error for a read on a contig that the
+    /// FASTA lacks, if its bases are needed.
     pub fn match_contigs(&self, header: &Header) -> Result<Vec<Option<u32>>> {
         let found = self.contig_numbers(header)?;
         let contigs = header.references().iter().zip(&found);
@@ -151,7 +151,7 @@ impl Reference {
         Ok(found)
     }
 
-    /// Returns the same as [`Self::matches`], without comparing lengths.
+    /// Returns the same as [`Self::match_contigs`], without comparing lengths.
     pub fn contig_numbers(&self, header: &Header) -> Result<Vec<Option<u32>>> {
         let mut found = vec![None; header.references().len()];
         for (number, (name, _)) in (0..).zip(self.contigs()) {

@@ -117,8 +117,8 @@ fn put_varint(bytes: &mut Vec<u8>, mut n: u32) {
     bytes.push(n as u8);
 }
 
-/// Reads the number that [`put`] wrote at the start of `bytes`. The result is arbitrary if there is
-/// none; the caller notices this at the end of the block.
+/// Reads the number that [`put_varint`] wrote at the start of `bytes`. The result is arbitrary if
+/// there is none; the caller notices this at the end of the block.
 fn take_varint(bytes: &mut &[u8]) -> u32 {
     let (mut n, mut shift) = (0, 0);
     while let Some((&byte, rest)) = bytes.split_first() {

@@ -14,7 +14,7 @@ pub const MAX_CURSOR_BYTES: usize = SLOTS * (BLOCK_SITES * size_of::<Site>() + s
 
 const MAX_LINEAR_STEPS: usize = 8;
 
-/// One thread's reader of [`super::Sites`].
+/// One thread's reader of [`super::KnownSites`].
 ///
 /// It is fast if consecutive queries are close to one another, as for reads in coordinate order. In
 /// random order, most queries read a block of 1 KiB.

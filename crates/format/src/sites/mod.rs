@@ -2,8 +2,8 @@
 //! error.
 //!
 //! ```text
-//! VCF, BCF, BED --Gather--> layers (sorted) --merge--> blocks in the spill --Cursor--> bqsr
-//!                                                      + an index of blocks in memory
+//! VCF, BCF, BED --SiteCollector--> layers (sorted) --merge--> blocks in the spill --SiteCursor--> bqsr
+//!                                                             + an index of blocks in memory
 //! ```
 //!
 //! All files become one set. Overlapping sites are merged, because they mask the same bases of a
@@ -27,7 +27,7 @@ pub use cursor::{MAX_CURSOR_BYTES, SiteCursor};
 use layers::LayerBuilder;
 
 /// The known sites of all files. Clones share them; each thread reads them through its own
-/// [`Cursor`].
+/// [`SiteCursor`].
 ///
 /// ```
 /// use std::sync::Arc;

@@ -14,7 +14,7 @@ pub enum RecordKind {
 }
 
 /// The place of a record: its contig (-1 for none) and its first base (0-based). Its end takes more
-/// work to find ([`RecordKind::end`]).
+/// work to find ([`RecordKind::alignment_end`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordPlace {
     pub contig: i32,

@@ -8,7 +8,7 @@ use readmill_format::region::{ContigPart, Region};
 use readmill_record::{Charge, Error, Result};
 
 /// The regions to read: one after the other ([`in_turn`](Self::in_turn)), or as one set of reads in
-/// file order ([`united`](Self::united)).
+/// file order ([`from_union`](Self::from_union)).
 #[derive(Debug)]
 pub struct RequestedRegions {
     pub(super) list: Vec<Region>,

@@ -75,7 +75,7 @@ impl LibraryCounts {
         self.pairs_examined().saturating_sub(self.duplicate_pairs())
     }
 
-    /// Estimates the number of molecules in the library; see [`estimated_library_size`]. Optical
+    /// Estimates the number of molecules in the library; see [`estimate_library_size`]. Optical
     /// duplicates say nothing about the library and are left out. `None` if the estimate is not
     /// possible.
     pub fn library_size(&self) -> Option<u64> {
@@ -134,7 +134,7 @@ impl SetSizes {
     }
 }
 
-/// The metrics of a file, ready to be written by [`Self::to_picard`] or [`Self::put_json`].
+/// The metrics of a file, ready to be written by [`Self::to_picard`] or [`Self::write_json`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DuplicationMetrics {
     /// Each library once, with its name, in any order: all libraries of the header's read groups,

@@ -22,8 +22,8 @@ impl ReadCounts {
     }
 }
 
-/// The numbers of the report, in records. Formatted by [`SamtoolsReport::text`] or
-/// [`SamtoolsReport::json`].
+/// The numbers of the report, in records. Formatted by [`SamtoolsReport::format_text`] or
+/// [`SamtoolsReport::format_json`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SamtoolsReport {
     pub reads: ReadCounts,

@@ -6,8 +6,8 @@
 //! the pipeline calls:
 //!
 //! ```text
-//!  begin(pass) ─► named(record), for all records on any thread ─► offer(read) ─► Verdict::keep
-//!  after the last pass: Verdict::conclude
+//!  begin_pass ─► find_named_read, for all records on any thread ─► offer_read ─► Verdict::unmark_kept_reads
+//!  after the last pass: Verdict::mark_other_records
 //! ```
 
 use std::ops::Range;
@@ -31,7 +31,7 @@ const SET_BYTES: u64 = 336;
 const MIN_BEST_READ_BYTES: u64 = 1 << 16;
 
 /// The sets and groups in which names decide. Made by the resolver, and consumed by
-/// [`Verdict::conclude`] once all passes are done.
+/// [`Verdict::mark_other_records`] once all passes are done.
 pub struct Undecided {
     sets_of: OrdinalTable,
     sets: u64,

@@ -52,7 +52,7 @@ impl Umi {
 
     /// Packs a text. Lower case counts as upper case, and `+`, which Illumina writes between two UMIs
     /// in a read name, as the `-` that the SAM specification (optional fields, RX) requires. `None`
-    /// for other symbols or more than [`Umi::MOST`] symbols.
+    /// for other symbols or more than [`Umi::MAX_SYMBOLS`] symbols.
     pub fn parse(text: &[u8]) -> Option<Umi> {
         text.iter().try_fold(Umi::NONE, |umi, &symbol| umi.with_symbol(symbol))
     }

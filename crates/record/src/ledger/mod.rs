@@ -58,9 +58,9 @@ struct LedgerSums {
     reserved: u64,
     peak: u64,
     users: Vec<LedgerUser>,
-    /// Bytes that only the users named in `keepers` may take ([`Ledger::keep`]). `used_by_keepers` is
-    /// the sum of all bytes these users have, and `share` is the number of such parts in the memory that
-    /// is divided.
+    /// Bytes that only the users named in `keepers` may take ([`Ledger::keep_free_for`]).
+    /// `used_by_keepers` is the sum of all bytes these users have, and `share` is the number of
+    /// such parts in the memory that is divided.
     kept_bytes: u64,
     keepers: &'static [UserName],
     used_by_keepers: u64,
@@ -72,7 +72,7 @@ struct LedgerUser {
     used: u64,
     reserved: u64,
     at_peak: u64,
-    /// Largest use reported by [`Ledger::note_used`], for a user whose share was charged in advance.
+    /// Largest use reported by [`Ledger::record_used`], for a user whose share was charged in advance.
     noted_use: Option<u64>,
 }
 
@@ -374,7 +374,7 @@ impl Charge {
         fits
     }
 
-    /// Reserves all free bytes, so that no other user takes them. [`Charge::note_use`] then sets how
+    /// Reserves all free bytes, so that no other user takes them. [`Charge::set_used`] then sets how
     /// many are in use. Duplicate marking does this once all input has been read.
     pub fn reserve_all_free(&mut self) {
         let mut sums = self.ledger.lock_sums();
@@ -399,8 +399,8 @@ impl Charge {
     /// Sets the charge to `bytes`. A larger charge is accepted even if the bytes are not free, because
     /// the memory is allocated already.
     ///
-    /// So charge an upper bound first ([`Charge::around`]) or use [`Charge::grow_to`]. The audit of
-    /// debug builds fails a run that exceeds its ledger here.
+    /// So charge an upper bound first ([`Charge::charge_around`]) or use [`Charge::grow_to`]. The
+    /// audit of debug builds fails a run that exceeds its ledger here.
     pub fn resize(&mut self, bytes: u64) {
         if bytes == self.bytes {
             return;

@@ -7,7 +7,7 @@ use super::{Ledger, UserName};
 /// The use of a share that was charged in advance for `number` buffers of each of `KINDS` kinds.
 ///
 /// Tickets in flight hold such buffers. Their use is estimated as the largest buffer of each kind so
-/// far, times their number, and reported to the ledger ([`Ledger::note_used`]).
+/// far, times their number, and reported to the ledger ([`Ledger::record_used`]).
 pub struct ShareUse<const KINDS: usize> {
     ledger: Ledger,
     name: UserName,

@@ -10,7 +10,7 @@ const HEAD_BYTES: usize = 15;
 ///
 /// If two keys are equal and [decided](Key::is_decided), the records are equal in the sort order.
 /// If they are not decided, the tails of the full keys have to be compared
-/// ([`crate::Keyer::tail`]).
+/// ([`crate::Keyer::write_tail`]).
 ///
 /// ```
 /// use readmill_sort::Key;

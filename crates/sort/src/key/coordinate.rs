@@ -107,7 +107,7 @@ fn append_minimised(record: RecordRef<'_>, out: &mut Vec<u8>) {
 
 #[derive(Debug, PartialEq, Eq)]
 struct Minimiser {
-    /// The k-mer with two bits for each base, XORed with [`MIX`]. All bits are 1 (-1 in samtools)
+    /// The k-mer with two bits for each base, XORed with [`KMER_MASK`]. All bits are 1 (-1 in samtools)
     /// if the read is shorter than a k-mer.
     kmer: u64,
     /// 0-based offset of its first base, counted on its own strand.
@@ -251,8 +251,8 @@ mod tests {
         keyer.key(RecordRef::new(raw)).unwrap()
     }
 
-    /// The 20-mer whose value XOR [`MIX`] is 0: the bases spell `MIX` (0x78beef7878) with two bits
-    /// each.
+    /// The 20-mer whose value XOR [`KMER_MASK`] is 0: the bases spell the mask (0x78beef7878) with
+    /// two bits each.
     const SMALLEST: &str = "CTGAGTTGTGTTCTGACTGA";
 
     #[test]

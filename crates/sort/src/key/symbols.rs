@@ -200,7 +200,7 @@ pub struct Anchor {
     /// number, this is the start of the number, because the other name's number may have more
     /// digits.
     starts: Vec<(u8, u8)>,
-    /// The nibbles of the anchor, two in each byte, padded with [`NOTHING`] so that a window can
+    /// The nibbles of the anchor, two in each byte, padded with [`PADDING_NIBBLE`] so that a window can
     /// reach beyond the end.
     nibbles: Vec<u8>,
     n: u32,

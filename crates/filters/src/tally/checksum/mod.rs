@@ -138,7 +138,7 @@ fn hash_field(field: &Field<'_>, seed: u64) -> u128 {
     }
 }
 
-/// A part of each record with a checksum of its own: a column of [`Columns`].
+/// A part of each record with a checksum of its own: a column of [`ChecksumColumns`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordPart {
     /// QNAME, and whether the read is a single, first or last one.

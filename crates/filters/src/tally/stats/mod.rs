@@ -8,8 +8,8 @@
 //! - The depth of a position is exact. samtools counts depths in a ring buffer, where reads with long
 //!   gaps, or longer than those before, wrap around onto other positions.
 //! - The sections of barcodes (BCC, QTQ and others) are left out: they depend on which read comes first.
-//! - Memory is bounded: cycles after [`MOST_CYCLES`] have no rows of their own in FFQ, LFQ, GCC, GCT,
-//!   FBC, LBC and IC (they are part of sums), nor have lengths above [`LONGEST_READ`] in RL, FRL and
+//! - Memory is bounded: cycles after [`MAX_CYCLES`] have no rows of their own in FFQ, LFQ, GCC, GCT,
+//!   FBC, LBC and IC (they are part of sums), nor have lengths above [`MAX_READ_LENGTH`] in RL, FRL and
 //!   LRL. A comment in the output says so if it happens.
 //! - Where samtools aborts (a mapped read without CIGAR, an insertion outside of its read), counting
 //!   continues.

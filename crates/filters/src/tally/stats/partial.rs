@@ -55,7 +55,7 @@ impl StatsPartial {
         size_of::<StatsPartial>() + lengths + others + 2 * (StatsQualities::BYTES + StatsBases::BYTES)
     }
 
-    /// Returns the bytes that the options need beyond [`StatsPartial::bytes`].
+    /// Returns the bytes that the options need beyond [`StatsPartial::max_bytes`].
     pub(super) fn extra_bytes(options: &StatsOptions) -> u64 {
         let usual = InsertSizes::max_bytes(StatsOptions::default().max_insert_size);
         // Twice, because the summary has a row for each size, too.

@@ -16,10 +16,10 @@ use super::scheme::{
 
 /// The index of a file under construction.
 ///
-/// Partitions are added in the order of the file ([`IndexBuilder::absorb`]); then the index is
-/// written ([`IndexBuilder::write_to`]). For the current reference sequence it holds 24 bytes for
-/// each chunk and 16 bytes for each run of windows; of earlier reference sequences it holds only
-/// the bytes of the index file. [`Encoder`](crate::bam::Encoder) shows an example.
+/// Partitions are added in the order of the file ([`IndexBuilder::add_fragment`]); then the index
+/// is written ([`IndexBuilder::write_to`]). For the current reference sequence it holds 24 bytes
+/// for each chunk and 16 bytes for each run of windows; of earlier reference sequences it holds
+/// only the bytes of the index file. [`BamEncoder`](crate::bam::BamEncoder) shows an example.
 #[derive(Debug)]
 pub struct IndexBuilder {
     scheme: IndexScheme,

@@ -1,12 +1,12 @@
 //! Indexes a BAM file that exists already. Its chunks are inflated and indexed on any thread.
 //!
-//! 1. [`ChunkReader::open`] (any thread) inflates a chunk and guesses where its first record
+//! 1. [`ChunkReader::open_chunk`] (any thread) inflates a chunk and guesses where its first record
 //!    starts.
-//! 2. [`ChunkJoiner::join`] (serial) confirms the guess, and completes the record that is cut by
+//! 2. [`ChunkJoiner::join_chunk`] (serial) confirms the guess, and completes the record that is cut by
 //!    the end of the chunk before.
-//! 3. [`ChunkIndexer::index`] (any thread) collects the index entries of the chunk.
-//! 4. [`OrderCheck::take`] (serial) compares the chunk with the one before; then the entries go to
-//!    the index builder.
+//! 3. [`ChunkIndexer::index_chunk`] (any thread) collects the index entries of the chunk.
+//! 4. [`OrderCheck::check_chunk`] (serial) compares the chunk with the one before; then the entries
+//!    go to the index builder.
 
 use readmill_record::{Error, Limit, RecordRef, Result, UncheckedRecord};
 

@@ -17,7 +17,7 @@
 //! million contigs take no more memory than their index file. The bytes of the index are those of
 //! htslib 1.24.
 //!
-//! The other direction is [`Index`], which finds the parts of a file that hold a region. [`chunks`]
+//! The other direction is [`BamIndex`], which finds the parts of a file that hold a region. [`chunks`]
 //! makes the index of a BAM file that exists already.
 
 mod bucket_order;

@@ -28,9 +28,9 @@ pub struct IndexedFile {
 
 /// The index entries of some contigs, as read from a BAI or CSI file.
 ///
-/// The file offsets of a region are found in two steps: [`Index::ranges`] collects the chunks of
+/// The file offsets of a region are found in two steps: [`BamIndex::file_ranges`] collects the chunks of
 /// all bins that may hold records of the region, and drops those that end before the first record
-/// of its first window ([`Index::first_at`]).
+/// of its first window ([`BamIndex::first_offset`]).
 #[derive(Debug)]
 pub struct BamIndex {
     depth: u32,
@@ -136,7 +136,7 @@ impl IndexFileBytes {
 
 impl BamIndex {
     /// Reads the entries of the contigs in `wanted`, in any order. If `all` is set, it reads the
-    /// other contigs as well, but keeps only the end of their records, for [`Index::placed_end`].
+    /// other contigs as well, but keeps only the end of their records, for [`BamIndex::placed_end`].
     ///
     /// # Errors
     /// The index is damaged or does not fit the indexed file, or the memory is not available.
