@@ -124,7 +124,7 @@ impl AlignLink {
             self.kept_templates += reads.template_count_with_singles() as u64;
         }
         if reads.is_mixed() {
-            // (No slice starts or ends after the first of these batches: see `LaneScan`.)
+            // No slice starts or ends after the first of these batches: see `LaneScan`.
             self.add_mixed(&reads)?;
             self.lanes.buffers.put(reads);
             return if last { self.end_lane() } else { Ok(()) };

@@ -19,16 +19,16 @@ use crate::process::console::Console;
 
 const MAX_USUAL_READ_BASES: usize = 300;
 
-/// Maximum bases given to an aligner at once, except that one template always is: the bases of a
-/// batch of 1024 pairs of 256. (Measured: with so many bases, bwa mem's scratch for reads of any
-/// length up to 20,000 bases stays below that for short reads, on a genome with three quarters
-/// repeats.)
+/// Maximum number of bases given to an aligner at once, unless a single template has more. It is
+/// the number of bases in a batch of 1024 pairs of 256. (Measured: with this number of bases, bwa
+/// mem needs no more scratch memory for reads of any length up to 20,000 bases than for short
+/// reads, on a genome with three quarters repeats.)
 const MAX_BASES_AT_ONCE: u64 = 1 << 19;
 
-/// Maximum product of these bases and the length of the longest read among them, except for one
-/// template. If three of a hundred bases are wrong, bwa-mem3 asks for half that many bytes of
-/// address space, and ends the process if the machine has less memory, although it touches hardly
-/// any of it.
+/// Maximum product of these bases and the length of the longest read among them, unless a single
+/// template has more. If 3 % of the bases are wrong, bwa-mem3 reserves half this number of bytes of
+/// address space, and ends the process if the machine has less memory, although it uses hardly any
+/// of it.
 const MAX_BASES_BY_LONGEST: u64 = 1 << 33;
 
 /// Bytes that reads and candidates take for each base of a cohort. (Measured: 370 of text and 2,100
@@ -53,7 +53,7 @@ const TEXT_BYTES: u64 = 24 << 20;
 /// text of one must be kept until the other has its mates.
 const PIPE_TEXT_BYTES: u64 = 64 << 20;
 
-/// Bytes of a batch and its candidates, if the candidates are as many as in a cohort; a third more.
+/// Bytes of a batch and its candidates: what a batch of a cohort needs, and a third more.
 const SEEDED_BATCH_BYTES: u64 = 8 << 20;
 
 /// Returns the end of the next part of `templates` that is given to the aligner at once. It is the

@@ -410,9 +410,9 @@ impl Lanes {
         })
     }
 
-    /// Returns what cuts the reads of FASTQ files into cohorts, or `None` if each batch is aligned
-    /// independently. If single reads may occur among pairs, cohorts are cut even if no insert
-    /// sizes are inferred, because bwa numbers reads by cohort.
+    /// Returns the [`Cohorts`] that cut the reads of FASTQ files into cohorts, or `None` if each
+    /// batch is aligned independently. If single reads may occur among pairs, cohorts are cut even
+    /// if no insert sizes are inferred, because bwa numbers reads by cohort.
     pub fn new_cohort_cutter(&self, claims: &Claims) -> Option<Cohorts> {
         let numbered = || self.kernel.numbered_bases().filter(|_| claims.may_have_singles());
         self.kernel.cohort_bases(claims.segments()).or_else(numbered).map(Cohorts::new)

@@ -1,4 +1,5 @@
-//! Removes read numbers from the ends of names, as SAM wants QNAME.
+//! Removes read numbers such as `/1` from the ends of names, because QNAME in SAM is the name of
+//! the template.
 
 use readmill_record::{Error, ReadBatch, Result};
 

@@ -57,7 +57,7 @@ impl Trimming {
         blame: impl Fn(Error, &ReadBatch, usize) -> Error,
     ) -> Result<Box<TrimTally>> {
         let lacks_adapter = matches!(&self.options.adapters, Some([None, _]));
-        // (Single reads among pairs need none: an adapter was not given because pairs show it.)
+        // Single reads among pairs need no adapter, because it is detected from the pairs.
         if reads.segments() == 1 && lacks_adapter && !reads.is_empty() && !reads.is_mixed() {
             return Err(blame(plan::missing_adapter_error(), reads, 0));
         }

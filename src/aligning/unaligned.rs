@@ -22,8 +22,8 @@ use crate::pipeline::open_input;
 /// Maximum bytes of a CRAM container together with its decoded records.
 pub const MAX_CONTAINER: Limit = Limit::of_bytes(32 << 20);
 
-/// Maximum bytes of a record. A record of the longest read that is aligned takes 300 KB, and its
-/// fields not many times as much.
+/// Maximum bytes of a record. A record of the longest read that can be aligned takes 300 KB, and
+/// its optional fields are usually not many times larger.
 pub const MAX_RECORD: Limit = Limit::of_bytes(8 << 20);
 
 const RESET_HINT: &str =

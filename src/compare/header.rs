@@ -1,5 +1,5 @@
-//! The levels of agreement, and the comparison of headers. Headers are compared by levels L0 and
-//! L1; L2 uses the result of L1, and L3 ignores headers.
+//! The levels of agreement, and the comparison of headers by levels L0 and L1. Level L2 uses the
+//! result of L1, and L3 ignores headers.
 
 use readmill_record::Header;
 

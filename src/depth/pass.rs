@@ -234,7 +234,7 @@ impl DepthCounting<'_> {
         Ok(sink)
     }
 
-    /// Returns whether bases or qualities are needed, so that they must be decoded.
+    /// Returns whether the records must be decoded with their bases or qualities.
     fn reads_bases(&self) -> bool {
         self.rules.min_base_quality > 0 || self.rules.min_length > 0 || self.rules.tallies
     }

@@ -55,7 +55,7 @@ fn max_record_limit(ledger: &Ledger) -> Limit {
 /// Returns the header of a file of reads.
 ///
 /// # Errors
-/// Those of [`open`].
+/// The same as for [`open_reads`].
 pub fn read_reads_header(path: &Path, ledger: &Ledger) -> Result<Header> {
     Ok(open_reads(path, None, ledger)?.header().clone())
 }

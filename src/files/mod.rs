@@ -63,7 +63,7 @@ pub fn read_file_list(list: &Path, ledger: &Ledger) -> Result<Vec<PathBuf>> {
     while reader.advance_line()? {
         let name = reader.line().trim_ascii();
         if !name.is_empty() {
-            // (While the vector grows, its old and its new memory exist at once.)
+            // While the vector grows, its old and its new memory exist at once.
             charge.grow((name.len() + 3 * size_of::<PathBuf>()) as u64)?;
             names.push(std::ffi::OsStr::from_bytes(name).into());
         }

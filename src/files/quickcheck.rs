@@ -7,8 +7,8 @@ use readmill_record::{Error, Ledger, Result, input_file};
 
 use super::head;
 
-/// Returns the faults that the start and the end of a file show. Of a pipe, only the start is read.
-/// With `is_unaligned`, a header without reference sequences is no fault.
+/// Returns the faults that are found at the start and the end of a file. For a pipe, only the start
+/// is read. With `is_unaligned`, a header without reference sequences is accepted.
 pub fn find_faults(path: &Path, is_unaligned: bool, ledger: &Ledger) -> Vec<Error> {
     let ending = check_file_end(path).err();
     let header = check_header(path, is_unaligned, ledger).err();

@@ -1,4 +1,4 @@
-//! BAM, and its index while it is written.
+//! The BAM output format, and the BAI or CSI index that is built while the file is written.
 
 use readmill_format::bam::index::{IndexBuilder, IndexFormat, IndexScheme};
 use readmill_format::bam::{self, BamEncoder};
@@ -63,7 +63,7 @@ impl OutputFormat for BamFormat {
     }
 }
 
-/// Returns the scheme of the index of a file; `None` if it gets none.
+/// Returns the binning scheme of the index; `None` if the file gets no index.
 fn index_scheme(file: &TargetFile<'_>) -> Result<Option<IndexScheme>> {
     Ok(match file.index {
         Index::Auto if file.is_sorted && file.is_regular => Some(IndexScheme::for_header(file.header)),
@@ -80,11 +80,11 @@ impl BatchEncoder for BamEncoder {
     }
 }
 
-/// Gathers the index.
+/// Collects the index entries of a BAM file.
 struct BamPlacer {
     scheme: IndexScheme,
     builder: IndexBuilder,
-    /// Whether it is an error if the records turn out not to be in order.
+    /// Whether records out of order are an error. Otherwise the index is omitted.
     is_required: bool,
 }
 

@@ -1,4 +1,4 @@
-//! CRAM: its options, the bases that it stores differences from, and its index while it is written.
+//! The CRAM output format: its options, the reference bases that it needs, and its CRAI index.
 
 use readmill_cram::{self as cram, CraiBuilder, EncoderOptions, Profile, References, Version};
 use readmill_record::header::HeaderLine;
@@ -25,9 +25,9 @@ pub(super) static SPEC: FormatSpec = FormatSpec {
 #[derive(Debug)]
 pub struct CramFormat {
     pub version: Version,
-    /// How hard version 3.1 compresses.
+    /// The compression profile of version 3.1, such as `small`.
     pub profile: Profile,
-    /// Store all bases instead of differences from a reference.
+    /// Store all bases instead of differences from a reference (`no-ref`).
     pub no_reference: bool,
 }
 
@@ -38,7 +38,7 @@ impl Default for CramFormat {
 }
 
 impl CramFormat {
-    /// Reads options such as `version=3.0` and `no-ref`.
+    /// Parses options such as `version=3.0` and `no-ref`.
     fn parse(words: &[&str]) -> Result<Self, String> {
         let (mut version, mut profile, mut no_reference) = (None, None, false);
         for &word in words {
@@ -60,18 +60,18 @@ impl CramFormat {
         if version == Some(Version::DEFAULT) && profile.is_some() {
             return Err("version 3.0 has no profiles: write version=3.1".into());
         }
-        // A profile asks for the version that has it.
+        // A profile selects the version that supports it.
         let usual = if profile.is_some() { Version::V3_1 } else { Version::DEFAULT };
         let (version, profile) = (version.unwrap_or(usual), profile.unwrap_or_default());
         Ok(CramFormat { version, profile, no_reference })
     }
 
-    /// Returns the usual level of gzip.
+    /// Returns the default level of gzip.
     fn usual_level(&self) -> u8 {
         if self.version >= Version::V3_1 { self.profile.gzip_level() } else { DEFAULT_LEVEL }
     }
 
-    /// Returns the bases of contigs; `None` where all bases are stored.
+    /// Returns the bases of contigs; `None` if all bases are stored.
     fn references(
         &self,
         bases: &ContigBases,
@@ -112,10 +112,13 @@ impl OutputFormat for CramFormat {
         &cram::EOF
     }
 
-    /// Adds the M5 that CRAM needs to the @SQ lines, for the contigs of the reference; in version 3.1 also UR, the path by
-    /// which samtools finds it. (Files of version 3.0 stay byte for byte what they were, wherever the reference lies.)
-    /// Refuses a reference whose M5 differs from the header, as samtools does. Without a reference, some contig must have
-    /// bases under its M5.
+    /// Adds M5 to the `@SQ` lines of contigs that the reference has, because CRAM needs it. In
+    /// version 3.1 it also adds UR, the path by which samtools finds the reference. In version 3.0
+    /// it does not, so the bytes of a file do not depend on the path of the reference.
+    ///
+    /// # Errors
+    /// Like samtools, fails if the M5 of the reference differs from the header. Without a
+    /// reference, fails if the bases of no contig are found by their M5.
     fn complete_header(&self, header: &mut Header, bases: &ContigBases, ledger: &Ledger) -> Result<()> {
         if self.no_reference {
             return Ok(());
@@ -137,7 +140,7 @@ impl OutputFormat for CramFormat {
                 Some(told) if told.eq_ignore_ascii_case(md5.as_bytes()) => {}
                 Some(told) => return Err(has_other_reference(line, told, &md5)),
             }
-            // A field of a line has no tab and no line break.
+            // A field cannot contain a tab or a line break.
             if let Some(path) = path.as_ref().map(|path| path.as_os_str().as_encoded_bytes())
                 && !path.iter().any(u8::is_ascii_control)
             {
@@ -152,8 +155,8 @@ impl OutputFormat for CramFormat {
     }
 
     fn large_parts(&self) -> Option<LargeParts> {
-        // Long reads: their series, and one of them while it is compressed; in 3.1 also their qualities in their other
-        // direction.
+        // A long read is in memory as data series, and one of them once more while it is
+        // compressed. In version 3.1 its qualities may also be stored in reverse.
         Some(LargeParts {
             bytes: cram::partition_bytes(self.version, self.profile),
             encoder_bytes: cram::max_encoder_bytes(self.version, self.profile) as u64,
@@ -163,7 +166,8 @@ impl OutputFormat for CramFormat {
     }
 }
 
-/// Returns the error where no contig has bases: the line lacks a reference, or the places that are named lack them.
+/// Returns the error if the bases of no contig are found: there is no reference, and none of the
+/// places in REF_CACHE and REF_PATH has them.
 fn lacks_bases(bases: &ContigBases) -> Error {
     let what = "CRAM stores reads as differences from a reference, and there is none: no contig of the header has bases under its M5 where REF_CACHE and REF_PATH say, or in an indexed FASTA file that its UR names";
     let error = if bases.cache.is_empty() { Error::usage(what) } else { Error::input(what) };
@@ -172,7 +176,7 @@ fn lacks_bases(bases: &ContigBases) -> Error {
     )
 }
 
-/// Returns the error where a contig has another M5 in the header than in the reference.
+/// Returns the error if M5 of a contig differs between the header and the reference.
 fn has_other_reference(line: &HeaderLine, told: &[u8], md5: &str) -> Error {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (contig, told) = (text(line.get(b"SN").unwrap_or_default()), text(told));
@@ -188,11 +192,11 @@ impl BatchEncoder for cram::Encoder {
     }
 }
 
-/// Fills the record numbers of containers, and gathers the index.
+/// Sets the record counters in container headers, and collects the CRAI index.
 struct CramPlacer {
-    /// The index, if one is wanted.
+    /// `None` if no index is written.
     crai: Option<CraiBuilder>,
-    /// Records so far.
+    /// Number of records in the parts so far.
     records: u64,
 }
 

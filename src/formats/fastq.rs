@@ -1,4 +1,4 @@
-//! FASTQ, plain or in BGZF: the outputs of `readmill fastq`.
+//! The FASTQ output format, plain or compressed in BGZF blocks, for `readmill fastq`.
 
 use std::path::Path;
 
@@ -19,19 +19,19 @@ static COMPRESSED_SPEC: FormatSpec = FormatSpec {
     })
 };
 
-/// Ends of names of files in BGZF.
+/// File name endings that select BGZF compression.
 const COMPRESSED_ENDS: [&[u8]; 3] = [b".gz", b".bgz", b".bgzf"];
 
 #[derive(Clone, Debug, Default)]
 pub struct FastqFormat {
-    /// How a read is written.
     pub style: FastqStyle,
-    /// Whether it is in BGZF.
+    /// Whether the file is compressed in BGZF blocks.
     pub is_compressed: bool,
 }
 
 impl FastqFormat {
-    /// Returns the format of a file with this name: in BGZF if it ends as such files do.
+    /// Returns the format for a file name, which is compressed if the name ends in `.gz`, `.bgz` or
+    /// `.bgzf`.
     pub fn of_name(path: &Path, style: FastqStyle) -> Self {
         let name = path.as_os_str().as_encoded_bytes();
         FastqFormat { style, is_compressed: COMPRESSED_ENDS.iter().any(|end| name.ends_with(end)) }

@@ -1,12 +1,13 @@
-//! The formats that reads are written in.
+//! The output formats for reads.
 //!
-//! A format is a file that implements [`OutputFormat`], and its row of [`FORMATS`].
+//! A format is a file in this directory that implements [`OutputFormat`], and an entry in
+//! [`FORMATS`].
 //!
-//! | file | contents |
+//! | file | content |
 //! |---|---|
-//! | `output_format` | the trait, and what a row says |
-//! | `encoding` | parts of a file: encoded on any thread, completed in order |
-//! | `target_file` | the file, as formats see it |
+//! | `output_format` | the trait, and the properties of a format |
+//! | `encoding` | encoding parts of a file on any thread, and completing them in order |
+//! | `target_file` | the properties of the output file on which a format may depend |
 //! | `text` | formats of text |
 //! | `bam`, `sam`, `cram`, `fastq` | the formats |
 
@@ -32,11 +33,12 @@ pub use sam::SamFormat;
 pub use target_file::{Content, ContigBases, DEFAULT_LEVEL, Index, TargetFile};
 pub use text::TextFormat;
 
-/// The formats that `-O` and the name of an output choose from. (Reads become FASTQ by a command of its own.)
+/// The formats for `-O` and for extensions of output names. FASTQ is not among them, because it has
+/// its own subcommand.
 pub static FORMATS: &[&FormatSpec] = &[&bam::SPEC, &sam::SPEC, &sam::COMPRESSED_SPEC, &cram::SPEC];
 
 impl Format {
-    /// Reads a format such as `bam` or `cram,version=3.0,no-ref`.
+    /// Parses a format with its options, such as `bam` or `cram,version=3.0,no-ref`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.to_ascii_lowercase();
         let mut words = text.split(',');
@@ -57,14 +59,14 @@ impl Format {
         }
     }
 
-    /// Returns the format whose files are named so, if there is one.
+    /// Returns the format for the extension of a file name; `None` if the extension is unknown.
     pub fn of_extension(path: &Path) -> Option<Self> {
         let name = path.as_os_str().to_string_lossy().to_ascii_lowercase();
         FORMATS.iter().find(|spec| name.ends_with(spec.extension)).map(|spec| (spec.make)())
     }
 }
 
-/// Joins words to a list such as `bam, sam or cram`.
+/// Joins words into a list such as `bam, sam or cram`.
 pub fn join_words(words: impl IntoIterator<Item = impl AsRef<str>>, conjunction: &str) -> String {
     let words = Vec::from_iter(words);
     let mut list = String::new();

@@ -1,4 +1,4 @@
-//! What a format of output is.
+//! The trait that every output format implements, and the properties of a format.
 
 use std::fmt::Debug;
 use std::ops::Deref;
@@ -11,48 +11,47 @@ use readmill_record::{Detail, Header, Ledger, Result};
 use super::encoding::{EncoderMaker, NoIndex, PartPlacer};
 use super::target_file::{Content, ContigBases, Index, TargetFile};
 
-/// What is known of a format without its options: the row of [`FORMATS`](super::FORMATS).
+/// The properties of a format that do not depend on its options: its entry in
+/// [`FORMATS`](super::FORMATS).
 pub struct FormatSpec {
-    /// Its name for `-O`, in lower case.
+    /// The name for `-O`, in lower case.
     pub name: &'static str,
-    /// The end of the names of such files, with its dot, in lower case.
+    /// The file name extension, with its dot, in lower case.
     pub extension: &'static str,
-    /// Who compresses it.
     pub compression: Compression,
-    /// Whether it may be written to a terminal.
     pub goes_to_terminals: bool,
-    /// Whether `cat` can join parts of a file to the whole.
+    /// Whether `cat` can join the parts of an output into a valid file (`--out-parts`).
     pub is_joined_by_cat: bool,
-    /// Whether records that are already written can be read back as BAM, so that the output begins anew: reads that
-    /// come in order leave before all have come, in the hope that no later one belongs before them.
+    /// Whether written records can be read back as BAM, so that the output can be written again.
+    /// Only then may presorted reads be written before the input ends: a later read may belong
+    /// before them.
     pub can_be_read_back: bool,
-    /// Makes the format with default options.
+    /// Creates the format with default options.
     pub make: fn() -> Format,
-    /// Its options, if it has any.
     pub options: Option<FormatOptions>,
 }
 
-/// The options of a format, which follow its name in `-O`: `cram,version=3.1,small`.
+/// The options of a format, which follow its name in `-O`, as in `cram,version=3.1,small`.
 pub struct FormatOptions {
-    /// Examples for the help.
     pub examples: &'static [&'static str],
-    /// Makes the format with these options, or says what is wrong with them.
+    /// Parses the options and creates the format, or returns a message about a wrong option.
     pub parse: fn(&[&str]) -> Result<Format, String>,
 }
 
-/// Who compresses a format.
+/// What compresses a format, and thus which compression options it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
-    /// Nobody: it has no level.
+    /// It is not compressed, and has no level.
     None,
-    /// It is made of BGZF blocks: the header, encoders and the end use the codec and the level of the output.
+    /// The header, the records and the end are in BGZF blocks, with the codec and level of the
+    /// output.
     Bgzf,
-    /// The format itself: it has a level, but no codec to be chosen.
+    /// The format compresses the data itself. It has a level, but no codec to choose.
     Own,
 }
 
 impl FormatSpec {
-    /// Describes a format of text that is not compressed and has no options.
+    /// Returns the properties of an uncompressed text format without options.
     pub const fn text(name: &'static str, extension: &'static str, make: fn() -> Format) -> Self {
         FormatSpec {
             name,
@@ -66,29 +65,29 @@ impl FormatSpec {
         }
     }
 
-    /// Whether it is made of BGZF blocks.
     pub fn is_bgzf(&self) -> bool {
         self.compression == Compression::Bgzf
     }
 }
 
-/// Parts larger than those of BAM, for a format that compresses well only in large containers, and their memory.
+/// Size and memory of parts, for a format that compresses well only in large containers.
 #[derive(Clone, Copy, Debug)]
 pub struct LargeParts {
     /// Bytes of records in a part.
     pub bytes: u64,
-    /// Bytes of memory of one thread's encoder, besides its part.
+    /// Memory of one encoder in bytes, in addition to its part.
     pub encoder_bytes: u64,
-    /// How many more copies of a long read are in memory while it is encoded.
+    /// Number of additional copies of a long read in memory while it is encoded.
     pub copies: u64,
-    /// The names of the memory of encoders, and of the parts under way.
+    /// Names of the memory of encoders, and of the parts in flight, in the memory report.
     pub shares: [UserName; 2],
 }
 
-/// A format that reads are written in, with its options.
+/// An output format for reads, with its options.
 ///
-/// A plan holds it as a [`Format`]. The run asks it for the header's bytes, has [encoders](Self::encoders) turn batches
-/// into parts on all threads, and its [placer](Self::placer) complete the parts in their order:
+/// A plan holds it as a [`Format`]. A run writes the bytes of the header, lets
+/// [encoders](Self::encoders) turn batches into parts on all threads, and lets the
+/// [placer](Self::placer) complete the parts in order:
 ///
 /// ```text
 ///  header ─► header_bytes ────────────────────────┐
@@ -97,8 +96,9 @@ pub struct LargeParts {
 ///                                         └─► PartPlacer::place ─► file, end, index   in the order of the file
 /// ```
 ///
-/// A format is one file in `src/formats` and a row of [`FORMATS`](super::FORMATS); `-O`, names of files, help, splits,
-/// extra outputs and stages then know it. A text of names and positions is all of this:
+/// A format is one file in `src/formats` and an entry in [`FORMATS`](super::FORMATS). It is then
+/// available to `-O`, file names, help, splits, extra outputs and jobs in stages. A complete text
+/// format with names and positions:
 ///
 /// ```
 /// use readmill::console::Console;
@@ -144,51 +144,54 @@ pub struct LargeParts {
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 pub trait OutputFormat: Debug + Send + Sync + 'static {
-    /// Returns what is known of it without its options.
+    /// Returns the properties that do not depend on options.
     fn spec(&self) -> &'static FormatSpec;
 
-    /// Returns the bytes of the header, before they become BGZF; by default there is none.
+    /// Returns the bytes of the header, before BGZF compression. The default is no header.
     fn header_bytes(&self, _header: &Header, _content: Content) -> Result<Vec<u8>> {
         Ok(Vec::new())
     }
 
-    /// Prepares encoding for a file, such as by loading contigs. Called once for a file, when it is opened.
+    /// Prepares the encoders of a file, for example by loading contigs. Called once when the file
+    /// is opened.
     fn encoders(&self, file: &TargetFile<'_>) -> Result<EncoderMaker>;
 
-    /// Returns what completes the parts of a file in their order, and keeps its index; by default, nothing is to be done.
+    /// Returns the placer of a file. The default placer makes no index.
     fn placer(&self, _file: &TargetFile<'_>) -> Result<Box<dyn PartPlacer>> {
         Ok(Box::new(NoIndex))
     }
 
-    /// Returns the last bytes of a file.
+    /// Returns the bytes that end a file, such as the BGZF EOF block.
     fn end_bytes(&self) -> &'static [u8] {
         if self.spec().is_bgzf() { &EOF_BLOCK } else { &[] }
     }
 
-    /// Adds what the format needs to the header, before it is written or shown to anything else.
+    /// Adds header fields that the format needs. Called before the header is written or used
+    /// elsewhere.
     ///
     /// # Errors
-    /// What it needs is not there, or contradicts the header.
+    /// Fails if required data, such as a reference, is missing or contradicts the header.
     fn complete_header(&self, _: &mut Header, _: &ContigBases, _: &Ledger) -> Result<()> {
         Ok(())
     }
 
-    /// Whether a file in coordinate order can have this index, if it is required.
+    /// Returns whether a file in coordinate order can have this kind of index.
     fn can_have_index(&self, _index: Index) -> bool {
         false
     }
 
-    /// Returns the parts that it needs if those of BAM are too small.
+    /// Returns the size of parts if the format needs larger ones than BAM.
     fn large_parts(&self) -> Option<LargeParts> {
         None
     }
 
-    /// Returns how much of a record must have been checked before it is encoded.
+    /// Returns which part of a record must be checked before it is encoded.
     fn checked_detail(&self) -> Detail {
         Detail::Whole
     }
 
-    /// Returns what to tell a user who writes it into a pipe, with the level that was asked for.
+    /// Returns a note for users who write this format to a pipe. `level` is the level that they
+    /// requested.
     fn pipe_note(&self, _level: Option<u8>) -> Option<&'static str> {
         None
     }
@@ -199,12 +202,11 @@ pub trait OutputFormat: Debug + Send + Sync + 'static {
 pub struct Format(Arc<dyn OutputFormat>);
 
 impl Format {
-    /// Returns a format as part of a plan.
     pub fn new(format: impl OutputFormat) -> Self {
         Format(Arc::new(format))
     }
 
-    /// Whether both have the same name, whatever their options.
+    /// Returns whether both are the same format, possibly with different options.
     pub fn has_name_of(&self, other: &Format) -> bool {
         self.spec().name == other.spec().name
     }

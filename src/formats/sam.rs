@@ -1,4 +1,4 @@
-//! SAM text, plain or in BGZF.
+//! The SAM output format, as plain text or compressed in BGZF blocks.
 
 use readmill_format::sam;
 use readmill_record::{Detail, Error, Header, RecordRef, Result};
@@ -16,10 +16,9 @@ pub(super) static COMPRESSED_SPEC: FormatSpec = FormatSpec {
     ..FormatSpec::text("sam.gz", ".sam.gz", || Format::new(SamFormat { is_compressed: true }))
 };
 
-/// SAM text.
 #[derive(Clone, Debug)]
 pub struct SamFormat {
-    /// Whether it is in BGZF.
+    /// Whether the text is compressed in BGZF blocks (`.sam.gz`).
     pub is_compressed: bool,
 }
 

@@ -1,4 +1,5 @@
-//! The file that an output is written to, as formats see it: what was asked for, and what the file can be.
+//! The properties of the output file on which a format may depend: what the user requested, and
+//! what kind of file it is.
 
 use readmill_cram::Cache;
 use readmill_format::bam::index::IndexFormat;
@@ -6,79 +7,78 @@ use readmill_format::bgzf::Codec;
 use readmill_format::reference::LazyReference;
 use readmill_record::{Header, Ledger};
 
-/// Compression level where none is given: the size users of samtools expect, at less than half of
-/// zlib's time.
+/// Default compression level. Files are as small as users of samtools expect, in less than half the
+/// time of zlib.
 pub const DEFAULT_LEVEL: u8 = 6;
 
-/// The part of an output that is written.
+/// The parts of an output that are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Content {
     /// The header and the records.
     #[default]
     All,
-    /// The records of SAM text, without the header; all of other formats.
+    /// SAM text without the header. Other formats keep their header.
     Records,
-    /// The header alone.
+    /// Only the header.
     Header,
 }
 
-/// Which index to write.
+/// The index to write, as requested by `--write-index`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Index {
-    /// One for a BAM file sorted by coordinate: BAI, or CSI where a contig is too long for it.
+    /// An index if the file is sorted by coordinate: BAI for BAM, or CSI if a contig is too long
+    /// for BAI.
     Auto,
-    /// As `Auto`, but it is an error if there cannot be one.
+    /// Like `Auto`, but it is an error if the file cannot have an index.
     Wanted,
-    /// This kind.
+    /// An index in this format.
     Kind(IndexFormat),
-    /// None.
     No,
 }
 
 impl Index {
-    /// Returns the choice for extra outputs, which may have another format: none, or one that fits.
+    /// Returns the choice for extra outputs, which may have a format without an index: `Auto`
+    /// unless no index is requested.
     pub fn where_it_can_be(self) -> Self {
         if self == Index::No { Index::No } else { Index::Auto }
     }
 
-    /// Whether it is an error if there cannot be one.
+    /// Returns whether it is an error if the file cannot have the index.
     pub fn is_required(self) -> bool {
         matches!(self, Index::Wanted | Index::Kind(_))
     }
 }
 
-/// Where the bases of contigs are found, for formats that store reads as differences from them.
+/// The source of contig bases, for formats that store reads as differences from a reference.
 #[derive(Clone, Debug, Default)]
 pub struct ContigBases {
     pub reference: Option<LazyReference>,
-    /// Where bases lie under their MD5, if there is no reference.
+    /// Places where bases are found by their MD5 (`REF_CACHE` and `REF_PATH`), if there is no
+    /// reference.
     pub cache: Cache,
 }
 
-/// The file whose parts a format encodes.
+/// The file for which a format makes encoders.
 pub struct TargetFile<'a> {
-    /// The header of the file, or one that differs only in its order.
+    /// The header of the file. Only the sort order may still change.
     pub header: &'a Header,
-    /// The codec of BGZF.
+    /// The codec for BGZF blocks.
     pub codec: Codec,
-    /// The compression level that was asked for.
+    /// The requested compression level.
     pub level: Option<u8>,
-    /// The index that was asked for.
     pub index: Index,
-    /// Whether the records will be in coordinate order, as far as is known before they are read.
+    /// Whether the records will be in coordinate order, as far as known before they are read.
     pub is_sorted: bool,
-    /// Whether it is a regular file, or several, and no pipe or device.
+    /// Whether the output consists of regular files, not of a pipe or device.
     pub is_regular: bool,
-    /// Whether it is a pipe.
     pub is_pipe: bool,
-    /// Where bases of contigs are found.
     pub bases: &'a ContigBases,
-    /// Pays for what all encoders of the file share, such as contigs.
+    /// The ledger for memory that all encoders of the file share, such as contigs.
     pub ledger: &'a Ledger,
 }
 
 impl TargetFile<'_> {
-    /// Returns the level of BGZF: the one asked for, 0 into a pipe, or the default.
+    /// Returns the level for BGZF blocks: the requested level, or 0 for a pipe, or the default.
     pub fn level(&self) -> u8 {
         self.level.unwrap_or(if self.is_pipe { 0 } else { DEFAULT_LEVEL })
     }

@@ -1,4 +1,4 @@
-//! Encodes records as text, plain or in BGZF.
+//! Encodes records as text, plain or compressed in BGZF blocks.
 
 use readmill_format::bam::BamEncoder;
 use readmill_record::{Batch, Header, RecordRef, Result};
@@ -7,25 +7,28 @@ use super::encoding::{BatchEncoder, EncoderMaker, EncoderSettings, KEPT_BYTES, P
 use super::output_format::{Compression, OutputFormat};
 use super::target_file::TargetFile;
 
-/// Writes records as text, one after the other. A format of text is this and an [`OutputFormat`] whose
-/// [`encoders`](OutputFormat::encoders) are [`EncoderMaker::of_text`].
+/// Writes records as text, one after the other. A text format implements this and [`OutputFormat`],
+/// whose [`encoders`](OutputFormat::encoders) return [`EncoderMaker::of_text`].
 pub trait TextFormat: Clone + Send + Sync + 'static {
-    /// Appends the text of a record of a file with this header. An error gets the number and name of the record from the
-    /// caller.
+    /// Appends the text of a record in a file with this header. The caller adds the name and number
+    /// of the record to an error.
     fn write_record(&self, header: &Header, record: RecordRef<'_>, out: &mut Vec<u8>) -> Result<()>;
 }
 
-/// Bytes of records beyond which the text of a batch gets its memory at once: containers of CRAM, and long reads. The text of
-/// others may take less, and its share of the memory is that of what it takes.
+/// Batches with more bytes than this (CRAM containers and long reads) get the memory for their text
+/// at once. For smaller ones, the buffer grows as needed, so it does not become larger than the
+/// text.
 const LARGE_BATCH: u64 = 2 << 20;
 
-/// Returns about how many bytes the lines of these records take: bases take twice the bytes, most else about as many.
+/// Estimates the bytes of the lines: twice the stored bytes for bases, the same for everything
+/// else.
 fn likely_text(batch: &Batch) -> usize {
     batch.record_bytes() as usize / 8 * 11
 }
 
 impl EncoderMaker {
-    /// Returns the maker of encoders that write records as `format` does, in BGZF if that is its compression.
+    /// Returns a maker of encoders that write records as `format` does, compressed in BGZF blocks
+    /// if the format is.
     pub fn of_text<F: TextFormat + OutputFormat>(format: &F, file: &TargetFile<'_>) -> Self {
         let (format, codec, level) = (format.clone(), file.codec, file.level());
         let spec = format.spec();
@@ -40,11 +43,11 @@ impl EncoderMaker {
     }
 }
 
-/// One thread's encoder of text.
+/// An encoder of text for one thread.
 struct TextEncoder<F> {
     format: F,
     header: Header,
-    /// The compressor, if the text is compressed.
+    /// The compressor; `None` for plain text.
     codec: Option<Box<BamEncoder>>,
     text: Vec<u8>,
 }

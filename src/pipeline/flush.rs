@@ -35,7 +35,8 @@ pub struct Flush {
 enum FlushStage {
     Idle,
     Sealing(Arc<Arena>),
-    /// Sorting lists. `all` is the number of lists that must be sorted before they can be merged.
+    /// Lists are being sorted. `list_count` is the number of lists that must be sorted before they
+    /// can be merged.
     Sorting {
         sealed: Arc<SealedArena>,
         unsorted: std::vec::IntoIter<Vec<Entry>>,

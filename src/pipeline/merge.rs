@@ -186,8 +186,8 @@ pub fn write_to_sink(
     Ok(WrittenRecords { records, counts })
 }
 
-/// Merges reads into one sorted run on disk, with frames as `framing` has them. `largest` is the
-/// size of the largest record in bytes, which limits the number of tickets in flight.
+/// Merges reads into one sorted run on disk, with the frame size and codec in `framing`. `largest`
+/// is the size of the largest record in bytes, which limits the number of tickets in flight.
 pub fn write_to_spill(
     context: &SortContext,
     framing: Framing,

@@ -32,8 +32,8 @@ pub fn open_stream(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>)> {
     Ok((Box::new(file), meta.is_file().then_some(meta.len())))
 }
 
-/// Opens a file or pipe like [`open`]. If the rules ask for checksums of the inputs, the bytes are
-/// summed while they are read.
+/// Opens a file or pipe like [`open_stream`]. If the rules ask for checksums of the inputs, the
+/// bytes are summed while they are read.
 pub fn open_summed(path: &Path, rules: &OpenOptions) -> Result<(Box<dyn Read + Send>, Option<u64>)> {
     let (stream, size) = open_stream(path)?;
     Ok(match &rules.sums {

@@ -1,5 +1,6 @@
-//! The streaming pass: chunks in, steps, encoded parts out. No read is kept, so memory does not
-//! depend on the input. Used if nothing is sorted and no duplicates are marked.
+//! The streaming pass: reads chunks of the input, applies the steps, and writes encoded parts. No
+//! read is kept, so memory does not depend on the input. Used if nothing is sorted and no
+//! duplicates are marked.
 
 use readmill_engine::{Crew, Pass};
 use readmill_input::MAX_CLAIM_BYTES;
@@ -62,7 +63,7 @@ struct StreamedBatch {
 }
 
 impl<'a> Pass for StreamPass<'a> {
-    /// A task and its charge. `None` for an idle ticket.
+    /// A task and its charge; `None` for an idle ticket.
     type Input = Option<(InputTask, Charge)>;
     type Opened = Option<(OpenedTask, Charge)>;
     type Linked = Option<(LinkedBatch, Charge)>;

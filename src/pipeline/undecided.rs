@@ -16,8 +16,8 @@ use crate::process::console::Console;
 const CHARGE_STEP_BYTES: u64 = 1 << 20;
 
 /// Completes `verdict` for the sets in which names decide. `charge` holds the memory of the passes;
-/// it grows if a group of candidates is too large for it. Warns of names that do not tell the place
-/// on the flow cell.
+/// it grows if a group of candidates is too large for it. Warns if names do not contain the
+/// position on the flow cell.
 pub fn decide_by_names(
     crew: Crew,
     sources: &Arc<Sources>,

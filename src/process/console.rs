@@ -305,7 +305,7 @@ impl Console {
             (None, _) => "{msg:>8} {bytes} {bytes_per_sec}{spilled}".to_string(),
         };
         if let Ok(style) = ProgressStyle::with_template(&template) {
-            // (Writing to a String cannot fail.)
+            // Writing to a String cannot fail.
             let run = move |state: &ProgressState, out: &mut dyn std::fmt::Write| {
                 let Some(outlook) = outlook else { return };
                 let share = outlook.done_fraction(state.pos(), state.len().unwrap_or(0));

@@ -1,5 +1,5 @@
-//! Samples of the resources used over the time of a run. Their number is limited; their distance
-//! grows with the run.
+//! Samples of the resources that a run uses over time. The number of samples is limited, so their
+//! interval grows with the time of the run.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ impl UsageSamples {
         self.list.is_empty() || now.as_secs_f64() >= next
     }
 
-    /// Adds a sample. If there are too many, drops every other one, and doubles the distance of
+    /// Adds a sample. If there are too many, drops every other one and doubles the interval of
     /// later ones.
     fn add_sample(&mut self, sample: UsageSample) {
         if self.list.len() == MAX_SAMPLES {

@@ -96,9 +96,9 @@ impl PlannedJob {
         Ok(PlannedJob { directory: directory.into(), hash, job, plan, sources })
     }
 
-    /// Runs all missing stages in this process, one after the other. If a stage finds a
-    /// damaged file, the file is removed and the stage that writes it is run again, at
-    /// most `ATTEMPTS` times.
+    /// Runs all missing stages in this process, one after the other. If a stage finds a damaged
+    /// file, the file is removed and the stage that writes it is run again, at most `MAX_RESTARTS`
+    /// times.
     pub fn run_missing_stages(&self, console: &Console) -> Result<()> {
         if self.check_finished(StageKind::Join.only())? {
             console.write_line("readmill: all stages were already finished");

@@ -1,5 +1,5 @@
-//! The plan of a job in stages: what is to be done, and how the work is divided. It is
-//! written once, as `job.json`, and never changes.
+//! The plan of a job in stages: the command, and how its work is divided. It is written once, as
+//! `job.json`, and never changes.
 
 use std::fs::File;
 use std::io::Read;

@@ -128,8 +128,8 @@ impl PlannedJob {
         self.directory.join(stage.stage_file_name())
     }
 
-    /// Returns the state of a stage's file, for the status of the job and for workflow
-    /// graphs. Unlike `find`, it does not remove anything.
+    /// Returns the state of a stage's file, for the status of the job and for workflow graphs.
+    /// Unlike [`PlannedJob::check_finished`], it does not remove anything.
     pub fn stage_state(&self, stage: JobStage) -> Result<StageState> {
         match StageFileState::examine(&self.stage_path(stage), self.hash, &Ledger::unlimited())? {
             StageFileState::Missing => Ok(StageState::Missing),

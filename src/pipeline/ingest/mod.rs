@@ -1,12 +1,13 @@
-//! The single pass over the input: chunks in, reads into the arena. When the arena is nearly full,
-//! a fresh one begins. The old one is flushed to disk in the same pass, or into the output if reads
-//! came sorted ([`super::flush`]).
+//! The single pass over the input, which copies its reads into the arena. When the arena is nearly
+//! full, reading continues into a fresh one. The old one is flushed to disk in the same pass, or
+//! into the output if the reads arrived in order ([`super::flush`]).
 //!
 //! When a chunk is claimed, the maximum memory that it can need is reserved, in claim order. What
 //! it did not need is released when it is committed. So a run is a contiguous range of chunks, and
 //! the oldest ticket never waits for a younger one. If there is no memory for the next chunk, it
 //! waits until earlier tickets release memory or a run is written. Only the claimer waits: it
 //! claims idle tickets, at most as many as may be in flight.
+//!
 //! | phase | file |
 //! |---|---|
 //! | configuration and shared state | [`state`] |

@@ -37,7 +37,7 @@ use crate::pipeline::inputs::{InputFile, Inputs};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum InputKind {
-    /// BAM, or SAM in BGZF blocks: `bam::start` tells them apart.
+    /// BAM, or SAM in BGZF blocks: `bam::find_first_record` distinguishes them.
     Bam,
     Text,
     Cram,
