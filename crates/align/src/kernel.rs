@@ -74,7 +74,7 @@ pub trait Kernel: Send + Sync {
     fn cohort_bases(&self, segments: usize) -> Option<u64>;
 
     /// Returns the number of bases of reads that are numbered together, for input in which single
-    /// reads stand between pairs. bwa numbers such reads cohort by cohort, even if it does not
+    /// reads occur between pairs. bwa numbers such reads cohort by cohort, even if it does not
     /// infer insert sizes.
     fn numbered_bases(&self) -> Option<u64> {
         self.cohort_bases(2)
@@ -227,7 +227,7 @@ impl Cohorts {
         (from..reads.template_count(), false)
     }
 
-    /// Adds one read of the next template, for input in which single reads stand between pairs.
+    /// Adds one read of the next template, for input in which single reads occur between pairs.
     /// Returns whether the cohort ends after this read. That can be between two mates, since bwa
     /// does not look at names here (0.7.17, `bseq_read`).
     pub fn take_read(&mut self, bases: u64) -> bool {

@@ -6,9 +6,9 @@
 //! before it chooses between candidate positions:
 //!
 //! ```text
-//!            any thread                once per cohort             any thread
-//! batches ─► Aligner::seed ─► Seeded ─► Kernel::infer ─► Model ─► Aligner::emit ─► BAM records
-//!            candidate positions        insert sizes               choice, mate rescue
+//!            any thread              once per cohort                      any thread
+//! batches ─► seed_reads ─► Seeded ─► infer_insert_sizes ─► InsertModel ─► emit_records ─► BAM records
+//!            candidate positions     insert sizes                         choice, mate rescue
 //! ```
 //!
 //! 1. [`Aligner::seed_reads`] finds the candidates of each read, batch by batch, in any order.

@@ -5,11 +5,11 @@
 //! the second replaces the base qualities:
 //!
 //! ```text
-//! reads + reference + known sites                                     reads
-//!      │                                                                │
-//!      ▼                                                                ▼
-//! CovariateWorker ─► Counters ─► Totals ─► Report ─► Recalibration ─► ApplyRecalibration
-//!   one per thread    its counts   all       file       map             new qualities
+//! reads + reference + known sites                                            reads
+//!      │                                                                       │
+//!      ▼                                                                       ▼
+//! CovariateWorker ─► Counters ─► Totals ─► RecalReport ─► Recalibration ─► ApplyRecalibration
+//!   one per thread    its counts   all       file            map             new qualities
 //! ```
 //!
 //! | task | module |

@@ -162,7 +162,7 @@ impl CoverageJoin {
     }
 
     /// Returns the peak memory in bytes while `piece` is added. The caller charges it before it calls
-    /// [`Join::add`].
+    /// [`CoverageJoin::add_piece`].
     pub fn max_bytes_to_add(&self, piece: &CoveragePiece) -> u64 {
         let (mut events, mut tails) = (self.merged.len(), 0);
         for part in &piece.contigs {

@@ -31,7 +31,7 @@ pub(crate) const SORT_HINT: &str = "sort the file first: readmill sort IN -o SOR
 const BORDER_BASES: u32 = 1024;
 
 /// The contribution of one batch of reads, made by [`CoveragePieceMaker`] and added by
-/// [`Join::add`](crate::Join::add).
+/// [`CoverageJoin::add_piece`](crate::CoverageJoin::add_piece).
 ///
 /// It can be stored between the stages of a job.
 #[derive(Debug, Default, Serialize, Deserialize)]

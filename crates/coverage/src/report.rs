@@ -67,8 +67,8 @@ impl CoverageFile {
 /// Receives the lines of all files. [`BedPages`](crate::BedPages) implements it and collects lines for
 /// compression.
 ///
-/// The text of numbers is left to the receiver for [`Lines::per_base`], by far the longest file, so that
-/// it can be made on another thread.
+/// The text of numbers is left to the receiver for [`LineReceiver::add_per_base`], by far the
+/// longest file, so that it can be made on another thread.
 pub trait LineReceiver {
     fn add_per_base(&mut self, contig: u32, run: DepthRun) -> Result<()>;
 
@@ -218,8 +218,8 @@ impl OpenRegion {
 }
 
 impl<L: LineReceiver> CoverageReport<L> {
-    /// Makes a report for contigs with these names and lengths. `regions` are required for [`By::Bed`].
-    /// Writes the header line of the thresholds file.
+    /// Makes a report for contigs with these names and lengths. `regions` are required for
+    /// [`RegionChoice::Bed`]. Writes the header line of the thresholds file.
     pub fn new(
         lines: L,
         options: ReportOptions,
@@ -276,7 +276,7 @@ impl<L: LineReceiver> CoverageReport<L> {
     }
 
     /// Writes the totals of all contigs, and returns the receiver of the lines. Called after
-    /// [`Join::finish`](crate::Join::finish).
+    /// [`CoverageJoin::finish`](crate::CoverageJoin::finish).
     pub fn finish(mut self) -> Result<L> {
         self.write_summary("total", "", self.all)?;
         if self.options.by.is_some() {

@@ -138,7 +138,7 @@ pub struct CraiIndex {
     _charge: Charge,
 }
 
-/// A container, with the first and last contig of its lines as [`rank`]s.
+/// A container, with the first and last contig of its lines as [`file_rank`]s.
 #[derive(Clone, Copy, Debug)]
 struct IndexedContainer {
     offset: u64,

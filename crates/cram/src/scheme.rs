@@ -84,7 +84,7 @@ pub type TagKey = [u8; 3];
 
 /// The compression header of a container: how its data series and tags are encoded.
 ///
-/// The decoder parses it once for a container, and [resolves](Self::resolve) it for each slice.
+/// The decoder parses it once for a container, and [resolves](Self::resolve_blocks) it for each slice.
 #[derive(Clone, Debug, Default)]
 pub struct Scheme {
     /// Whether the names of all reads are stored (key RN). If not, the decoder makes names, the

@@ -1,4 +1,4 @@
-//! The flag `--min-query-length`: drop short reads, as their CIGAR counts bases.
+//! The flag `--min-query-length`: drop reads that are short by their CIGAR.
 
 use readmill_record::{Detail, RecordRef, Result, Step, cigar};
 

@@ -241,7 +241,7 @@ impl BySegment {
     /// both ends are written equally often.
     ///
     /// # Errors
-    /// An end lacks its other end and [`Singles::Refused`] is set, or `show` fails.
+    /// An end lacks its other end and [`SingletonOutput::Refused`] is set, or `show` fails.
     pub fn route_template<'b>(
         &self,
         records: impl Iterator<Item = RecordRef<'b>>,

@@ -65,8 +65,8 @@ pub enum FilterStage {
 /// A filter or an edit of reads that a plan asks for.
 ///
 /// It is a request: flags have been parsed, but no file is open. Most filters only need
-/// [`Filter::words`] and [`Filter::make_step`]; the other methods tell the planner about files, memory
-/// and conditions.
+/// [`Filter::command_words`] and [`Filter::make_step`]; the other methods tell the planner about
+/// files, memory and conditions.
 pub trait Filter: Debug + Send + Sync {
     /// Returns the flags and values of this filter as @PG states them. Parsing them again gives the
     /// same filter.

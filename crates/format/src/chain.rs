@@ -3,8 +3,9 @@
 //! A record may start anywhere in a chunk and span any number of chunks. The work is split, so that
 //! almost all of it runs in parallel:
 //!
-//! 1. [`Opened::guess`] (any thread) guesses where the first record of its chunk starts (htslib
-//!    starts each block with a record, htsjdk does not) and follows the chain from there.
+//! 1. [`OpenedChunk::guess_first_record`] (any thread) guesses where the first record of its chunk
+//!    starts (htslib starts each block with a record, htsjdk does not) and follows the chain from
+//!    there.
 //! 2. [`ChunkLinker::link_chunk`] (serial, in the order of the file) knows where the last chunk
 //!    ended, so one comparison shows whether the guess was right. After a wrong guess it follows
 //!    the chain again.
@@ -35,9 +36,9 @@ pub const TRUNCATED_RECORD: &str = "the file ends inside a record";
 
 /// A chunk of inflated bytes, and the records that start in it.
 ///
-/// For BAM, [`Opened::inflate`] and [`Opened::guess`] fill it. For SAM and CRAM, the decoder
-/// appends records to [`Opened::bytes_mut`] and registers each with [`Opened::push`]. A
-/// [`ChunkLinker`] consumes it.
+/// For BAM, [`OpenedChunk::inflate_chunk`] and [`OpenedChunk::guess_first_record`] fill it. For SAM
+/// and CRAM, the decoder appends records to [`OpenedChunk::bytes_mut`] and registers each with
+/// [`OpenedChunk::push_record`]. A [`ChunkLinker`] consumes it.
 #[derive(Default)]
 pub struct OpenedChunk {
     batch: UncheckedBatch,
@@ -265,7 +266,7 @@ impl ChunkLinker {
     }
 
     /// Takes the next chunk and returns the records whose templates are complete. An error of the
-    /// input is in [`Linked::fault`].
+    /// input is in [`LinkedRecords::fault`].
     pub fn link_chunk(&mut self, mut opened: OpenedChunk) -> LinkedRecords {
         let border = opened.bytes_mut().len();
         let entry = match self.complete_partial_record(opened.batch.bytes()) {

@@ -12,7 +12,7 @@ use readmill_record::tag::Tag;
 /// 1. clip at the position in an optional field (`clip`),
 /// 2. remove bases at the start (`skip`),
 /// 3. trim low qualities at the end (`quality`),
-/// 4. limit the length (`most`).
+/// 4. limit the length (`max_bases`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FastqTrim {
     /// Clips reads at a position that an optional field gives (`CLIPPING_ATTRIBUTE`).

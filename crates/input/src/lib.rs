@@ -3,7 +3,7 @@
 //! The format follows from the content, never from the name.
 //!
 //! ```text
-//! file ─► Source::claim ─► Claim ─► Opener::open ─► Opened, raw BAM records
+//! file ─► Source::claim ─► Claim ─► Opener::open ─► OpenedChunk, raw BAM records
 //!          serial, cheap             one for each thread
 //! ```
 //!

@@ -60,7 +60,6 @@ impl Span {
     ///
     /// # Errors
     /// The record ends beyond 4 GiB, because offsets have 32 bits.
-    /// The record ends beyond 4 GiB, the limit of spans.
     pub fn new(start: usize, len: usize, stamp: Stamp) -> Result<Self> {
         match u32::try_from(start.saturating_add(len)) {
             Ok(end) => Ok(Span { start: end - len as u32, len: len as u32, stamp }),
@@ -224,7 +223,7 @@ impl Batch {
     }
 
     /// Calls `work` for `records` records at a time, so that they stay in the CPU caches during all
-    /// steps. `work` may drop records, change them in place, or [amend](Batch::amend) them.
+    /// steps. `work` may drop records, change them in place, or [amend](Batch::amend_records) them.
     pub fn for_each_slice(
         &mut self,
         records: usize,

@@ -1,7 +1,9 @@
-//! Counts that depend on the order of reads: depths, sites, targets, statistics of a sorted file.
+//! Counts that depend on the order of reads, such as depths, sites, targets, and statistics of a
+//! sorted file.
 //!
-//! A [`Tally`](crate::Tally) adds up in any order. What is counted here does not: whether a position is covered once
-//! or twice depends on the reads of the batches before and after. So the work is split in two, as the run itself is:
+//! A [`Tally`](crate::Tally) can be added up in any order. The counts here cannot: whether a
+//! position is covered once or twice depends on the batches before and after. So the work has a
+//! parallel and a serial half:
 //!
 //! ```text
 //!  batch ─► PieceMaker::make ─► Piece ─┐   any thread, in any order
@@ -10,11 +12,12 @@
 //!                            OrderedTally::add ─► result
 //! ```
 //!
-//! In a job in stages, the two halves run in different processes: a stage stores its pieces, and the last stage
-//! loads and adds them ([`OrderedPiece::store`], [`DynOrderedTally::load`]).
+//! In a job in stages, the two halves run in different processes: a stage stores its pieces, and
+//! the last stage loads and adds them ([`OrderedPiece::store`], [`DynOrderedTally::load`]).
 //!
-//! [`OrderedTally`] is what a metric implements. [`SharedOrderedTally`] charges its memory and makes it a
-//! [`DynOrderedTally`], of which a run has a list: outputs, stages and restarts know nothing else of any metric.
+//! A metric implements [`OrderedTally`]. [`SharedOrderedTally`] charges its memory, and makes it a
+//! [`DynOrderedTally`]. A run has a list of these, which is all that outputs, stages and restarts
+//! know of the metrics.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,12 +31,12 @@ use crate::error::{Error, Result};
 use crate::ledger::{Charge, Ledger, UserName};
 use crate::tally::Tally;
 
-/// Counts something of coordinate-sorted reads that depends on their order.
+/// A metric of coordinate-sorted reads that depends on their order.
 ///
-/// The result must not depend on where one batch ends and the next begins, because that changes with memory and
-/// threads. What reads of later batches may still change waits inside the tally, and is paid from the ledger:
-/// [`SharedOrderedTally`] charges [`OrderedTally::max_bytes_to_add`] before it adds a piece, and what
-/// [`OrderedTally::heap_bytes`] returns after that.
+/// The result must not depend on where one batch ends and the next begins, because this changes
+/// with memory and threads. The tally keeps everything that later reads may still change.
+/// [`SharedOrderedTally`] charges this memory: [`OrderedTally::max_bytes_to_add`] before it adds a
+/// piece, and [`OrderedTally::heap_bytes`] afterwards.
 ///
 /// ```
 /// use readmill_record::{Batch, Charge, OrderedTally, PieceMaker, Result};
@@ -79,52 +82,55 @@ pub trait OrderedTally: Send + Sync + 'static {
     /// The name of its memory in the ledger and in messages.
     const MEMORY: UserName;
 
-    /// Bytes that a piece usually takes. The plan sets them aside for each ticket in flight; only what a piece takes
-    /// beyond them is charged one by one.
+    /// Usual size of a piece. The plan sets aside this many bytes for each ticket in flight, so
+    /// only larger pieces are charged one by one.
     const USUAL_PIECE_BYTES: u64;
 
-    /// Whether [`PieceMaker::trim`] makes pieces smaller, so that stages measure the longest read for it.
+    /// Whether [`PieceMaker::trim`] makes pieces smaller. Only then do stages measure the longest
+    /// read.
     const TRIMS: bool = false;
 
-    /// What one batch contributes. Stages store it between processes.
+    /// The contribution of one batch. Stages of a job store it in files.
     type Piece: Send + Serialize + DeserializeOwned + 'static;
 
-    /// Makes pieces, one for each thread.
+    /// Makes pieces. Each thread has its own.
     type Maker: PieceMaker<Piece = Self::Piece> + 'static;
 
-    /// Returns one thread's maker of pieces.
+    /// Returns the maker of pieces for one thread.
     fn maker(self: &Arc<Self>) -> Self::Maker;
 
     /// Returns the bytes that a piece has on the heap.
     fn piece_bytes(piece: &Self::Piece) -> u64;
 
-    /// Returns the maximum number of bytes that are in use at any moment while `piece` is added.
+    /// Returns the peak memory in bytes while `piece` is added.
     fn max_bytes_to_add(&self, _piece: &Self::Piece) -> u64 {
         0
     }
 
-    /// Returns the bytes in use for what later pieces may still change.
+    /// Returns the bytes that the tally holds for counts that later pieces may still change.
     fn heap_bytes(&self) -> u64 {
         0
     }
 
-    /// Expects pieces. Called once, before the first piece, in the process that adds them.
+    /// Prepares for pieces. Called once, before the first piece, in the process that adds them.
     fn begin(&self) {}
 
-    /// Forgets all pieces. Called if the output is written anew because reads turned out not to be sorted.
+    /// Drops all counts. Called if the output is written again, because the reads turned out to be
+    /// unsorted.
     ///
     /// # Errors
-    /// A file that the tally writes cannot be emptied.
+    /// A file that the tally writes cannot be truncated.
     fn restart(&self) -> Result<()>;
 
     /// Adds the next piece, in the order of the output.
     ///
     /// # Errors
-    /// Its reads lie before those of the piece before it, or what the tally reads or writes meanwhile fails.
+    /// A read of the piece starts before a read of an earlier piece, or a file of the tally cannot
+    /// be read or written.
     fn add(&self, piece: Self::Piece) -> Result<()>;
 
-    /// Writes what earlier pieces left to be written. Every thread calls this before it encodes its next batch, so
-    /// that compressing the files of a tally is shared by all threads.
+    /// Writes data that earlier pieces have left. Every thread calls this before it encodes its
+    /// next batch, so that all threads share the compression of the tally's files.
     ///
     /// # Errors
     /// A file cannot be written.
@@ -135,24 +141,26 @@ pub trait OrderedTally: Send + Sync + 'static {
 
 /// Makes the pieces of an [`OrderedTally`] on one thread.
 pub trait PieceMaker: Send {
-    /// See [`OrderedTally::Piece`].
+    /// The same as [`OrderedTally::Piece`].
     type Piece;
 
-    /// Makes the piece of a batch. `charge` pays for what the piece takes while it is made, if that may be more than
-    /// its reads.
+    /// Makes the piece of a batch. If this may take more memory than the reads of the batch do, it
+    /// is charged to `charge`.
     ///
     /// # Errors
-    /// The reads are not sorted by coordinate, the reference cannot be read, or the memory is not free.
+    /// The reads are not sorted by coordinate, the reference cannot be read, or there is not enough
+    /// memory.
     fn make(&mut self, batch: &Batch, charge: &mut Charge) -> Result<Self::Piece>;
 
-    /// Removes from a piece what no read of another piece can reach, if no read of the job spans more than
-    /// `max_span` bases of the reference. The result stays the same; the stored piece is smaller.
+    /// Removes data from a piece that no read of another piece can reach, if no read of the job
+    /// spans more than `max_span` reference bases. The result stays the same, and the stored piece
+    /// becomes smaller.
     fn trim(&self, _piece: &mut Self::Piece, _max_span: u32) {}
 }
 
-/// An ordered tally whose memory is charged, as a trait object.
+/// An ordered tally as a trait object, whose memory is charged.
 pub trait DynOrderedTally: Send + Sync {
-    /// Returns one thread's counter of batches.
+    /// Returns the counter of batches for one thread.
     fn counter(&self) -> Box<dyn BatchCounter>;
 
     /// See [`OrderedTally::TRIMS`].
@@ -164,25 +172,25 @@ pub trait DynOrderedTally: Send + Sync {
     /// See [`OrderedTally::restart`].
     ///
     /// # Errors
-    /// As there.
+    /// The same as there.
     fn restart(&self) -> Result<()>;
 
-    /// Adds the next piece, which a counter of this tally made, or which [`DynOrderedTally::load`] returned.
+    /// Adds the next piece. It is from a counter of this tally or from [`DynOrderedTally::load`].
     ///
     /// # Errors
-    /// As [`OrderedTally::add`], or the memory of what waits is not free.
+    /// The same as for [`OrderedTally::add`], or there is not enough memory for the waiting counts.
     fn add(&self, piece: OrderedPiece) -> Result<()>;
 
-    /// Reads a piece that [`OrderedPiece::store`] has written. Returns it with the bytes after it.
+    /// Reads a piece that [`OrderedPiece::store`] has written. Also returns the bytes after it.
     ///
     /// # Errors
-    /// The bytes are not such a piece, or its memory is not free.
+    /// The bytes are not such a piece, or there is not enough memory for it.
     fn load<'a>(&self, bytes: &'a [u8]) -> Result<(OrderedPiece, &'a [u8])>;
 
     /// See [`OrderedTally::write_pending`].
     ///
     /// # Errors
-    /// As there.
+    /// The same as there.
     fn write_pending(&self) -> Result<()>;
 }
 
@@ -191,11 +199,11 @@ pub trait BatchCounter: Send {
     /// Makes the charged piece of a batch, trimmed if `max_span` is given ([`PieceMaker::trim`]).
     ///
     /// # Errors
-    /// As [`PieceMaker::make`].
+    /// The same as for [`PieceMaker::make`].
     fn count(&mut self, batch: &Batch, max_span: Option<u32>) -> Result<OrderedPiece>;
 }
 
-/// The piece of any ordered tally, with the charge of what it takes beyond the usual.
+/// A piece of any ordered tally. It holds the charge for memory beyond the usual size of a piece.
 pub struct OrderedPiece {
     piece: Box<dyn AnyPiece>,
     _charge: Charge,
@@ -205,14 +213,14 @@ impl OrderedPiece {
     /// Appends the piece to `bytes`, for [`DynOrderedTally::load`].
     ///
     /// # Errors
-    /// It cannot be encoded.
+    /// The piece cannot be encoded.
     pub fn store(&self, bytes: &mut Vec<u8>) -> Result<()> {
         *bytes = self.piece.append_to(std::mem::take(bytes))?;
         Ok(())
     }
 }
 
-/// A piece of which only its owner knows the type.
+/// A piece whose type only its tally knows.
 trait AnyPiece: Send {
     fn append_to(&self, bytes: Vec<u8>) -> Result<Vec<u8>>;
 
@@ -230,22 +238,23 @@ impl<P: Send + Serialize + 'static> AnyPiece for P {
     }
 }
 
-/// An ordered tally with the charge of what waits in it.
+/// An ordered tally with the charge for the counts that it holds.
 pub struct SharedOrderedTally<T: OrderedTally> {
     tally: Arc<T>,
-    /// Pays for what waits beyond one usual piece.
+    /// The charge for counts that take more than one usual piece.
     charge: Mutex<Charge>,
     ledger: Ledger,
 }
 
 impl<T: OrderedTally> SharedOrderedTally<T> {
-    /// Charges `tally` to `ledger`. Who needs the result keeps another reference to `tally`.
+    /// Charges the memory of `tally` to `ledger`. A caller that needs the result keeps its own
+    /// `Arc`.
     pub fn new(tally: Arc<T>, ledger: &Ledger) -> Self {
         let charge = Mutex::new(ledger.empty_charge(T::MEMORY));
         SharedOrderedTally { tally, charge, ledger: ledger.clone() }
     }
 
-    /// As [`SharedOrderedTally::new`], for the list of a run.
+    /// Does the same as [`SharedOrderedTally::new`], and returns the tally for the list of a run.
     pub fn shared(tally: &Arc<T>, ledger: &Ledger) -> Arc<dyn DynOrderedTally> {
         Arc::new(SharedOrderedTally::new(Arc::clone(tally), ledger))
     }
@@ -255,7 +264,8 @@ impl<T: OrderedTally> SharedOrderedTally<T> {
     }
 }
 
-/// Wraps a piece whose making was paid by `charge`, which pays from now on for what the piece takes beyond the usual.
+/// Wraps a piece. `charge`, which has paid for making it, is reduced to the memory of the piece
+/// beyond the usual size.
 fn charge_piece<T: OrderedTally>(piece: T::Piece, mut charge: Charge) -> Result<OrderedPiece> {
     let bytes = T::piece_bytes(&piece).saturating_sub(T::USUAL_PIECE_BYTES);
     charge.charge_around(bytes, || Ok(((), bytes)))?;
@@ -285,7 +295,8 @@ impl<T: OrderedTally> DynOrderedTally for SharedOrderedTally<T> {
             return Err(Error::bug(format!("a piece of another tally was added to {}", T::MEMORY)));
         };
         let mut charge = self.charge();
-        // One usual piece is set aside for what is in use while nothing unusual waits.
+        // The memory of one usual piece is set aside, and covers the tally as long as nothing
+        // unusual waits.
         let max = self.tally.max_bytes_to_add(&piece).saturating_sub(T::USUAL_PIECE_BYTES);
         charge.charge_around(max, || {
             self.tally.add(*piece)?;
@@ -304,7 +315,7 @@ impl<T: OrderedTally> DynOrderedTally for SharedOrderedTally<T> {
     }
 }
 
-/// One thread's maker of pieces, which charges them.
+/// Makes the pieces of one thread and charges them.
 struct ChargedMaker<T: OrderedTally> {
     maker: T::Maker,
     ledger: Ledger,
@@ -314,7 +325,7 @@ impl<T: OrderedTally> BatchCounter for ChargedMaker<T> {
     fn count(&mut self, batch: &Batch, max_span: Option<u32>) -> Result<OrderedPiece> {
         let mut charge = self.ledger.empty_charge(T::MEMORY);
         let mut piece = self.maker.make(batch, &mut charge)?;
-        // Before it is trimmed, too, it is paid for.
+        // The piece is charged before it is trimmed, too.
         charge.grow_to(T::piece_bytes(&piece).saturating_sub(T::USUAL_PIECE_BYTES))?;
         if let Some(max_span) = max_span {
             self.maker.trim(&mut piece, max_span);
@@ -323,7 +334,7 @@ impl<T: OrderedTally> BatchCounter for ChargedMaker<T> {
     }
 }
 
-/// Measures how many bases of the reference the longest read spans, for [`PieceMaker::trim`].
+/// Measures the maximum number of reference bases that a read spans, for [`PieceMaker::trim`].
 #[derive(Clone, Copy, Debug)]
 pub struct LongestSpan;
 

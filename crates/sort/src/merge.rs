@@ -227,7 +227,8 @@ impl MergeBorder {
     }
 
     /// Returns whether a record is before the border. `source` is the record's source, which must
-    /// differ from that of the border; `tail` is called only if the keys are equal and not decided.
+    /// not be the source of the border. `tail` is called only if the keys are equal and not
+    /// decided.
     pub fn follows_record(&self, source: usize, key: Key, tail: impl FnOnce() -> Vec<u8>) -> bool {
         let mut order = key.cmp(&self.key);
         if order.is_eq() && !key.is_decided() {

@@ -21,7 +21,7 @@ use readmill_record::{Error, Result};
 use super::options::Settings;
 use super::pages::make_writable;
 
-/// Bits of `ksw_align2` in [`Pair::ask`] (`ksw.h`): use byte-sized scores, and find the start of
+/// Bits of `ksw_align2` in [`RescuePair::ask`] (`ksw.h`): use byte-sized scores, and find the start of
 /// the alignment too.
 const BYTES: c_int = 0x10000;
 const START: c_int = 0x80000;

@@ -146,7 +146,7 @@ impl MinibwaHit {
     }
 
     /// Returns a pointer to the CIGAR operators, and their number. The pointer may be used for the
-    /// whole allocation: a text can follow the operators ([`Hit::text`]).
+    /// whole allocation: a text can follow the operators ([`Self::difference_text`]).
     fn operators(&self) -> Option<(*const u32, usize)> {
         let count = usize::try_from(self.alignment()?.n_cigar).ok()?;
         // SAFETY: the alignment is live; no reference comes between, so that the pointer reaches all of its allocation.

@@ -189,7 +189,7 @@ impl CodedBytes<'_> {
     }
 
     /// Decodes the symbol of `entry` from a state. It does not branch on whether the state reads
-    /// bytes, which is predicted badly. The bytes must [suffice](Self::suffices).
+    /// bytes, which is predicted badly. The bytes must [suffice](Self::has_bytes_for).
     #[inline(always)]
     fn decode_symbol(&mut self, state: &mut u32, entry: Slot, bits: u32) -> u8 {
         let next = Self::next_state(*state, entry, bits);

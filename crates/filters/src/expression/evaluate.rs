@@ -1,8 +1,8 @@
 //! Evaluates a compiled expression on a record.
 //!
-//! [`Evaluation::holds`] walks the tree of nodes from its root. Values borrow from the record, and
-//! texts that a record does not store as text are formatted into reused buffers, so no memory is
-//! allocated for each record.
+//! [`Evaluation::is_true`] walks the tree of nodes from its root. Values borrow from the record,
+//! and texts that a record does not store as text are formatted into reused buffers, so no memory
+//! is allocated for each record.
 
 use std::cmp::Ordering;
 use std::sync::Arc;

@@ -76,7 +76,7 @@ pub(super) struct PlannedRead {
     pub(super) next_pos: i32,
     pub(super) tlen: i32,
     pub(super) span: i64,
-    /// Range of its new CIGAR in [`Texts::ops`]; `None` if the CIGAR does not change.
+    /// Range of its new CIGAR in [`CigarTexts::ops`]; `None` if the CIGAR does not change.
     pub(super) cigar: Option<Range<usize>>,
     /// Whether NM, MD, CG and SM are removed, because the read became unmapped.
     pub(super) strips: bool,

@@ -12,8 +12,8 @@ const MAX_OPERATORS: usize = u16::MAX as usize;
 
 /// A record that is taken apart, changed, and written again.
 ///
-/// Its buffers are reused: [`Draft::load`] replaces the contents by the next record. Bases are
-/// codes of four bits, one in each byte; positions are 0-based, and -1 if there is none.
+/// Its buffers are reused: [`DraftRecord::load_record`] replaces the contents by the next record.
+/// Bases are codes of four bits, one in each byte; positions are 0-based, and -1 if there is none.
 #[derive(Clone, Default)]
 pub struct DraftRecord {
     pub flags: u16,

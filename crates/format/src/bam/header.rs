@@ -90,8 +90,8 @@ impl HeaderOutline {
         Ok((header, self.at))
     }
 
-    /// Parses the header like [`Outline::parse`], but keeps lines that are not valid SAM, and takes
-    /// the reference sequences only from the dictionary. Commands that only show,
+    /// Parses the header like [`HeaderOutline::parse_header`], but keeps lines that are not valid
+    /// SAM, and takes the reference sequences only from the dictionary. Commands that only show,
     /// compare or replace a header read it in this way.
     ///
     /// # Errors

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use readmill_record::{Charge, Error, Header, Ledger, Result, make_room};
 
-/// Names and lengths of contigs, in the order of a file's header. [`Dictionary::check`] compares
-/// them with the reads.
+/// Names and lengths of contigs, in the order of a file's header.
+/// [`FeatureDictionary::check_header`] compares them with the reads.
 #[derive(Debug)]
 pub struct FeatureDictionary {
     names: Vec<u8>,

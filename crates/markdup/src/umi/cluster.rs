@@ -32,7 +32,7 @@ pub enum Method {
     Adjacency,
     /// Groups of UMIs linked by nearness, over any number of steps.
     Cluster,
-    /// UMIs of both ends of a duplex molecule, [normalised](super::code::normalise). Frequencies are
+    /// UMIs of both ends of a duplex molecule, [normalised](super::code::normalise_umi). Frequencies are
     /// compared almost as in `Directional`.
     Paired,
 }

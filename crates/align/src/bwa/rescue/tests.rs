@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// More bits of [`Pair::ask`] that bwa-mem3 sets: stop at a score, and report a second-best hit from a
-/// score on.
+/// More bits of [`RescuePair::ask`] that bwa-mem3 sets: stop at a score, and report a second-best
+/// hit from a score on.
 const STOP: c_int = 0x20000;
 const SECOND: c_int = 0x40000;
 
