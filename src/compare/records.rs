@@ -20,7 +20,7 @@ pub struct RecordFile {
     source: Source,
     opener: Opener,
     link: ChunkLinker,
-    /// The current batch. `given` is the number of its records that were returned.
+    /// The current batch. `returned` is the number of its records that were returned.
     batch: Batch,
     returned: usize,
     before: u64,

@@ -144,8 +144,8 @@ pub fn count_runs(
     Ok(())
 }
 
-/// Finds positions at which so many reads differ from the reference that the sample itself probably
-/// differs there. The reads of `merge` must be sorted by coordinate. Adds the positions to `found`,
+/// Finds positions where the sample itself probably differs from the reference, because many of its
+/// reads do. The reads of `merge` must be sorted by coordinate. Adds the positions to `found`,
 /// which then replaces a file of known sites; also returns their number.
 pub fn find_suspect_sites(
     crew: Crew,

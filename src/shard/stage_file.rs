@@ -158,7 +158,7 @@ impl Drop for StageWriter {
 }
 
 /// The complete file of a stage, with its decoded footer. Its data are not verified
-/// before `verify` or `read` is called.
+/// before `verify_data` or `read_verified` is called.
 pub struct StageFile<T> {
     pub path: PathBuf,
     pub file: File,

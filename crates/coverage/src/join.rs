@@ -108,7 +108,7 @@ struct CoverageContig {
     /// Position of the last read. Depths before it are final, because later reads start there or after
     /// it.
     last: u32,
-    /// Reads that wait for a mate, including some whose mate can no longer come (see `enough`).
+    /// Reads that wait for a mate, including some whose mate can no longer come (see `waiting_limit`).
     waiting: ByName<WaitingRead>,
     /// Number of waiting reads at which those that end before the last read are removed. It is twice the
     /// number that remained last time, so that each read is checked only a few times.

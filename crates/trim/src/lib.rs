@@ -7,14 +7,14 @@
 //! # Order of steps
 //! The order is fastp's, and later steps see the result of earlier ones:
 //!
-//! 1. Fixed numbers of bases at both ends ([`options::Ends`]), then sliding quality windows
+//! 1. Fixed numbers of bases at both ends ([`options::EndCuts`]), then sliding quality windows
 //!    ([`windows`]): from the front, then either to the right or from the tail.
 //! 2. Poly-G tails ([`poly::length_without_poly_g`]).
 //! 3. For pairs, the overlap of the mates ([`overlap`]). It corrects bases ([`correction`]) if this
 //!    is enabled, and shows where the adapters start. Without a usable overlap, and for single
 //!    reads, adapters are searched by sequence ([`adapter`]).
 //! 4. Tails of any one base ([`poly::find_poly_x_tail`]).
-//! 5. The maximum length ([`options::Ends`]).
+//! 5. The maximum length ([`options::EndCuts`]).
 //! 6. The filters: qualities, N bases, length, complexity ([`filter`]). If one read of a pair
 //!    fails, both are dropped.
 //!

@@ -124,7 +124,7 @@ fn low_bits_mask(bits: usize) -> u64 {
 mod tests {
     use super::*;
 
-    /// All shifts at which there are at most so many differences, one by one.
+    /// Finds all shifts with at most `most` differences by comparing every base.
     fn slow(text: &[u8], other: &[u8], shifts: Range<usize>, most: usize) -> Vec<usize> {
         let differences = |shift: usize| {
             let pairs = text[shift.min(text.len())..].iter().zip(other.iter().take(COMPARED_BASES));

@@ -20,7 +20,7 @@ use super::options::Settings;
 
 pub(super) struct Scratch(*mut sys::BwaScratch);
 
-// SAFETY: an allocation without ties to a thread, which only `&mut self` reaches.
+// SAFETY: the memory belongs to no thread, and only `&mut self` gives access to it.
 unsafe impl Send for Scratch {}
 
 impl Scratch {
@@ -37,7 +37,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // SAFETY: made by the shim, freed once.
+        // SAFETY: the shim made the buffers, and they are freed once.
         unsafe { sys::bwa_shim_scratch_free(self.0) };
     }
 }
@@ -46,14 +46,15 @@ impl Drop for Scratch {
 /// needed any more.
 pub(super) struct CandidateRegions(*mut sys::BwaRegs);
 
-// SAFETY: owns all its memory.
+// SAFETY: the value owns all its memory.
 unsafe impl Send for CandidateRegions {}
-// SAFETY: what takes `&Regions` only reads; changes take it by value.
+// SAFETY: functions that take `&CandidateRegions` only read it; those that change it take the value.
 unsafe impl Sync for CandidateRegions {}
 
 impl Drop for CandidateRegions {
     fn drop(&mut self) {
-        // SAFETY: made by the shim, freed once: `emit` forgets what it gave away.
+        // SAFETY: the shim made the regions. They are freed once, since `emit_records` forgets the
+        // regions that it passes to the shim.
         unsafe { sys::bwa_shim_regs_free(self.0) };
     }
 }
@@ -112,7 +113,7 @@ fn single_for_c(read: &Read<'_>) -> sys::BwaSingleRead {
 }
 
 /// Finds and extends the seeds of a batch. The caller has checked the reads
-/// ([`limits::check`](crate::limits::check)).
+/// ([`limits::check_reads`](crate::limits::check_reads)).
 pub(super) fn seed_reads(
     index: &BwaIndexHandle,
     settings: &Settings,
@@ -134,7 +135,7 @@ pub(super) fn seed_reads(
         singles: singles.as_ptr(),
         n_singles: singles.len(),
     };
-    // SAFETY: all are live; the reads are copied before the call returns.
+    // SAFETY: all arguments are live, and the shim copies the reads before it returns.
     let regions =
         unsafe { sys::bwa_shim_seed_extend(index.raw(), settings.raw(), scratch.0, &raw const batch) };
     if regions.is_null() { Err(call_error("seeding reads")) } else { Ok(CandidateRegions(regions)) }
@@ -144,7 +145,7 @@ impl CandidateRegions {
     /// Returns the bytes on the heap, as the C code counts them: without the overhead of the
     /// allocator.
     pub(super) fn bytes(&self) -> u64 {
-        // SAFETY: live; the call only reads.
+        // SAFETY: the regions are live, and the call only reads them.
         unsafe { sys::bwa_shim_regs_heap_bytes(self.0) as u64 }
     }
 }
@@ -157,7 +158,8 @@ pub(super) fn infer_insert_sizes(
 ) -> Result<Inserts> {
     let cohort: Vec<*const sys::BwaRegs> = cohort.iter().map(|regions| regions.0.cast_const()).collect();
     let mut inserts = Inserts([sys::mem_pestat_t::default(); 4]);
-    // SAFETY: all are live; the call only reads regions, and writes four orientations.
+    // SAFETY: all arguments are live. The call only reads the regions, and writes the statistics of
+    // four orientations.
     let status = unsafe {
         let out = inserts.0.as_mut_ptr();
         sys::bwa_shim_pestat_cohort(index.raw(), settings.raw(), cohort.as_ptr(), cohort.len(), out)
@@ -191,8 +193,8 @@ pub(super) fn emit_records(
     let mut taking = RecordReceiver { take, outcome: Ok(Ok(())) };
     let raw = regions.0;
     std::mem::forget(regions);
-    // SAFETY: all are live; the shim frees the regions whatever happens, which is why they were forgotten; `taking`
-    // outlives the call, and only `receive_record` uses it meanwhile.
+    // SAFETY: all arguments are live. The shim always frees the regions, so they were forgotten
+    // above. `taking` outlives the call, and only `receive_record` uses it during the call.
     let status = unsafe {
         let (inserts, context) = (inserts.0.as_ptr(), ptr::from_mut(&mut taking).cast());
         sys::bwa_shim_pair_emit(
@@ -215,7 +217,8 @@ pub(super) fn emit_records(
 
 /// Passes one record from the C code to `take`. Neither a panic nor an error can unwind through C,
 /// so both are stored in `outcome` and handled after the call.
-// SAFETY: for the shim alone to call, with the context that `emit` gave it and a record of that many bytes.
+// SAFETY: only the shim calls this, with the context that `emit_records` passed and with a record
+// of `len` bytes.
 unsafe extern "C" fn receive_record(
     context: *mut c_void,
     _: u32,
@@ -223,7 +226,8 @@ unsafe extern "C" fn receive_record(
     body: *const u8,
     len: usize,
 ) {
-    // SAFETY: the context that `emit` passed, and a record that the shim lends for this call.
+    // SAFETY: the context is the one that `emit_records` passed, and the record is valid during
+    // this call.
     let (taking, body) = unsafe {
         (&mut *context.cast::<RecordReceiver<'_, '_>>(), std::slice::from_raw_parts(body, len))
     };

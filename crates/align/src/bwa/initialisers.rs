@@ -14,13 +14,14 @@ use super::pages::make_writable;
 
 type Initialiser = extern "C" fn();
 
-// SAFETY: as linkers for ELF define them: the table's first entry, and its end.
+// SAFETY: ELF linkers define both symbols: the first entry of the table, and the end of the table.
 unsafe extern "C" {
     static mut __init_array_start: [Initialiser; 0];
     static mut __init_array_end: [Initialiser; 0];
 }
 
-// SAFETY: an entry of the table of initialisers, which the C library calls once before `main`.
+// SAFETY: the section holds the table of initialisers, and the C library calls each entry once
+// before `main`.
 #[used]
 #[unsafe(link_section = ".init_array.65535")]
 static FIRST: Initialiser = skip_later_initialisers;
@@ -31,7 +32,8 @@ extern "C" fn skip_later_initialisers() {
     if is_x86_feature_detected!("avx2") {
         return;
     }
-    // SAFETY: the table is an array of this program, from its start to its end, writable by now, and there is one thread.
+    // SAFETY: the table is an array of this program between the two symbols. It is written only
+    // after it was made writable, and there is only one thread before `main`.
     unsafe {
         let (start, end) = (&raw mut __init_array_start, &raw mut __init_array_end);
         let (mut entry, end) = (start.cast::<Initialiser>(), end.cast::<Initialiser>());

@@ -42,7 +42,7 @@ pub(super) struct Loaded<'a> {
 }
 
 impl Loaded<'_> {
-    /// Checks the parts against each other, and reads [`text::READ_BACK`] bases back.
+    /// Checks the parts against each other, and reads [`text::READ_BACK_BASES`] bases back.
     pub(super) fn check_index(&self) -> Result<(), IndexFault> {
         self.check_and_read_back(text::READ_BACK_BASES)
     }

@@ -22,9 +22,10 @@ use crate::index::with_suffix;
 /// A loaded index. It is private memory of this process, and nothing changes it after loading.
 pub(super) struct BwaIndexHandle(*mut sys::BwaIndex);
 
-// SAFETY: the shim says that an index is read-only after loading, and all functions that take one take `&Index`.
+// SAFETY: the shim documents that an index is read-only after loading, and all functions here take
+// it by shared reference.
 unsafe impl Send for BwaIndexHandle {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl Sync for BwaIndexHandle {}
 
 impl BwaIndexHandle {
@@ -35,7 +36,8 @@ impl BwaIndexHandle {
     /// ([`Self::loaded_view`]).
     pub(super) fn load(prefix: &Path) -> Result<Self> {
         super::quiet::suppress_chatter();
-        // SAFETY: a plain setter of a global number: nothing below the level of errors is to be said on stderr.
+        // SAFETY: the call only sets a global number: from now on, only errors are reported on
+        // stderr.
         unsafe { sys::bwa_shim_set_verbosity(1) };
         let aside =
             if is_shared(&path_to_c_string(prefix)?) { Some(IndexLinks::create(prefix)?) } else { None };
@@ -69,8 +71,8 @@ impl BwaIndexHandle {
     /// Returns for each reference sequence whether it is an alternate locus, as the C++ code read
     /// it from the `.alt` file.
     pub(super) fn alternate_flags(&self) -> impl Iterator<Item = bool> {
-        // SAFETY: a live index; its parts have these layouts, as for `loaded`, and the C++ code has allocated so many
-        // sequences as it counts.
+        // SAFETY: the index is live; its parts have these layouts, as in `loaded_view`, and the C++ code has
+        // allocated `count` sequences.
         let sequences = unsafe {
             let search = &*(*(*self.0.cast::<BwaIndexLayout>()).with_sequences).search;
             let sequences = &*(*search.files).sequences;
@@ -82,7 +84,8 @@ impl BwaIndexHandle {
     /// Returns a view of the index in the memory of the C++ code, or `None` if it is not one of a
     /// reference with `bases` bases.
     pub(super) fn loaded_view(&self, bases: u64) -> Option<Loaded<'_>> {
-        // SAFETY: a live index; its parts have these layouts (the version of the crate is pinned, and a test reads them).
+        // SAFETY: the index is live; its parts have these layouts, since the version of the crate
+        // is pinned and a test reads them.
         let (search, sequences, packed) = unsafe {
             let search = &*(*(*self.0.cast::<BwaIndexLayout>()).with_sequences).search;
             let files = &*search.files;
@@ -95,8 +98,9 @@ impl BwaIndexHandle {
             return None;
         }
         let (blocks, starts) = ((rows / 64) as usize + 1, (rows >> shift) as usize + 1);
-        // SAFETY: the C++ code has allocated so many of each (bwa-mem3 0.9.0, `load_index` and `bns_restore_core`), of
-        // the numbers that were compared above; they live and stay as long as the index.
+        // SAFETY: the C++ code (bwa-mem3 0.9.0, `load_index` and `bns_restore_core`) has allocated
+        // each array with the number of items that was checked above; the arrays stay where they
+        // are as long as the index lives.
         unsafe {
             let mut offset = 0;
             for sequence in slice::from_raw_parts(sequences.sequences, count) {
@@ -123,13 +127,13 @@ impl BwaIndexHandle {
 
 impl Drop for BwaIndexHandle {
     fn drop(&mut self) {
-        // SAFETY: made by the shim, freed once.
+        // SAFETY: the shim made the index, and it is freed once.
         unsafe { sys::bwa_shim_idx_free(self.0) };
     }
 }
 
 pub(super) fn is_shared(prefix: &CStr) -> bool {
-    // SAFETY: a C string, which the call only reads.
+    // SAFETY: the argument is a C string, and the call only reads it.
     unsafe { sys::bwa_shim_shm_test(prefix.as_ptr()) == 1 }
 }
 
@@ -199,7 +203,8 @@ struct BnsSequence {
 
 /// Returns the error of a failed call, with the message that the C++ code left for this thread.
 pub(super) fn call_error(doing: &str) -> Error {
-    // SAFETY: null, or this thread's message, which lives until its next call of the shim.
+    // SAFETY: the pointer is null, or points at the message of this thread, which stays valid until
+    // the thread calls the shim again.
     let said = unsafe {
         let text = sys::bwa_shim_last_error();
         (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())

@@ -44,7 +44,7 @@ pub struct BwaOptions {
     pub skip_mate_rescue: bool,
     /// `-P`: skip pairing.
     pub skip_pairing: bool,
-    /// `-A`: score of a match (1). Those of `-T -d -B -O -E -L -U` that are not given are
+    /// `-A`: score of a match (1). Options among `-T -d -B -O -E -L -U` that are not given are
     /// multiplied by it.
     pub match_score: Option<i32>,
     /// `-B`: penalty of a mismatch (4).
@@ -182,9 +182,10 @@ pub(super) struct Settings {
     compat: NonNull<Compat>,
 }
 
-// SAFETY: written by `new` alone; the shim only reads options, and copies them where it changes a flag.
+// SAFETY: only `new` writes the options. The shim only reads them: it copies them before it changes
+// a flag.
 unsafe impl Send for Settings {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl Sync for Settings {}
 
 impl Settings {
@@ -194,17 +195,17 @@ impl Settings {
         // SAFETY: no preconditions.
         let raw = unsafe { sys::bwa_shim_opts_new() };
         let raw = NonNull::new(raw).ok_or_else(|| call_error("creating options"))?;
-        // SAFETY: new options point at a static table of that layout (the version of the crate is pinned, and a test
-        // reads the table).
+        // SAFETY: new options point at a static table with this layout, since the version of the
+        // crate is pinned and a test reads the table.
         let table = unsafe { (*raw.as_ptr()).compat.cast::<Compat>().read() };
         let table = Compat { emit_mq: c_int::from(mate_mapq), emit_hn: 0, ..table };
         let settings = Settings { raw, compat: NonNull::from(Box::leak(Box::new(table))) };
-        // SAFETY: nobody else has the options yet.
+        // SAFETY: there is no other pointer to the options in use yet.
         let options = unsafe { &mut *raw.as_ptr() };
         options.compat = settings.compat.as_ptr().cast();
         change(options);
-        // SAFETY: live options, not looked at from here meanwhile; fills their scoring matrices from match score and
-        // mismatch penalty.
+        // SAFETY: the options are live, and `options` is not used during the call, which fills the
+        // scoring matrices from the match score and the mismatch penalty.
         unsafe { sys::bwa_shim_opts_fill_scmat(raw.as_ptr()) };
         Ok(settings)
     }
@@ -216,16 +217,16 @@ impl Settings {
     /// Returns the penalties for opening an insertion and for each of its bases.
     #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
     pub(super) fn insertion_penalties(&self) -> (c_int, c_int) {
-        // SAFETY: live options, which nobody writes any more.
+        // SAFETY: the options are live, and nothing writes them after `new`.
         unsafe { ((*self.raw()).o_ins, (*self.raw()).e_ins) }
     }
 }
 
 impl Drop for Settings {
     fn drop(&mut self) {
-        // SAFETY: made by the shim, freed once.
+        // SAFETY: the shim made the options, and they are freed once.
         unsafe { sys::bwa_shim_opts_free(self.raw.as_ptr()) };
-        // SAFETY: of a box, freed once; nothing points at it any more.
+        // SAFETY: the pointer is from a box, is freed once, and nothing else points at the table.
         drop(unsafe { Box::from_raw(self.compat.as_ptr()) });
     }
 }
@@ -241,7 +242,7 @@ mod tests {
         let settings = Settings::new(false, |_| ()).unwrap();
         // SAFETY: the options are live, and point at a table.
         let table = unsafe { (*settings.raw()).compat.cast::<Compat>().read() };
-        // SAFETY: static strings of the C code.
+        // SAFETY: both are static strings of the C code.
         let (name, line) = unsafe { (CStr::from_ptr(table.name), CStr::from_ptr(table.hd_line)) };
         assert_eq!(name, c"off");
         assert_eq!(line, c"@HD\tVN:1.5\tSO:unsorted\tGO:query");

@@ -11,7 +11,7 @@ pub(super) fn make_writable(from: *mut c_void, bytes: usize) -> io::Result<()> {
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
     let first = from.map_addr(|at| at & !(page - 1));
     let bytes = from.addr() + bytes - first.addr();
-    // SAFETY: pages with data of this program lose no permission: what is read stays readable, and none is executed.
+    // SAFETY: the pages hold data of this program. They stay readable, and none of them is executed.
     match unsafe { libc::mprotect(first, bytes, libc::PROT_READ | libc::PROT_WRITE) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

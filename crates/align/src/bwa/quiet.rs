@@ -35,7 +35,7 @@ mod gnu {
     use std::io::Write;
     use std::ptr;
 
-    // SAFETY: called by stdio alone, with bytes that it lends for the call.
+    // SAFETY: only stdio calls it, with bytes that are valid during the call.
     type Writes = unsafe extern "C" fn(*mut c_void, *const c_char, usize) -> isize;
 
     /// `cookie_io_functions_t` of glibc. Null functions are not called.
@@ -47,7 +47,7 @@ mod gnu {
         close: *const c_void,
     }
 
-    // SAFETY: as glibc declares them in stdio.h.
+    // SAFETY: these are the declarations of glibc in stdio.h.
     unsafe extern "C" {
         static mut stderr: *mut libc::FILE;
         fn fopencookie(
@@ -64,9 +64,9 @@ mod gnu {
             seek: ptr::null(),
             close: ptr::null(),
         };
-        // SAFETY: a new stream without a buffer, so that each message arrives as it is written. This runs once, before the
-        // first call of bwa-mem3; that no other C code writes at that moment is for the user to see to, as the crate's
-        // documentation says. The stream stays for the process' life.
+        // SAFETY: the stream is new and never closed. It has no buffer, so each message arrives as
+        // it is written. This runs once, before the first call of bwa-mem3. The documentation of
+        // the crate requires that no other C code writes to `stderr` at that moment.
         unsafe {
             let stream = fopencookie(ptr::null_mut(), c"w".as_ptr(), functions);
             if !stream.is_null() {
@@ -76,9 +76,9 @@ mod gnu {
         }
     }
 
-    // SAFETY: as `Writes`.
+    // SAFETY: see `Writes`.
     unsafe extern "C" fn write_filtered(_: *mut c_void, text: *const c_char, len: usize) -> isize {
-        // SAFETY: stdio lends `len` bytes for this call.
+        // SAFETY: stdio passes `len` bytes, which are valid during this call.
         let text = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), len) };
         if !crate::bwa::quiet::is_chatter(text) {
             let _ = std::io::stderr().write_all(text);

@@ -79,7 +79,8 @@ struct RescueKernel {
     unknown: i8,
 }
 
-// SAFETY: called by bwa-mem3 alone, with an object of such a class, `count` pairs, their letters, and a hit for each.
+// SAFETY: only bwa-mem3 calls it, with an object of one of these classes, `count` pairs, their
+// letters, and one hit for each pair.
 type Scores = unsafe extern "C" fn(
     kernel: *const RescueKernel,
     pairs: *const RescuePair,
@@ -116,8 +117,8 @@ const _: () = {
     assert!(std::mem::offset_of!(RescueKernel, same) == 35);
 };
 
-// SAFETY: as declared in `ksw.h` and `simd_dispatch.h`; the tables as the C++ compiler makes them of `kswv.h`, for a
-// class with five virtual functions.
+// SAFETY: the functions are declared so in `ksw.h` and `simd_dispatch.h`. The tables have the layout
+// that the C++ compiler gives a class with five virtual functions, as in `kswv.h`.
 unsafe extern "C" {
     fn bwamem3_simd_init();
     fn bwamem3_simd_tier() -> c_int;
@@ -155,7 +156,7 @@ unsafe extern "C" {
 /// cost does not fit in a byte.
 pub(super) fn install_rescue(settings: &Settings, rescues: bool) -> Result<()> {
     static INSTALLED: OnceLock<io::Result<()>> = OnceLock::new();
-    // SAFETY: no preconditions, but that the first is called before the second.
+    // SAFETY: the only precondition is that the first is called before the second.
     let tier = unsafe {
         bwamem3_simd_init();
         bwamem3_simd_tier()
@@ -178,8 +179,9 @@ pub(super) fn install_rescue(settings: &Settings, rescues: bool) -> Result<()> {
 fn patch_tables() -> io::Result<()> {
     for table in [&raw mut SSE41, &raw mut SSE42, &raw mut AVX] {
         make_writable(table.cast(), size_of::<VirtualTable>())?;
-        // SAFETY: a table of this program, writable by now, which nothing reads meanwhile: this runs once, before the
-        // first index is loaded, so no object of its class was made yet.
+        // SAFETY: the table belongs to this program and was made writable. Nothing reads it during
+        // the change: this runs once, before the first index is loaded, so no object of the class
+        // exists yet.
         unsafe {
             (&raw mut (*table).functions.in_bytes).write_volatile(score_pairs::<BYTES>);
             (&raw mut (*table).functions.in_words).write_volatile(score_pairs::<0>);
@@ -193,7 +195,7 @@ fn patch_tables() -> io::Result<()> {
 /// Phase 0 finds scores and ends. Phase 1 gets the pairs whose starts are wanted, with their
 /// letters reversed up to those ends. If it finds the same score again, the distance it covers is
 /// the distance from the end to the start.
-// SAFETY: as `Scores`.
+// SAFETY: see `Scores`.
 unsafe extern "C" fn score_pairs<const WIDTH: c_int>(
     kernel: *const RescueKernel,
     pairs: *const RescuePair,
@@ -204,11 +206,12 @@ unsafe extern "C" fn score_pairs<const WIDTH: c_int>(
     _: u16,
     phase: c_int,
 ) {
-    // SAFETY: a live object, which is only read.
+    // SAFETY: the object is live, and is only read.
     let kernel = unsafe { &*kernel };
     let scores = kernel.score_matrix();
     for at in 0..usize::try_from(count).unwrap_or(0) {
-        // SAFETY: one of `count` pairs; its letters stand where it says, and its hit is there.
+        // SAFETY: `at` is less than `count`, and the letters and the hit of a pair are at the
+        // offsets that the pair gives.
         unsafe {
             let pair = &*pairs.add(at);
             let found = ksw_align2(

@@ -30,7 +30,7 @@ fn an_index_in_shared_memory_is_left_alone() {
     let registry = Path::new("/dev/shm/bwactl");
     let was_there = registry.exists();
     let staged = CString::new(other.to_str().unwrap()).unwrap();
-    // SAFETY: a C string, which the call only reads.
+    // SAFETY: the argument is a C string, and the call only reads it.
     assert_eq!(unsafe { sys::bwa_shim_shm_stage(staged.as_ptr()) }, 0);
     let found = is_shared(&staged);
     let loaded = BwaIndexHandle::load(&prefix).unwrap();

@@ -27,7 +27,8 @@ struct OrientationStats {
     deviation: f64,
 }
 
-// SAFETY: as minibwa 0.6 declares them in kommon.h and mbpriv.h; the version of the crate is pinned.
+// SAFETY: these are the declarations of minibwa 0.6 in kommon.h and mbpriv.h; the version of the crate
+// is pinned.
 unsafe extern "C" {
     fn mb_pestat(
         pool: *mut c_void,
@@ -57,7 +58,7 @@ unsafe extern "C" {
 /// with pools and some without.
 pub(super) struct ThreadBuffer(ptr::NonNull<sys::mb_tbuf_t>);
 
-// SAFETY: an allocation without ties to a thread, which only `&mut self` reaches.
+// SAFETY: the memory belongs to no thread, and only `&mut self` gives access to it.
 unsafe impl Send for ThreadBuffer {}
 
 impl ThreadBuffer {
@@ -70,7 +71,7 @@ impl ThreadBuffer {
 
 impl Drop for ThreadBuffer {
     fn drop(&mut self) {
-        // SAFETY: made by the C code, freed once.
+        // SAFETY: the C code made the buffer, and it is freed once.
         unsafe { sys::mb_tbuf_destroy(self.0.as_ptr()) };
     }
 }
@@ -78,7 +79,8 @@ impl Drop for ThreadBuffer {
 /// Returns the options of a preset: `adap`, `sr` or `lr`.
 fn preset_options(preset: &CStr) -> sys::mb_opt_t {
     let mut options = std::mem::MaybeUninit::<sys::mb_opt_t>::zeroed();
-    // SAFETY: plain numbers, for which zero is valid; both calls write them all, whether or not the preset exists.
+    // SAFETY: all fields are numbers, for which zero is valid, and `mb_opt_init` sets them even if
+    // the preset does not exist.
     unsafe {
         sys::mb_opt_init(options.as_mut_ptr());
         sys::mb_opt_preset(options.as_mut_ptr(), preset.as_ptr());
@@ -105,8 +107,8 @@ pub(super) fn map_reads(
     let mut bases: Vec<_> = reads.bases.iter().map(|bases| bases.as_ptr().cast::<c_char>()).collect();
     let mut names: Vec<_> = reads.names.iter().map(|name| name.as_ptr()).collect();
     let mut counts = vec![0; count as usize];
-    // SAFETY: all are live, and `count` long; bases are read up to their lengths. No pairs are made, for which MB_F_PE
-    // would have to be set.
+    // SAFETY: all arrays are live and have `count` items, and bases are read up to their lengths.
+    // The call makes no pairs, because MB_F_PE is not set.
     let list = unsafe {
         debug_assert!(options.flag & u64::from(sys::MB_F_PE) == 0);
         let (bases, names, counts) = (bases.as_mut_ptr(), names.as_mut_ptr(), counts.as_mut_ptr());
@@ -114,10 +116,11 @@ pub(super) fn map_reads(
         sys::mb_map_batch(options, index, count, lengths.as_ptr(), bases, counts, scratch, names)
     };
     if list.is_null() {
-        // SAFETY: no hits.
+        // SAFETY: there are no hits.
         return Ok(unsafe { Hits::new(vec![0; counts.len()], vec![ptr::null_mut(); counts.len()]) });
     }
-    // SAFETY: `count` lists of hits, as `Hits` wants them, in an array from `malloc` that is not used again.
+    // SAFETY: the array has `count` lists of hits, as `Hits::new` requires. It is from `malloc`, and
+    // is not used again.
     unsafe {
         let hits = std::slice::from_raw_parts(list, counts.len()).to_vec();
         libc::free(list.cast());
@@ -170,8 +173,9 @@ impl Inserts {
             i32::try_from(counts.len()).map_err(|_| Error::bug("minibwa: a cohort too large"))?;
         let (firsts, segments): (Vec<i32>, _) = ((0..reads).step_by(2).collect(), vec![2; pairs]);
         suppress_messages();
-        // SAFETY: all are live, and as long as there are pairs, or reads; the call only reads hits, and writes four
-        // orientations. A null pool is that of `malloc`.
+        // SAFETY: all arrays are live, and have an item for each pair or for each read. The call
+        // only reads the hits, and writes the statistics of four orientations. With a null pool,
+        // the C code calls `malloc`.
         unsafe {
             let (counts, hits, out) = (counts.as_ptr(), hits.as_ptr(), inserts.0.as_mut_ptr());
             let (firsts, segments) = (firsts.as_ptr(), segments.as_ptr());
@@ -193,8 +197,9 @@ pub(super) fn pair_hits(
     let mut lengths = bases.map(|bases| bases.len() as i32);
     let letters = bases.map(|bases| bases.as_ptr().cast::<c_char>());
     let (counts, lists) = hits.pair_mut(first);
-    // SAFETY: two counts, two lists of hits, which the call may move as `realloc` does, two reads of these lengths,
-    // four orientations; all are live. A null pool is that of `malloc`.
+    // SAFETY: all arguments are live: two counts, two lists of hits, which the call may move with
+    // `realloc`, two reads with these lengths, and four orientations. With a null pool, the C code
+    // calls `malloc`.
     unsafe {
         let (counts, lists, inserts) = (counts.as_mut_ptr(), lists.as_mut_ptr(), inserts.0.as_ptr());
         let (lengths, letters) = (lengths.as_mut_ptr(), letters.as_ptr());

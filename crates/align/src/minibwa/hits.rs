@@ -14,9 +14,9 @@ pub(super) struct Hits {
     hits: Vec<*mut sys::mb_hit_t>,
 }
 
-// SAFETY: owns all its memory, which has no ties to a thread.
+// SAFETY: the value owns all its memory, which belongs to no thread.
 unsafe impl Send for Hits {}
-// SAFETY: what takes `&Hits` only reads.
+// SAFETY: functions that take `&Hits` only read it.
 unsafe impl Sync for Hits {}
 
 impl Hits {
@@ -24,8 +24,9 @@ impl Hits {
     ///
     /// # Safety
     ///
-    /// For each read: `hits` is null, and its count 0, or points at so many hits from `malloc`; `p` of each is null, or
-    /// an alignment from `malloc` with `n_cigar` operators, and a C string behind them if `cs` is set.
+    /// For each read: `hits` is null, and its count 0, or points at that number of hits
+    /// from `malloc`. The field `p` of each hit is null, or points at an alignment from `malloc`
+    /// with `n_cigar` operators, which are followed by a C string if `cs` is set.
     pub(super) unsafe fn new(counts: Vec<i32>, hits: Vec<*mut sys::mb_hit_t>) -> Self {
         Hits { counts, hits }
     }
@@ -45,7 +46,8 @@ impl Hits {
         if count == 0 || self.hits[read].is_null() {
             return &[];
         }
-        // SAFETY: so many hits, as `new` asks for; `Hit` is the same in memory. They live as long as `self`.
+        // SAFETY: `new` requires `count` hits here, `MinibwaHit` has their layout, and they live as
+        // long as `self`.
         unsafe { std::slice::from_raw_parts(self.hits[read].cast::<MinibwaHit>(), count) }
     }
 
@@ -61,10 +63,10 @@ impl Drop for Hits {
     fn drop(&mut self) {
         for read in 0..self.counts.len() {
             for hit in self.hits_of_read(read) {
-                // SAFETY: null or from `malloc`; nothing else points at it.
+                // SAFETY: the pointer is null or from `malloc`, and nothing else points there.
                 unsafe { libc::free(hit.0.p.cast::<c_void>()) };
             }
-            // SAFETY: as above; the hits are not looked at again.
+            // SAFETY: as above; the hits are not used again.
             unsafe { libc::free(self.hits[read].cast::<c_void>()) };
         }
     }
@@ -124,7 +126,7 @@ impl MinibwaHit {
     }
 
     fn alignment(&self) -> Option<&sys::mb_extra_t> {
-        // SAFETY: null or an alignment, which lives as long as the hit.
+        // SAFETY: the pointer is null, or points at an alignment that lives as long as the hit.
         unsafe { self.0.p.as_ref() }
     }
 
@@ -149,14 +151,15 @@ impl MinibwaHit {
     /// whole allocation: a text can follow the operators ([`Self::difference_text`]).
     fn operators(&self) -> Option<(*const u32, usize)> {
         let count = usize::try_from(self.alignment()?.n_cigar).ok()?;
-        // SAFETY: the alignment is live; no reference comes between, so that the pointer reaches all of its allocation.
+        // SAFETY: the alignment is live. The pointer is made without a reference to the field, so it
+        // is valid for the whole allocation.
         Some((unsafe { &raw const (*self.0.p).cigar }.cast::<u32>(), count))
     }
 
     /// Returns the CIGAR operators as BAM stores them, without clips.
     pub(super) fn cigar(&self) -> &[u32] {
         let Some((first, count)) = self.operators() else { return &[] };
-        // SAFETY: so many operators stand behind the alignment, in one piece with it.
+        // SAFETY: the alignment is followed by `count` operators, in the same allocation.
         unsafe { std::slice::from_raw_parts(first, count) }
     }
 
@@ -164,7 +167,7 @@ impl MinibwaHit {
     pub(super) fn difference_text(&self) -> Option<&[u8]> {
         self.alignment().filter(|it| it.cs() != 0)?;
         let (first, count) = self.operators()?;
-        // SAFETY: a C string stands behind the operators if `cs` is set, in one piece with them.
+        // SAFETY: if `cs` is set, the operators are followed by a C string, in the same allocation.
         Some(unsafe { CStr::from_ptr(first.add(count).cast::<c_char>()) }.to_bytes())
     }
 }

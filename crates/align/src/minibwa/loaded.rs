@@ -43,7 +43,7 @@ fn add_counts(to: &mut [u64; 4], more: [u64; 4]) {
 }
 
 impl Loaded<'_> {
-    /// Checks the parts against each other, and reads [`text::READ_BACK`] bases back.
+    /// Checks the parts against each other, and reads [`text::READ_BACK_BASES`] bases back.
     pub(super) fn check_index(&self) -> Result<(), IndexFault> {
         self.check_blocks()?;
         text::check_text(self, text::READ_BACK_BASES, self.check_starts()?)

@@ -15,7 +15,7 @@ use super::loaded::Loaded;
 use crate::index::IndexDescription;
 use crate::index::with_suffix;
 
-// SAFETY: as minibwa 0.6 declares it in kommon.h; the version of the crate is pinned.
+// SAFETY: this is the declaration of minibwa 0.6 in kommon.h; the version of the crate is pinned.
 unsafe extern "C" {
     static mut kom_verbose: c_int;
 }
@@ -23,15 +23,15 @@ unsafe extern "C" {
 /// Sets the verbosity of minibwa to errors only, once for the process.
 pub(super) fn suppress_messages() {
     static ONCE: Once = Once::new();
-    // SAFETY: a global number that nothing else writes, and that C code reads only after this.
+    // SAFETY: nothing else writes this global number, and the C code reads it only after this call.
     ONCE.call_once(|| unsafe { kom_verbose = 1 });
 }
 
 pub(super) struct MinibwaIndex(ptr::NonNull<IndexLayout>);
 
-// SAFETY: the C code that gets it declares it `const`, and keeps nothing in it.
+// SAFETY: the C code takes the index as `const`, and stores nothing in it.
 unsafe impl Send for MinibwaIndex {}
-// SAFETY: as above.
+// SAFETY: as for `Send`.
 unsafe impl Sync for MinibwaIndex {}
 
 /// Length in bases of the words whose rows minibwa looks up in advance (0.6, `mb_idx_load`).
@@ -47,12 +47,13 @@ impl MinibwaIndex {
         let [sequences, transform] =
             [".l2b", ".mbw"].map(|suffix| path_to_c_string(&with_suffix(prefix, suffix)));
         let (sequences, transform) = (sequences?, transform?);
-        // SAFETY: zero is valid for all its fields; the C code frees it like an index that it made itself.
+        // SAFETY: zero is valid for all fields of the index, and the C code can free it like an
+        // index of its own.
         let index = unsafe { libc::calloc(1, size_of::<IndexLayout>()) }.cast::<IndexLayout>();
         let index =
             MinibwaIndex(ptr::NonNull::new(index).ok_or_else(|| Error::bug("minibwa: no memory"))?);
-        // SAFETY: nobody else has it yet; the names are C strings that outlive the calls. Dropping it frees the parts
-        // that exist.
+        // SAFETY: there is no other reference to the index yet, and the names are C strings that
+        // outlive the calls. If loading fails, `drop` frees the parts that exist.
         unsafe {
             let parts = index.0.as_ptr();
             (*parts).sequences = l2b_load(sequences.as_ptr());
@@ -66,7 +67,7 @@ impl MinibwaIndex {
         if !described.has_contigs(index.contigs().map(|(name, length)| (name.to_bytes(), length))) {
             return Err(files::changed_index_error(prefix));
         }
-        // SAFETY: a live transform, whose rows are there, as was checked.
+        // SAFETY: the transform is live, and the check above has shown that it has all rows.
         unsafe { mb_bwt_cache((*index.0.as_ptr()).transform, PREFIX_BASES) };
         Ok(index)
     }
@@ -78,7 +79,8 @@ impl MinibwaIndex {
 
     fn contigs(&self) -> impl Iterator<Item = (&CStr, u64)> {
         (0..).map_while(|at| {
-            // SAFETY: the index is live; the name is null behind the last sequence, or lives as long as the index.
+            // SAFETY: the index is live; the name lives as long as the index, and is null after
+            // the last sequence.
             unsafe {
                 let name = sys::mb_idx_ctg_name(self.raw(), at);
                 let length = sys::mb_idx_ctg_len(self.raw(), at);
@@ -88,14 +90,15 @@ impl MinibwaIndex {
     }
 
     pub(super) fn sequences(&self) -> *const L2bLayout {
-        // SAFETY: a live index.
+        // SAFETY: the index is live.
         unsafe { (*self.0.as_ptr()).sequences }
     }
 
     /// Returns a view of the index in the memory of the C code, or `None` if it is not one of a
     /// reference with `bases` bases.
     fn loaded_view(&self, bases: u64) -> Option<Loaded<'_>> {
-        // SAFETY: a live index; its parts have these layouts (the version of the crate is pinned, and tests read them).
+        // SAFETY: the index is live; its parts have these layouts, since the version of the crate
+        // is pinned and tests read them.
         let (sequences, transform) = unsafe {
             let parts = &*self.0.as_ptr();
             (parts.sequences.as_ref()?, parts.transform.as_ref()?)
@@ -110,8 +113,9 @@ impl MinibwaIndex {
             && transform.shift < 32
             && transform.starts == (rows >> transform.shift) + 1
             && !transform.starts_at.is_null();
-        // SAFETY: the C code has allocated so many of each (minibwa 0.6, `l2b_load` and `mb_bwt_load`), of the numbers
-        // that were compared; they live and stay as long as the index.
+        // SAFETY: the C code (minibwa 0.6, `l2b_load` and `mb_bwt_load`) has allocated each array with
+        // the number of items that was checked above; the arrays stay where they are as long as
+        // the index lives.
         same.then(|| unsafe {
             Loaded {
                 bases,
@@ -128,8 +132,8 @@ impl MinibwaIndex {
 
 impl Drop for MinibwaIndex {
     fn drop(&mut self) {
-        // SAFETY: made by the C code, or in the same way, and freed once. The C code accepts an index without a transform, but
-        // not without sequences.
+        // SAFETY: the index was allocated as the C code does it, and is freed once. The C code can
+        // free an index without a transform, but not one without sequences.
         unsafe {
             if (*self.0.as_ptr()).sequences.is_null() {
                 libc::free(self.0.as_ptr().cast());
@@ -183,7 +187,8 @@ struct BwtLayout {
     starts_at: *const u64,
 }
 
-// SAFETY: as minibwa 0.6 declares them in l2bit.h and bwt.h; the version of the crate is pinned.
+// SAFETY: these are the declarations of minibwa 0.6 in l2bit.h and bwt.h; the version of the crate is
+// pinned.
 unsafe extern "C" {
     fn l2b_load(file: *const c_char) -> *mut L2bLayout;
     fn mb_bwt_load(file: *const c_char) -> *mut BwtLayout;

@@ -9,7 +9,7 @@
 //!    marks sums of four and more.
 //!
 //! In a read without the adapter, almost no position remains after twelve bases. The few that
-//! remain are compared base by base (`Search::places`).
+//! remain are compared base by base (`AdapterSearch::find_starts`).
 
 /// Number of adapter bases that are compared at all positions.
 const PREFIX: usize = 12;
@@ -25,7 +25,7 @@ pub(super) struct PrefixScan {
     /// Offset and code of each base of the prefix. N matches any base, so it is left out.
     codes: Vec<(u32, u8)>,
     /// The minimum number of bases from a position to the end of the read at which 1, 2, 3 and 4
-    /// mismatches are allowed; `usize::MAX` if so many are never allowed.
+    /// mismatches are allowed; `usize::MAX` if that number is never allowed.
     reach: [usize; LEVELS],
 }
 
@@ -37,7 +37,7 @@ fn base_code(base: u8) -> u8 {
 
 impl PrefixScan {
     /// Creates the filter for adapters that begin with `bases` and have at most `longest` bases.
-    /// `allowed` returns the mismatches that are allowed if so many bases of the read remain.
+    /// `allowed` returns the number of mismatches allowed for a number of remaining bases.
     pub(super) fn new(bases: &[u8], allowed: impl Fn(usize) -> usize, longest: usize) -> Self {
         let codes = (0..).zip(bases).filter(|(_, base)| **base != b'N');
         let codes = codes.map(|(at, &base)| (at, base_code(base))).collect();

@@ -139,7 +139,7 @@ pub(super) struct Evaluation<'r, 's> {
 
 impl<'r> Evaluation<'r, '_> {
     /// Returns whether a node counts as true. Conditions and comparisons of plain numbers are
-    /// answered here without making a [`ExpressionValue`], because most expressions consist of
+    /// answered here without making an [`ExpressionValue`], because most expressions consist of
     /// them.
     pub fn is_true(&mut self, id: Id) -> Result<bool, Misfit> {
         let program = self.program;

@@ -4,12 +4,12 @@
 //!
 //! | function | operators | grouping |
 //! |---|---|---|
-//! | `chain` | `&&` `\|\|` | left |
-//! | `equality` | `==` `!=` `=~` `!~` | right |
-//! | `comparison` | `<` `<=` `>` `>=` | right |
-//! | `operation` | `\|` `^` `&` `+ -` `* / %`, see `LEVELS` | left |
-//! | `unary` | `!` `~` `+` `-` | right |
-//! | `simple` | literals, variables, fields, functions, parentheses | |
+//! | `parse_chain` | `&&` `\|\|` | left |
+//! | `parse_equality` | `==` `!=` `=~` `!~` | right |
+//! | `parse_comparison` | `<` `<=` `>` `>=` | right |
+//! | `parse_operation` | `\|` `^` `&` `+ -` `* / %`, see `LEVELS` | left |
+//! | `parse_unary` | `!` `~` `+` `-` | right |
+//! | `parse_simple` | literals, variables, fields, functions, parentheses | |
 
 use std::sync::Arc;
 

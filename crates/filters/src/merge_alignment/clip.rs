@@ -1,7 +1,7 @@
 //! Clips alignments: at the end of the reference, at adapters, and where mates overlap.
 //!
 //! The rules are those of htsjdk 4.2.0 (`CigarUtil`), so that CIGARs are the same as Picard's.
-//! Positions and base numbers in this file are 1-based, except for `Draft::pos`.
+//! Positions and base numbers in this file are 1-based, except for `DraftRecord::pos`.
 
 use readmill_record::cigar::{HARD_CLIP, SOFT_CLIP, consumes_query, consumes_reference};
 use readmill_record::{Error, Flags, Result};

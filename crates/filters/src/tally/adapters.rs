@@ -47,7 +47,7 @@ pub struct AdapterPartial {
 pub struct AdapterBaseCounts(pub BTreeMap<i64, u64>);
 
 impl AdapterBaseCounts {
-    /// Formats Picard's metrics file. `started` stands in the place of its date and may have any
+    /// Formats Picard's metrics file. `started` is written instead of the date and may have any
     /// form, since equal runs have to write equal bytes.
     pub fn to_text(&self, command_line: &str, started: &str) -> Vec<u8> {
         let mut text = metrics::comment_lines(command_line, started);

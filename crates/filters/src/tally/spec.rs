@@ -81,7 +81,7 @@ pub struct RunNames<'a> {
     /// Returns the command line of the run in the form that this tool of Picard would write it to
     /// its metrics file.
     pub picard_command_line: &'a dyn Fn(&str) -> String,
-    /// The text that stands in the place of a date, because equal runs have to write equal bytes.
+    /// The text that is written instead of a date, because equal runs have to write equal bytes.
     pub started: &'a str,
 }
 

@@ -2,7 +2,7 @@
 //! specification, section 4.2).
 //!
 //! The length of a header is known only at its end, and its bytes arrive in blocks. So a reader
-//! asks an [`HeaderOutline`] after each block whether the header is complete, and parses it then.
+//! asks a [`HeaderOutline`] after each block whether the header is complete, and parses it then.
 
 use readmill_record::header::ReferenceSequence;
 use readmill_record::{Error, Header, Ledger, Result};

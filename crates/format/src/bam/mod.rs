@@ -1,4 +1,4 @@
-//! BAM (SAM specification, section 4.2): its header, its index, and an [`BamEncoder`] of partitions of
+//! BAM (SAM specification, section 4.2): its header, its index, and a [`BamEncoder`] of partitions of
 //! the output.
 //!
 //! A partition starts a new block, so any thread can encode it. Its offset in the file is known

@@ -20,7 +20,7 @@ impl DuplicationMetrics {
     /// a header may have many libraries. Bytes of names that are not UTF-8 are replaced by U+FFFD.
     ///
     /// # Errors
-    /// Those of `put`.
+    /// `put` returned an error.
     pub fn write_json(
         &self,
         command_line: &str,

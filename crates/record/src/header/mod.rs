@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! text ──read──► mend (lines that samtools or htsjdk refuse) ──► Header: lines + dictionary of @SQ
-//! Header, Header, … ──merge──► Merged: one header, and for each input the new indexes and IDs
+//! Header, Header, … ──merge──► MergedHeader: one header, and for each input the new indexes and IDs
 //! ```
 
 mod change;

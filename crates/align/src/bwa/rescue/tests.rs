@@ -7,14 +7,15 @@ use super::*;
 const STOP: c_int = 0x20000;
 const SECOND: c_int = 0x40000;
 
-/// Penalties for opening a deletion and for each of its letters, the same for an insertion, and the scores of a match
-/// and of a mismatch.
+/// The penalties for opening a deletion and for each of its letters, the same for an insertion, and
+/// the scores of a match and of a mismatch.
 type Scoring = (c_int, c_int, c_int, c_int, i8, i8);
 
 const PIECE: usize = 700;
 const MATE: usize = 500;
 
-// SAFETY: as declared in `kswv.h`; the last three are a number of threads and the longest piece and mate.
+// SAFETY: this is the declaration in `kswv.h`. The last three arguments are the number of threads and
+// the maximum lengths of piece and mate.
 type Make = unsafe extern "C" fn(
     c_int,
     c_int,
@@ -29,7 +30,7 @@ type Make = unsafe extern "C" fn(
 
 macro_rules! makers {
     ($($name:ident),*) => {
-        // SAFETY: as `Make`.
+        // SAFETY: see `Make`.
         unsafe extern "C" {
             $(fn $name(_: c_int, _: c_int, _: c_int, _: c_int, _: i8, _: i8, _: c_int, _: i32, _: i32) -> *const RescueKernel;)*
         }
@@ -54,7 +55,8 @@ impl Random {
         letters
     }
 
-    /// Returns a part of the piece with random substitutions, deletions and insertions, or random letters.
+    /// Returns a part of the piece with random substitutions, deletions and insertions, or random
+    /// letters.
     fn mate(&mut self, piece: &[u8], most: usize) -> Vec<u8> {
         let count = 1 + self.below(most);
         if self.below(8) == 0 {
@@ -112,7 +114,7 @@ impl Rescues {
         let count = self.pairs.len();
         // The kernel for AVX2 writes pairs of its own, up to a multiple of its lanes.
         self.pairs.resize(count + 32, RescuePair::default());
-        // SAFETY: a live kernel; letters and hits of so many pairs.
+        // SAFETY: the kernel is live; there are letters and a hit for each pair.
         unsafe {
             let functions = &*(*kernel).functions;
             let scores = if bytes { functions.in_bytes } else { functions.in_words };
@@ -169,7 +171,7 @@ fn made(make: Make, scoring: Scoring) -> *const RescueKernel {
 }
 
 fn unmade(kernel: *const RescueKernel) {
-    // SAFETY: made on the heap, unmade once, by the destructor that frees it.
+    // SAFETY: the object is on the heap, and is destroyed once, by the destructor that also frees it.
     unsafe { ((*(*kernel).functions).destructors[1])(kernel) };
 }
 
@@ -188,7 +190,7 @@ const SCORINGS: [Scoring; 8] = [
 fn fields_are_where_they_are_read() {
     for make in [make_kswv_kernel_sse41, make_kswv_kernel_sse42, make_kswv_kernel_avx] {
         let kernel = made(make, (2, 3, 5, 7, 11, -13));
-        // SAFETY: live until it is unmade.
+        // SAFETY: the object is live until `unmade` is called.
         let read = unsafe { &*kernel };
         let deletion = (read.open_deletion, read.extend_deletion);
         assert_eq!((read.letters, deletion), (5, (2, 3)));

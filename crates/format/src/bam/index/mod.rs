@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! any thread                               serial, in the order of the file
-//! records --FragmentBuilder--> Fragment --IndexBuilder::absorb--> index file
-//!                              (offsets relative                 (offset of the partition
-//!                              to the partition)                 is added)
+//! records --FragmentBuilder--> Fragment --IndexBuilder::add_fragment--> index file
+//!                              (offsets relative                       (offset of the partition
+//!                              to the partition)                       is added)
 //! ```
 //!
 //! A worker that encodes a partition of the sorted output knows virtual offsets only relative to
@@ -14,8 +14,8 @@
 //! Because the records are sorted, the bins of one level are visited in order. So both builders
 //! keep one open chunk for each level and need no map, and the commit works by chunk, not by
 //! record. The entry of a reference sequence is encoded as soon as the sequence is complete, so a
-//! million contigs take no more memory than their index file. The bytes of the index are those of
-//! htslib 1.24.
+//! million contigs take no more memory than their index file. The index has the same bytes as the
+//! one that htslib 1.24 writes.
 //!
 //! The other direction is [`BamIndex`], which finds the parts of a file that hold a region. [`chunks`]
 //! makes the index of a BAM file that exists already.

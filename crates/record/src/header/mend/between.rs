@@ -49,7 +49,7 @@ pub(in super::super) fn mend_conflicts(
     Ok(())
 }
 
-/// Moves the first @HD to the start, where samtools and htsjdk expect it.
+/// Moves the first @HD line to the start, where samtools and htsjdk expect it.
 fn move_hd_first(lines: &mut [HeaderLine], number: &dyn Fn(usize) -> usize, notes: &mut HeaderNotes) {
     let at = lines.iter().position(|line| line.kind() == b"HD");
     let Some(at) = at.filter(|&at| at > 0) else { return };
