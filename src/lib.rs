@@ -1,24 +1,25 @@
 //! readmill: sequencing reads in, analysis-ready reads out, in one pass and a fixed amount of memory.
 //!
-//! A [`Plan`] describes a run; [`run`] carries it out. The command line (`src/cli`) only makes plans. Other programs can
-//! make plans, too, and add their own steps and tallies with [`run_with`]: see `examples/`.
+//! A [`Plan`] describes a run; [`run`] carries it out. The command line (`src/cli`) only makes plans.
+//! Other programs can make plans, too, and add their own steps and tallies with [`run_with`]: see
+//! `examples/`.
 //!
 //! | folder | contents |
 //! |---|---|
-//! | `cli` | flags to a plan |
-//! | `plan` | the description of a run, checked |
-//! | `formats` | the formats that reads are written in |
-//! | `run` | a plan carried out: memory divided, steps made, passes called |
-//! | `pipeline` | the passes over the reads, on all threads |
-//! | `aligning` | the input that aligns FASTQ reads |
-//! | `merging` | the input that puts alignments onto reads which were not aligned |
-//! | `outputs` | the main output, extra outputs and report files |
+//! | `cli` | parses command lines and makes a plan from the flags |
+//! | `plan` | describes a run, and checks the description |
+//! | `formats` | encodes reads in each output format |
+//! | `run` | carries out a plan: divides the memory, makes the steps, calls the passes |
+//! | `pipeline` | passes over the reads, on all threads |
+//! | `aligning` | aligns FASTQ reads as an input of a run |
+//! | `merging` | merges alignments into unaligned reads as an input of a run |
+//! | `outputs` | writes the main output, extra outputs and report files |
 //! | `compare` | `readmill compare` |
 //! | `depth` | `readmill depth`, `readmill coverage` |
 //! | `files` | small commands on whole files: `quickcheck`, `head`, `cat`, `reheader`, `dict` |
 //! | `indexing` | `readmill index`, `readmill faidx` |
-//! | `shard` | a job in stages: the files between them, and the commands |
-//! | `process` | this process: its allocator, memory limit, log, and pauses for tests |
+//! | `shard` | jobs in stages: the commands, and the files that stages exchange |
+//! | `process` | settings of this process: allocator, memory limit, log, and pauses for tests |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod aligning;

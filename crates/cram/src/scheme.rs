@@ -163,7 +163,8 @@ impl Scheme {
     }
 
     /// Returns the blocks of the series for FLAG and MAPQ. `None` if another series shares one of
-    /// these blocks, or if values are bits of the core block, where those of all series are mixed.
+    /// these blocks, or if values are bits of the core block, where the bits of all series are
+    /// mixed.
     fn find_flag_blocks(&self) -> Option<Vec<i32>> {
         let (mut wanted, mut others) = (Vec::new(), Vec::new());
         for (at, encoding) in self.series.iter().enumerate() {

@@ -481,8 +481,8 @@ fn a_header_that_inflates_beyond_the_memory_is_refused_before_it_does() {
     assert_eq!(ledger.peak(), 0);
 }
 
-/// Guards against a former defect: files that htsjdk writes were refused. It does not count the headers of a container
-/// and of its slices.
+/// Guards against a former defect: files of htsjdk were refused, because htsjdk does not count the
+/// headers of a container and of its slices as blocks.
 #[test]
 fn blocks_that_a_container_does_not_count_are_charged_and_read() {
     let desk = desk();

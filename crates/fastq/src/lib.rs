@@ -1,10 +1,10 @@
 //! Reads FASTQ with many threads at once.
 //!
 //! A *batch* is a fixed number `K` of templates: batch `t` has the templates from `t * K` up to, but
-//! not including, `(t + 1) * K`. Where a batch is in the files follows from the number of lines before it, and lines can
-//! be counted in any part of a file and in any order. So the text is cut into blocks; a thread that
-//! needs a block claims it, fills it and counts its lines (`ring.rs`, `text.rs`), and sums of these
-//! counts give the start and end of each batch.
+//! not including, `(t + 1) * K`. The number of lines before a batch gives its place in the files, and
+//! lines can be counted in any part of a file and in any order. So the text is cut into blocks. A
+//! thread that needs a block claims it, fills it and counts its lines (`ring.rs`, `text.rs`). Sums
+//! of these counts give the start and end of each batch.
 //!
 //! ```text
 //! R1.fastq  [ block 0 ][ block 1 ][ block 2 ] ...   filled and counted by the threads that need them

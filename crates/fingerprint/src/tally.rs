@@ -161,7 +161,8 @@ mod tests {
         assert_eq!(names.map(contig_kind), [Some(0), Some(0), Some(1), Some(2), None, None, None, None]);
     }
 
-    /// Counts of the sites of chr1 at 1-based positions 3, 5, 8 and 10, each A and C, in one read of SAM.
+    /// Counts the alleles in one SAM record at four sites of chr1: 1-based positions 3, 5, 8 and
+    /// 10, each with the alleles A and C.
     fn counted(read: &str) -> (Vec<[u64; 3]>, [u64; 3]) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("sites.vcf");

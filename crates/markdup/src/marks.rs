@@ -59,8 +59,8 @@ pub struct DuplicateMarks<'a, T> {
 
 pub(super) struct SetEntry {
     pub(super) member: SetMember,
-    /// The ordinal that represents it in DI: that of its template, or of its first read in coordinate
-    /// mode.
+    /// The number of the set in DI: the ordinal of the member's template, or in coordinate mode the
+    /// ordinal of its first read.
     number: u64,
     /// Whether Picard writes DI and DS for it. In template mode only if the first record of the
     /// template is mapped and primary, because Picard identifies templates by that record.

@@ -57,8 +57,8 @@ impl Cutter {
     }
 
     /// Continues as if records of `start` bytes had been cut before. From the second partition on,
-    /// the result is the same as that of one cutter for all records; the first partition may lack
-    /// its beginning, and the process that writes the range before this one has all of it.
+    /// the result is the same as if one cutter had cut all records. The first partition may lack
+    /// its beginning, but the process that writes the range before this one has all of it.
     #[must_use]
     pub fn resume_at(self, start: u64) -> Self {
         Cutter { bytes: start, ..self }
@@ -131,8 +131,8 @@ impl Partition {
     }
 }
 
-/// How many picks ahead records in the arena are prefetched: the order of the arena is that of the
-/// input, so each record is in another part of memory.
+/// How many picks ahead records in the arena are prefetched. The arena is in input order, so
+/// consecutive picks are in different parts of memory.
 const PREFETCH_DISTANCE: usize = 8;
 
 struct SpoolCursor {

@@ -71,8 +71,8 @@ impl BwaIndexHandle {
     /// Returns for each reference sequence whether it is an alternate locus, as the C++ code read
     /// it from the `.alt` file.
     pub(super) fn alternate_flags(&self) -> impl Iterator<Item = bool> {
-        // SAFETY: the index is live; its parts have these layouts, as in `loaded_view`, and the C++ code has
-        // allocated `count` sequences.
+        // SAFETY: the index is live; its parts have these layouts, as in `loaded_view`, and the C++
+        // code has allocated `count` sequences.
         let sequences = unsafe {
             let search = &*(*(*self.0.cast::<BwaIndexLayout>()).with_sequences).search;
             let sequences = &*(*search.files).sequences;

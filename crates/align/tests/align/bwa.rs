@@ -11,8 +11,8 @@ fn small_cohorts() -> BwaOptions {
     BwaOptions { cohort_bases: Some(200_000), ..BwaOptions::default() }
 }
 
-/// The digests are of records that equalled, line by line as SAM text, those of bwa 0.7.17-r1188 (`bwa mem -K
-/// 200000` with these options) on the same reads.
+/// The expected digests were computed from records that equalled, line by line as SAM text, the output
+/// of bwa 0.7.17-r1188 (`bwa mem -K 200000` with these options) for the same reads.
 #[test]
 fn records_are_those_of_bwa_mem() {
     let pairs = reads(2, READS);

@@ -1,4 +1,5 @@
-//! Aligns with randomly damaged indexes: this gives an error or the same records, and never ends the process.
+//! Aligns with randomly damaged indexes. This gives an error or the same records, and never ends
+//! the process.
 #![allow(clippy::unwrap_used)]
 
 use std::ops::Range;
@@ -38,7 +39,8 @@ impl Copy<'_> {
         }
     }
 
-    /// Changes up to 200 bytes of a part of a file, [`SEEDS`] times. Returns how many of the changes were reported as errors.
+    /// Changes up to 200 bytes of a part of a file, [`SEEDS`] times. Returns how many of the
+    /// changes were reported as errors.
     ///
     /// If the part is `text`, a change that is not an error may give other names or positions.
     fn damage(&self, suffix: &str, part: Range<usize>, text: bool) -> u64 {

@@ -1,4 +1,5 @@
-//! Checks the records of minibwa for any batches and threads, its index, and that damage to the index is found.
+//! Checks the index of minibwa, its records for any batches and threads, and that damage to the
+//! index is found.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
@@ -17,8 +18,8 @@ fn small_cohorts() -> MinibwaOptions {
     MinibwaOptions { cohort_bases: Some(200_000), ..MinibwaOptions::default() }
 }
 
-/// The digests are of records that equalled, line by line as SAM text, those of minibwa 0.6-r416 (`minibwa map -K
-/// 200000` with these options) on the same reads.
+/// The expected digests were computed from records that equalled, line by line as SAM text, the output
+/// of minibwa 0.6-r416 (`minibwa map -K 200000` with these options) for the same reads.
 #[test]
 fn records_are_those_of_minibwa() {
     let (pairs, plain) = (reads(2, READS), small_cohorts());
@@ -89,7 +90,8 @@ fn empty_reads_and_empty_batches_are_fine() {
     scene::empty_reads_and_empty_batches_are_fine(&kernel(MinibwaOptions::default()));
 }
 
-/// Reads of one letter, of letters that are not bases, and of all lengths, with and without an empty mate.
+/// Aligns reads of one letter, of letters that are not bases, and of all lengths, with and without
+/// an empty mate.
 #[test]
 fn odd_reads_are_aligned_or_not_and_nothing_ends() {
     let genome = common::genome()[0].1.to_ascii_uppercase();

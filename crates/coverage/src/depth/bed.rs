@@ -21,7 +21,7 @@ const MEMORY_NAME: &str = "regions";
 
 const FLUSH_BYTES: usize = 1 << 16;
 
-/// Which columns follow those of the BED file, in addition to the sum of depths.
+/// The columns that follow the columns of the BED file, in addition to the sum of depths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BedOptions {
     /// Add a column with the number of positions that have at least this depth (`samtools bedcov -d`).
@@ -228,8 +228,8 @@ impl<W: FnMut(&[u8]) -> Result<()>> BedCoverage<W> {
         (self.write)(&page)
     }
 
-    /// Returns the header line: that of the BED file, or standard names for as many columns as the first
-    /// region has. Empty without the option.
+    /// Returns the header line of the BED file, or if it has none, the standard names of the columns
+    /// that its first region has. Empty without the option.
     fn header_line(&self) -> Vec<u8> {
         const NAMES: [&str; 12] = [
             "chrom",

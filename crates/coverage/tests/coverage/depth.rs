@@ -308,7 +308,8 @@ fn at_most_so_many_reads_cover_a_position_but_the_first_one_there_counts() {
     let table = count(&files, &rules, gate, table, &mut Rng::new(1), 2).unwrap();
     table.finish().unwrap();
     let text = String::from_utf8(text).unwrap();
-    // Two at 1, one at 5, one at 11 (where the reads from 1 to 10 end), one at 12: 10 + 10 + 10 + 3 + 3 bases.
+    // There are two reads at 1, one at 5, one at 11 (where the reads from 1 to 10 end), and one at
+    // 12. They have 10 + 10 + 10 + 3 + 3 bases.
     assert!(text.starts_with("c0\t1\t700\t8\t14\t2\t0.0514286\t255\t9\n"), "{text}");
 }
 

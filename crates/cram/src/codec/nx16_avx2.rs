@@ -177,7 +177,8 @@ pub fn decode_order_1(
             }
             for (lane, entries) in before.iter_mut().enumerate() {
                 let symbols = _mm256_and_si256(*entries, _mm256_set1_epi32(0xff));
-                // SAFETY: there are 256 starts, each followed by as many entries as a state's bits can select.
+                // SAFETY: there are 256 starts, and after each start there are entries for all
+                // values that the bits of a state can have.
                 *entries = unsafe {
                     let start = _mm256_i32gather_epi32::<4>(starts.as_ptr().cast(), symbols);
                     let place = _mm256_add_epi32(start, states.table_indexes(lane));

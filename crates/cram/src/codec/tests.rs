@@ -178,7 +178,8 @@ fn the_arithmetic_coder_comes_back() {
     }
 }
 
-/// Qualities of reads: how many, how long (with others between), of how many symbols, and how much they repeat.
+/// Draws the qualities of `reads` reads with up to `symbols` different values. Most reads have this
+/// `length`; some are shorter, and some repeat the qualities of the read before.
 fn qualities(
     random: &mut Random,
     reads: usize,

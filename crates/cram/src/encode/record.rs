@@ -40,8 +40,8 @@ const FLAG_BITS: u16 = 0xfff;
 const LAST_BASE: i64 = i32::MAX as i64;
 
 impl RecordEncoder {
-    /// Encodes the records of a container into `columns`. `contig` is that of the container; with
-    /// `delta`, positions are stored as differences.
+    /// Encodes the records of a container into `columns`. `contig` is the reference sequence of the
+    /// container. With `delta`, positions are stored as differences.
     ///
     /// # Errors
     /// CRAM cannot hold a record, or reference bases are missing.

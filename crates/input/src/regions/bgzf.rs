@@ -38,7 +38,7 @@ use crate::claim::{Claim, OpenOptions};
 
 const FULL_CLAIM_BYTES: usize = 1 << 19;
 
-/// Minimum compressed bytes of a middle. Less is not worth a claim of its own.
+/// Minimum number of compressed bytes of a middle. A smaller one is not worth a claim of its own.
 const MIN_PASSED_BYTES: u64 = 1 << 18;
 
 /// Maximum inflated bytes that are copied before a middle begins. If more are inflated already,

@@ -23,8 +23,8 @@ const MIN_LIST_BYTES: u64 = 1 << 20;
 
 const LIST_COUNT: u64 = 4;
 
-/// Compares the reads of each group of duplicates with each other, and collects which of them are
-/// optical duplicates, and of which read (samtools 1.24, `markdup -d`).
+/// Compares the reads of each group of duplicates with each other. Collects which of them are optical
+/// duplicates, and for each one the read that it duplicates (samtools 1.24, `markdup -d`).
 ///
 /// The reads are read again in one or more passes ([`Undecided`](super::Undecided)); each pass judges
 /// every n-th group.

@@ -194,7 +194,8 @@ mod tests {
         (links, counts, optical)
     }
 
-    /// As samtools 1.24 marks pairs at x = 0, 10, 20 and 30: only the one at 10 is near the pair that stays, at 0.
+    /// samtools 1.24 marks pairs at x = 0, 10, 20 and 30 so: only the pair at 10 is near the pair
+    /// that stays, which is at 0.
     #[test]
     fn reads_near_a_better_duplicate_are_optical() {
         let reads = [
@@ -210,7 +211,8 @@ mod tests {
         assert_eq!(judge(&reads, true).2, [false, false, true, false, false]);
     }
 
-    /// samtools 1.24: the pair represents itself and the single read that it replaced, but not that read's duplicate.
+    /// In samtools 1.24, the pair represents itself and the single read that it replaced, but not the
+    /// duplicate of this read.
     #[test]
     fn the_first_pair_takes_the_place_of_single_reads() {
         let reads = [

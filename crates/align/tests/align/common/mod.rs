@@ -55,7 +55,8 @@ pub fn reverse_complement(of: &[u8]) -> Vec<u8> {
     of.iter().rev().map(other).collect()
 }
 
-/// Returns three sequences. Half of them are similar repeats; they have holes, rare letters and soft masks.
+/// Returns three sequences. Half of their bases are in similar repeats; the sequences contain runs of
+/// N, rare letters and soft masks.
 pub fn genome() -> Vec<(&'static str, Vec<u8>)> {
     let mut draw = Draw(20_261_122);
     let families: Vec<Vec<u8>> = (0..5).map(|at| draw.bases(300 + 400 * at)).collect();
@@ -145,8 +146,9 @@ pub fn reads(segments: usize, count: usize) -> ReadBatch {
     reads
 }
 
-/// Returns the reference with its indexes, built once. If `READMILL_TEST_KEEP` names a directory, they are kept there
-/// with the reads as FASTQ, to run other aligners on them.
+/// Returns the path of the reference, whose indexes are built by the first call. If
+/// `READMILL_TEST_KEEP` names a directory, reference and indexes are kept there together with the
+/// reads as FASTQ, so that other aligners can be run on them.
 pub fn reference() -> &'static Path {
     static MADE: OnceLock<(Option<TempDir>, PathBuf)> = OnceLock::new();
     let (_, path) = MADE.get_or_init(|| {

@@ -51,7 +51,8 @@ impl Compress for Igzip {
         stream.end_of_stream = 1;
         (stream.next_in, stream.avail_in) = (payload.as_ptr().cast_mut(), length);
         (stream.next_out, stream.avail_out) = (out.as_mut_ptr(), room);
-        // SAFETY: `payload`, which is only read, `out` and `tables` are live, and as long as the stream says.
+        // SAFETY: `payload`, `out` and `tables` are live and have the lengths that the stream
+        // contains. `payload` is only read.
         let result = unsafe { isal::isal_deflate_stateless(stream) };
         (result == isal::COMP_OK as i32).then_some(stream.total_out as usize)
     }
@@ -90,7 +91,8 @@ impl StreamMemory {
         // SAFETY: without MAP_FIXED the address is a hint, so no memory that is in use is touched.
         let at = unsafe { libc::mmap(hint, STREAM_BYTES, access, kind, -1, 0) };
         match NonNull::new(at.cast()) {
-            // A stream is integers, arrays of them, and pointers that may be null: zeros are a valid one.
+            // A stream consists of integers, arrays of integers, and pointers that may be null,
+            // so zeros are a valid stream.
             Some(stream) if at != libc::MAP_FAILED => StreamMemory(stream),
             _ => std::alloc::handle_alloc_error(std::alloc::Layout::new::<isal::isal_zstream>()),
         }
