@@ -15,7 +15,7 @@ pub(super) fn suppress_chatter() {
 
 /// Does nothing: without glibc, the stream cannot be replaced, so all messages appear.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-pub(super) fn chatter() {}
+pub(super) fn suppress_chatter() {}
 
 /// Returns whether a text is one of the known progress messages: `* Done reading Index!!`,
 /// `[0000][PE] ...`, `4,\t6000001`.
