@@ -19,7 +19,6 @@
 //! | `files` | small commands on whole files: `quickcheck`, `head`, `cat`, `reheader`, `dict` |
 //! | `indexing` | `readmill index`, `readmill faidx` |
 //! | `shard` | jobs in stages: the commands, and the files that stages exchange |
-//! | `process` | settings of this process: allocator, memory limit, log, and pauses for tests |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod aligning;
@@ -32,15 +31,14 @@ mod merging;
 mod outputs;
 mod pipeline;
 pub mod plan;
-mod process;
 mod run;
 pub mod shard;
 
 pub use merging::is_order_error;
-pub use outputs::signal;
 pub use plan::Plan;
-pub use process::end_with::end_with;
-pub use process::{allocator, console, drawing, limit, pause, streams};
+use readmill_process as process;
+pub use readmill_process::end_with::end_with;
+pub use readmill_process::{allocator, console, drawing, limit, pause, signal, streams};
 pub use readmill_record::{DynTally, SharedTally, TallyWorker};
 pub use run::additions::Additions;
 #[cfg(debug_assertions)]

@@ -17,6 +17,7 @@ use readmill_format::bgzf::Codec;
 use readmill_format::reference::LazyReference;
 use readmill_format::spill::Spill;
 use readmill_format::spill_codec::SpillCodec;
+use readmill_process::memory_size::parse_memory;
 use readmill_record::{Error, Result};
 
 use super::hints;
@@ -209,33 +210,6 @@ const INDEX_FORMATS: &[Choice<IndexFormat>] = &[
     Choice { value: IndexFormat::Bai, name: "bai", aliases: &[], help: "" },
     Choice { value: IndexFormat::Csi, name: "csi", aliases: &[], help: "" },
 ];
-
-/// Returns the memory limit in `READMILL_MEMORY`, in bytes. clap reads this variable for other
-/// commands. `index` and the fronts of tools read it here, because their flags for memory accept
-/// other values, too.
-pub fn environment_memory() -> Result<Option<u64>> {
-    let Some(text) = std::env::var_os("READMILL_MEMORY") else { return Ok(None) };
-    let wrong = |what: String| Error::usage(format!("READMILL_MEMORY: {what}"));
-    parse_memory(&text.to_string_lossy()).map(Some).map_err(wrong)
-}
-
-/// Parses the value of `-m`: a size, or `auto` for the default limit. Returns bytes. A number below
-/// 1 MiB without a unit is an error, because a unit is probably missing.
-pub fn parse_memory(text: &str) -> std::result::Result<u64, String> {
-    if text == "auto" {
-        return Ok(limit::default_limit());
-    }
-    match plan::parse_size(text)? {
-        bytes if bytes < 1 << 20 && text.ends_with(|last: char| last.is_ascii_digit()) => {
-            Err(format!("{text} are bytes; write a unit, such as {text}G or {text}M"))
-        }
-        bytes => {
-            // Memory for further threads is checked later, when their number is known.
-            limit::check_address_space(bytes, 1).map_err(|error| error.to_string())?;
-            Ok(bytes)
-        }
-    }
-}
 
 impl Io {
     pub fn reference(&self) -> Option<&PathBuf> {

@@ -8,19 +8,20 @@ use readmill::console::{Console, log};
 use readmill::files::FileOutput;
 use readmill::indexing::{self, IndexOptions, IndexableContent};
 use readmill::limit;
-use readmill::plan::{Choice, Verbosity, one_of, parse_size};
+use readmill::plan::{Choice, Verbosity, one_of};
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 use readmill_align::IndexStage;
 use readmill_format::bam::index::IndexFormat;
 use readmill_format::reference::Reference;
 use readmill_format::tabix::TextPreset;
+use readmill_process::memory_size::{environment_memory, parse_size};
 use readmill_record::{Error, ErrorKind, Ledger, Result};
 
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 use super::align::KernelName;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 use super::aligner_index::complete_or_gone;
-use super::common::{MemoryFlag, environment_memory};
+use super::common::MemoryFlag;
 
 #[derive(Args)]
 #[command(after_help = "The kind of index depends on the content of the file, not on its name:

@@ -16,9 +16,8 @@ use readmill::shard::{
     self, Division, JobStage, PlannedJob, StageKind, StageOutcome, StageState, WorkflowEngine,
 };
 use readmill::{Plan, end_with};
+use readmill_process::memory_size::parse_memory;
 use readmill_record::{Error, Result};
-
-use super::common::parse_memory;
 
 #[derive(Subcommand)]
 pub enum Shard {

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use readmill_process::console::Console;
 use readmill_record::header::HeaderLine;
 use readmill_record::{Error, Header, Ledger, Result};
 
 use super::blocks::{BamBlocks, check_contigs, write_eof_block, write_header};
 use super::{FileOutput, head};
-use crate::console::Console;
 
 pub struct CatOptions {
     pub inputs: Vec<PathBuf>,

@@ -22,10 +22,8 @@ pub mod reheader;
 use std::path::{Path, PathBuf};
 
 use readmill_format::text::LineReader;
+use readmill_process::limit::{self, PROGRAM};
 use readmill_record::{Charge, Ledger, Result};
-
-use crate::process::limit;
-use crate::run::memory::PROGRAM;
 
 pub use blocks::read_header;
 pub use output::FileOutput;

@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use readmill_process::atomic_file::{AtomicFile, sync_directories};
+use readmill_process::older_indexes::remove_indexes;
+use readmill_process::same_file::ensure_output_is_not_input;
 use readmill_record::{Error, Result};
 
 use crate::console::Console;
-use crate::outputs::atomic_file::{AtomicFile, sync_directories};
-use crate::outputs::remove_indexes;
-use crate::outputs::report_files::spare;
 
 const BUFFER_BYTES: usize = 256 << 10;
 
@@ -27,7 +27,7 @@ impl FileOutput {
     /// The output cannot be written, or is one of the inputs.
     pub fn open(path: Option<&Path>, inputs: &[&Path]) -> Result<Self> {
         let path = path.unwrap_or(Path::new("-"));
-        inputs.iter().try_for_each(|input| spare(input, path))?;
+        inputs.iter().try_for_each(|input| ensure_output_is_not_input(input, path))?;
         Ok(FileOutput { file: AtomicFile::open(path)?, buffer: Vec::with_capacity(BUFFER_BYTES) })
     }
 

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use readmill_format::reference::{Reference, make_index};
 use readmill_format::region::{ContigPart, unknown_contig_words};
+use readmill_process::atomic_file::{AtomicFile, with_suffix};
+use readmill_process::same_file::ensure_output_is_not_input;
 use readmill_record::{Error, Ledger, Result};
-
-use crate::outputs::atomic_file::{AtomicFile, with_suffix};
-use crate::outputs::report_files::spare;
 
 pub fn fasta_and_index_paths(fasta: &Path) -> [PathBuf; 3] {
     ["", ".fai", ".gzi"].map(|end| with_suffix(fasta, end))
@@ -29,7 +28,9 @@ pub struct WrittenIndex {
 /// The FASTA cannot be read or indexed, or an index cannot be written.
 pub fn faidx(path: &Path, fai: Option<&Path>, ledger: &Ledger) -> Result<WrittenIndex> {
     let fai = fai.map_or_else(|| with_suffix(path, ".fai"), Path::to_path_buf);
-    [path, &with_suffix(path, ".gzi")].into_iter().try_for_each(|read| spare(read, &fai))?;
+    [path, &with_suffix(path, ".gzi")]
+        .into_iter()
+        .try_for_each(|read| ensure_output_is_not_input(read, &fai))?;
     let mut target = AtomicFile::open(&fai)?;
     let made = make_index(path, ledger).map_err(|e| e.file(path))?;
     target.write(&made.fai)?;

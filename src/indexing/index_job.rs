@@ -5,11 +5,9 @@ use std::path::PathBuf;
 use readmill_engine::Crew;
 use readmill_format::bam::index::{IndexBuilder, IndexFormat, IndexScheme};
 use readmill_format::tabix::TextPreset;
+use readmill_process::console::Console;
+use readmill_process::limit::{self, PROGRAM};
 use readmill_record::{Charge, Error, Header, Ledger, Result};
-
-use crate::console::Console;
-use crate::process::limit;
-use crate::run::memory::PROGRAM;
 
 /// How an index is made. The fields are the flags of `readmill index`.
 #[derive(Clone, Debug)]

@@ -14,16 +14,16 @@ use std::path::{Path, PathBuf};
 
 use readmill_format::bam::index::IndexFormat;
 use readmill_format::tabix::{BcfIndexer, SamIndexer, TextIndexer};
+use readmill_process::atomic_file::{AtomicFile, with_suffix};
+use readmill_process::console::Console;
+use readmill_process::older_indexes::index_names;
+use readmill_process::same_file::ensure_output_is_not_input;
 use readmill_record::{Error, Result, input_file};
 
 pub use content::{IndexableContent, detect_content};
 pub use fasta::{WrittenIndex, faidx, fasta_and_index_paths, write_sequences};
 pub use index_job::IndexOptions;
 
-use crate::console::Console;
-use crate::outputs::atomic_file::{AtomicFile, with_suffix};
-use crate::outputs::index_names;
-use crate::outputs::report_files::spare;
 use index_job::{IndexJob, MIN_SHIFT};
 
 pub struct IndexFile {
@@ -47,7 +47,7 @@ pub fn make_index_file(
     // usual name is tried.
     let probe =
         options.output.clone().unwrap_or_else(|| with_suffix(path, usual_suffix(content, options)));
-    spare(path, &probe)?;
+    ensure_output_is_not_input(path, &probe)?;
     let probe = AtomicFile::open(&probe)?;
     let workshop = IndexJob::new(options, console)?;
     let file = || input_file::open(path).map_err(|e| Error::io("it cannot be read", &e).file(path));

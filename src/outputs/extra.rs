@@ -7,6 +7,7 @@ use readmill_filters::expression::Expression;
 use readmill_filters::route::{
     ByContigs, ByReadGroup, BySegment, Everything, ReadClass, Route, SingletonOutput,
 };
+use readmill_process::same_file::ensure_output_is_not_input;
 use readmill_record::{Error, Header, Ledger, RecordRef, Result};
 
 use crate::formats::FastqFormat;
@@ -116,7 +117,7 @@ fn split_up<'a>(
             None if by_records => named(&format!("part{:05}", number + 1)),
             None => return Err(no_file_for_the_rest()),
         };
-        plan.inputs.iter().try_for_each(|input| crate::outputs::report_files::spare(input, &path))?;
+        plan.inputs.iter().try_for_each(|input| ensure_output_is_not_input(input, &path))?;
         let output = split_output(split, path)?;
         let mut header = header.clone();
         if split.by == SplitBy::ReadGroup && !(names_rest && number == opened) {
@@ -209,7 +210,7 @@ fn fastq<'a>(
     let most = files.len();
     let open: OpenExtra<'a> = Box::new(move |number| {
         let path = files[number].clone();
-        plan.inputs.iter().try_for_each(|input| crate::outputs::report_files::spare(input, &path))?;
+        plan.inputs.iter().try_for_each(|input| ensure_output_is_not_input(input, &path))?;
         let format = Format::new(FastqFormat::of_name(&path, wanted.style.clone()));
         let level = wanted.level.filter(|_| format.spec().is_bgzf());
         let output = Output { format, level, index: Index::No, ..Output::new(path) };

@@ -9,10 +9,11 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use md5::{Digest, Md5};
+use readmill_process::atomic_file::{AtomicFile, PositionedFile, sync_directories, with_suffix};
+use readmill_process::older_indexes::remove_indexes;
 use readmill_record::{Error, Result};
 
 use crate::formats::PartPlacer;
-use crate::outputs::atomic_file::{AtomicFile, PositionedFile, sync_directories, with_suffix};
 use crate::plan::{MAX_PARTS, Output, md5_name, part_name};
 
 /// The files of an output in order.
@@ -202,32 +203,6 @@ impl OutputFiles {
     }
 }
 
-/// Returns all names under which readers look for an index of `bam`.
-pub fn index_names(bam: &Path) -> Vec<PathBuf> {
-    let mut names = vec![with_suffix(bam, ".bai"), with_suffix(bam, ".csi"), with_suffix(bam, ".crai")];
-    if bam.extension().is_some_and(|extension| extension == "bam") {
-        names.extend([bam.with_extension("bai"), bam.with_extension("csi")]);
-    }
-    names
-}
-
-/// Removes the indexes of an older file before an output gets the path `name`. `given` is the path
-/// from the user, which may be a link to it, and `own` is the new index, which is kept. Returns the
-/// removed files, and a note for the log for each that is not replaced by a new index.
-pub fn remove_indexes(given: &Path, name: &Path, own: Option<&Path>) -> (Vec<PathBuf>, Vec<String>) {
-    let (mut removed, mut notes) = (Vec::new(), Vec::new());
-    for stale in index_names(given).into_iter().chain(index_names(name)) {
-        let replaced = own.is_some_and(|own| std::path::absolute(&stale).is_ok_and(|it| it == own));
-        if Some(stale.as_path()) != own && std::fs::remove_file(&stale).is_ok() {
-            if !replaced {
-                notes.push(format!("removed {}, which was an index of an older file", stale.display()));
-            }
-            removed.push(stale);
-        }
-    }
-    (removed, notes)
-}
-
 /// An output whose files are complete, but still have their temporary names.
 pub struct CompleteOutput {
     pub(super) files: OutputFiles,
@@ -259,8 +234,8 @@ impl CompleteOutput {
     }
 
     /// Renames the files and the index, all or none, and removes older indexes. Returns notes about
-    /// removed files. Log them only when signals are no longer [held off](crate::signal::hold_off),
-    /// because the reader of the log may block.
+    /// removed files. Log them only when signals are no longer
+    /// [held off](readmill_process::signal::hold_off), because the reader of the log may block.
     pub fn rename(self) -> Result<Vec<String>> {
         let (mut files, notes) = self.prepare();
         AtomicFile::rename_all(&mut files)?;

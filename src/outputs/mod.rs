@@ -17,28 +17,24 @@
 //! | [`extra_writer`] | collects, encodes and writes the reads of extra outputs |
 //! | [`report_files`] | metrics, tables and statistics |
 //! | [`texts`] | reports as JSON |
-//! | [`atomic_file`] | one file that is written under a temporary name |
-//! | [`exclusive`] | creates a file that no other run is writing |
-//! | [`signal`] | removes unfinished files when a signal stops the run |
+//!
+//! `readmill_process::atomic_file` has the file that is written under a temporary name.
 
-pub mod atomic_file;
 pub mod coverage;
-pub mod exclusive;
 pub mod extra;
 pub mod extra_writer;
 mod files;
 mod group_files;
-mod made_directories;
 pub mod part_counts;
 mod part_writer;
 pub mod report_files;
 pub mod routing;
 mod sample_name;
-pub mod signal;
 mod sink;
 pub mod staged_parts;
 mod texts;
 
-pub use files::{CompleteOutput, index_names, remove_indexes};
+pub use files::CompleteOutput;
 pub use part_writer::{EncodedPart, PartEncoder, PartWriter};
+pub use readmill_process::{atomic_file, exclusive, signal};
 pub use sink::{PartTarget, Sink};

@@ -1,6 +1,5 @@
 //! Report files: metrics, recalibration tables, statistics.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use readmill_bqsr as bqsr;
@@ -9,15 +8,17 @@ use readmill_filters::tally::{RunNames, TallyReport};
 use readmill_markdup::metrics::{LibraryCounts, SetSizes};
 use readmill_markdup::samtools::SamtoolsReport;
 use readmill_markdup::{DuplicationMetrics, Libraries, TileCounts};
+use readmill_process::atomic_file::{AtomicFile, check_distinct, is_device, with_suffix};
+use readmill_process::made_directories::MadeDirectories;
+use readmill_process::older_indexes::index_names;
+use readmill_process::same_file::{ensure_output_is_not_input, is_same_file};
 use readmill_record::header::Header;
 use readmill_record::{Charge, Error, Ledger, ReportText, Result};
 use serde_json::{Map, Value, json};
 
-use crate::outputs::atomic_file::{AtomicFile, check_distinct, is_an_input, is_device, with_suffix};
 use crate::outputs::coverage::NamedPile;
-use crate::outputs::made_directories::MadeDirectories;
 use crate::outputs::sample_name::sample_name;
-use crate::outputs::{index_names, texts};
+use crate::outputs::texts;
 use crate::plan::{Command, CoverageRequest, Output, Plan, QcRequest};
 
 /// A kind of report file.
@@ -450,16 +451,16 @@ pub fn check(plan: &Plan) -> Result<()> {
         plan.inputs.iter().try_for_each(|input| check_distinct(input, path))?;
         let mut inputs = plan.inputs.iter().filter(|_| !in_place);
         inputs.try_for_each(|input| spare_main(input, path, n < main().count()))?;
-        read.iter().try_for_each(|input| spare(input, path))?;
+        read.iter().try_for_each(|input| ensure_output_is_not_input(input, path))?;
     }
     for (n, path) in beside.iter().enumerate() {
         let mut others = main().chain(beside[..n].iter().copied());
-        if !is_device(path) && others.any(|other| is_same(path, other)) {
+        if !is_device(path) && others.any(|other| is_same_file(path, other)) {
             let what = format!("two outputs have the same name, {}", path.display());
             return Err(Error::usage(what).hint("give each output a different name"));
         }
         let mut others = main().chain(plan.destination.extra_paths());
-        if others.any(|other| index_names(other).iter().any(|index| is_same(path, index))) {
+        if others.any(|other| index_names(other).iter().any(|index| is_same_file(path, index))) {
             let what = format!("{} has the name of the index of another output", path.display());
             return Err(Error::usage(what).hint("give it another name"));
         }
@@ -472,35 +473,17 @@ pub fn check_spares(plan: &Plan, read: &Path) -> Result<()> {
     let main = plan.destination.main().filter(|main| !main.in_place);
     let main = main.map_or_else(Vec::new, |main| [main.names(), index_names(&main.path)].concat());
     let beside = paths(plan).into_iter().map(|(_, path)| path).chain(plan.destination.extra_paths());
-    main.iter().map(PathBuf::as_path).chain(beside).try_for_each(|path| spare(read, path))
+    main.iter()
+        .map(PathBuf::as_path)
+        .chain(beside)
+        .try_for_each(|path| ensure_output_is_not_input(read, path))
 }
 
-/// Refuses an output that would overwrite an input, or whose temporary file would.
-pub fn spare(input: &Path, output: &Path) -> Result<()> {
-    let input = if input.as_os_str() == "-" { Path::new("/dev/stdin") } else { input };
-    check_distinct(input, output)?;
-    if output.as_os_str() != "-" && is_same(input, output) { Err(is_an_input(output)) } else { Ok(()) }
-}
-
-/// The same; the hint names the flag by which a main output may replace the input.
+/// Refuses an output that would overwrite an input; the hint names the flag by which a main output may replace the input.
 fn spare_main(input: &Path, output: &Path, is_main: bool) -> Result<()> {
     let way_out = "give the output another name; to replace the input, add --in-place";
-    spare(input, output).map_err(|error| if is_main { error.hint(way_out) } else { error })
-}
-
-/// Whether two paths are the same path, or the same file.
-fn is_same(a: &Path, b: &Path) -> bool {
-    let file = |path: &Path| {
-        let meta = std::fs::metadata(path).ok().filter(|meta| meta.is_file())?;
-        Some((meta.dev(), meta.ino()))
-    };
-    let spelled = |path: &Path| {
-        let path = std::path::absolute(path).ok()?;
-        Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
-    };
-    a == b
-        || spelled(a).is_some_and(|a| Some(a) == spelled(b))
-        || file(a).is_some_and(|a| Some(a) == file(b))
+    ensure_output_is_not_input(input, output)
+        .map_err(|error| if is_main { error.hint(way_out) } else { error })
 }
 
 /// Returns the metrics of the duplicates that were found and marked.

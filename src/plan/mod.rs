@@ -46,9 +46,10 @@ pub use merging::{AlignedFile, Merging, TemplateEnd};
 pub use naming::check_index_mark;
 pub use parts::{MAX_PARTS, md5_name, part_name};
 pub use readmill_filters::Filters;
+pub use readmill_process::console::Verbosity;
 pub use recalibration::{ApplyRequest, Recalibration, TableRequest, TableSource};
 pub use regions::{RegionRequest, pipe_without_index_error};
-pub use resources::{Resources, Verbosity, default_temp_dirs, environment_temp_dir};
+pub use resources::{Resources, default_temp_dirs, environment_temp_dir};
 pub use tallies::{FingerprintRequest, PageRequest, QcRequest, Tallies};
 pub use trimming::{Trimming, missing_adapter_error};
 
@@ -326,41 +327,5 @@ impl Plan {
         }
         self.regions.iter().flat_map(RegionRequest::command_words).for_each(|word| say(&word));
         words.join(" ")
-    }
-}
-
-/// Reads a size such as `512M` or `1.5G`, in units of 2^10; a bare number is bytes.
-pub fn parse_size(text: &str) -> Result<u64, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match text[digits.len()..].to_ascii_uppercase().as_str() {
-        "" | "B" => 1u64,
-        "K" | "KB" | "KIB" => 1 << 10,
-        "M" | "MB" | "MIB" => 1 << 20,
-        "G" | "GB" | "GIB" => 1 << 30,
-        "T" | "TB" | "TIB" => 1 << 40,
-        _ => return Err(format!("{text:?} has no known unit; use K, M, G or T")),
-    };
-    let number: f64 = digits
-        .parse()
-        .map_err(|_| format!("{text:?} is not a size; write a number and a unit, such as 2G"))?;
-    if !(number.is_finite() && number > 0.0) {
-        return Err(format!("{text:?} is not a size above zero"));
-    }
-    Ok((number * unit as f64) as u64)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes() {
-        assert_eq!(parse_size("1.5G"), Ok(3 << 29));
-        assert_eq!(parse_size("512m"), Ok(512 << 20));
-        assert_eq!(parse_size("160MiB"), Ok(160 << 20));
-        assert_eq!(parse_size("4096"), Ok(4096));
-        for bad in ["G", "", "1.5.2G", "-1G", "1X", "0", "nanG", "infG"] {
-            assert!(parse_size(bad).is_err(), "{bad}");
-        }
     }
 }

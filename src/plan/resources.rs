@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use readmill_format::reference::LazyReference;
 use readmill_format::spill_codec::SpillCodec;
+use readmill_process::console::Verbosity;
 
 use crate::process::limit;
 
@@ -58,13 +59,4 @@ pub fn default_temp_dirs(output: &Path) -> Vec<PathBuf> {
     let beside = output.parent().filter(|dir| !dir.as_os_str().is_empty());
     let regular = !output.exists() || output.is_file();
     vec![beside.filter(|_| regular).unwrap_or(Path::new(".")).to_path_buf()]
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verbosity {
-    Quiet,
-    /// Also a first line, notes and a summary, and progress on a terminal.
-    Normal,
-    /// Also progress if standard error is not a terminal.
-    Verbose,
 }

@@ -21,17 +21,13 @@ use crate::outputs::{coverage, extra_writer};
 use crate::pipeline::feed::TicketUse;
 use crate::pipeline::open_input;
 use crate::plan::{self, Aligning, DEFAULT_LEVEL, Plan};
-use crate::process::{limit, used};
+use crate::process::limit::{self, PROGRAM};
+use crate::process::used;
 use crate::run::align_scope::AlignScope;
 use crate::run::fastqc;
 use crate::run::recal_setup;
 
 const MIB: u64 = 1 << 20;
-
-/// Code, libraries, standard streams, the header's tables, allocator slack. (Measured: a run of a file of one read
-/// peaks at 18 or 19 MiB on Linux 6.18 with one thread's codecs, at 23 or 24 in the dev profile, most of it pages of code that
-/// the system maps in large pieces.)
-pub const PROGRAM: u64 = 22 * MIB;
 
 /// A thread's stack as far as it is used, and its codecs up to level 9.
 const THREAD: u64 = MIB;

@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use readmill_bqsr as bqsr;
 use readmill_bqsr::{RecalReport, plot_data};
+use readmill_process::same_file::ensure_output_is_not_input;
 use readmill_record::{Ledger, Result};
 
 use crate::outputs::atomic_file::AtomicFile;
-use crate::outputs::report_files::spare;
 use crate::run::recal_setup::read_report;
 
 /// Adds up tables that were counted from parts of the reads with the same arguments, as GATK
 /// GatherBQSRReports does, and writes the sum to `output`.
 pub fn gather(tables: &[PathBuf], output: &Path) -> Result<()> {
-    tables.iter().try_for_each(|table| spare(table, output))?;
+    tables.iter().try_for_each(|table| ensure_output_is_not_input(table, output))?;
     let reports = tables.iter().map(|path| read_freely(path));
     let sum = bqsr::gather(reports).map_err(|e| match tables {
         [one] => e.file(one),
@@ -27,7 +27,7 @@ pub fn gather(tables: &[PathBuf], output: &Path) -> Result<()> {
 /// under which it appears in the plots.
 pub fn plot_data(tables: &[(&'static str, &Path)], output: &Path) -> Result<()> {
     let read = |&(name, path): &(&'static str, &Path)| {
-        spare(path, output)?;
+        ensure_output_is_not_input(path, output)?;
         Ok((name, read_freely(path)?))
     };
     let reports: Vec<(&str, RecalReport)> = tables.iter().map(read).collect::<Result<_>>()?;

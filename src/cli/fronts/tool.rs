@@ -4,11 +4,11 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use readmill::console::log;
-use readmill::limit;
+use readmill_process::console::log;
+use readmill_process::limit;
+use readmill_process::memory_size::environment_memory;
 use readmill_record::{Error, Result};
 
-use super::super::common::environment_memory;
 use super::super::hints::quote_for_shell;
 use super::elsewhere::{self, Alternative};
 use super::grammar::{Does, Grammar, Opt, ParsedArguments};

@@ -10,7 +10,7 @@ mod shared;
 mod sorting;
 mod unaligned;
 
-use readmill::plan::parse_size;
+use readmill_process::memory_size::parse_size;
 use readmill_record::Result;
 
 use super::tool::{LeadingArguments, Tool, ToolCommand};

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use readmill::plan::parse_size;
+use readmill_process::memory_size::parse_size;
 use readmill_record::Result;
 
 use super::super::grammar::{Opt, ParsedArguments, Takes};

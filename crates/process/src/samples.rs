@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use readmill_format::spill;
 
-use super::used;
+use crate::used;
 
 const MAX_SAMPLES: usize = 240;
 

@@ -16,8 +16,8 @@ use signal_hook::consts::signal::{
     SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU, SIGXFSZ,
 };
 
-use crate::outputs::exclusive::{self, FileId};
-use crate::process::pause::{self, Moment};
+use crate::exclusive::{self, FileId};
+use crate::pause::{self, Moment};
 
 /// The signals that stop a run: all that end a process by default, except SIGPIPE, which is an
 /// error of the write, and SIGILL, SIGFPE and SIGSEGV, after which no code of this process can be

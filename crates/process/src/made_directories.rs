@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use readmill_record::{Error, Result};
 
-use crate::outputs::signal;
+use crate::signal;
 
 /// The directories that a run has created. When it is dropped, empty ones are removed, for example
 /// after an error.

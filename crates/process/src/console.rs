@@ -14,10 +14,20 @@ use readmill_engine::Progress;
 use readmill_format::spill;
 use readmill_record::Header;
 
-use super::drawing::{Tone, draw_bar, paint};
-use super::samples::{UsageSample, UsageSamples};
-use super::used;
-use crate::plan::Verbosity;
+use crate::drawing::{Tone, draw_bar, paint};
+use crate::samples::{UsageSample, UsageSamples};
+use crate::used;
+
+/// How much a command writes to standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verbosity {
+    /// Only warnings and errors.
+    Quiet,
+    /// Also a first line, notes and a summary, and progress on a terminal.
+    Normal,
+    /// Also progress if standard error is not a terminal.
+    Verbose,
+}
 
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
 

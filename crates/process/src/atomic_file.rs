@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use readmill_record::{Error, Result, input_file};
 
-use crate::outputs::signal;
-use crate::process::streams;
+use crate::signal;
+use crate::streams;
 
 /// An output file under a temporary name, or a device or pipe. Dropping it without
 /// [`AtomicFile::rename`] removes the temporary file.

@@ -1,0 +1,38 @@
+//! Finds that two paths are one file, so that no output overwrites an input.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use readmill_record::Result;
+
+use crate::atomic_file::{check_distinct, is_an_input};
+
+/// Returns an error if writing `output` would overwrite `input`, also under another name or while
+/// the output has its temporary name. `-` stands for standard input and output.
+///
+/// # Errors
+/// They are the same file.
+pub fn ensure_output_is_not_input(input: &Path, output: &Path) -> Result<()> {
+    let input = if input.as_os_str() == "-" { Path::new("/dev/stdin") } else { input };
+    check_distinct(input, output)?;
+    if output.as_os_str() != "-" && is_same_file(input, output) {
+        Err(is_an_input(output))
+    } else {
+        Ok(())
+    }
+}
+
+/// Returns whether two paths are the same path, or the same file.
+pub fn is_same_file(a: &Path, b: &Path) -> bool {
+    let file = |path: &Path| {
+        let meta = std::fs::metadata(path).ok().filter(|meta| meta.is_file())?;
+        Some((meta.dev(), meta.ino()))
+    };
+    let spelled = |path: &Path| {
+        let path = std::path::absolute(path).ok()?;
+        Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
+    };
+    a == b
+        || spelled(a).is_some_and(|a| Some(a) == spelled(b))
+        || file(a).is_some_and(|a| Some(a) == file(b))
+}
