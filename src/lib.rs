@@ -14,19 +14,13 @@
 //! | `aligning` | aligns FASTQ reads as an input of a run |
 //! | `merging` | merges alignments into unaligned reads as an input of a run |
 //! | `outputs` | writes the main output, extra outputs and report files |
-//! | `compare` | `readmill compare` |
 //! | `depth` | `readmill depth`, `readmill coverage` |
-//! | `files` | small commands on whole files: `quickcheck`, `head`, `cat`, `reheader`, `dict` |
-//! | `indexing` | `readmill index`, `readmill faidx` |
 //! | `shard` | jobs in stages: the commands, and the files that stages exchange |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod aligning;
-pub mod compare;
 pub mod depth;
-pub mod files;
 pub mod formats;
-pub mod indexing;
 mod merging;
 mod outputs;
 mod pipeline;

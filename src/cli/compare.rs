@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use readmill::compare::{self, AgreementLevel, Comparison};
 use readmill::plan::{Choice, one_of};
+use readmill_files::compare::{self, AgreementLevel, Comparison};
 use readmill_format::reference::LazyReference;
 use readmill_record::tag::Tag;
 use readmill_record::{Flags, Result};

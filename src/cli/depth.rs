@@ -7,11 +7,11 @@ use clap::{ArgAction, Args, Subcommand};
 use readmill::Plan;
 use readmill::console::Console;
 use readmill::depth::{DepthForm, DepthRequest, count_depth};
-use readmill::files::read_file_list;
 use readmill::plan::{self, Destination, Steps, Tallies, Verbosity};
 use readmill_coverage::depth::{
     BedOptions, DepthRules, GateKind, Histogram, PositionChoice, ReadLength, TableOptions,
 };
+use readmill_files::read_file_list;
 use readmill_record::{Error, Flags, Ledger, Result};
 
 use super::common::ResourceFlags;

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use readmill::console::{Console, log};
-use readmill::files::FileOutput;
-use readmill::indexing::{self, IndexOptions, IndexableContent};
 use readmill::limit;
 use readmill::plan::{Choice, Verbosity, one_of};
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 use readmill_align::IndexStage;
+use readmill_files::FileOutput;
+use readmill_files::indexing::{self, IndexOptions, IndexableContent};
 use readmill_format::bam::index::IndexFormat;
 use readmill_format::reference::Reference;
 use readmill_format::tabix::TextPreset;

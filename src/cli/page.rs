@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use readmill::files::{CommandMemory, FileOutput};
+use readmill_files::{CommandMemory, FileOutput};
 use readmill_record::{Error, Result};
 use readmill_report::{
     MULTIQC_SUFFIX, PageOptions, Sheet, check_description, drop_hidden_reports, multiqc_table,

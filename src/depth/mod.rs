@@ -22,11 +22,11 @@ use readmill_coverage::depth::{
     LineOptions, PositionChoice, TableOptions, TallySink, lines, table,
 };
 use readmill_cram::{Cache, DECODER_BYTES};
+use readmill_files::FileOutput;
 use readmill_format::region::{NO_END, Region};
-use readmill_input::MAX_CLAIM_BYTES;
+use readmill_input::{MAX_CLAIM_BYTES, check_file_ends};
 use readmill_record::{Charge, Error, Header, Limit, Result};
 
-use crate::files::FileOutput;
 use crate::pipeline::inputs::{Inputs, OpenOptions};
 use crate::pipeline::open_input;
 use crate::pipeline::region_input;
@@ -123,7 +123,7 @@ pub fn count_depth(plan: &Plan, request: &DepthRequest, console: &Console) -> Re
         open_input::check_no_file_twice(&plan.inputs)?;
     }
     if !plan.resources.allow_missing_eof {
-        open_input::check_file_ends(&plan.inputs)?;
+        check_file_ends(&plan.inputs)?;
     }
     let mut memory = Memory::divide(plan)?;
     let _shares = std::mem::take(&mut memory.shares); // to the end of the run

@@ -1,12 +1,13 @@
 //! The CRAM output format: its options, the reference bases that it needs, and its CRAI index.
 
 use readmill_cram::{self as cram, CraiBuilder, EncoderOptions, Profile, References, Version};
+use readmill_format::bgzf::DEFAULT_LEVEL;
 use readmill_record::header::HeaderLine;
 use readmill_record::{Batch, Error, Header, Ledger, Result};
 
 use super::encoding::{BatchEncoder, EncoderMaker, PartEntries, PartPlacer};
 use super::output_format::{Compression, Format, FormatOptions, FormatSpec, LargeParts, OutputFormat};
-use super::target_file::{Content, ContigBases, DEFAULT_LEVEL, Index, TargetFile};
+use super::target_file::{Content, ContigBases, Index, TargetFile};
 
 pub(super) static SPEC: FormatSpec = FormatSpec {
     name: "cram",

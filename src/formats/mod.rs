@@ -30,7 +30,7 @@ pub use encoding::{
 pub use fastq::FastqFormat;
 pub use output_format::{Compression, Format, FormatOptions, FormatSpec, LargeParts, OutputFormat};
 pub use sam::SamFormat;
-pub use target_file::{Content, ContigBases, DEFAULT_LEVEL, Index, TargetFile};
+pub use target_file::{Content, ContigBases, Index, TargetFile};
 pub use text::TextFormat;
 
 /// The formats for `-O` and for extensions of output names. FASTQ is not among them, because it has

@@ -3,13 +3,9 @@
 
 use readmill_cram::Cache;
 use readmill_format::bam::index::IndexFormat;
-use readmill_format::bgzf::Codec;
+use readmill_format::bgzf::{Codec, DEFAULT_LEVEL};
 use readmill_format::reference::LazyReference;
 use readmill_record::{Header, Ledger};
-
-/// Default compression level. Files are as small as users of samtools expect, in less than half the
-/// time of zlib.
-pub const DEFAULT_LEVEL: u8 = 6;
 
 /// The parts of an output that are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

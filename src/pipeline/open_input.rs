@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use readmill_cram as cram;
 use readmill_format::summed::SummedReader;
-use readmill_input::{OpenOptions, check_file_ending};
+use readmill_input::OpenOptions;
 use readmill_record::{Error, Result, input_file};
 
 use crate::plan::check_index_mark;
@@ -59,18 +59,6 @@ pub fn check_no_file_twice<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> 
             .hint("give it once, or add --allow-same-input"));
     }
     Ok(())
-}
-
-/// Returns an error if a file of reads is truncated, as far as its end shows, so that this is
-/// reported before anything is read or written. Pipes are not checked.
-pub fn check_file_ends<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
-    paths.into_iter().try_for_each(|path| {
-        // A file that cannot be opened is reported later, when it is opened for reading.
-        let size = std::fs::metadata(path).ok().filter(|meta| meta.is_file()).map(|meta| meta.len());
-        let file = size.and_then(|_| File::open(path).ok()).filter(|_| path.as_os_str() != "-");
-        let Some((file, size)) = file.zip(size) else { return Ok(()) };
-        check_file_ending(&file, size).map_err(|error| error.file(path))
-    })
 }
 
 pub fn options_for_file(path: &Path, rules: &OpenOptions) -> OpenOptions {

@@ -29,7 +29,7 @@ use readmill_sort::Order;
 
 use crate::formats::{Compression, ContigBases, SamFormat};
 
-pub use crate::formats::{Content, DEFAULT_LEVEL, Format, Index};
+pub use crate::formats::{Content, Format, Index};
 pub use aligning::{Aligner, Aligning, Import, IndexReads, LaneInput, ReadTags};
 pub use choice::{Choice, one_of};
 pub use command::Command;

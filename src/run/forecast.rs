@@ -1,6 +1,7 @@
 //! Estimates how much memory and disk a run needs, before it starts. The estimate is
 //! made from the sizes of the input files and from the first batch of reads.
 
+use readmill_format::bgzf::DEFAULT_LEVEL;
 use readmill_markdup::DuplicateEnds;
 use readmill_record::{Batch, Error, Result};
 use readmill_sort::frame::FrameEntry;
@@ -8,7 +9,7 @@ use readmill_sort::{FrameWriter, Frames, Key, run};
 
 use crate::pipeline::inputs::Inputs;
 use crate::pipeline::sort_context::SortContext;
-use crate::plan::{DEFAULT_LEVEL, Plan, Recalibration, TableSource};
+use crate::plan::{Plan, Recalibration, TableSource};
 use crate::process::console::{Console, StageShares, log};
 
 /// The expected size of a run. All values are estimates, made from the sizes of the

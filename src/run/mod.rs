@@ -33,6 +33,7 @@ use readmill_filters::{DiscardLimit, LoneMates};
 use readmill_format::bam;
 use readmill_format::spill::Spill;
 use readmill_format::summed::InputSums;
+use readmill_input::check_file_ends;
 use readmill_markdup::DuplicateEnds;
 use readmill_record::{
     Changes, Charge, Detail, ErrorKind, Header, Ledger, Limit, Result, Step, input_file,
@@ -106,7 +107,7 @@ pub(crate) fn with_state<T>(
     }
     if !plan.resources.allow_missing_eof {
         let of_records = plan.aligning.as_ref().map(plan::Aligning::record_files);
-        open_input::check_file_ends(of_records.unwrap_or_else(|| plan.inputs.iter().collect()))?;
+        check_file_ends(of_records.unwrap_or_else(|| plan.inputs.iter().collect()))?;
     }
     let mut memory = Memory::divide_for(plan, &scope)?;
     let _shares = std::mem::take(&mut memory.shares); // to the end of the run

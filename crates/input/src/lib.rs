@@ -36,8 +36,8 @@ pub use claim::{Claim, OpenOptions};
 use joints::Joints;
 use regions::{BgzfRegions, CramRegions, IndexedInput, RegionReader, RequestedRegions};
 pub use selection::ContainerSelection;
-pub use signature::check_file_ending;
 use signature::inflated_start;
+pub use signature::{check_file_ending, check_file_ends};
 
 const PEEK_BYTES: usize = 1 << 16;
 

@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 
 use readmill_format::bam::header as bam_header;
 use readmill_format::bgzf::EOF_BLOCK;
@@ -70,6 +71,21 @@ pub fn check_file_ending(file: &File, size: u64) -> Result<()> {
     check_ending(&start, &end).or_else(|error| match text::is_bgzf(&start) {
         true => explain_bad_ending(file, size, error),
         false => Err(error),
+    })
+}
+
+/// Returns an error if a file of reads is truncated, as far as its end shows, so that this is
+/// reported before anything is read or written. Pipes are not checked.
+///
+/// # Errors
+/// Those of [`check_file_ending`], for the first such file.
+pub fn check_file_ends<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
+    paths.into_iter().try_for_each(|path| {
+        // A file that cannot be opened is reported later, when it is opened for reading.
+        let size = std::fs::metadata(path).ok().filter(|meta| meta.is_file()).map(|meta| meta.len());
+        let file = size.and_then(|_| File::open(path).ok()).filter(|_| path.as_os_str() != "-");
+        let Some((file, size)) = file.zip(size) else { return Ok(()) };
+        check_file_ending(&file, size).map_err(|error| error.file(path))
     })
 }
 

@@ -2,10 +2,8 @@
 
 use std::collections::HashMap;
 
+use readmill_record::header::UNKNOWN_LIBRARY;
 use readmill_record::{Error, Header, Result};
-
-/// Picard's name for the library of reads whose read group has no LB.
-pub const UNKNOWN_LIBRARY: &[u8] = b"Unknown Library";
 
 const UNKNOWN: u16 = 0;
 

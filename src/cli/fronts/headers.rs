@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use readmill::files::{CommandMemory, head};
+use readmill_files::{CommandMemory, head};
 use readmill_record::{Header, Result};
 
 use super::grammar::ParsedArguments;

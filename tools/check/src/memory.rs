@@ -46,6 +46,8 @@ const BOUNDED: [(&str, &str); 15] = [
     ("crates/bqsr/src/report/write.rs", "contexts and cycles, which the table charges"),
     ("crates/cram/src/decode/mates.rs", "records of a container, each of which is charged"),
     ("crates/fastqc/src/gc.rs", "lengths are rounded: up to 3 MiB, which are charged"),
+    ("crates/files/src/compare/line.rs", "tags: two letters each"),
+    ("crates/files/src/compare/reads.rs", "read groups, which the header charges"),
     ("crates/filters/src/expression/variable.rs", "read groups, which the header charges"),
     ("crates/filters/src/route.rs", "outputs, 500 at most"),
     ("crates/filters/src/tally/stats/selection.rs", "read groups, which the header charges"),
@@ -55,8 +57,6 @@ const BOUNDED: [(&str, &str); 15] = [
     ("crates/report/src/sheet.rs", "a file of a few MiB at most"),
     ("crates/sort/src/key/template.rs", "read groups, which the header charges"),
     ("src/aligning/fastqc.rs", "batches in progress"),
-    ("src/compare/line.rs", "tags: two letters each"),
-    ("src/compare/reads.rs", "read groups, which the header charges"),
     ("src/outputs/extra_writer.rs", "pages under way, whose bytes are charged"),
 ];
 

@@ -29,6 +29,10 @@ pub use window::BlockWindow;
 /// The maximum size of a block in bytes, compressed or inflated (SAM specification, section 4.1).
 pub const MAX_BLOCK: usize = 1 << 16;
 
+/// The compression level of BGZF if none is given: the size users of samtools expect, at less than
+/// half of zlib's time.
+pub const DEFAULT_LEVEL: u8 = 6;
+
 /// The maximum number of payload bytes that readmill puts into a block: the value of htsjdk
 /// (htslib: 65,280). A payload of this size still fits into a block if it must be stored
 /// uncompressed.

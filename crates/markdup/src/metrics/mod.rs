@@ -138,7 +138,7 @@ impl SetSizes {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DuplicationMetrics {
     /// Each library once, with its name, in any order: all libraries of the header's read groups,
-    /// with or without reads, and [`UNKNOWN_LIBRARY`](super::libraries::UNKNOWN_LIBRARY) if a read
+    /// with or without reads, and [`UNKNOWN_LIBRARY`](readmill_record::header::UNKNOWN_LIBRARY) if a read
     /// group has none or such reads exist.
     pub libraries: Vec<(Vec<u8>, LibraryCounts)>,
     pub sets: SetSizes,

@@ -30,7 +30,7 @@ pub use contigs::ReferenceSequence;
 pub use line::HeaderLine;
 pub use mend::HeaderNotes;
 pub use merge::{IdChange, IdRenames, MergedHeader, Renames};
-pub use read_group::GivenReadGroup;
+pub use read_group::{GivenReadGroup, UNKNOWN_LIBRARY};
 
 /// Number of additional lines for which a copy reserves room, so that adding a @PG line does not double
 /// the list.

@@ -3,6 +3,9 @@
 use super::HeaderLine;
 use crate::error::{Error, Result};
 
+/// Picard's name for the library of reads whose read group has no LB.
+pub const UNKNOWN_LIBRARY: &[u8] = b"Unknown Library";
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GivenReadGroup {
     pub line: HeaderLine,

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
-use readmill::files::{self, CommandMemory};
+use readmill_files::{CommandMemory, read_file_list};
 use readmill_record::{Error, Result};
 
 use super::option::Opt;
@@ -38,7 +38,7 @@ impl UnparsedArguments {
 pub fn read_lines(path: &str, command: &str, memory: u64) -> Result<Vec<String>> {
     let memory = CommandMemory::divide(memory)?;
     let mut lines = Vec::new();
-    for line in files::read_file_list(Path::new(path), &memory.ledger)? {
+    for line in read_file_list(Path::new(path), &memory.ledger)? {
         let line = line.into_os_string().into_string().map_err(|line| {
             let what = format!("{path} has a line that is not UTF-8: {}", line.display());
             Error::usage(format!("{command}: {what}"))

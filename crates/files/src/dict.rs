@@ -6,7 +6,7 @@ use md5::{Digest, Md5};
 use readmill_format::text;
 use readmill_record::{Error, Ledger, Result};
 
-use super::FileOutput;
+use crate::FileOutput;
 
 #[derive(Default)]
 pub struct DictOptions {

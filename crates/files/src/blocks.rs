@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 
 use readmill_format::bam::BamEncoder;
 use readmill_format::bam::header as bam_header;
-use readmill_format::bgzf::{BlockReader, Chunk, Codec, EOF_BLOCK, Inflater};
+use readmill_format::bgzf::{BlockReader, Chunk, Codec, DEFAULT_LEVEL, EOF_BLOCK, Inflater};
 use readmill_record::{Error, Header, Ledger, Result, input_file};
 
-use super::FileOutput;
-use crate::plan::DEFAULT_LEVEL;
+use crate::FileOutput;
 
 /// A BAM file whose header has been read, and the compressed blocks of its records.
 pub struct BamBlocks {

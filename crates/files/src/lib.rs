@@ -1,20 +1,30 @@
-//! Small commands on whole files, which need no pass on many threads. Most read only headers, the
+//! Small commands on whole files. They know no plan and need no pipeline: most read only headers, the
 //! first records or the end of a file, or copy compressed bytes.
 //!
-//! | file | contents |
+//! | module | contents |
 //! |---|---|
 //! | [`quickcheck`] | checks whether a file looks complete |
 //! | [`head`] | prints the header and the first records |
 //! | [`cat`] | joins BAM files |
 //! | [`reheader`] | replaces the header |
 //! | [`dict`] | writes the sequence dictionary of a FASTA |
+//! | [`indexing`] | makes indexes: BAI, CSI, TBI, CRAI, FAI and GZI |
+//! | [`compare`] | compares the records of two files |
 //! | `blocks` | copies compressed BAM records |
 //! | `output` | the output of these commands |
+//!
+//! A command takes its options, a [`FileOutput`] and the ledger of a [`CommandMemory`]. The flags are
+//! in the root crate, in `src/cli/files.rs`, `src/cli/index.rs` and `src/cli/compare.rs`.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+#![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod blocks;
 pub mod cat;
+pub mod compare;
 pub mod dict;
 pub mod head;
+pub mod indexing;
 mod output;
 pub mod quickcheck;
 pub mod reheader;
@@ -25,7 +35,6 @@ use readmill_format::text::LineReader;
 use readmill_process::limit::{self, PROGRAM};
 use readmill_record::{Charge, Ledger, Result};
 
-pub use blocks::read_header;
 pub use output::FileOutput;
 
 /// Bytes of the buffers of a small command: chunks of blocks, a part of a file, the output.

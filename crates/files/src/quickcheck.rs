@@ -5,7 +5,7 @@ use std::path::Path;
 use readmill_input::check_file_ending;
 use readmill_record::{Error, Ledger, Result, input_file};
 
-use super::head;
+use crate::head;
 
 /// Returns the faults that are found at the start and the end of a file. For a pipe, only the start
 /// is read. With `is_unaligned`, a header without reference sequences is accepted.

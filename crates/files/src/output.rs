@@ -4,11 +4,10 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use readmill_process::atomic_file::{AtomicFile, sync_directories};
+use readmill_process::console::Console;
 use readmill_process::older_indexes::remove_indexes;
 use readmill_process::same_file::ensure_output_is_not_input;
 use readmill_record::{Error, Result};
-
-use crate::console::Console;
 
 const BUFFER_BYTES: usize = 256 << 10;
 

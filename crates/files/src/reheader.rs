@@ -8,9 +8,9 @@ use readmill_cram::{self as cram, Reader};
 use readmill_process::console::Console;
 use readmill_record::{Error, Header, Ledger, Limit, Result, input_file};
 
-use super::blocks::{BamBlocks, check_contigs, write_eof_block, write_header};
-use super::cat::header_with_program;
-use super::{FileOutput, head};
+use crate::blocks::{BamBlocks, check_contigs, write_eof_block, write_header};
+use crate::cat::header_with_program;
+use crate::{FileOutput, head};
 
 pub struct ReheaderOptions {
     /// The file with the new header: SAM, BAM or CRAM.

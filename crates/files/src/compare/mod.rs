@@ -25,10 +25,10 @@ mod verdict;
 use std::path::PathBuf;
 
 use readmill_format::reference::LazyReference;
+use readmill_input::check_file_ends;
 use readmill_record::tag::Tag;
 use readmill_record::{Error, Result};
 
-use crate::pipeline::open_input::check_file_ends;
 pub use header::AgreementLevel;
 use records::{IgnoredParts, RecordFile};
 use step::RecordComparison;

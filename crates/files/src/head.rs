@@ -11,7 +11,7 @@ use readmill_format::sam::write_record;
 use readmill_input::{OpenOptions, Opener, Source};
 use readmill_record::{Batch, Error, Header, Ledger, Limit, Result, input_file};
 
-use super::FileOutput;
+use crate::FileOutput;
 
 pub struct HeadOptions {
     pub headers: Option<u64>,

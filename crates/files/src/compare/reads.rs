@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use readmill_markdup::libraries::UNKNOWN_LIBRARY;
+use readmill_record::header::UNKNOWN_LIBRARY;
 use readmill_record::{Flags, Header, RecordRef};
 use xxhash_rust::xxh3::Xxh3Default;
 

@@ -6,8 +6,8 @@ use readmill_process::console::Console;
 use readmill_record::header::HeaderLine;
 use readmill_record::{Error, Header, Ledger, Result};
 
-use super::blocks::{BamBlocks, check_contigs, write_eof_block, write_header};
-use super::{FileOutput, head};
+use crate::blocks::{BamBlocks, check_contigs, write_eof_block, write_header};
+use crate::{FileOutput, head};
 
 pub struct CatOptions {
     pub inputs: Vec<PathBuf>,

@@ -12,7 +12,7 @@ use readmill_format::bgzf::{BlockReader, Chunk};
 use readmill_record::{Error, Limit, Result};
 
 use super::index_job::{FinishedIndex, INDEX, IndexJob, IndexOptions};
-use crate::files::read_header;
+use crate::blocks::read_header;
 
 /// A record may take this fraction (1/8) of the free memory.
 const RECORD_PARTS: u64 = 8;

@@ -7,6 +7,7 @@ use readmill_cram::MAGIC as CRAM;
 use readmill_format::bgzf::{BlockReader, InflateReader};
 use readmill_format::tabix::TextPreset;
 use readmill_format::text::is_bgzf;
+use readmill_process::atomic_file::with_suffix;
 use readmill_record::header::text::ReadsFormat;
 use readmill_record::{Error, Result, input_file};
 
@@ -178,7 +179,7 @@ fn not_compressed_error(start: &[u8], path: &Path) -> Error {
     }
     let is_text = start.starts_with(b"##fileformat=VCF")
         || start.starts_with(b"##gff-version")
-        || preset_of_name(&super::with_suffix(path, ".gz")).is_some();
+        || preset_of_name(&with_suffix(path, ".gz")).is_some();
     if is_text {
         return Error::input(
             "this file is not compressed, and only files compressed with bgzip can be indexed",
