@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use readmill::console::log;
 use readmill::formats::{FORMATS, join_words};
 use readmill::plan::{Format, check_index_mark};
+use readmill_fronts::quote_for_shell;
 use readmill_record::{Error, Result};
 
 /// Maximum number of inputs for which an error message repeats the command line.
@@ -328,13 +329,4 @@ fn insert_flags(flags: &[(&str, &PathBuf)]) -> Option<String> {
     }
     let words = args.iter().map(|arg| quote_for_shell(&arg.to_string_lossy()));
     Some(words.fold("readmill".to_string(), |line, word| line + " " + &word))
-}
-
-/// Quotes a word for a POSIX shell, if it has characters that the shell interprets.
-pub fn quote_for_shell(arg: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_=./,:@%+".contains(c);
-    if !arg.is_empty() && arg.chars().all(plain) {
-        return arg.to_string();
-    }
-    format!("'{}'", arg.replace('\'', r"'\''"))
 }

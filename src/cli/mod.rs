@@ -26,8 +26,9 @@ mod files;
 mod filter;
 mod filter_flags;
 mod fingerprint;
+#[cfg(test)]
+mod front_lines;
 mod front_source;
-mod fronts;
 mod help;
 mod hints;
 mod import;
@@ -63,9 +64,8 @@ use readmill::console::{Console, log, write_json};
 use readmill::drawing;
 use readmill::pause::{self, Moment};
 use readmill::plan;
+use readmill_fronts::{self as fronts, FrontFiles, TranslatedLine};
 use readmill_record::{Error, ErrorKind};
-
-use fronts::{FrontFiles, TranslatedLine};
 
 /// Turns sequencing reads into analysis-ready reads, in one pass and with a fixed amount of memory.
 #[derive(Parser)]
