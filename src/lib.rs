@@ -30,9 +30,7 @@ pub mod shard;
 
 pub use merging::is_order_error;
 pub use plan::Plan;
-use readmill_process as process;
-pub use readmill_process::end_with::end_with;
-pub use readmill_process::{allocator, console, drawing, limit, pause, signal, streams};
+pub use readmill_process::console;
 pub use readmill_record::{DynTally, SharedTally, TallyWorker};
 pub use run::additions::Additions;
 #[cfg(debug_assertions)]

@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use readmill_align::{Kernel, NoAligner};
 use readmill_engine::Crew;
+use readmill_process::console::Console;
 use readmill_record::{Header, ReadBatch, Result};
 
 use super::unaligned::{MAX_CONTAINER, Unaligned};
 use crate::pipeline::open_input::is_any_cram;
 use crate::plan::{self, Aligning};
-use crate::process::console::Console;
 
 const MAX_USUAL_READ_BASES: usize = 300;
 

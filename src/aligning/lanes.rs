@@ -11,6 +11,7 @@ use readmill_filters::adapter::{AdapterCounts, FoundIn, Marker, RemainingAdapter
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{ChunkLinker, LinkedRecords, OpenedChunk};
 use readmill_format::summed::StreamSum;
+use readmill_process::console::Console;
 use readmill_record::{Batch, Error, ReadBatch, Result};
 
 use super::fastqc::AlignFastqc;
@@ -25,7 +26,6 @@ use super::slice::{LanePlace, SliceStart, WantedTemplates};
 use super::trimming::Trimming;
 use super::unaligned::Unaligned;
 use crate::plan;
-use crate::process::console::Console;
 
 const MAX_BATCH_TEMPLATES: usize = 1024;
 

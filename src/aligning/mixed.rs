@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use readmill_process::console::Console;
 use readmill_record::ReadBatch;
 
 use super::kernel::is_full_piece;
 use super::queue::BatchSeeds;
-use crate::process::console::Console;
 
 /// Numbers the reads of a complete cohort in which single reads occur among pairs. bwa (0.7.17,
 /// `process` with -p) breaks ties by these numbers: all single reads of a cohort come first, then

@@ -9,6 +9,7 @@ use readmill_engine::{Crew, map_ordered};
 use readmill_fastq::{BatchLinker, TakenBatch, TextPlace};
 use readmill_filters::adapter::AdapterCounts;
 use readmill_format::chain::ChunkLinker;
+use readmill_process::console::Console;
 use readmill_record::{Batch, Error, ReadBatch, Result};
 use readmill_trim::TrimTally;
 
@@ -18,7 +19,6 @@ use super::lanes::Lanes;
 use super::queue::{AlignTaskResult, BatchFindings};
 use super::slice::{LanePlace, ReadingStart, SliceStart};
 use super::unaligned::MAX_RECORD;
-use crate::process::console::Console;
 
 /// A scan of one lane. A file of records may be scanned piece by piece.
 #[derive(Default)]

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use readmill::pause::{self, Moment};
-use readmill::signal;
 use readmill_align::IndexStage;
+use readmill_process::pause::{self, Moment};
+use readmill_process::signal;
 use readmill_record::Result;
 
 /// Builds the index `prefix` with `build`. If a signal arrives, the unfinished files (`partials`)

@@ -4,19 +4,20 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use readmill::console::write_json;
+use readmill::Plan;
 use readmill::formats::{ContigBases, FORMATS, join_words};
 use readmill::plan::{
     self, Choice, Destination, FAST_LEVEL, Format, Index, MAX_PARTS, Output, Resources, Steps,
     Verbosity, one_of,
 };
-use readmill::{Plan, limit};
 use readmill_cram::Cache;
 use readmill_format::bam::index::IndexFormat;
 use readmill_format::bgzf::Codec;
 use readmill_format::reference::LazyReference;
 use readmill_format::spill::Spill;
 use readmill_format::spill_codec::SpillCodec;
+use readmill_process::console::write_json;
+use readmill_process::limit;
 use readmill_process::memory_size::parse_memory;
 use readmill_record::{Error, Result};
 

@@ -80,7 +80,7 @@ impl CompareArgs {
             ignore_tags: self.ignore_tag,
             reference: self.reference.as_deref().map(LazyReference::new),
         })?;
-        readmill::streams::write_stdout(&verdict.to_string())?;
+        readmill_process::streams::write_stdout(&verdict.to_string())?;
         Ok(if verdict.holds(self.level) { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
     }
 }

@@ -8,14 +8,15 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 #[cfg(feature = "bwa")]
-use readmill::allocator::Heaps;
-use readmill::console::Console;
 use readmill::plan::{
     Command, Destination, DuplicateMode, Duplicates, Filters, Output, Plan, Resources, Steps, Tallies,
     Verbosity,
 };
-use readmill::{limit, sample};
+use readmill::sample;
 use readmill_engine::Crew;
+use readmill_process::allocator::Heaps;
+use readmill_process::console::Console;
+use readmill_process::limit;
 use readmill_record::{Error, Result};
 use readmill_simulate::{Fault, Profile, Sample};
 use readmill_sort::Order;
@@ -211,7 +212,7 @@ fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
 }
 
 fn say(line: &str) -> Result<()> {
-    readmill::streams::write_stdout(&format!("{line}\n"))
+    readmill_process::streams::write_stdout(&format!("{line}\n"))
 }
 
 fn failed(path: &Path, error: &std::io::Error) -> Error {

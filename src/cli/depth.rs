@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, Subcommand};
 use readmill::Plan;
-use readmill::console::Console;
 use readmill::depth::{DepthForm, DepthRequest, count_depth};
 use readmill::plan::{self, Destination, Steps, Tallies, Verbosity};
 use readmill_coverage::depth::{
     BedOptions, DepthRules, GateKind, Histogram, PositionChoice, ReadLength, TableOptions,
 };
 use readmill_files::read_file_list;
+use readmill_process::console::Console;
 use readmill_record::{Error, Flags, Ledger, Result};
 
 use super::common::ResourceFlags;

@@ -7,7 +7,6 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use readmill::Plan;
-use readmill::console::{Console, log};
 use readmill::plan::{self, Steps, Verbosity};
 use readmill_files::cat::{CatOptions, join_files};
 use readmill_files::dict::{DictOptions, write_sequence_dictionary};
@@ -16,6 +15,7 @@ use readmill_files::quickcheck::find_faults;
 use readmill_files::reheader::{ReheaderOptions, replace_header};
 use readmill_files::{CommandMemory, FileOutput, read_file_list};
 use readmill_format::reference::LazyReference;
+use readmill_process::console::{Console, log};
 use readmill_record::{Error, ErrorKind, Ledger, Result};
 use readmill_sort::Order;
 

@@ -98,7 +98,7 @@ impl CompareArgs {
                 );
             }
         }
-        readmill::streams::write_stdout(&text)?;
+        readmill_process::streams::write_stdout(&text)?;
         let differ = self.expect_same && !all_same;
         Ok(if differ { ExitCode::from(DIFFERENT) } else { ExitCode::SUCCESS })
     }

@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
-use readmill::console::log;
 use readmill::formats::{FORMATS, join_words};
 use readmill::plan::{Format, check_index_mark};
 use readmill_fronts::quote_for_shell;
+use readmill_process::console::log;
 use readmill_record::{Error, Result};
 
 /// Maximum number of inputs for which an error message repeats the command line.

@@ -4,9 +4,10 @@ use std::ops::RangeInclusive;
 
 use clap::Args;
 use readmill::plan::{Aligner, Aligning, Command, Import, Steps};
-use readmill::{Plan, limit, memory};
+use readmill::{Plan, memory};
 use readmill_fastq::QualityEncoding;
 use readmill_filters::tally::adapters as adapter_tally;
+use readmill_process::limit;
 use readmill_record::{Error, Result};
 
 use super::common::OutputFlags;

@@ -4,8 +4,6 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use readmill::console::{Console, log};
-use readmill::limit;
 use readmill::plan::{Choice, Verbosity, one_of};
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 use readmill_align::IndexStage;
@@ -14,6 +12,8 @@ use readmill_files::indexing::{self, IndexOptions, IndexableContent};
 use readmill_format::bam::index::IndexFormat;
 use readmill_format::reference::Reference;
 use readmill_format::tabix::TextPreset;
+use readmill_process::console::{Console, log};
+use readmill_process::limit;
 use readmill_process::memory_size::{environment_memory, parse_size};
 use readmill_record::{Error, ErrorKind, Ledger, Result};
 

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use readmill::console::Console;
 use readmill::plan::{AlignedFile, Command, Merging, Resources, Steps, TemplateEnd};
 use readmill::{Plan, memory};
 use readmill_filters::merge_alignment::{
     ContaminantAlignments, MergeRules, OverlapClip, PairOrientation, PrimaryChoice,
 };
+use readmill_process::console::Console;
 use readmill_record::header::HeaderLine;
 use readmill_record::tag::Tag;
 use readmill_record::{Error, Result};

@@ -59,12 +59,12 @@ use std::process::ExitCode;
 
 use clap::{ColorChoice, Parser, Subcommand};
 use readmill::Plan;
-use readmill::allocator::{self, Heaps};
-use readmill::console::{Console, log, write_json};
-use readmill::drawing;
-use readmill::pause::{self, Moment};
 use readmill::plan;
 use readmill_fronts::{self as fronts, FrontFiles, TranslatedLine};
+use readmill_process::allocator::{self, Heaps};
+use readmill_process::console::{Console, log, write_json};
+use readmill_process::drawing;
+use readmill_process::pause::{self, Moment};
 use readmill_record::{Error, ErrorKind};
 
 /// Turns sequencing reads into analysis-ready reads, in one pass and with a fixed amount of memory.
@@ -140,7 +140,7 @@ enum Command {
 
 /// Runs the command line and returns the exit code, which is 0 only if all outputs are complete.
 pub fn main() -> ExitCode {
-    readmill::streams::report_closed_stdin();
+    readmill_process::streams::report_closed_stdin();
     let given: Vec<OsString> = std::env::args_os().collect();
     let is_json = hints::wants_json(&given);
     write_json(is_json);
@@ -164,8 +164,8 @@ pub fn main() -> ExitCode {
     };
     allocator::configure_allocator(cli.command.heaps());
     // A command that leaves no files needs no signal handlers.
-    let watch = if cli.command.leaves_files() { readmill::signal::watch } else { || Ok(()) };
-    if let Err(error) = readmill::signal::report_size_limit().and_then(|()| watch()) {
+    let watch = if cli.command.leaves_files() { readmill_process::signal::watch } else { || Ok(()) };
+    if let Err(error) = readmill_process::signal::report_size_limit().and_then(|()| watch()) {
         return fail(&Error::io("signals cannot be watched", &error));
     }
     pause::at(Moment::Started);
@@ -176,7 +176,7 @@ pub fn main() -> ExitCode {
         (Ok(code), None) => code,
         (Err(error), None) => fail(&error),
     };
-    readmill::signal::give_way();
+    readmill_process::signal::give_way();
     code
 }
 
@@ -355,7 +355,7 @@ fn in_plain_words(text: &str) -> String {
 /// The exit code of an error is 1, because clap's own code, 2, means bad input here.
 fn refuse(error: clap::Error, is_json: bool) -> ExitCode {
     if !error.use_stderr() {
-        let printed = readmill::streams::stdout_file().and_then(|_| {
+        let printed = readmill_process::streams::stdout_file().and_then(|_| {
             let printed = error.print().and_then(|()| std::io::stdout().flush());
             printed.map_err(|e| Error::io("standard output cannot be written", &e))
         });
@@ -376,7 +376,8 @@ fn refuse(error: clap::Error, is_json: bool) -> ExitCode {
 
 /// Prints a text with which a front answers, such as the help or version of a tool.
 fn answer(text: &str) -> ExitCode {
-    readmill::streams::write_stdout(text).map_or_else(|error| fail(&error), |()| ExitCode::SUCCESS)
+    readmill_process::streams::write_stdout(text)
+        .map_or_else(|error| fail(&error), |()| ExitCode::SUCCESS)
 }
 
 /// Logs an error and returns its exit code. docs/running.md lists the codes.

@@ -9,13 +9,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
-use readmill::console::Console;
+use readmill::Plan;
 use readmill::plan::{Choice, Resources, Verbosity, one_of};
 use readmill::shard::job::JobPlan;
 use readmill::shard::{
     self, Division, JobStage, PlannedJob, StageKind, StageOutcome, StageState, WorkflowEngine,
 };
-use readmill::{Plan, end_with};
+use readmill_process::console::Console;
+use readmill_process::end_with::end_with;
 use readmill_process::memory_size::parse_memory;
 use readmill_record::{Error, Result};
 
@@ -410,7 +411,7 @@ impl GraphArgs {
 }
 
 fn print(text: &str) -> Result<()> {
-    readmill::streams::write_stdout(&format!("{text}\n"))
+    readmill_process::streams::write_stdout(&format!("{text}\n"))
 }
 
 /// Returns absolute paths: first the directory of the job, then the directories for temporary

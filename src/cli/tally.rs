@@ -237,7 +237,7 @@ impl QcArgs {
         };
         if self.resources.memory().is_none() {
             let memory = resources.memory.saturating_add(memory);
-            resources.memory = readmill::limit::within_address_space(memory);
+            resources.memory = readmill_process::limit::within_address_space(memory);
         }
         let plan = nothing_but("qc", inputs, tallies, resources);
         Ok(Plan { aligning: Some(aligning), ..plan })

@@ -25,6 +25,7 @@ use readmill_cram::{Cache, DECODER_BYTES};
 use readmill_files::FileOutput;
 use readmill_format::region::{NO_END, Region};
 use readmill_input::{MAX_CLAIM_BYTES, check_file_ends};
+use readmill_process::console::Console;
 use readmill_record::{Charge, Error, Header, Limit, Result};
 
 use crate::pipeline::inputs::{Inputs, OpenOptions};
@@ -32,7 +33,6 @@ use crate::pipeline::open_input;
 use crate::pipeline::region_input;
 use crate::pipeline::stream;
 use crate::plan::{Plan, RegionRequest};
-use crate::process::console::Console;
 #[cfg(debug_assertions)]
 use crate::run::audit;
 use crate::run::memory::Memory;

@@ -9,13 +9,13 @@ use readmill_coverage::depth::{
 };
 use readmill_engine::{Crew, Pass};
 use readmill_input::MAX_CLAIM_BYTES;
+use readmill_process::console::Console;
 use readmill_record::{Batch, Charge, Detail, Error, Ledger, Limit, Result};
 
 use super::frontier::Frontier;
 use crate::pipeline::feed::{Feed, FeedReader, FeedReaders, LinkedBatch, OpenedTask, TicketUse};
 use crate::pipeline::inputs::{InputTask, Inputs};
 use crate::pipeline::long_reads::LongReads;
-use crate::process::console::Console;
 
 pub const DEPTH_LEDGER_NAME: &str = "depth";
 

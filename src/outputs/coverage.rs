@@ -12,11 +12,11 @@ use readmill_coverage::{
 };
 use readmill_format::bam::index::{IndexBuilder, IndexScheme};
 use readmill_format::bgzf::EOF_BLOCK;
+use readmill_process::atomic_file::AtomicFile;
+use readmill_process::console::Console;
 use readmill_record::{Charge, Error, Header, Ledger, OrderedTally, Result, ledger::UserName};
 
-use crate::outputs::atomic_file::AtomicFile;
 use crate::plan::{CoverageRequest, index_ending};
-use crate::process::console::Console;
 
 /// The name of the memory.
 pub const COVERAGE: UserName = "coverage";

@@ -7,6 +7,7 @@ use readmill_filters::expression::Expression;
 use readmill_filters::route::{
     ByContigs, ByReadGroup, BySegment, Everything, ReadClass, Route, SingletonOutput,
 };
+use readmill_process::console::Console;
 use readmill_process::same_file::ensure_output_is_not_input;
 use readmill_record::{Error, Header, Ledger, RecordRef, Result};
 
@@ -19,7 +20,6 @@ use crate::plan::{
     Destination, ExtraFile, Fastq, FastqFiles, Format, Index, LoneEnds, MAX_SPLIT_FILES, Output, Plan,
     Split, SplitBy, SplitNames, SplitRest,
 };
-use crate::process::console::Console;
 
 /// Opens the extra outputs for reads with this header. Returns `None` if the plan has none.
 pub fn open<'a>(

@@ -16,13 +16,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_filters::route::SegmentCounts;
 use readmill_format::bgzf::BLOCK_RECORD_BYTES;
+use readmill_process::console::Console;
 use readmill_record::{Batch, Header, Result};
 use readmill_sort::PARTITION;
 
 use crate::formats::EncoderSettings;
 use crate::outputs::routing::{RoutedRecords, Router};
 use crate::outputs::{CompleteOutput, EncodedPart, PartEncoder, Sink};
-use crate::process::console::Console;
 
 /// Advice in messages about mates that are not adjacent.
 const COLLATE: &str = "readmill collate groups mates";

@@ -36,5 +36,4 @@ mod texts;
 
 pub use files::CompleteOutput;
 pub use part_writer::{EncodedPart, PartEncoder, PartWriter};
-pub use readmill_process::{atomic_file, exclusive, signal};
 pub use sink::{PartTarget, Sink};

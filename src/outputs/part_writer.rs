@@ -6,6 +6,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use readmill_engine::Pool;
+use readmill_process::atomic_file::PositionedFile;
 use readmill_record::{Batch, Charge, Header, Result};
 
 use super::files::FilePosition;
@@ -14,7 +15,6 @@ use super::routing::RoutedRecords;
 use crate::formats::{
     BatchEncoder, EncoderMaker, EncoderSettings, Format, KEPT_BYTES, LargeParts, PartEntries,
 };
-use crate::outputs::atomic_file::PositionedFile;
 
 /// An encoded part of an output: the records of one partition, as the bytes of the file format.
 #[derive(Default)]

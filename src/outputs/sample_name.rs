@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use readmill_process::atomic_file::is_device;
 use readmill_record::Header;
 
 use crate::formats::FORMATS;
-use crate::outputs::atomic_file::is_device;
 use crate::plan::Plan;
 
 /// Returns the sample name for reports. It is the first of these that exists:

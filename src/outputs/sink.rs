@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use readmill_engine::Pool;
 use readmill_format::bam::BamEncoder;
 use readmill_format::bgzf::Codec;
+use readmill_process::console::Console;
 use readmill_record::{Charge, Error, Header, Ledger, Result};
 
 use super::files::{CompleteOutput, OutputFiles, write_index};
@@ -18,7 +19,6 @@ use super::part_counts::{CountSettings, OrderedTallies};
 use super::part_writer::{EncodedPart, PartWriter};
 use crate::formats::{Content, EncoderMaker, Format, PartPlacer, TargetFile};
 use crate::plan::Output;
-use crate::process::console::Console;
 
 /// An output that takes encoded parts in order. Threads encode and write the parts with a
 /// [`PartWriter`]; the sink assigns their offsets, and collects the index entries and the counts.

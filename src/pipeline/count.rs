@@ -15,10 +15,9 @@ use readmill_bqsr::{CountOptions, CovariateWorker, ReadGroups, RecalReference, R
 use readmill_engine::{Crew, map_ordered};
 use readmill_format::sites::{KnownSites, SiteCollector};
 use readmill_markdup::Verdict;
+use readmill_process::console::Console;
 use readmill_record::{Batch, Error, RecordRef, Result, Stamp};
 use readmill_sort::{Merge, Partition, Range};
-
-use crate::process::console::Console;
 
 /// The configuration and the totals of covariate counting, shared by all threads of a pass.
 pub struct CovariateCounter {

@@ -14,12 +14,12 @@ use readmill_markdup::samtools::Undecided;
 use readmill_markdup::{
     DuplicateCounts, DuplicateEnds, EndStore, MatePairing, Mode, Resolved, instrument,
 };
+use readmill_process::console::Console;
 use readmill_record::{Batch, Charge, Error, Header, Ledger, Result};
 
 use super::parallel_sort::ThreadedSort;
 use crate::pipeline::inputs::{FirstReads, Inputs};
 use crate::plan::{DuplicateMode, Duplicates};
-use crate::process::console::Console;
 
 /// Returns whether the headers of the inputs state that reads are grouped by name, sorted by
 /// coordinate, or neither.

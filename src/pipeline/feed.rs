@@ -15,6 +15,7 @@ use readmill_filters::Reconcile;
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{ChunkLinker, LinkedRecords, OpenedChunk};
 use readmill_input::{MAX_CLAIM_BYTES, Opener};
+use readmill_process::pause::{self, Moment};
 use readmill_record::{
     Batch, Detail, Error, Limit, Result, ShareUse, Stamp, Step, UncheckedBatch, UncheckedRecord,
 };
@@ -22,7 +23,6 @@ use readmill_record::{
 use crate::aligning::{AlignLink, AlignTask, AlignTaskResult, AlignWorker};
 use crate::merging::{MergeLink, MergeTask, MergeTaskResult, MergeWorker};
 use crate::pipeline::inputs::{InputFile, InputTask, Inputs, PreparedInput, ReadTask};
-use crate::process::pause::{self, Moment};
 
 /// The inputs of a pass and the linker of their chunks. A pass takes it apart: the claimer owns
 /// `input`, the serial linking phase owns `link`.

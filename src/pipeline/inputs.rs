@@ -16,6 +16,7 @@ use readmill_format::chain::{ChunkLinker, OpenedChunk};
 pub use readmill_input::OpenOptions;
 use readmill_input::regions::IndexedInput;
 use readmill_input::{Claim, MAX_CLAIM_BYTES, Opener, Source};
+use readmill_process::console::Console;
 use readmill_record::header::HeaderLine;
 use readmill_record::{
     Batch, Charge, Error, ErrorKind, Header, Ledger, Limit, Result, Step, UncheckedBatch, input_file,
@@ -26,7 +27,6 @@ use crate::merging::{MergeTask, Merging};
 use crate::pipeline::open_input::{open_summed, options_for_file};
 use crate::pipeline::region_input;
 use crate::plan::RegionRequest;
-use crate::process::console::Console;
 
 /// Returns a copy of a file's header in which the first `@RG` line has the file name (without its
 /// ending) as ID, by the rules of `samtools merge -r` 1.24. All reads of the file are put into this

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use readmill_engine::{Crew, Pass, Pool, map_ordered};
+use readmill_process::console::Console;
 use readmill_record::{Batch, Error, Header, Result};
 use readmill_sort::{Cutter, Framing, Merge, OrderedRange, Partition, Range, RangeStart, SpilledRun};
 
@@ -15,7 +16,6 @@ use super::batch_pipeline::{BatchPipeline, PipelineWorker};
 use super::flush::FlushWorker;
 use super::sort_context::{INDEXES, SortContext};
 use crate::outputs::{EncodedPart, PartEncoder, PartTarget, PartWriter};
-use crate::process::console::Console;
 
 pub struct WrittenRecords {
     pub records: u64,

@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use readmill_engine::{Crew, map_ordered};
 use readmill_markdup::{DuplicateEnds, EndStore, EndsPart};
+use readmill_process::console::Console;
 use readmill_record::{Batch, Charge, Error, Result};
 use readmill_sort::{Merge, PARTITION, Partition, Range, Sources};
 
 use super::parallel_sort::ThreadedSort;
 use super::sort_context::{ENDS, crew_for};
-use crate::process::console::Console;
 
 const RECOLLECTED_READS: &str = "reads whose ends are collected again";
 

@@ -9,11 +9,11 @@ use readmill_filters::Overlap;
 use readmill_format::region::{ContigPart, Region};
 use readmill_format::text;
 use readmill_input::regions::RequestedRegions;
+use readmill_process::atomic_file::with_suffix;
+use readmill_process::console::Console;
 use readmill_record::{Error, ErrorKind, Header, Ledger, Result, make_room};
 
-use crate::outputs::atomic_file::with_suffix;
 use crate::plan::{RegionRequest, pipe_without_index_error};
-use crate::process::console::Console;
 
 const REGIONS: &str = "regions";
 

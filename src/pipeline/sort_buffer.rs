@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use readmill_markdup::EndStore;
+use readmill_process::pause::{self, Moment};
 use readmill_record::{Arena, Charge, Result};
 use readmill_sort::{Framing, List, Merge, Run, Sources, SpilledRun};
 
@@ -10,7 +11,6 @@ use super::parallel_sort::ThreadedSort;
 use super::presorted::Presorted;
 use super::sort_context::{self, ENDS, READS, SortContext, arena_in_use_error};
 use super::{StepCounts, merge, parallel_sort};
-use crate::process::pause::{self, Moment};
 
 /// Reads and template ends collected by ingest. After the last read, [`SortBuffer::take_sources`]
 /// turns the reads into the sources of the final merge.

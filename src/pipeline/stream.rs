@@ -4,6 +4,7 @@
 
 use readmill_engine::{Crew, Pass};
 use readmill_input::MAX_CLAIM_BYTES;
+use readmill_process::console::Console;
 use readmill_record::{Charge, Error, Header, Ledger, Limit, Result};
 
 use super::StepCounts;
@@ -14,7 +15,6 @@ use super::merge::WrittenRecords;
 use crate::outputs::routing::RoutedRecords;
 use crate::outputs::{EncodedPart, PartEncoder, PartWriter, Sink};
 use crate::pipeline::inputs::{InputTask, Inputs};
-use crate::process::console::Console;
 
 /// Bytes of regions below which one thread finishes before other threads have started.
 const MAX_SINGLE_THREAD_BYTES: u64 = 2 << 20;

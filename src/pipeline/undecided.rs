@@ -7,11 +7,11 @@ use std::sync::Arc;
 use readmill_engine::{Crew, map_ordered};
 use readmill_markdup::Verdict;
 use readmill_markdup::samtools::{NamedRead, Undecided};
+use readmill_process::console::Console;
 use readmill_record::{Charge, Error, RecordRef, Result};
 use readmill_sort::{Merge, Partition, Range, Sources};
 
 use super::parallel_sort::ThreadedSort;
-use crate::process::console::Console;
 
 const CHARGE_STEP_BYTES: u64 = 1 << 20;
 

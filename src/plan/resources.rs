@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use readmill_format::reference::LazyReference;
 use readmill_format::spill_codec::SpillCodec;
 use readmill_process::console::Verbosity;
-
-use crate::process::limit;
+use readmill_process::limit;
 
 #[derive(Clone, Debug)]
 pub struct Resources {

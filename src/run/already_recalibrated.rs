@@ -3,12 +3,12 @@
 
 use readmill_bqsr::ReadGroups;
 use readmill_input::Claim;
+use readmill_process::console::Console;
 use readmill_record::header::HeaderLine;
 use readmill_record::{Batch, Header, Ledger, Result, tag};
 
 use crate::pipeline::inputs::{FirstReads, InputTask, Inputs};
 use crate::plan::{Plan, Recalibration, TableSource};
-use crate::process::console::Console;
 
 /// Warns if the base qualities were recalibrated before, according to the `@PG` lines
 /// of the header or to OQ fields in the first reads. There is no warning if the run

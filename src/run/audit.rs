@@ -22,10 +22,10 @@ use std::backtrace::Backtrace;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
+use readmill_process::used;
 use readmill_record::ledger::audit;
 use readmill_record::{Error, Result};
 
-use crate::process::used;
 use crate::run::memory;
 
 /// Bytes that may be allocated without a charge: small tables, messages, and memory

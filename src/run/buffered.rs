@@ -9,6 +9,7 @@
 use std::sync::Arc;
 
 use readmill_markdup::{DuplicateEnds, EndStore};
+use readmill_process::console::log;
 use readmill_record::Result;
 use readmill_sort::{Cutter, Framing, Keyer, Merge, Order, RunSort, Sources};
 
@@ -28,7 +29,6 @@ use crate::pipeline::inputs::Inputs;
 use crate::pipeline::presorted::{self, Presorted};
 use crate::pipeline::sort_buffer::SortBuffer;
 use crate::pipeline::sort_context::{READS, SortContext};
-use crate::process::console::log;
 use crate::run::summary::{RunSummary, log_time_shares};
 use crate::run::tallies::Tap;
 

@@ -8,12 +8,12 @@ use readmill_filters::spec::{FilterHost, FilterSteps, Filters, MakeContext};
 use readmill_format::reference::Reference;
 use readmill_input::Source;
 use readmill_markdup::grouping::Evidence;
+use readmill_process::console::Console;
 use readmill_record::{Error, Header, Ledger, Limit, Result};
 
 use crate::pipeline::inputs::{InputTask, Inputs, OpenOptions};
 use crate::pipeline::open_input;
 use crate::plan::Plan;
-use crate::process::console::Console;
 
 /// Maximum size of the header in a file for `--sequence-dictionary`.
 const MAX_DICTIONARY: Limit = Limit::of_bytes(64 << 20);

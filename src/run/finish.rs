@@ -1,15 +1,16 @@
 //! The end of a run: completes all outputs under temporary names, then renames them together.
 
+use readmill_process::atomic_file::AtomicFile;
+use readmill_process::pause::{self, Moment};
+use readmill_process::signal;
 use readmill_record::Result;
 use readmill_report::{PageOptions, page_bytes, render_page};
 
 use super::RunState;
 use super::summary::RunSummary;
-use crate::outputs::atomic_file::AtomicFile;
 use crate::outputs::extra_writer::ExtraWriter;
 use crate::outputs::report_files::{ReportFile, ReportFiles};
-use crate::outputs::{CompleteOutput, Sink, signal};
-use crate::process::pause::{self, Moment};
+use crate::outputs::{CompleteOutput, Sink};
 
 /// The outputs of a run whose reads have all left. None of them is complete or has its
 /// name yet.

@@ -3,6 +3,7 @@
 
 use readmill_format::bgzf::DEFAULT_LEVEL;
 use readmill_markdup::DuplicateEnds;
+use readmill_process::console::{Console, StageShares, log};
 use readmill_record::{Batch, Error, Result};
 use readmill_sort::frame::FrameEntry;
 use readmill_sort::{FrameWriter, Frames, Key, run};
@@ -10,7 +11,6 @@ use readmill_sort::{FrameWriter, Frames, Key, run};
 use crate::pipeline::inputs::Inputs;
 use crate::pipeline::sort_context::SortContext;
 use crate::plan::{Plan, Recalibration, TableSource};
-use crate::process::console::{Console, StageShares, log};
 
 /// The expected size of a run. All values are estimates, made from the sizes of the
 /// inputs and from the first batch of reads.

@@ -35,6 +35,8 @@ use readmill_format::spill::Spill;
 use readmill_format::summed::InputSums;
 use readmill_input::check_file_ends;
 use readmill_markdup::DuplicateEnds;
+use readmill_process::console::Console;
+use readmill_process::pause::{self, Moment};
 use readmill_record::{
     Changes, Charge, Detail, ErrorKind, Header, Ledger, Limit, Result, Step, input_file,
 };
@@ -55,8 +57,6 @@ use crate::pipeline::inputs::{Inputs, OpenOptions, PreparedInput};
 use crate::pipeline::open_input;
 use crate::pipeline::stream::{self, StreamOutput};
 use crate::plan::{self, Aligning, Command, Destination, Output, Plan};
-use crate::process::console::Console;
-use crate::process::pause::{self, Moment};
 use additions::Additions;
 pub(crate) use align_scope::AlignScope;
 use finish::Outputs;

@@ -14,10 +14,10 @@ use readmill_format::reference::{Matched, Reference};
 use readmill_format::sites::KnownSites;
 use readmill_format::spill::Spill;
 use readmill_format::text;
+use readmill_process::console::Console;
 use readmill_record::{Charge, Error, Header, Ledger, Result, Step};
 
 use crate::plan::{self, ApplyRequest, TableSource};
-use crate::process::console::Console;
 
 const TABLE_MEMORY: &str = "the recalibration table";
 

@@ -9,6 +9,9 @@ use std::path::Path;
 
 use readmill_filters::spec::FilterStage;
 use readmill_format::summed::InputSums;
+use readmill_process::console::{self, StageTime};
+use readmill_process::samples::UsageSample;
+use readmill_process::used;
 use serde_json::{Value, json};
 
 use super::RunState;
@@ -16,9 +19,6 @@ use super::summary::RunSummary;
 use crate::outputs::CompleteOutput;
 use crate::outputs::report_files::ReportFiles;
 use crate::plan::{Destination, Plan};
-use crate::process::console::{self, StageTime};
-use crate::process::samples::UsageSample;
-use crate::process::used;
 
 /// The version of the form. It rises when a field goes or changes its meaning; new fields may come at any time.
 const VERSION: u32 = 1;

@@ -9,6 +9,7 @@ use std::path::Path;
 use readmill_engine::{Crew, Pool, map_ordered};
 use readmill_format::bam::BamEncoder;
 use readmill_format::bgzf::Codec;
+use readmill_process::console::Console;
 use readmill_record::{Batch, Error, Header, Ledger, Result, Span, Stamp};
 use readmill_simulate::Sample;
 use readmill_sort::PARTITION;
@@ -16,7 +17,6 @@ use readmill_sort::PARTITION;
 use crate::formats::{BamFormat, Format};
 use crate::outputs::Sink;
 use crate::plan::{Index, Output, Verbosity};
-use crate::process::console::Console;
 
 const BATCH_BYTES: usize = PARTITION as usize;
 

@@ -5,14 +5,15 @@ use std::time::Instant;
 
 use readmill_markdup::verdict::LargestSet;
 use readmill_markdup::{DuplicateCounts, Mode};
+use readmill_process::console::{Console, StageShares, log};
+use readmill_process::drawing::{Tone, align_table, draw_bar, draw_columns, paint, with_commas};
+use readmill_process::limit;
+use readmill_process::samples::resident_by_time;
+use readmill_process::used;
 use readmill_record::{Header, Ledger};
 
 use crate::pipeline::StepCounts;
 use crate::plan::{Destination, FastqFiles, Plan, QcRequest, SplitNames};
-use crate::process::console::{Console, StageShares, log};
-use crate::process::drawing::{Tone, align_table, draw_bar, draw_columns, paint, with_commas};
-use crate::process::samples::resident_by_time;
-use crate::process::{limit, used};
 use crate::run::memory::Memory;
 
 #[derive(Debug, Default)]

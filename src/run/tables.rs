@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use readmill_bqsr as bqsr;
 use readmill_bqsr::{RecalReport, plot_data};
+use readmill_process::atomic_file::AtomicFile;
 use readmill_process::same_file::ensure_output_is_not_input;
 use readmill_record::{Ledger, Result};
 
-use crate::outputs::atomic_file::AtomicFile;
 use crate::run::recal_setup::read_report;
 
 /// Adds up tables that were counted from parts of the reads with the same arguments, as GATK

@@ -8,6 +8,7 @@ use readmill_filters::tally::stats::{StatsOrder, StatsSettings};
 use readmill_filters::tally::{Checksum, ChecksumColumns, RunNames, TallyContext, TallyReport};
 use readmill_fingerprint::{Fingerprint, FingerprintTally, Sites};
 use readmill_format::region::{ContigPart, Region};
+use readmill_process::console::{Console, log};
 use readmill_qc::{QcTally, ReferenceSpan, RunEnd, SpanThreads, SpanWork};
 use readmill_record::{
     Changes, DynOrderedTally, DynTally, Error, Header, Ledger, LongestSpan, Result, SharedOrderedTally,
@@ -20,7 +21,6 @@ use crate::outputs::part_counts::OrderedTallies;
 use crate::outputs::report_files::{ReportFile, ReportFiles};
 use crate::pipeline::batch_pipeline::DynTallies;
 use crate::plan::{self, Plan};
-use crate::process::console::{Console, log};
 use crate::run::memory::Memory;
 
 /// A point of the pipeline where tallies see the reads.

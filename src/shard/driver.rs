@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::path::Path;
 
+use readmill_process::console::Console;
 use readmill_record::{Error, ErrorKind, Result};
 
 use super::job::{InputIdentity, JobPlan};
@@ -12,7 +13,6 @@ use super::stage::{JobStage, StageKind, StageState};
 use super::work::{PlannedJob, is_stage_name};
 use super::{refusals, stages};
 use crate::plan::Plan;
-use crate::process::console::Console;
 
 /// How a job is divided, as given on the command line. For `None`, the program chooses:
 /// slices whose records fit into memory, and as many ranges as slices.

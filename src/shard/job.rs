@@ -8,13 +8,15 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use readmill_markdup::MatePairing;
+use readmill_process::exclusive;
+use readmill_process::signal;
 use readmill_record::{Error, Result};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use super::names::{PLAN, find_temporary_files, sync_parent_directory, temporary_name};
 use crate::aligning::index_files;
-use crate::outputs::{exclusive, report_files, signal};
+use crate::outputs::report_files;
 use crate::plan::Plan;
 
 /// Version of the plan and of the stage files. A program that has another version

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::outputs::atomic_file::sync_directories;
+use readmill_process::atomic_file::sync_directories;
 
 pub const PLAN: &str = "job.json";
 

@@ -21,6 +21,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use readmill_format::spill::Spill;
+use readmill_process::exclusive::{self, FileId};
+use readmill_process::signal;
 use readmill_record::{Charge, Error, Ledger, Result};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -28,8 +30,6 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::job::JobHash;
 use super::names::{find_temporary_files, sync_parent_directory, temporary_name};
-use crate::outputs::exclusive::{self, FileId};
-use crate::outputs::signal;
 
 const MAGIC: &[u8; 8] = b"RMSTAGE\x01";
 

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use readmill_format::chain::TRUNCATED_RECORD;
 use readmill_format::spill::Spill;
+use readmill_process::console::Console;
+use readmill_process::open_files;
 use readmill_record::{Error, ErrorKind, Ledger, Result};
 
 use super::job::{DuplicateChoice, InputIdentity, JobPlan, MAX_PARTS, SlicePart};
@@ -18,8 +20,6 @@ use crate::outputs::staged_parts::StagedPart;
 use crate::pipeline::inputs::Inputs;
 use crate::pipeline::{StepCounts, sum_counts};
 use crate::plan::Plan;
-use crate::process::console::Console;
-use crate::process::open_files;
 use crate::run::additions::Additions;
 use crate::run::stages::{
     FirstDecisions, InputEnds, JoinedRange, JoinedSlices, Judgement, MappedSlice, RangeInput, SliceEnds,

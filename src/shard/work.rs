@@ -7,6 +7,7 @@ use std::fs::{File, TryLockError};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use readmill_process::exclusive::FileId;
 use readmill_process::older_indexes::index_names;
 use readmill_record::{Error, Ledger, Result};
 use serde::de::DeserializeOwned;
@@ -16,7 +17,6 @@ use super::job::{self, JobHash, JobPlan};
 use super::names::{PLAN, final_name_of_temporary, sync_parent_directory};
 use super::stage::{JobStage, STAGES, StageCount, StageKind, StageState, is_stage_file_name};
 use super::stage_file::{self, StageFile, StageFileState, StageSource, StageWriter, UndecodedFile};
-use crate::outputs::exclusive::FileId;
 use crate::outputs::report_files;
 use crate::plan::{Plan, Resources, Verbosity};
 use crate::run::stages::FirstDecisions;

@@ -4,9 +4,9 @@
 
 use std::path::Path;
 
-use readmill::console::Console;
 use readmill::plan::{DuplicateMode, Duplicates, Plan, Verbosity};
 use readmill::{Additions, RunSummary};
+use readmill_process::console::Console;
 use readmill_record::{Batch, Changes, Error, ErrorKind, RecordRef, Step, edit};
 use readmill_sort::Order;
 

@@ -5,9 +5,9 @@ use std::fs::{File, TryLockError};
 use std::path::Path;
 use std::time::Instant;
 
-use readmill::console::log;
-use readmill::limit;
 use readmill_align::bwa::{complete_index, missing_transform, partial_index_files};
+use readmill_process::console::log;
+use readmill_process::limit;
 use readmill_record::{Error, ErrorKind, Result};
 
 use crate::cli::aligner_index::complete_or_gone;

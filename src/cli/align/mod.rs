@@ -12,11 +12,12 @@ mod shared;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use readmill::allocator::Heaps;
 use readmill::plan::{Aligner, Aligning, Command, Destination};
-use readmill::{Plan, limit, memory};
+use readmill::{Plan, memory};
 use readmill_filters::tally::adapters as adapter_tally;
 use readmill_format::reference::LazyReference;
+use readmill_process::allocator::Heaps;
+use readmill_process::limit;
 use readmill_record::Result;
 
 use super::common::OutputFlags;

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_engine::Pool;
 use readmill_markdup::DuplicateEnds;
+use readmill_process::console::Console;
 use readmill_sort::{Entry, Frames};
 
 use crate::outputs::PartWriter;
@@ -13,7 +14,6 @@ use crate::pipeline::feed::FeedReaders;
 use crate::pipeline::flush::Flush;
 use crate::pipeline::sort_buffer::SortBuffer;
 use crate::pipeline::sort_context::SortContext;
-use crate::process::console::Console;
 
 pub struct Ingest<'a> {
     pub pipeline: BatchPipeline<'a>,

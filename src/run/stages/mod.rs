@@ -18,6 +18,7 @@ use readmill_markdup::metrics::LibraryCounts;
 use readmill_markdup::stored::StoredEnds;
 use readmill_markdup::verdict::StoredVerdict;
 use readmill_markdup::{DuplicateEnds, EndStore, MatePairing, Verdict};
+use readmill_process::console::Console;
 use readmill_record::{Arena, Charge, Error, Result};
 use readmill_sort::{
     Framing, Keyer, Merge, Order, PARTITION, RangeStart, RunSort, Sources, SpilledRun, StoredRun, ranges,
@@ -46,7 +47,6 @@ use crate::pipeline::parallel_sort::ThreadedSort;
 use crate::pipeline::recollect::collect_ends_again;
 use crate::pipeline::sort_context::{self, ENDS, SortContext};
 use crate::plan::Output;
-use crate::process::console::Console;
 use crate::run::leaving::order_leaving_steps;
 use crate::run::marking::{MarkedDuplicates, mark_options};
 use crate::run::recal_setup;

@@ -289,7 +289,7 @@ fn what_a_killed_run_left_is_replaced_and_its_other_names_stay() {
 #[test]
 fn an_output_that_another_run_is_writing() {
     use crate::faults::paused::Paused;
-    use readmill::pause::Moment::PieceRead;
+    use readmill_process::pause::Moment::PieceRead;
     let folders = folders_with(300);
     let first = Paused::at(&folders, (PieceRead, 1), ["sort", "in/x.bam", "-o", "out/x.bam"]);
     folders.input("y.bam", bam(&many(10, 200)));
@@ -305,7 +305,7 @@ fn an_output_that_another_run_is_writing() {
 #[test]
 fn a_partial_that_is_replaced_while_it_is_written() {
     use crate::faults::paused::Paused;
-    use readmill::pause::Moment::PieceRead;
+    use readmill_process::pause::Moment::PieceRead;
     let folders = folders_with(30);
     let paused = Paused::at(&folders, (PieceRead, 1), ["sort", "in/x.bam", "-o", "out/x.bam"]);
     std::fs::remove_file(folders.out("x.bam.partial")).unwrap();

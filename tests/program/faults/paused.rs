@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use readmill::pause::Moment;
+use readmill_process::pause::Moment;
 
 use crate::faults::fixtures::{Ended, Running, TestFolders};
 

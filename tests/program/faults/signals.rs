@@ -5,7 +5,7 @@ use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::process::Stdio;
 
-use readmill::pause::Moment::{self, *};
+use readmill_process::pause::Moment::{self, *};
 
 use crate::faults::fixtures::{HEADER, TestFolders, bam, bam_header, block, blocks, many};
 use crate::faults::outputs::folders_with;

@@ -4,7 +4,7 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use readmill::pause::Moment::{self, *};
+use readmill_process::pause::Moment::{self, *};
 
 use crate::faults::fixtures::{Running, bam, many};
 use crate::faults::paused::Paused;

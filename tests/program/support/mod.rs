@@ -15,12 +15,12 @@ use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
 
 use readmill::Plan;
-use readmill::console::Console;
 use readmill::formats::SamFormat;
 use readmill::plan::{self, Format, Index, Output, Resources, Steps, Tallies, Verbosity};
 use readmill_format::bgzf::{self, Codec};
 use readmill_format::spill_codec::SpillCodec;
 use readmill_format::{bam, sam};
+use readmill_process::console::Console;
 use readmill_record::{Header, Result, edit};
 use tempfile::TempDir;
 

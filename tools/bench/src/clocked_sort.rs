@@ -22,7 +22,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result};
-use readmill::limit;
 use readmill::memory::Memory;
 use readmill::plan::{Destination, Output, Plan, Steps};
 use readmill_format::bam::BamEncoder;
@@ -33,6 +32,7 @@ use readmill_format::spill::Spill;
 use readmill_format::spill_codec::SpillCodec;
 use readmill_input::{MAX_CLAIM_BYTES, Opener, Source};
 use readmill_peers::usage;
+use readmill_process::limit;
 use readmill_record::{Arena, Batch, Charge, Header, Ledger, Limit, RecordRef};
 use readmill_sort as sort;
 use readmill_sort::{

@@ -14,11 +14,11 @@ use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
-use readmill::allocator::{self, Heaps};
 use readmill_align::bwa::{self, BwaKernel, BwaOptions};
 use readmill_align::{Aligner, Cohorts, Kernel, Seeded};
 use readmill_fastq::{BatchLinker, BatchOptions, Claims, FastqInput, FastqLayout};
 use readmill_peers::usage;
+use readmill_process::allocator::{self, Heaps};
 use readmill_record::ReadBatch;
 
 #[derive(clap::Args)]
