@@ -22,11 +22,9 @@ use std::backtrace::Backtrace;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use readmill_process::used;
+use readmill_process::{limit, used};
 use readmill_record::ledger::audit;
 use readmill_record::{Error, Result};
-
-use crate::run::memory;
 
 /// Bytes that may be allocated without a charge: small tables, messages, and memory
 /// that several threads free at the same time. They are part of the fixed share of the
@@ -96,7 +94,7 @@ fn count_allocation(bytes: usize) {
         return;
     }
     let charged = audit::sum_charged();
-    let excess = (live + audit::sum_mapped() + memory::PROGRAM).saturating_sub(charged);
+    let excess = (live + audit::sum_mapped() + limit::PROGRAM).saturating_sub(charged);
     if excess > SLACK {
         PEAK_EXCESS_BYTES.fetch_max(excess, Relaxed);
         if !WAS_TRACED.load(Relaxed) && !IS_TRACING.replace(true) {
