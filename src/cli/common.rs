@@ -19,7 +19,7 @@ use readmill_format::spill_codec::SpillCodec;
 use readmill_process::console::write_json;
 use readmill_process::limit;
 use readmill_process::memory_size::parse_memory;
-use readmill_record::{Error, Result};
+use readmill_record::Result;
 
 use super::hints;
 use super::same_pass::SamePassFlags;

@@ -25,7 +25,7 @@ fn same_files(input: &[u8], command: &str) -> (BTreeMap<String, Vec<u8>>, Progra
         words.extend(["-m".to_string(), memory.clone()]);
         let done = readmill(&words);
         assert_eq!(done.code, Some(0), "{words:?}: {}", done.stderr);
-        let limit = readmill::plan::parse_size(&memory).unwrap() >> 20;
+        let limit = readmill_process::memory_size::parse_size(&memory).unwrap() >> 20;
         let peak = number_after(&done, &["peak", "memory"]);
         assert!(peak <= limit as usize, "{words:?}: {peak} MiB");
         let names = dir.names().into_iter().filter(|name| name.starts_with("out"));

@@ -152,7 +152,7 @@ impl BqsrFiles {
             let memory = memory.map_or_else(|| least_memory(&args), str::to_string);
             let (memory, done) = run_with_at_least(&memory, &mut args);
             assert_eq!(done.code, Some(0), "{command}, {memory}: {}", done.stderr);
-            let limit = readmill::plan::parse_size(&memory).expect("a size") >> 20;
+            let limit = readmill_process::memory_size::parse_size(&memory).expect("a size") >> 20;
             let peak = number_after(&done, &["peak", "memory"]);
             assert!(peak <= limit as usize, "{command}: {peak} MiB with {memory}");
             let runs = number_after(&done, &["spilled", "in"]);

@@ -81,7 +81,7 @@ pub fn same_bytes_with(
         args.extend(["-m".into(), memory.clone()]);
         let done = readmill(&args);
         assert_eq!(done.code, Some(0), "{command}, {threads} threads, {memory}: {}", done.stderr);
-        let limit = readmill::plan::parse_size(&memory).expect("a size") >> 20;
+        let limit = readmill_process::memory_size::parse_size(&memory).expect("a size") >> 20;
         let peak = number_after(&done, &["peak", "memory"]);
         assert!(peak <= limit as usize, "{command}, {threads} threads: {peak} MiB with {memory}");
         let runs = number_after(&done, &["spilled", "in"]);

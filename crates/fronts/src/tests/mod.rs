@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use readmill_record::Result;
 
-use super::elsewhere::{self, Alternative};
+use super::elsewhere;
 use super::grammar::{Grammar, ParsedArguments};
 use super::tool::{ToolCommand, TranslatedLine, Translation};
 use super::{TOOLS, headers, line};
