@@ -163,6 +163,25 @@ fn metrics_of_rna_do_not_depend_on_resources_or_on_who_wrote_the_reads() {
 }
 
 #[test]
+fn jumping_pairs_do_not_depend_on_resources_or_on_who_wrote_the_reads() {
+    let dir = TestDir::new();
+    let [input, _] = simulated(&dir, 9_000);
+    let path = |name: &str| arg(&dir.path(name));
+    let program = "CollectJumpingLibraryMetrics --chimera-kb-min 300 --tail-limit 100";
+    let qc = |name: &str| format!("--qc {} --qc-metrics {program}", path(name));
+    let prep = format!("prep {input} --sort coordinate --mark-duplicates -l 1");
+    run(&format!("{prep} -o {} {} -@ 1", path("a.bam"), qc("a")));
+    run(&format!("{prep} -o {} {} -@ 8 -m 256M", path("b.bam"), qc("b")));
+    run(&format!("{prep} -o {} {} --resume {}", path("c.bam"), qc("c"), path("stages")));
+    run(&format!("qc {} -o {} --metrics {program}", path("a.bam"), path("d")));
+    let first = below_comments(&dir, "a.jump_metrics");
+    assert!(first.starts_with("## METRICS CLASS\tpicard.analysis.JumpingLibraryMetrics\n"), "{first}");
+    for prefix in ["b", "c", "d"] {
+        assert!(below_comments(&dir, &format!("{prefix}.jump_metrics")) == first, "{prefix}");
+    }
+}
+
+#[test]
 fn what_they_need_is_asked_for_by_name() {
     let dir = TestDir::new();
     let header = "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:a\tLN:90\n";

@@ -24,18 +24,19 @@
 //! | CollectOxoGMetrics | `oxog` |
 //! | CollectHsMetrics, CollectTargetedPcrMetrics | `targets` |
 //! | CollectRnaSeqMetrics | `rna` |
+//! | CollectJumpingLibraryMetrics | `jumping` |
 //! | code shared by programs that count substitutions, and by programs that count depths | `substitutions`, `depth` |
 //! | aligned blocks and mismatches; the reference as base codes | `blocks`, `reference` |
 //! | histograms and their statistics; memory of all counts | `counts`, `room` |
 //!
-//! Programs differ in the records that they count, as in Picard. CollectGcBiasMetrics counts
-//! secondary and supplementary records. CollectSequencingArtifactMetrics, CollectOxoGMetrics and
-//! the programs for depths, targets and RNA count supplementary records, but not secondary ones.
-//! The other programs count neither.
+//! Programs differ in the records that they count, as in Picard. CollectGcBiasMetrics and
+//! CollectJumpingLibraryMetrics count secondary and supplementary records.
+//! CollectSequencingArtifactMetrics, CollectOxoGMetrics and the programs for depths, targets and
+//! RNA count supplementary records, but not secondary ones. The other programs count neither.
 //!
-//! Programs for depths and sites need reads in coordinate order and are ordered tallies; the others
-//! take reads in any order. All counts are integers. Means and fractions are computed once, from
-//! the final sums, so the files do not depend on the number of threads.
+//! Programs for depths, sites and jumping pairs need reads in coordinate order and are ordered
+//! tallies; the others take reads in any order. All counts are integers. Means and fractions are
+//! computed once, from the final sums, so the files do not depend on the number of threads.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
@@ -50,6 +51,7 @@ mod depth;
 mod flags;
 mod gc_bias;
 mod insert_size;
+mod jumping;
 pub mod levels;
 pub mod options;
 mod oxog;
@@ -75,6 +77,7 @@ pub use collector::{ReadCollector, ReadContext};
 pub use depth::ORDERED_MEMORY;
 pub use gc_bias::options::GcBiasOptions;
 pub use insert_size::options::InsertSizeOptions;
+pub use jumping::JumpingOptions;
 pub use levels::Level;
 pub use options::QcOptions;
 pub use program::{MetricProgram, MetricSetup, Needs, RunningProgram};

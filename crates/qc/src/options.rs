@@ -13,6 +13,7 @@ use crate::alignment::options::AlignmentOptions;
 use crate::flags::given_or;
 use crate::gc_bias::options::GcBiasOptions;
 use crate::insert_size::options::InsertSizeOptions;
+use crate::jumping::JumpingOptions;
 use crate::levels::Level;
 use crate::read::PreparedRead;
 use crate::rna::options::RnaOptions;
@@ -74,8 +75,8 @@ pub struct QcOptions {
     /// Minimum base quality for counting substitutions [default: 20]
     #[arg(long, alias = "MINIMUM_QUALITY_SCORE", value_name = "N", value_parser = clap::value_parser!(u8).range(0..=93))]
     pub minimum_quality_score: Option<u8>,
-    /// Minimum mapping quality for substitutions and depths [default: 30; depths: 20; CollectRawWgsMetrics:
-    /// 0; CollectTargetedPcrMetrics: 1]
+    /// Minimum mapping quality for substitutions, depths and jumping pairs [default: 30; depths: 20;
+    /// CollectRawWgsMetrics, CollectJumpingLibraryMetrics: 0; CollectTargetedPcrMetrics: 1]
     #[arg(long, alias = "MINIMUM_MAPPING_QUALITY", value_name = "N")]
     pub minimum_mapping_quality: Option<u8>,
     #[command(flatten)]
@@ -104,6 +105,8 @@ pub struct QcOptions {
     pub targets: TargetOptions,
     #[command(flatten)]
     pub rna: RnaOptions,
+    #[command(flatten)]
+    pub jumping: JumpingOptions,
 }
 
 impl QcOptions {

@@ -8,8 +8,8 @@ use crate::options::QcOptions;
 use crate::program::{MetricProgram, Needs};
 use crate::read_metric::in_any_order;
 use crate::selection::{MetricSelection, PicardProgram};
-use crate::{alignment, artifacts, cycles, gc_bias, insert_size, oxog, qualities, quality_yield};
-use crate::{rna, targets, wgs};
+use crate::{alignment, artifacts, cycles, gc_bias, insert_size, jumping, oxog, qualities};
+use crate::{quality_yield, rna, targets, wgs};
 
 /// All programs, in the order in which the help lists them and a run writes their files. A new
 /// program needs one row here.
@@ -26,6 +26,7 @@ pub const PROGRAMS: &[&dyn MetricProgram] = &[
     &oxog::OxoG,
     &targets::TargetPrograms,
     &rna::RnaSeq,
+    &jumping::JumpingLibrary,
 ];
 
 /// The programs that Picard's CollectMultipleMetrics runs by default. They are counted if the user

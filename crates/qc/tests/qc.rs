@@ -223,3 +223,131 @@ fn substitutions_are_counted_by_context_and_the_worst_contexts_are_named() {
     }
     assert_eq!(texts.len(), 5);
 }
+
+const JUMPING_HEADER: &[u8] =
+    b"@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:c1\tLN:900000\n@SQ\tSN:c2\tLN:90000\n";
+
+/// First reads of pairs that face outward (o), inward (i), are tandem (t), on two contigs (x) or large (s), of low mapping
+/// quality (q), with secondary and supplementary records (p), without a mapped mate (g); and two that are not counted.
+const JUMPING_READS: [&str; 42] = [
+    "o0 81 c1 1000 60 10M = 3990 3000 * * MQ:i:60",
+    "o1 81 c1 1010 60 10M = 4000 3000 * * MQ:i:60",
+    "o2 1105 c1 1020 60 10M = 4010 3000 * * MQ:i:60",
+    "o3 81 c1 1030 60 10M = 4021 3001 * * MQ:i:60",
+    "o6 81 c1 1060 60 10M = 3950 2900 * * MQ:i:60",
+    "o7 81 c1 1070 60 10M = 10060 9000 * * MQ:i:60",
+    "o8 1105 c1 1080 60 10M = 4071 3001 * * MQ:i:60",
+    "o0 161 c1 3990 60 10M = 1000 -3000 * * MQ:i:60",
+    "o_rev 97 c1 8000 60 10M = 5000 -3000 * * MQ:i:60",
+    "i0 97 c1 20000 60 10M = 20190 200 * * MQ:i:60",
+    "i1 97 c1 20010 60 10M = 20201 201 * * MQ:i:60",
+    "i2 1121 c1 20020 60 10M = 20212 202 * * MQ:i:60",
+    "i3 97 c1 20030 60 10M = 20222 202 * * MQ:i:60",
+    "i_one 97 c1 21000 60 10M = 20991 1 * * MQ:i:60",
+    "i_one2 81 c1 21091 60 10M = 21100 1 * * MQ:i:60",
+    "i_rev 81 c1 22190 60 10M = 22000 -200 * * MQ:i:60",
+    "t0 65 c1 30000 60 10M = 30500 500 * * MQ:i:60",
+    "t1 1137 c1 30010 60 10M = 30500 500 * * MQ:i:60",
+    "x0 97 c1 31000 60 10M c2 500 0 * * MQ:i:60",
+    "x2 97 c1 31200 60 10M c2 700 400000 * * MQ:i:60",
+    "x3 65 c1 31300 60 10M c2 800 0 * * MQ:i:60",
+    "s0 97 c1 40000 60 10M = 400000 360010 * * MQ:i:60",
+    "s1 1105 c1 40010 60 10M = 400010 360010 * * MQ:i:60",
+    "s2 97 c1 41000 60 10M = 140990 100000 * * MQ:i:60",
+    "s3 97 c1 42000 60 10M = 141991 100001 * * MQ:i:60",
+    "q0 97 c1 50000 5 10M = 50190 200 * * MQ:i:60",
+    "q1 97 c1 50010 60 10M = 50200 200 * * MQ:i:5",
+    "q2 97 c1 50020 60 10M = 50210 200 * *",
+    "q3 97 c1 50030 60 10M = 50220 200 * * MQ:i:5",
+    "q4 81 c1 50040 0 10M = 53000 2970 * * MQ:i:0",
+    "p0 97 c1 60000 60 10M = 60190 200 * * MQ:i:60",
+    "p0 353 c1 61000 60 10M = 60190 0 * * MQ:i:60",
+    "p0 2145 c1 61010 60 10M = 60190 -820 * * MQ:i:60",
+    "f0 609 c1 62000 60 10M = 62190 200 * * MQ:i:60",
+    "g0 73 c1 63000 60 10M = 63000 0 * *",
+    "g1 69 c1 63100 0 * = 63100 0 * *",
+    "g2 73 c1 63200 0 10M = 63200 0 * * MQ:i:0",
+    "g3 77 c1 63300 0 * = 63300 0 * *",
+    "n0 33 c1 64000 60 10M = 64190 200 * *",
+    "n1 225 c1 64010 60 10M = 64200 200 * *",
+    "x1 97 c2 600 60 10M c1 31100 0 * * MQ:i:60",
+    "u0 77 * 0 0 * * 0 0 * *",
+];
+
+/// Returns the row of CollectJumpingLibraryMetrics for reads that come in batches of `batch_reads`.
+fn jumping_row(lines: &[&str], batch_reads: usize, [min_mapq, tail, limit]: [Option<u32>; 3]) -> String {
+    let header = Header::parse(JUMPING_HEADER).unwrap();
+    let mut options =
+        QcOptions { minimum_mapping_quality: min_mapq.map(|it| it as u8), ..QcOptions::default() };
+    (options.jumping.tail_limit, options.jumping.chimera_kb_min) = (tail, limit);
+    let metrics = tally_of(&["CollectJumpingLibraryMetrics"], options, &header, None);
+    let tally = metrics.ordered_tallies(&Ledger::unlimited()).pop().unwrap();
+    tally.begin();
+    for lines in lines.chunks(batch_reads) {
+        tally.add(tally.counter().count(&batch(&header, lines), None).unwrap()).unwrap();
+    }
+    let text = texts(&metrics).pop().unwrap();
+    let (comments, row) = text.split_once("\tPCT_CHIMERAS\n").unwrap();
+    assert!(
+        comments.contains("\n\n## METRICS CLASS\tpicard.analysis.JumpingLibraryMetrics\nJUMP_PAIRS\t"),
+        "{text}"
+    );
+    row.strip_suffix("\n\n\n").unwrap().replace('\t', " ")
+}
+
+#[test]
+fn jumping_pairs_are_those_of_picard_however_batches_are_cut() {
+    let unplaced = ["w0 69", "u0 77", "w1 69"].map(|read| format!("{read} * 0 0 * * 0 0 * *"));
+    let late: Vec<&str> =
+        JUMPING_READS[..4].iter().copied().chain(unplaced.iter().map(|it| &**it)).collect();
+    for (lines, options, row) in [
+        (
+            &JUMPING_READS[..],
+            [None, None, None],
+            "12 2 0.166667 31 2244.818182 1283.900605 14 1 0.071429 93 185.076923 55.313443 9 3 0.342857 0.4 0.257143",
+        ),
+        (
+            &JUMPING_READS,
+            [Some(10), None, None],
+            "11 2 0.181818 26 2172.3 1329.39126 11 1 0.090909 56 180.6 63.110485 9 3 0.354839 0.354839 0.290323",
+        ),
+        (
+            &JUMPING_READS,
+            [None, None, Some(100)],
+            "9 1 0.111111 37 2076.777778 1373.237396 13 1 0.076923 80 185.076923 55.313443 13 3 0.257143 0.371429 0.371429",
+        ),
+        (
+            &JUMPING_READS,
+            [None, Some(1), None],
+            "12 2 0.166667 31 2076.777778 1373.237396 14 1 0.071429 93 180.1 62.929325 9 3 0.342857 0.4 0.257143",
+        ),
+        (
+            &JUMPING_READS,
+            [None, Some(0), Some(0)],
+            "9 1 0.111111 37 2076.777778 1373.237396 13 1 0.076923 80 180.1 62.929325 13 3 0.257143 0.371429 0.371429",
+        ),
+        (&late, [None, None, None], "4 1 0.25 6 3000.25 0.5 0 0 0 0 ? -0 0 1 1 0 0"),
+        (&[], [None, None, None], "0 0 0 0 ? -0 0 0 0 0 ? -0 0 0 0 0 0"),
+    ] {
+        for batch_reads in [1, 5, 100] {
+            assert_eq!(jumping_row(lines, batch_reads, options), row, "{options:?}");
+        }
+    }
+}
+
+/// The first 50,000 pairs that face outward have another mode than all.
+#[test]
+fn the_limit_of_jumping_pairs_is_the_mode_of_the_first_ones() {
+    let size = |at| if at < 50_000 { 300 + at % 7 } else { 310 };
+    let line = |at| format!("p 81 c1 {} 60 10M = {} {} * *", at + 1, at + size(at) - 9, size(at));
+    let lines: Vec<String> = (0..60_000).map(line).collect();
+    let lines: Vec<&str> = lines.iter().map(|line| &**line).collect();
+    for (limit, row) in [
+        (0, "7143 0 0 0 300 0 0 0 0 0 ? -0 52857 0 0.11905 0 0.88095"),
+        (305, "42858 0 0 0 302.5 1.707845 0 0 0 0 ? -0 17142 0 0.7143 0 0.2857"),
+    ] {
+        for batch_reads in [7_000, 60_000] {
+            assert_eq!(jumping_row(&lines, batch_reads, [None, None, Some(limit)]), row, "{limit}");
+        }
+    }
+}

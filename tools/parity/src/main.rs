@@ -36,6 +36,7 @@ mod outputs;
 mod pipeline;
 mod qc;
 mod qc_depths;
+mod qc_jumping;
 mod qc_rna;
 mod qc_targets;
 mod random;
@@ -318,6 +319,7 @@ fn compare_small_inputs(
         qc_depths::compare_depth_collectors(&dir("depths")?, pairs, !args.quick, ledger)?;
         qc_targets::compare_target_metrics(&dir("targets")?, pairs, !args.quick, ledger)?;
         qc_rna::compare_rna_metrics(&dir("rna")?, pairs, !args.quick, ledger)?;
+        qc_jumping::compare_jumping_metrics(&dir("jumping")?, pairs, ledger)?;
     }
     if args.has(ParityPart::Fastqc) {
         let reads = if args.quick { 5_000 } else { 60_000 };
