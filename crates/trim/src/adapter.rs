@@ -1,23 +1,23 @@
 //! Finds the adapter in a read by its sequence, with the rules of fastp.
 //!
-//! This is how single reads lose their adapter. Pairs need it only if their overlap does not show
-//! where the adapter starts. One mismatch is allowed for every eight bases compared.
+//! Used for single reads, and for pairs whose overlap does not show where the adapter starts. One
+//! mismatch is allowed per eight compared bases.
 
 use crate::shifts::Shifts;
 
-/// Number of compared bases for which one mismatch is allowed.
+/// One mismatch is allowed per this many compared bases.
 const BASES_PER_MISMATCH: usize = 8;
 
-/// Minimum adapter length. At least one more base than this must remain from the start of a match
-/// to the end of the read.
+/// Minimum length of an adapter. A match must start more than this many bases before the end of the
+/// read.
 const MIN_ADAPTER_BASES: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdapterStart {
     /// The 0-based index of the adapter's first base in the read.
     Inside(usize),
-    /// The adapter starts before the read: its first N bases are missing. Adapter dimers often look
-    /// like this.
+    /// The adapter starts before the read, which lacks the adapter's first N bases. Typical of
+    /// adapter dimers.
     Before(usize),
 }
 
@@ -25,7 +25,7 @@ pub enum AdapterStart {
 ///
 /// Matches that start before the read are tried first, with up to 4 missing bases (fewer for
 /// adapters shorter than 16 bases). An adapter shorter than four bases is never found. `shifts` is
-/// only scratch memory.
+/// scratch memory.
 pub fn find_adapter(read: &[u8], adapter: &[u8], shifts: &mut Shifts) -> Option<AdapterStart> {
     if adapter.len() < MIN_ADAPTER_BASES {
         return None;
@@ -57,7 +57,7 @@ pub fn find_adapter(read: &[u8], adapter: &[u8], shifts: &mut Shifts) -> Option<
     found.map(AdapterStart::Inside)
 }
 
-/// Returns whether the read starts like `adapter`, with one mismatch allowed per eight of `length`
+/// Returns whether the read starts with `adapter`, allowing one mismatch per eight of `length`
 /// bases.
 fn is_like(read: &[u8], adapter: &[u8], length: usize) -> bool {
     let differing = read.iter().zip(adapter).filter(|(base, other)| base != other).count();

@@ -1,7 +1,7 @@
 //! Corrects mismatches in the overlap of two mates (fastp `--correction`).
 //!
-//! If one mate has a quality of at least 30 and the other a quality of at most 14, the base of the
-//! good mate replaces the other one. Mismatches with any other qualities are left alone.
+//! If one base has a quality of at least 30 and the opposite base of the mate a quality of at most
+//! 14, the better base replaces the other one. All other mismatches are kept.
 
 use crate::bases::complement;
 use crate::overlap::Overlap;
@@ -10,11 +10,12 @@ const MIN_TRUSTED_QUALITY: u8 = 33 + 30;
 
 const MAX_CORRECTED_QUALITY: u8 = 33 + 14;
 
-/// One base to replace, with the complement of its mate's base and with its mate's quality.
+/// A base to replace by the complement of the opposite base in the mate. It also gets the mate's
+/// quality.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Correction {
     pub is_last: bool,
-    /// The 0-based index in the slice that was passed to [`for_each_correction`], not in the whole read.
+    /// The 0-based index in the slice passed to [`for_each_correction`], not in the whole read.
     pub at: usize,
     pub base: u8,
     pub quality: u8,
@@ -23,8 +24,7 @@ pub struct Correction {
 /// Calls `tell` for each base to correct. Each mate is given as its bases and its qualities
 /// (Phred + 33).
 ///
-/// Nothing is changed here: `tell` collects the corrections, and the caller applies them to the
-/// batch.
+/// Changes nothing: the caller collects the corrections and applies them to the batch.
 pub fn for_each_correction(
     [first, last]: [(&[u8], &[u8]); 2],
     overlap: Overlap,

@@ -22,8 +22,8 @@ impl TrimReadCounts {
             bases: bases.len() as u64,
             q20: count_bytes(qualities, |quality| quality >= 33 + 20),
             q30: count_bytes(qualities, |quality| quality >= 33 + 30),
-            // fastp tests the last two bits only, so C, G and a few letters besides them (K, O, S,
-            // W, ...) count.
+            // fastp tests only the two lowest bits, so C, G and a few other letters (K, O, S, W,
+            // ...) count.
             gc: count_bytes(bases, |base| base & 3 == 3),
             longest: bases.len() as u64,
         }
@@ -48,8 +48,7 @@ impl AddAssign for TrimReadCounts {
 
 /// Returns how many bytes satisfy `is_so`.
 ///
-/// The text is counted in pieces of 255 bytes: a `u8` holds the count of a piece, which lets the
-/// compiler vectorize the loop.
+/// Counts chunks of 255 bytes in a `u8` each, which lets the compiler vectorize the loop.
 pub fn count_bytes(text: &[u8], is_so: impl Fn(u8) -> bool) -> u64 {
     let piece = |piece: &[u8]| piece.iter().fold(0u8, |sum, &letter| sum + u8::from(is_so(letter)));
     text.chunks(u8::MAX.into()).map(|of| u64::from(piece(of))).sum()

@@ -1,10 +1,10 @@
-//! Decides which trimmed reads are dropped, and for what reason.
+//! Decides which trimmed reads are dropped, and why.
 
 use crate::counts::count_bytes;
 use crate::options::{QualityFilter, TrimOptions};
 
-/// The outcome of the filters for one read. Variants are ordered by severity, and a pair gets the
-/// more severe outcome of its two reads.
+/// The outcome of the filters for one read. Variants are ordered by severity: a pair gets the more
+/// severe outcome of its two reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FilterVerdict {
     Passed,
@@ -16,8 +16,8 @@ pub enum FilterVerdict {
     LowComplexity,
 }
 
-/// All verdicts, in the order of their discriminants: [`crate::TrimTally`] indexes its counts by
-/// them.
+/// All verdicts, in the order of their discriminants, by which [`crate::TrimTally`] indexes its
+/// counts.
 pub const FILTER_VERDICTS: [FilterVerdict; 6] = [
     FilterVerdict::Passed,
     FilterVerdict::TooManyN,
@@ -27,7 +27,7 @@ pub const FILTER_VERDICTS: [FilterVerdict; 6] = [
     FilterVerdict::LowComplexity,
 ];
 
-/// Returns the outcome of all filters for a read that has been trimmed.
+/// Returns the outcome of all filters for a trimmed read.
 ///
 /// The filters run in fastp's order, and the first one that fails determines the verdict.
 /// `qualities` are Phred + 33.
@@ -70,7 +70,7 @@ fn has_low_quality(qualities: &[u8], filter: &QualityFilter) -> bool {
 }
 
 /// Returns whether at least `least` percent of the bases differ from the next base. A read of one
-/// base has no neighbours, so it never passes, as in fastp.
+/// base has no next base, so it never passes, as in fastp.
 fn is_complex(bases: &[u8], least: u8) -> bool {
     let differing = bases.iter().zip(&bases[1..]).filter(|(one, next)| one != next).count();
     bases.len() > 1 && differing * 100 >= usize::from(least) * (bases.len() - 1)

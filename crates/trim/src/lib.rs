@@ -13,17 +13,17 @@
 //! 3. For pairs, the overlap of the mates ([`overlap`]). It corrects bases ([`correction`]) if this
 //!    is enabled, and shows where the adapters start. Without a usable overlap, and for single
 //!    reads, adapters are searched by sequence ([`adapter`]).
-//! 4. Tails of any one base ([`poly::find_poly_x_tail`]).
+//! 4. Poly-X tails, of any repeated base ([`poly::find_poly_x_tail`]).
 //! 5. The maximum length ([`options::EndCuts`]).
 //! 6. The filters: qualities, N bases, length, complexity ([`filter`]). If one read of a pair
 //!    fails, both are dropped.
 //!
-//! If step 1 leaves nothing of one read, the pair skips steps 2 to 5 and is dropped.
+//! If step 1 drops one read ([`windows::kept_range`]), its pair skips steps 2 to 5 and is dropped.
 //!
 //! # Reproducibility
-//! All computations use integers, except the number of mismatches that an overlap may have: fastp
-//! rounds it as a double, so this crate does too. All counts are sums, so they do not depend on
-//! which thread trims which read.
+//! All computations use integers, except the mismatch limit of an overlap: fastp computes it in
+//! floating point, so this crate does too. Counts are merged by sums and maxima, so they do not
+//! depend on which thread trims which read.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]

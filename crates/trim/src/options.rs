@@ -1,9 +1,9 @@
-//! Options of trimming and filtering, with the defaults of fastp. Flags in parentheses are fastp's.
+//! Options for trimming and filtering, with fastp's defaults. Flags in parentheses are fastp's.
 
-/// All options of trimming and filtering.
+/// All options for trimming and filtering.
 ///
-/// The command line builds them from the flags of `--trim`; a [`crate::Trimmer`] borrows them for
-/// as long as it works. `Default` gives what fastp does without any flags.
+/// The command line builds them from the flags of `--trim`, and each [`crate::Trimmer`] borrows
+/// them. `Default` matches fastp without flags.
 ///
 /// ```
 /// use readmill_trim::TrimOptions;
@@ -14,18 +14,17 @@
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrimOptions {
-    /// Fixed cuts of the first and the last read of a pair. Single reads use the first element.
+    /// Fixed cuts of read 1 and read 2 of a pair. Single reads use the first element.
     pub ends: [EndCuts; 2],
     pub windows: QualityWindows,
     /// Whether to cut poly-G tails. [`PolyG::ByName`] needs the name of a lane's first read, so the
-    /// caller decides and passes the answer to [`crate::Trimmer::new`].
+    /// caller decides and passes the decision to [`crate::Trimmer::new`].
     pub poly_g: PolyG,
     pub min_poly_g_bases: usize,
-    /// Minimum length of a tail of any one base (`--poly_x_min_len`). `None` keeps such tails.
+    /// Minimum length of a poly-X tail (`--poly_x_min_len`). `None` disables poly-X trimming.
     pub min_poly_x_bases: Option<usize>,
-    /// Adapter sequences of first and last reads. The outer `None` disables adapter trimming. An
-    /// inner `None` means that the sequence is unknown, so only the overlap of a pair can show its
-    /// adapters.
+    /// Adapter sequences of read 1 and read 2. The outer `None` disables adapter trimming. An inner
+    /// `None` means that the sequence is unknown: only the overlap of a pair can show this adapter.
     pub adapters: Option<[Option<Vec<u8>>; 2]>,
     pub overlap: OverlapRules,
     /// Whether mismatches in an overlap are corrected (`--correction`).
@@ -60,7 +59,7 @@ impl Default for TrimOptions {
     }
 }
 
-/// Numbers of bases that are cut regardless of their sequence and quality.
+/// Bases cut regardless of their sequence and quality.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EndCuts {
     /// Bases cut from the 5' end, before any other step (`--trim_front1`, `--trim_front2`).
@@ -99,7 +98,7 @@ impl QualityWindows {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PolyG {
-    /// Only if the name of the lane's first read shows a two-colour instrument
+    /// Cuts only if the name of the lane's first read shows a two-colour instrument
     /// ([`has_two_colours`]). Such instruments report G if there is no signal.
     ByName,
     Cut,
@@ -108,7 +107,8 @@ pub enum PolyG {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OverlapRules {
-    /// Minimum length; an overlap must be longer than this (`--overlap_len_require`).
+    /// Minimum length (`--overlap_len_require`). As in fastp, the read in which the overlap starts
+    /// must have more bases than this from there on.
     pub min_bases: usize,
     /// Maximum number of mismatches (`--overlap_diff_limit`).
     pub max_mismatches: usize,
@@ -116,8 +116,7 @@ pub struct OverlapRules {
     pub max_mismatch_percent: u8,
 }
 
-/// The quality filter. Its check for N bases belongs to it because fastp disables both with the
-/// same flag.
+/// Limits for base qualities and N bases. They are one filter because one fastp flag disables both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QualityFilter {
     /// Bases with a Phred quality below this are unqualified (`--qualified_quality_phred`).
@@ -137,8 +136,8 @@ pub struct LengthFilter {
     pub max_bases: usize,
 }
 
-/// Prefixes of read names from two-colour instruments, as fastp 0.23.2 has them: NextSeq 500 and
-/// 550, and the NovaSeq 6000 of that time.
+/// Read name prefixes of two-colour instruments, as in fastp 0.23.2: NextSeq 500 and 550, and the
+/// NovaSeq 6000 of that time.
 const TWO_COLOURS: [&[u8]; 4] = [b"NS", b"NB", b"NDX", b"A0"];
 
 pub fn has_two_colours(name: &[u8]) -> bool {

@@ -1,6 +1,6 @@
 //! Finds how the two reads of a pair overlap.
 //!
-//! The last read is reverse-complemented and shifted along the first one. If the template is
+//! Read 2 (`last`) is reverse-complemented and shifted along read 1 (`first`). If the template is
 //! shorter than the reads, both reads run into the adapter, and the offset is negative:
 //!
 //! ```text
@@ -13,20 +13,21 @@ use crate::bases::reverse_complement;
 use crate::options::OverlapRules;
 use crate::shifts::Shifts;
 
-/// Mismatches decide only in this many leading bases of an overlap. fastp does not look further.
+/// Number of leading bases of an overlap in which fastp limits the mismatches. Later mismatches are
+/// allowed.
 const DECISIVE_BASES: usize = 50;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overlap {
-    /// The start of the reverse-complemented last read, relative to the start of the first read.
-    /// Negative if the template is shorter than the reads.
+    /// The start of the reverse-complemented read 2, relative to the start of read 1. Negative if
+    /// the template is shorter than the reads.
     pub offset: isize,
     pub length: usize,
     /// Number of mismatches over the whole length, including those after the first 50 bases.
     pub mismatches: usize,
 }
 
-/// Finds overlaps. Reuse one for many pairs: it keeps its buffers.
+/// Finds overlaps. Use one search for many pairs, so that its buffers are reused.
 #[derive(Default)]
 pub struct OverlapSearch {
     shifts: Shifts,
@@ -75,8 +76,8 @@ impl OverlapSearch {
     }
 }
 
-/// Returns the maximum number of mismatches for an overlap of this length. fastp multiplies by a
-/// fraction, and other arithmetic would round differently.
+/// Returns the maximum number of mismatches for an overlap of this length. Multiplies by a fraction
+/// like fastp, because integer arithmetic would round differently.
 fn max_mismatches(rules: &OverlapRules, length: usize) -> usize {
     let share = length as f64 * (f64::from(rules.max_mismatch_percent) / 100.0);
     rules.max_mismatches.min(share as usize)

@@ -6,7 +6,7 @@ const BASES_PER_OTHER: usize = 8;
 
 const MAX_OTHER_BASES: usize = 5;
 
-/// The bases in the order in which their tails are counted and reported.
+/// The bases, in the order in which tails are counted and reported.
 pub const BASES: [u8; 4] = *b"ATCG";
 
 /// Returns the length of the read without its poly-G tail, or the full length if the tail is
@@ -36,7 +36,7 @@ pub struct Tail {
     pub length: usize,
 }
 
-/// Returns the longest tail of any one base, or `None` if it is shorter than `least`.
+/// Returns the longest tail of one repeated base, or `None` if it is shorter than `least`.
 ///
 /// N counts as every base. The tail may have length 0, because fastp counts such tails too.
 pub fn find_poly_x_tail(bases: &[u8], least: usize) -> Option<Tail> {
@@ -59,7 +59,7 @@ pub fn find_poly_x_tail(bases: &[u8], least: usize) -> Option<Tail> {
     }
     let most = counts.iter().copied().max().unwrap_or(0);
     let base = counts.iter().position(|&count| count == most).unwrap_or(0);
-    // The tail starts at the first base of its kind among the bases that were examined.
+    // The tail starts at the first `BASES[base]` among the bases that were examined.
     let from = length.saturating_sub(looked_at + 1);
     let first = bases[from..].iter().position(|&it| it == BASES[base]);
     Some(Tail { base, length: first.map_or(0, |first| length - from - first) })

@@ -1,4 +1,4 @@
-//! Writes the counts of trimming as JSON, with the keys of fastp's report.
+//! Trimming counts as JSON, with the keys of fastp's report.
 
 use serde_json::{Map, Value, json};
 
@@ -71,7 +71,7 @@ fn summary_json(reads: &[TrimReadCounts; 2], pairs: bool) -> Value {
     fields
 }
 
-/// Returns a fraction, rounded to the six significant digits that fastp prints.
+/// Returns `part / of`, rounded to six significant digits as fastp prints it; 0 if `of` is 0.
 fn round_rate(part: u64, of: u64) -> f64 {
     let exact = if of == 0 { 0.0 } else { part as f64 / of as f64 };
     format!("{exact:.5e}").parse().unwrap_or(exact)

@@ -1,8 +1,8 @@
 //! Rejects shifts at which two sequences differ too much, 64 shifts at a time.
 //!
-//! Overlaps and adapters are both found by sliding one sequence along another one
-//! ([`crate::overlap`], [`crate::adapter`]). Most shifts are hopeless, so this filter removes them
-//! before the caller compares base by base:
+//! Overlaps and adapters are both found by sliding one sequence along another ([`crate::overlap`],
+//! [`crate::adapter`]). Most shifts are hopeless, so this filter removes them before the caller
+//! compares base by base:
 //!
 //! 1. [`Shifts::set_text`] makes, for each letter, a bit mask of the text: bit `i` is set if base `i`
 //!    differs from the letter.
@@ -15,14 +15,14 @@
 
 use std::ops::Range;
 
-/// Number of bases of the other sequence that are compared. An overlap is decided by as many, and
-/// two words hold the mask bits for 64 shifts as long as this is below 64.
+/// Number of leading bases of the other sequence that are compared: as many as decide an overlap.
+/// Must be below 64, so that two words hold the mask bits for 64 shifts.
 const COMPARED_BASES: usize = 50;
 
-/// Maximum number of differences that three counter bits can tell apart.
+/// Maximum number of differences that a three-bit counter can hold.
 const MAX_DIFFERENCES: usize = 7;
 
-/// The classes of letters: A, C, G, T, N, and one for all other bytes, which differ from
+/// Number of letter classes: A, C, G, T, N, and one for all other bytes, which differ from
 /// everything.
 const LETTER_CLASSES: usize = 6;
 
@@ -36,11 +36,11 @@ const CLASS_OF_LETTER: [u8; 256] = {
     all
 };
 
-/// Mismatch masks of a text. The buffer is reused for each text.
+/// Mismatch masks of a text. The buffer is reused across texts.
 #[derive(Default)]
 pub struct Shifts {
-    /// One element for each 64 bases of the text, with a mask for each letter class. An additional
-    /// empty block follows, so that two neighbouring blocks can always be read.
+    /// One element for each 64 bases of the text, with a mask for each letter class. One more empty
+    /// element follows, so that the element after any block can be read.
     differing: Vec<[u64; LETTER_CLASSES]>,
 }
 
@@ -86,8 +86,8 @@ impl Shifts {
     }
 
     /// Returns a mask of the shifts in this block that have at most `most` differences. All bits
-    /// are set if `most` exceeds the counters or the block is beyond the text: then nothing is
-    /// rejected.
+    /// are set (nothing is rejected) if `most` exceeds the counters or the block is beyond the
+    /// text.
     fn possible_shifts(&self, other: &[u8], block: usize, most: usize) -> u64 {
         let (Some(low), Some(high)) = (self.differing.get(block), self.differing.get(block + 1)) else {
             return u64::MAX;

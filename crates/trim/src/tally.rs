@@ -9,25 +9,25 @@ use crate::filter::{FILTER_VERDICTS, FilterVerdict};
 use crate::overlap::Overlap;
 use crate::poly::Tail;
 
-/// Insert sizes from this one on share one count with unknown sizes, as in fastp.
+/// Insert sizes from this value on are counted as unknown, as in fastp.
 pub(crate) const MAX_INSERT_SIZE: usize = 512;
 
-/// Everything that is counted while reads are trimmed.
+/// Counts that are collected while reads are trimmed.
 ///
-/// Each thread counts a batch in a tally of its own, and the pipeline adds them with `+=`. All
-/// counts are sums, so the order of additions does not matter. `shard` jobs store tallies as JSON,
-/// so the field names are a format.
+/// Each thread counts a batch in its own tally, and the pipeline adds the tallies with `+=`, in any
+/// order. `shard` jobs store tallies as JSON, so the field names are part of a file format.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrimTally {
-    /// Counts of first and last reads before trimming. Single reads count as first reads.
+    /// Counts of read 1 and read 2 before trimming. Single reads count as read 1.
     pub before: [TrimReadCounts; 2],
     pub after: [TrimReadCounts; 2],
     /// Number of reads for each verdict, in the order of [`FILTER_VERDICTS`].
     verdicts: [u64; FILTER_VERDICTS.len()],
-    /// Number of reads that lost an adapter, and number of bases that were cut with it.
+    /// Number of reads with a trimmed adapter, and number of adapter bases.
     pub(crate) adapters: [u64; 2],
     pub(crate) corrected: [u64; 2],
-    /// Reads with a tail of one base, by base, and the bases of these tails.
+    /// Number of reads with a poly-X tail, and number of bases in these tails, by
+    /// [base](crate::poly::BASES).
     pub(crate) tails: [[u64; 4]; 2],
     /// Number of pairs by insert size. The last element counts pairs whose size is unknown or at
     /// least [`MAX_INSERT_SIZE`].
@@ -65,7 +65,7 @@ impl TrimTally {
         self.verdicts[verdict as usize] += reads as u64;
     }
 
-    /// Counts a read that lost `bases` bases of adapter. Zero bases do not count as a trimmed read.
+    /// Counts a read with `bases` adapter bases. Does nothing if `bases` is 0.
     pub(crate) fn count_adapter(&mut self, bases: usize) {
         if bases > 0 {
             self.adapters[0] += 1;
@@ -80,8 +80,8 @@ impl TrimTally {
 
     /// Counts the insert size of a pair.
     ///
-    /// `lengths` is the sum of both read lengths before adapters are cut, and `fronts` the number
-    /// of bases that were cut from both 5' ends: they belong to the insert, too.
+    /// `lengths` is the sum of both read lengths before adapters are cut. `fronts` is the number of
+    /// bases that were already cut from both 5' ends, which are part of the insert.
     pub(crate) fn count_insert_size(&mut self, overlap: Option<Overlap>, lengths: usize, fronts: usize) {
         let size = overlap.map(|Overlap { offset, length, .. }| {
             fronts + if offset > 0 { lengths - length } else { length }

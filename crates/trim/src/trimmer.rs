@@ -1,4 +1,4 @@
-//! Trims batches of reads, and removes those that fail the filters.
+//! Trims batches of reads, and removes templates that fail the filters.
 
 use std::ops::Range;
 
@@ -17,8 +17,8 @@ use crate::windows;
 
 /// Trims the reads of one lane.
 ///
-/// Each worker thread makes one for the batch that it holds. The trimmer owns only scratch buffers:
-/// the result depends on nothing except the reads and the options.
+/// Each worker thread creates one per batch. It owns only scratch buffers, so the result depends
+/// only on the reads and the options.
 ///
 /// ```
 /// use readmill_record::{Read, ReadBatch};
@@ -43,7 +43,7 @@ pub struct Trimmer<'a> {
     shifts: Shifts,
 }
 
-/// The part of a read that is kept so far. `front` is the number of bases that the first cut
+/// The part of a read that is kept so far. `front` is the number of bases that the first step
 /// removed from the 5' end.
 struct KeptPart {
     range: Range<usize>,
@@ -67,20 +67,20 @@ impl KeptPart {
 }
 
 impl<'a> Trimmer<'a> {
-    /// Creates a trimmer. `cuts_poly_g` is what [`TrimOptions::poly_g`] means for this lane, which
-    /// only the caller knows.
+    /// Creates a trimmer. `cuts_poly_g` tells whether to cut poly-G tails in this lane: the caller
+    /// resolves [`TrimOptions::poly_g`], because only the caller knows the lane's first read.
     pub fn new(options: &'a TrimOptions, cuts_poly_g: bool) -> Self {
         Trimmer { options, cuts_poly_g, overlaps: OverlapSearch::default(), shifts: Shifts::default() }
     }
 
     /// Trims all reads of a batch, and removes the templates that fail a filter.
     ///
-    /// Reads that pass are shortened in place. `tally` gets the counts of all reads, including the
-    /// removed ones.
+    /// Reads that pass are shortened in place. `tally` counts all reads, including the removed
+    /// ones.
     ///
     /// # Errors
-    /// Fails for the first read without qualities. `blame` gets the error, the batch and the index
-    /// of the read, and adds the name and the file.
+    /// Fails for the first read without qualities. `blame` receives the error, the batch and the
+    /// index of the read, and adds the read name and the file.
     pub fn trim(
         &mut self,
         reads: &mut ReadBatch,
@@ -221,7 +221,7 @@ impl<'a> Trimmer<'a> {
                 left.shorten(start);
             }
             Some(AdapterStart::Before(lacking)) => {
-                // fastp counts the bases of the adapter, less those that the read does not have.
+                // fastp counts all bases of the adapter except those that the read lacks.
                 tally.count_adapter(adapter.len() - lacking);
                 left.shorten(0);
             }
@@ -229,7 +229,7 @@ impl<'a> Trimmer<'a> {
         }
     }
 
-    /// Cuts a tail of one base, then cuts the read to its maximum length.
+    /// Cuts a poly-X tail, then cuts the read to its maximum length.
     fn cut_end(
         &self,
         reads: &ReadBatch,
@@ -279,7 +279,7 @@ fn apply_corrections(
 }
 
 /// Trims a read of the batch to the part that is kept, and adds it to the counts after trimming.
-/// `before` are its counts before trimming; they are used again if nothing was cut or corrected.
+/// `before` holds its counts before trimming, which are reused if nothing was cut or corrected.
 fn keep_part(
     reads: &mut ReadBatch,
     at: usize,

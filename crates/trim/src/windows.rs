@@ -1,7 +1,8 @@
-//! The first cut: fixed numbers of bases at both ends, then sliding quality windows.
+//! The first step: fixed numbers of bases are cut at both ends, then sliding quality windows cut
+//! more.
 //!
-//! Several results look odd (a good window that is cut to its last base, for example). They are
-//! what fastp 0.23.2 does, and the tests below contain fastp's own example.
+//! Several results look odd (for example, a good window is cut to its last base), but match fastp
+//! 0.23.2. The tests below include fastp's own example.
 
 use std::ops::Range;
 
@@ -11,8 +12,8 @@ const QUALITY_OFFSET: u32 = 33;
 
 /// Returns the range of bases to keep.
 ///
-/// `None` means that the read is dropped: it is shorter than its fixed cuts, has no room for a
-/// window, or nothing is left. `qualities` are Phred + 33.
+/// `None` means that the read is dropped: it is shorter than its fixed cuts, too short for a
+/// window, or the windows leave nothing. `qualities` are Phred + 33.
 pub fn kept_range(
     bases: &[u8],
     qualities: &[u8],
@@ -37,13 +38,13 @@ pub fn kept_range(
     (cut.stop > cut.start && cut.start + 1 < length).then_some(cut.start..cut.stop)
 }
 
-/// A read while windows slide over it. `start` and `stop` delimit the bases that are kept.
+/// A read while windows slide over it. Bases `start..stop` are kept.
 struct WindowCut<'a> {
     bases: &'a [u8],
     qualities: &'a [u8],
     start: usize,
     stop: usize,
-    /// Where the fixed cut of the 3' end begins. Windows do not extend beyond it.
+    /// The end of the bases before the fixed cut at the 3' end. Windows do not extend beyond it.
     end: usize,
 }
 
@@ -70,8 +71,8 @@ impl WindowCut<'_> {
             }
             sum = sum + u32::from(self.qualities[at + size - 1]) - u32::from(self.qualities[at - 1]);
         }
-        // fastp keeps only the last base of the good window. It does so, too, if the first window
-        // was good and the fixed cut had removed bases before it.
+        // fastp keeps only the last base of the good window. It does this even if the first window
+        // was good, provided that the fixed cut removed bases before it.
         if at > 0 {
             at += size - 1;
         }
@@ -92,8 +93,8 @@ impl WindowCut<'_> {
             }
             sum = sum + u32::from(self.qualities[at + size - 1]) - u32::from(self.qualities[at - 1]);
         }
-        // The good bases at the start of the bad window stay. As in fastp, the scan may continue
-        // into the fixed cut of the 3' end and keep bases of it.
+        // The good bases at the start of the bad window are kept. As in fastp, the scan may
+        // continue into the fixed cut at the 3' end and keep some of its bases.
         let last = self.bases.len() - 1;
         let good = QUALITY_OFFSET + u32::from(window.quality);
         let stay = self.qualities[at..last].iter().take_while(|&&quality| u32::from(quality) >= good);
@@ -114,8 +115,8 @@ impl WindowCut<'_> {
             }
             sum = sum + u32::from(self.qualities[behind - size]) - u32::from(self.qualities[behind]);
         }
-        // fastp keeps only the first base of the good window. It does so, too, if the first window
-        // was good and the fixed cut had removed bases after it.
+        // fastp keeps only the first base of the good window. It does this even if the first window
+        // was good, provided that the fixed cut removed bases after it.
         if behind < self.bases.len() {
             behind = behind + 1 - size;
         }
@@ -125,7 +126,7 @@ impl WindowCut<'_> {
     }
 }
 
-/// Returns the minimum sum of a good window, over qualities with their offset of 33.
+/// Returns the minimum quality sum of a good window. Qualities include their offset of 33.
 fn min_quality_sum(window: QualityWindow) -> u32 {
     window.size as u32 * (QUALITY_OFFSET + u32::from(window.quality))
 }
