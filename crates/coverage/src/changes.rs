@@ -1,18 +1,19 @@
-//! Collects changes of the depth in any order, and returns them sorted.
+//! Collects depth changes in any order, and returns them sorted.
 //!
-//! All depth counters use it for the reads of a batch. These are near each other, so most changes fall
-//! into a short array with one element per position. The few that are farther away are sorted.
+//! Each depth counter uses it for one batch at a time. The reads of a batch are near each other, so
+//! most changes fall into a short array with one element per position. Only the few that are
+//! farther away are sorted.
 
 pub use crate::join::merge_changes;
 pub use crate::mates::DepthChange;
 
 const MIN_ARRAY_BASES: usize = 4096;
 
-/// The array may have one element for 2^3 bytes of reads at most, so that its memory is bounded by the
-/// size of the batch.
+/// The array has at most one element per 2^3 bytes of records (but may always have
+/// [`MIN_ARRAY_BASES`] elements), so that its memory is bounded by the batch size.
 const ARRAY_SHIFT: u32 = 3;
 
-/// Changes of the depth on one contig.
+/// Depth changes on one contig.
 ///
 /// A read adds `(start, 1)` and `(end, -1)` for each of its aligned blocks:
 ///
@@ -24,7 +25,7 @@ const ARRAY_SHIFT: u32 = 3;
 /// for event in [(100, 1), (150, -1), (110, 1), (150, -1)] {
 ///     changes.add(event);
 /// }
-/// // Each change with its distance from the one before; those at 150 are one.
+/// // Each change has its distance from the previous one. The two changes at 150 are merged.
 /// assert_eq!(changes.take_sorted(), [(0, 1), (10, 1), (40, -2)]);
 /// ```
 #[derive(Default)]
@@ -32,7 +33,7 @@ pub struct DepthChanges {
     base: u32,
     length: u32,
     near: Vec<i32>,
-    /// Maximum length of `near`. Changes after it are added to `far`.
+    /// Maximum length of `near`. Changes farther away are added to `far`.
     max_near: usize,
     far: Vec<DepthChange>,
 }
@@ -72,8 +73,9 @@ impl DepthChanges {
         }
     }
 
-    /// Returns the changes in order, with the distance from the previous change (the first: from `base`)
-    /// in place of the position. Changes at one position are added up, and left out if the sum is 0.
+    /// Returns the changes in order, each with its distance from the previous change (the first:
+    /// from `base`) instead of its position. Changes at the same position are added up, and left
+    /// out if the sum is 0.
     pub fn take_sorted(&mut self) -> Vec<DepthChange> {
         let (mut events, mut last) = (Vec::with_capacity(self.near.len() / 8 + self.far.len()), 0);
         let (chunks, rest) = self.near.as_chunks::<8>();

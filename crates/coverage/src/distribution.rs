@@ -1,17 +1,17 @@
-//! The cumulative distribution of depths, and the lines of the summary file, with the quirks of mosdepth
+//! The cumulative depth distribution and the lines of the summary file, with the quirks of mosdepth
 //! 0.3.3.
 
 use std::fmt::Write;
 
 const MAX_DEPTH: i32 = 400_000;
 
-/// The depth that deeper bases count as.
+/// Bases with a depth above [`MAX_DEPTH`] count as this depth.
 const CAPPED_DEPTH: i32 = MAX_DEPTH - 10;
 
-/// Depths up to this one have a line even if no base has them.
+/// Depths up to this one have a line even if no base has this depth.
 const MAX_LISTED_DEPTH: usize = 300;
 
-/// Minimum share of bases for a line.
+/// Minimum fraction of bases with at least a depth, for this depth to have a line.
 const MIN_SHARE: f64 = 8e-5;
 
 #[derive(Clone, Debug, Default)]
@@ -43,8 +43,8 @@ impl Distribution {
         self.0.fill(0);
     }
 
-    /// Appends a line for each depth, from the maximum down: the share of bases with at least this
-    /// depth.
+    /// Appends a line for each depth, from the maximum down: the fraction of bases with at least
+    /// this depth.
     pub(crate) fn write_lines(&self, name: &str, out: &mut String) {
         let sum: u64 = self.0.iter().sum();
         if sum < 1 {
@@ -74,8 +74,8 @@ pub(crate) struct DepthSummary {
 }
 
 impl DepthSummary {
-    /// Returns the sums over no bases. The minimum starts with `least`: mosdepth 0.3.3 starts with 0 for
-    /// the totals and for the regions of the first contig, so that their minimum is always 0; all others
+    /// Creates an empty summary whose minimum starts with `least`. mosdepth 0.3.3 starts with 0 for
+    /// the totals and for the regions of the first contig, so their minimum is always 0. All others
     /// start with `u32::MAX`.
     pub(crate) fn new(least: u32) -> Self {
         DepthSummary { length: 0, bases: 0, min_depth: least, max_depth: 0 }

@@ -1,8 +1,8 @@
-//! Joins pieces, in the order of the reads, into runs of bases with equal depth.
+//! Joins pieces, in read order, into runs of equal depth.
 //!
-//! A read may overlap reads of later pieces, and its mate may be in a later piece. So the join holds the
-//! changes of depth after the last read, and the reads that still wait for a mate. Everything before the
-//! last read is final and is passed on as runs.
+//! A read may overlap reads of later pieces, and its mate may be in a later piece. So the join
+//! keeps the depth changes after the start of the last read, and the reads that still wait for a
+//! mate. Depths before this start are final, and are passed on as runs.
 
 use std::sync::Arc;
 
@@ -11,8 +11,9 @@ use readmill_record::{Error, Result, extra_slots_to_grow};
 use crate::mates::{ByName, DepthChange, WaitingRead, subtract_overlap};
 use crate::piece::{ContigPiece, CoveragePiece, HeadOp, SORT_HINT};
 
-/// Receives the depths of all contigs, in the order of the header. Implemented by
-/// [`CoverageReport`](crate::CoverageReport) for the files of mosdepth, and by [`Piles`](crate::Piles).
+/// Receives the depths of all contigs, in header order. Implemented by
+/// [`CoverageReport`](crate::CoverageReport) for the files of mosdepth, and by
+/// [`Piles`](crate::Piles).
 ///
 /// [`CoverageJoin`] calls `begin_contig`, `add_run` any number of times, and `end_contig` for each
 /// contig with reads, and `skip_contig` for each other contig:
@@ -44,15 +45,17 @@ use crate::piece::{ContigPiece, CoveragePiece, HeadOp, SORT_HINT};
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 pub trait DepthReceiver {
-    /// Begins a contig with reads. They may all be filtered: the contig is then one run of depth 0.
+    /// Begins a contig with reads. If all of them are filtered out, the contig is one run of depth
+    /// 0.
     fn begin_contig(&mut self, contig: u32) -> Result<()>;
 
-    /// Takes the next run of the contig. Runs have no gaps between them, and neighbours differ in depth.
+    /// Receives the next run of the contig. Runs have no gaps between them, and neighbours differ
+    /// in depth.
     fn add_run(&mut self, run: DepthRun) -> Result<()>;
 
     fn end_contig(&mut self) -> Result<()>;
 
-    /// Takes a contig without reads.
+    /// Called for a contig without reads.
     fn skip_contig(&mut self, contig: u32) -> Result<()>;
 }
 
@@ -105,13 +108,14 @@ struct CoverageContig {
     changes: Vec<DepthChange>,
     depth: i32,
     run_start: u32,
-    /// Position of the last read. Depths before it are final, because later reads start there or after
+    /// Start of the last read. Depths before it are final, because later reads start at or after
     /// it.
     last: u32,
     /// Reads that wait for a mate, including some whose mate can no longer come (see `waiting_limit`).
     waiting: ByName<WaitingRead>,
-    /// Number of waiting reads at which those that end before the last read are removed. It is twice the
-    /// number that remained last time, so that each read is checked only a few times.
+    /// If more reads than this wait, those that end at or before the start of the last read are
+    /// removed. It is twice the number that remained last time, so that each read is checked only a
+    /// few times.
     waiting_limit: usize,
 }
 
@@ -119,7 +123,7 @@ const MIN_WAITING: usize = 256;
 
 const WAITING_BYTES: usize = size_of::<WaitingRead>() + 64;
 
-/// Returns an upper bound of the elements that a vector of this capacity allocates while it grows to
+/// Returns an upper bound of the elements that a vector allocates to grow from `capacity` to
 /// `length`: its capacity doubles.
 fn max_growth(capacity: usize, length: usize) -> usize {
     if length > capacity { 2 * length } else { 0 }
@@ -133,8 +137,8 @@ impl CoverageJoin {
     /// Adds the next piece, and passes the runs that it completes to `depths`.
     ///
     /// # Errors
-    /// A read of the piece starts before the last read of an earlier piece: the file is not sorted by
-    /// coordinate. Or `depths` fails.
+    /// A read of the piece starts before the last read of an earlier piece (the file is not sorted
+    /// by coordinate), or `depths` fails.
     pub fn add_piece(&mut self, piece: CoveragePiece, depths: &mut impl DepthReceiver) -> Result<()> {
         for part in piece.contigs {
             match &self.open {
@@ -147,8 +151,8 @@ impl CoverageJoin {
         Ok(())
     }
 
-    /// Ends the last contig with reads, and passes all contigs after it. Called once, after the last
-    /// piece.
+    /// Ends the last contig with reads, and skips all contigs after it. Call this once, after the
+    /// last piece.
     pub fn finish(&mut self, depths: &mut impl DepthReceiver) -> Result<()> {
         self.close_contig(depths)?;
         self.skip_contigs_to(self.lengths.len() as u32, depths)
@@ -174,7 +178,7 @@ impl CoverageJoin {
         let (carried, waiting) = open.map_or((0, (0, 0)), |open| {
             (open.changes.len(), (open.waiting.capacity(), open.waiting.len()))
         });
-        // Vectors of changes double when they grow, and are copied then.
+        // A vector that grows doubles, and is copied.
         let lists = 2 * max_growth(self.merged.capacity(), carried + events)
             + max_growth(open.map_or(0, |open| open.changes.capacity()), carried + events);
         let table = extra_slots_to_grow(waiting.0, waiting.1, tails) * WAITING_BYTES;
@@ -243,8 +247,8 @@ impl CoverageContig {
         Ok(())
     }
 
-    /// Carries out an operation on the waiting reads that the thread which made the piece could not: it
-    /// did not know the reads of earlier pieces.
+    /// Applies an operation to the waiting reads of earlier pieces. The thread that made the piece
+    /// could not do this, because it did not know these reads.
     fn apply_head_op(&mut self, op: HeadOp) {
         let (read, either) = match op {
             HeadOp::Forget(name) => return drop(self.waiting.remove(&name)),
@@ -279,8 +283,8 @@ impl CoverageContig {
     }
 }
 
-/// Merges two sorted lists of changes into `into`. Changes at one position are added up, and left out if
-/// the sum is 0.
+/// Merges two sorted lists of changes into `into`. Changes at the same position are added up, and
+/// left out if the sum is 0.
 pub fn merge_changes(
     carried: &[DepthChange],
     events: impl Iterator<Item = DepthChange>,

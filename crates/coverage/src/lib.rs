@@ -1,8 +1,7 @@
-//! Depth of coverage of sorted reads, in the files of mosdepth 0.3.3.
+//! Depth of coverage of sorted reads, written as the files of mosdepth 0.3.3.
 //!
-//! Threads turn batches of reads into pieces. The pieces are joined in the order of the output, as a
-//! [`readmill_record::OrderedTally`] of the program, and the lines of the reports are compressed by any
-//! thread again:
+//! Threads turn batches of reads into pieces. A [`readmill_record::OrderedTally`] of the program
+//! joins the pieces in output order. Any thread compresses the lines of the reports:
 //!
 //! ```text
 //!  batch ─► CoveragePieceMaker ─► CoveragePiece ─┐ any thread
@@ -21,8 +20,8 @@
 //! | the files: regions, thresholds, segments, summary | [`report`] |
 //! | the deepest windows | [`piles`] |
 //! | regions of a BED file | [`regions`] |
-//! | cumulative distribution of depths | `distribution` |
-//! | lines in pages, and their compression | [`page`], `line` |
+//! | cumulative depth distribution | `distribution` |
+//! | pages of lines, and their compression | [`page`], `line` |
 //!
 //! The depths do not depend on where one batch ends and the next begins. [`depth`] computes the depths
 //! of `samtools depth`, `coverage` and `bedcov`, which follow other rules.

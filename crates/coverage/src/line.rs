@@ -1,7 +1,7 @@
 //! Fast decimal text for the lines of the per-base file, which has about two lines for each read.
 //!
-//! Digits are computed eight at a time in one 64-bit integer, and lines are written with copies of fixed
-//! size, without checking each digit.
+//! Eight digits at a time are computed in one 64-bit integer, and lines are written with fixed-size
+//! copies, without a check for each digit.
 
 use crate::join::DepthRun;
 
@@ -97,8 +97,8 @@ impl RunLine<'_> {
     }
 }
 
-/// Makes the lines of one contig. Runs have no gaps, so the start of a run is usually the end of the
-/// previous one, whose digits are reused.
+/// Makes the lines of one contig. Runs have no gaps, so the start of a run is usually the end of
+/// the previous run, whose digits are reused.
 pub(crate) struct RunLines {
     name: Vec<u8>,
     end: u32,

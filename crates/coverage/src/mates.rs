@@ -1,8 +1,8 @@
 //! Overlapping mates: a base that both reads of a pair cover is counted once.
 //!
-//! All aligned bases of both reads are first counted. A read whose mate starts inside it waits for the
-//! mate. When the mate comes, the bases that both cover are subtracted once. Mates are found by a 64-bit
-//! hash of the read name, among the reads that wait at the same place of the genome.
+//! First, all aligned bases of both reads are counted. A read whose mate starts inside it waits for
+//! the mate. When the mate is read, the bases that both cover are subtracted once. Mates are found
+//! by a 64-bit hash of the read name, among the waiting reads of the same contig.
 
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -11,7 +11,7 @@ use readmill_record::RecordRef;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A change of the depth: its 0-based position, and what is added from there on.
+/// A depth change: its 0-based position, and the number that is added to the depth from there on.
 pub type DepthChange = (u32, i32);
 
 /// A block of aligned bases, 0-based and half-open.
@@ -28,27 +28,27 @@ pub(crate) struct WaitingRead {
 pub(crate) struct ReadPlace {
     pub(crate) start: u32,
     pub(crate) end: u32,
-    /// The CIGAR is a single M, = or X. mosdepth treats pairs of such reads differently (see
-    /// [`subtract_overlap`]).
+    /// The CIGAR is a single M, = or X operation. mosdepth treats pairs of such reads differently
+    /// (see [`subtract_overlap`]).
     pub(crate) is_simple: bool,
 }
 
-/// The action of a read in the search for its mate, decided from the read's own fields.
+/// What a read does to find its mate, decided from the read's own fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meeting {
-    /// It waits: its mate starts inside it.
+    /// The mate starts inside this read: this read waits.
     Wait,
-    /// Both mates start at the same position. The one that comes first waits.
+    /// Both mates start at the same position: the first one in the file waits.
     Either,
-    /// Its mate came earlier, and waits if the two overlap.
+    /// The mate is an earlier read, which waits if the two overlap.
     Meet,
     /// The mates do not overlap, or are not a proper pair.
     Apart,
 }
 
 impl Meeting {
-    /// Decides for a read that ends at `end`, 0-based and exclusive. Like mosdepth, only proper pairs
-    /// are considered, without supplementary records.
+    /// Decides for a read that ends at `end` (0-based, exclusive). As in mosdepth, only reads of
+    /// proper pairs look for mates, without supplementary alignments.
     #[inline]
     pub(crate) fn for_record(record: RecordRef<'_>, end: i64) -> Self {
         const PROPER: u16 = 0x2;
@@ -73,10 +73,11 @@ pub(crate) fn hash_name(record: RecordRef<'_>) -> u64 {
     xxh3_64(record.qname())
 }
 
-/// Subtracts the bases that a read and its earlier mate both cover, as changes of the depth.
+/// Passes the depth changes to `event` that subtract the bases which a read and its earlier mate
+/// both cover.
 ///
-/// If both CIGARs have a single aligning operator, mosdepth 0.3.3 subtracts from the start of the read
-/// to the end of the mate, even if the read ends first.
+/// If both reads have a single M, = or X operation, mosdepth 0.3.3 subtracts from the start of the
+/// read to the end of the mate, even if the read ends first.
 pub(crate) fn subtract_overlap(
     read: (ReadPlace, &[AlignedBlock]),
     mate: (ReadPlace, &[AlignedBlock]),

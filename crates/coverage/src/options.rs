@@ -52,10 +52,10 @@ pub struct ReportOptions {
     pub no_per_base: bool,
     pub by: Option<RegionChoice>,
     pub use_median: bool,
-    /// Depths, in ascending order. For each region, the number of bases with at least each of them is
-    /// written.
+    /// Depths, in ascending order (mosdepth `--thresholds`). For each region, the number of bases
+    /// that reach each depth is written.
     pub thresholds: Vec<i32>,
-    /// Bins of depth for the quantized file; empty to not write it.
+    /// Depth bins of the quantized file. If empty, the file is not written.
     pub quantize: Quantize,
 }
 
@@ -65,7 +65,7 @@ pub enum RegionChoice {
     Bed,
 }
 
-/// Borders of the bins of depth in the quantized file (mosdepth `--quantize`), in ascending order.
+/// Borders of the depth bins in the quantized file (mosdepth `--quantize`), in ascending order.
 ///
 /// ```
 /// use readmill_coverage::Quantize;
@@ -119,8 +119,8 @@ impl Quantize {
         }
     }
 
-    /// Returns the name of a bin, such as `4:100` or `100:inf`. `None` for a depth equal to the last
-    /// border, which starts no bin.
+    /// Returns the label of a bin, such as `4:100` or `100:inf`. `None` for the last border, at
+    /// which no bin starts.
     pub(crate) fn bin_label(&self, segment: usize) -> Option<String> {
         let (from, to) = (self.0.get(segment)?, self.0.get(segment + 1)?);
         Some(if *to == i64::MAX { format!("{from}:inf") } else { format!("{from}:{to}") })

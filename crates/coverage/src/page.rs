@@ -1,7 +1,7 @@
 //! Collects the lines of BED files in pages, which any thread compresses and indexes.
 //!
-//! Where a page ends depends on the lines alone, so the compressed files are the same for any number of
-//! threads.
+//! The end of a page depends only on the lines, so the compressed files are the same for any number
+//! of threads.
 
 use std::sync::Arc;
 
@@ -20,10 +20,10 @@ const MAX_PAGE_RUNS: usize = 1 << 14;
 
 const MIN_PAGE_BYTES: usize = 1 << 18;
 
-/// The compression level of libdeflate, the same as mosdepth's.
+/// The libdeflate compression level, the same as mosdepth's.
 const COMPRESSION_LEVEL: u8 = 1;
 
-/// Memory of a page in bytes: while it waits, is compressed, and is written.
+/// Memory of a page in bytes, from waiting through compression to writing.
 pub const PAGE_BYTES: u64 = 3 << 18;
 
 /// Consecutive lines of one BED file.
@@ -114,8 +114,8 @@ pub struct BedContigs {
 }
 
 impl<T: PageTarget> BedPages<T> {
-    /// Makes pages for `files`, in the order in which [`BedPages::finish`] returns their contigs.
-    /// `names` are the contigs of the header.
+    /// Creates empty pages for `files`. [`BedPages::finish`] returns contigs in the order of these
+    /// files. `names` are the contig names of the header.
     pub fn new(names: &Arc<[String]>, files: impl Iterator<Item = CoverageFile>, target: T) -> Self {
         let (mut open, mut texts) = (Vec::new(), Vec::new());
         for file in files {
@@ -130,8 +130,8 @@ impl<T: PageTarget> BedPages<T> {
         BedPages { names: Arc::clone(names), open, texts, target }
     }
 
-    /// Passes on the last pages and texts. Returns the target, and the contigs of each BED file for its
-    /// index.
+    /// Passes on the last pages and texts. Returns the target, and the contigs of each BED file for
+    /// its index.
     pub fn finish(mut self) -> Result<(T, Vec<BedContigs>)> {
         let mut ended = Vec::new();
         for page in &mut self.open {
@@ -267,7 +267,8 @@ pub struct PageEncoder {
     filled: usize,
 }
 
-/// Returns the CSI scheme for contigs of up to `longest` bases. All BED files of a run use the same.
+/// Returns the CSI scheme for contigs of up to `longest` bases. All BED files of a run use the same
+/// scheme.
 ///
 /// # Errors
 /// The CSI format cannot index contigs of this length.
@@ -291,7 +292,7 @@ impl PageEncoder {
         }
     }
 
-    /// Compresses a page, and makes the index entries of its lines with offsets relative to the page.
+    /// Compresses a page, and indexes its lines with offsets relative to the start of the page.
     pub fn encode_page(&mut self, page: &BedPage) -> EncodedPage {
         let mut bytes = Vec::new();
         let mut last: Option<(RecordInterval, u64)> = None;

@@ -1,8 +1,8 @@
 //! The contribution of a batch of sorted reads to the depths. Any thread can compute it.
 //!
-//! A piece has the changes of the depth. Mates that are both in the batch are resolved here. Near the
-//! borders of the batch, a mate may be in a neighbouring piece, so the piece also has what
-//! [`CoverageJoin`](crate::CoverageJoin) must do with the reads there:
+//! A piece holds depth changes, from which the overlaps of mates in the same batch are already
+//! subtracted. Near the ends of the batch, a mate may be in a neighbouring piece, so the piece also
+//! holds operations on the reads there for [`CoverageJoin`](crate::CoverageJoin):
 //!
 //! ```text
 //!    head                                               tail
@@ -22,12 +22,13 @@ use crate::mates::{
 };
 use crate::options::ReadOptions;
 
-/// The hint for unsorted reads. It also names the flag of the commands that sort and count in one pass.
+/// Hint for unsorted reads. It also names the flag with which some commands sort and count in one
+/// pass.
 pub(crate) const SORT_HINT: &str = "sort the file first: readmill sort IN -o SORTED (prep and align count in the same pass: --sort coordinate)";
 
-/// Distance in bases from the first read of a piece within which the mate position of a read (PNEXT) may
-/// point to a read of an earlier piece. The position is exact unless a program has moved a read without
-/// updating its mate.
+/// If the mate position of a read (PNEXT) is less than this many bases after the first read of a
+/// piece, the mate may be in an earlier piece. The position is exact unless a program has moved a
+/// read without updating its mate.
 const BORDER_BASES: u32 = 1024;
 
 /// The contribution of one batch of reads, made by [`CoveragePieceMaker`] and added by
@@ -58,17 +59,17 @@ pub(crate) struct ContigPiece {
     pub(crate) contig: u32,
     pub(crate) first: u32,
     pub(crate) last: u32,
-    /// Changes of the depth, in order. Instead of a position, each has its distance from the previous
+    /// Depth changes, in order. Instead of a position, each has its distance from the previous
     /// change (the first: from the first read).
     pub(crate) events: Vec<DepthChange>,
     pub(crate) head: Vec<HeadOp>,
     pub(crate) tail: Vec<WaitingRead>,
 }
 
-/// An operation of a read on the reads of earlier pieces that wait for their mates.
+/// What a read does to the reads of earlier pieces that wait for their mates.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum HeadOp {
-    /// Removes a waiting read with this name hash: a later read of the same name waits now.
+    /// Removes the waiting read with this name hash: a later read with the same name waits instead.
     Forget(u64),
     /// Subtracts the overlap with the mate, if the mate waits.
     Meet(WaitingRead),
@@ -292,8 +293,8 @@ impl CoveragePieceMaker {
     }
 }
 
-/// Appends the aligned blocks of a CIGAR to `out`. Deletions and skips separate blocks, insertions do
-/// not. Returns the position after the last reference base.
+/// Appends the aligned blocks of a CIGAR to `out`. Deletions and skips separate blocks; insertions
+/// do not. Returns the position after the last reference base.
 #[inline]
 fn append_blocks(ops: impl Iterator<Item = (u32, u32)>, start: u32, out: &mut Vec<AlignedBlock>) -> u32 {
     const ALIGNED: u32 = 0b1_1000_0001;

@@ -1,7 +1,7 @@
-//! Finds the deepest windows of 1,000 bases, for the list of pileups in the description of a run.
+//! Finds the deepest windows of 1,000 bases, for the list of pileups in the run description.
 //!
-//! Only windows that are deeper than both neighbours are listed, so that one deep place does not fill
-//! the list.
+//! Only windows that are deeper than both neighbours are listed, so that one deep region does not
+//! fill the list.
 
 use readmill_record::Result;
 
@@ -25,7 +25,7 @@ impl Pile {
         self.bases as f64 / f64::from(self.end - self.start)
     }
 
-    /// Compares mean depths without rounding, by multiplying crosswise.
+    /// Compares mean depths without rounding, by cross-multiplication.
     fn is_deeper(&self, other: &Pile) -> bool {
         let weighed =
             |own: &Pile, other: &Pile| u128::from(own.bases) * u128::from(other.end - other.start);
@@ -33,8 +33,8 @@ impl Pile {
     }
 }
 
-/// Finds the deepest windows of a run, as a receiver of [`DepthReceiver`]. If windows are equally
-/// deep, the first one is preferred.
+/// A [`DepthReceiver`] that finds the deepest windows. If windows are equally deep, the first one
+/// is preferred.
 ///
 /// ```
 /// use readmill_coverage::{DepthReceiver, DepthRun, Piles};
@@ -129,7 +129,8 @@ impl DepthReceiver for Piles {
     }
 }
 
-/// Passes depths to two receivers: the report and the search for deep windows, in one walk.
+/// Passes depths to two receivers, for example a report and the search for deep windows, in one
+/// pass.
 pub struct BothReceivers<'a, A, B>(pub &'a mut A, pub &'a mut B);
 
 impl<A: DepthReceiver, B: DepthReceiver> DepthReceiver for BothReceivers<'_, A, B> {
@@ -158,7 +159,7 @@ impl<A: DepthReceiver, B: DepthReceiver> DepthReceiver for BothReceivers<'_, A, 
 mod tests {
     use super::*;
 
-    /// The windows found of contigs with these runs: ends and depths.
+    /// Returns the windows found on contigs with these runs, each given as its end and depth.
     fn found(contigs: &[&[(u32, i32)]]) -> Vec<(u32, u32, u32, u64, u32)> {
         let mut piles = Piles::default();
         for (contig, runs) in contigs.iter().enumerate() {

@@ -33,8 +33,8 @@ pub(crate) struct CoverageRegion {
 pub struct CoverageRegions {
     by_contig: Vec<Vec<CoverageRegion>>,
     names: Vec<u8>,
-    /// Contigs that the header lacks, with their number of regions, for a warning. At most 100 contigs
-    /// are listed.
+    /// Contigs that are not in the header, with their number of regions, for a warning. At most 100
+    /// contigs are listed.
     pub unknown_contigs: Vec<(String, u64)>,
     /// Number of lines with fewer than three columns. They are ignored, with a warning.
     pub skipped_lines: u64,
@@ -46,7 +46,7 @@ const MAX_LISTED_CONTIGS: usize = 100;
 const MEMORY_NAME: &str = "regions";
 
 impl CoverageRegions {
-    /// Reads a BED file, plain or compressed. Its memory is charged to `ledger`.
+    /// Reads a BED file, plain or compressed, and charges the memory of its regions to `ledger`.
     ///
     /// # Errors
     /// The file cannot be read, a start or end is not a number, a region ends before it starts, or the

@@ -1,4 +1,4 @@
-//! Makes the files of mosdepth 0.3.3 from runs of bases with equal depth.
+//! Makes the files of mosdepth 0.3.3 from runs of equal depth.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ pub enum CoverageFile {
     PerBase,
     /// Mean or median depth of each region.
     Regions,
-    /// Number of bases of each region that reach each threshold.
+    /// Number of bases in each region that reach each threshold.
     Thresholds,
     Quantized,
     /// Length, sum of depths, mean, minimum and maximum depth of each contig.
     Summary,
-    /// Cumulative distribution: the share of bases with at least each depth.
+    /// Cumulative distribution: the fraction of bases with at least each depth.
     GlobalDistribution,
     RegionDistribution,
 }
@@ -36,7 +36,7 @@ impl CoverageFile {
         CoverageFile::Thresholds,
     ];
 
-    /// Returns the end of the file name, which is added to the prefix that the user gives.
+    /// Returns the suffix that is appended to the user's prefix to form the file name.
     pub fn file_suffix(self) -> &'static str {
         match self {
             CoverageFile::PerBase => ".per-base.bed.gz",
@@ -67,13 +67,13 @@ impl CoverageFile {
 /// Receives the lines of all files. [`BedPages`](crate::BedPages) implements it and collects lines for
 /// compression.
 ///
-/// The text of numbers is left to the receiver for [`LineReceiver::add_per_base`], by far the
-/// longest file, so that it can be made on another thread.
+/// [`LineReceiver::add_per_base`] receives numbers instead of text: its file is by far the longest,
+/// so the receiver may format the lines on another thread.
 pub trait LineReceiver {
     fn add_per_base(&mut self, contig: u32, run: DepthRun) -> Result<()>;
 
-    /// Takes a line of a BED file: its start and end (0-based, half-open), and the text of its columns
-    /// from the fourth on.
+    /// Receives a line of a BED file: its start and end (0-based, half-open), and the text of the
+    /// columns from the fourth on.
     fn add_bed_line(
         &mut self,
         file: CoverageFile,
@@ -82,7 +82,7 @@ pub trait LineReceiver {
         columns: &[u8],
     ) -> Result<()>;
 
-    /// Takes a comment line of a BED file, including its line feed.
+    /// Receives a comment line of a BED file, including its line feed.
     fn add_comment(&mut self, file: CoverageFile, line: &[u8]) -> Result<()>;
 
     fn add_text(&mut self, file: CoverageFile, text: &str) -> Result<()>;
@@ -90,15 +90,15 @@ pub trait LineReceiver {
 
 /// Makes the lines of all files as runs of depth arrive.
 ///
-/// [`CoverageJoin`](crate::CoverageJoin) calls it as a receiver of [`DepthReceiver`]; its own
-/// receiver of lines is usually [`BedPages`](crate::BedPages):
+/// [`CoverageJoin`](crate::CoverageJoin) passes the runs, and [`BedPages`](crate::BedPages) usually
+/// receives the lines:
 ///
 /// ```
 /// use readmill_coverage::{CoverageFile, DepthReceiver, DepthRun, LineReceiver};
 /// use readmill_coverage::{CoverageReport, RegionChoice, ReportOptions};
 /// use readmill_record::Result;
 ///
-/// /// Keeps the lines of regions, and drops all others.
+/// /// Keeps the region lines, and drops all others.
 /// struct RegionLines(Vec<String>);
 ///
 /// impl LineReceiver for RegionLines {
@@ -128,7 +128,7 @@ pub struct CoverageReport<L> {
     contigs: Vec<(String, u32)>,
     regions: Option<Arc<CoverageRegions>>,
     contig: u32,
-    /// Contigs without regions are left out of all files, because only a file by regions is written.
+    /// Leave out contigs without regions, because only the files by region are requested.
     needs_regions: bool,
     is_skipped: bool,
     summary: DepthSummary,
@@ -150,7 +150,7 @@ struct OpenSegment {
     is_open: bool,
 }
 
-/// The regions of the current contig that have begun and not ended, and their sums.
+/// The regions of the current contig that have begun but not ended, and their sums.
 struct OpenRegions {
     list: VecDeque<OpenRegion>,
     next: usize,
@@ -188,8 +188,8 @@ impl OpenRegion {
             self.counts[at] += bases;
             self.bases += u64::from(bases);
         } else if depth != 0 {
-            // mosdepth adds the quotient of each base. The last digit may depend on it, so the same sum
-            // is computed here.
+            // mosdepth adds this quotient once for each base. The last digit may depend on the
+            // rounding, so it is added in the same way here.
             let share = f64::from(depth) / f64::from(self.end - self.start);
             let mut mean = self.mean;
             (0..bases).for_each(|_| mean += share);
@@ -218,8 +218,8 @@ impl OpenRegion {
 }
 
 impl<L: LineReceiver> CoverageReport<L> {
-    /// Makes a report for contigs with these names and lengths. `regions` are required for
-    /// [`RegionChoice::Bed`]. Writes the header line of the thresholds file.
+    /// Creates a report for contigs with these names and lengths, and writes the header line of the
+    /// thresholds file. [`RegionChoice::Bed`] requires `regions`.
     pub fn new(
         lines: L,
         options: ReportOptions,
@@ -261,8 +261,8 @@ impl<L: LineReceiver> CoverageReport<L> {
         Ok(report)
     }
 
-    /// Returns the bytes on the heap, without the regions of the BED file, which have a charge of their
-    /// own.
+    /// Returns the heap memory in bytes, without the regions of the BED file, which are charged
+    /// separately.
     pub fn heap_bytes(&self) -> u64 {
         let distributions = [
             &self.distribution,
@@ -275,7 +275,7 @@ impl<L: LineReceiver> CoverageReport<L> {
         distributions + ((list.capacity() + spare.capacity()) * size_of::<OpenRegion>()) as u64
     }
 
-    /// Writes the totals of all contigs, and returns the receiver of the lines. Called after
+    /// Writes the totals of all contigs, and returns the receiver of the lines. Call this after
     /// [`CoverageJoin::finish`](crate::CoverageJoin::finish).
     pub fn finish(mut self) -> Result<L> {
         self.write_summary("total", "", self.all)?;
@@ -374,7 +374,8 @@ impl<L: LineReceiver> CoverageReport<L> {
         self.of_regions.list.push_back(region);
     }
 
-    /// Adds bases of one depth to all regions that they overlap. Regions begin and end on the way.
+    /// Adds bases of one depth to all regions that they overlap. Opens and closes regions along the
+    /// way.
     fn add_to_regions(&mut self, start: u64, end: u64, depth: i32) -> Result<()> {
         let mut at = start;
         while at < end {
@@ -411,8 +412,8 @@ impl<L: LineReceiver> CoverageReport<L> {
         }
     }
 
-    /// Writes open regions from the first one on, as long as they end at or before `end`. The file is in
-    /// the order of starts, so a region waits for earlier ones that are longer.
+    /// Writes open regions in order, until one ends after `end`. The file is sorted by start, so a
+    /// region waits for earlier ones that end later.
     fn write_ended_regions(&mut self, end: u64, has_reads: bool) -> Result<()> {
         while self.of_regions.list.front().is_some_and(|region| u64::from(region.end) <= end) {
             let Some(region) = self.of_regions.list.pop_front() else { break };
@@ -532,7 +533,7 @@ impl<L: LineReceiver> DepthReceiver for CoverageReport<L> {
         let length = self.contig_length();
         if self.options.by.is_some() {
             let end = u64::from(length);
-            // mosdepth counts one more base, of depth 0, in regions that reach beyond the contig.
+            // mosdepth counts one more base, of depth 0, in regions that extend beyond the contig.
             self.add_to_regions(end, end + 1, 0)?;
             self.write_all_regions(true)?;
         }

@@ -1,9 +1,9 @@
 //! The lines of `samtools bedcov`: for each region of a BED file, the sum of depths in each input.
 //!
 //! # Algorithm
-//! 1. The starts and ends of all regions are borders, sorted by position. They are passed as the depths
-//!    arrive.
-//! 2. At the start of a region, the sums of the contig so far are subtracted from the sums of the
+//! 1. The starts and ends of all regions are borders, sorted by position. Borders are processed as
+//!    depths arrive.
+//! 2. At the start of a region, the running sums of the contig are subtracted from the sums of the
 //!    region. At its end, they are added. So regions may overlap in any way.
 
 use std::cmp::Reverse;
@@ -21,14 +21,15 @@ const MEMORY_NAME: &str = "regions";
 
 const FLUSH_BYTES: usize = 1 << 16;
 
-/// The columns that follow the columns of the BED file, in addition to the sum of depths.
+/// Optional output of `samtools bedcov`: columns in addition to the sums of depths, and a header
+/// line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BedOptions {
     /// Add a column with the number of positions that have at least this depth (`samtools bedcov -d`).
     pub min_depth: Option<u64>,
     /// Add a column with the number of reads (`samtools bedcov -c`).
     pub reads: bool,
-    /// Write a header line, with these names of the inputs (`samtools bedcov -H`).
+    /// Write a header line with these input names (`samtools bedcov -H`).
     pub header: Option<Vec<Vec<u8>>>,
 }
 
@@ -49,7 +50,7 @@ struct Border {
 }
 
 impl BedLines {
-    /// Reads the regions of a BED file. Its memory is charged to `ledger`.
+    /// Reads the regions of a BED file, and charges their memory to `ledger`.
     ///
     /// # Errors
     /// The file cannot be read, a line is not a region on a contig of `header`, or the regions do not
@@ -89,7 +90,7 @@ impl BedLines {
             lengths.push(length);
             let border = |at, is_end| Border { contig, at, region, is_end };
             if start < end {
-                borders.extend([border(start, false), border(end, true)]); // no read lies in others
+                borders.extend([border(start, false), border(end, true)]); // empty regions contain no bases
             }
         }
         borders.sort_unstable();
@@ -97,7 +98,7 @@ impl BedLines {
     }
 }
 
-/// Sums up the depths in regions, and writes their lines.
+/// Sums the depths in each region, and writes a line for each region.
 pub struct BedCoverage<W> {
     options: BedOptions,
     lines: BedLines,
@@ -113,11 +114,13 @@ pub struct BedCoverage<W> {
 struct FileSums {
     bases: u64,
     deep: u64,
-    /// Number of reads that start before the last border, and that end at or before it.
+    /// Number of reads that start before the last border.
     started_reads: u64,
+    /// Number of reads that end at or before the last border.
     ended_reads: u64,
-    /// Starts of the other reads, in order, and their ends.
+    /// Starts at or after the last border, in order.
     starts: VecDeque<u32>,
+    /// Ends after the last border.
     ends: BinaryHeap<Reverse<u32>>,
     last: Option<u32>,
 }
@@ -135,10 +138,10 @@ impl FileSums {
 }
 
 impl<W: FnMut(&[u8]) -> Result<()>> BedCoverage<W> {
-    /// Prepares sums for `files` inputs. Pages of lines are passed to `write`.
+    /// Prepares the sums for `files` inputs. `write` receives the lines in pages.
     ///
     /// # Errors
-    /// The memory for the sums is not free.
+    /// The sums do not fit into memory.
     pub fn new(
         options: BedOptions,
         lines: BedLines,
@@ -162,8 +165,8 @@ impl<W: FnMut(&[u8]) -> Result<()>> BedCoverage<W> {
         })
     }
 
-    /// Returns the bytes that grow with the reads, in addition to those that [`BedCoverage::new`]
-    /// charges.
+    /// Returns the memory in bytes that grows with the reads, in addition to the charge of
+    /// [`BedCoverage::new`].
     pub fn heap_bytes(&self) -> u64 {
         let files = self.files.iter();
         files.map(|it| 4 * (it.starts.capacity() + it.ends.capacity()) as u64).sum()
@@ -228,8 +231,9 @@ impl<W: FnMut(&[u8]) -> Result<()>> BedCoverage<W> {
         (self.write)(&page)
     }
 
-    /// Returns the header line of the BED file, or if it has none, the standard names of the columns
-    /// that its first region has. Empty without the option.
+    /// Returns the header line: that of the BED file, or the standard names of the columns in its
+    /// first region, followed by the names of the added columns. Empty if no header line is
+    /// requested.
     fn header_line(&self) -> Vec<u8> {
         const NAMES: [&str; 12] = [
             "chrom",
@@ -325,8 +329,8 @@ impl<W: FnMut(&[u8]) -> Result<()>> TallySink for BedCoverage<W> {
     fn add_reads(&mut self, file: usize, reads: Vec<(u32, u32)>) -> Result<()> {
         let Some(sums) = self.files.get_mut(file) else { return Ok(()) };
         for (start, end) in reads {
-            // samtools counts the first read without aligned bases at a position, except at the first
-            // position of the first contig.
+            // samtools counts a read without aligned bases only if it is the first read at its
+            // position, and never at the first position of the first contig.
             let is_taken = end > start || sums.last != Some(start) && (self.open, start) != (0, 0);
             sums.last = Some(start);
             if is_taken {

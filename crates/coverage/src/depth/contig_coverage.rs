@@ -1,8 +1,8 @@
-//! The sums from which the line of one contig in `samtools coverage` is computed.
+//! The sums for the line of one contig in `samtools coverage`.
 
 use crate::depth::piece::ContigTally;
 
-/// The coverage of a contig, or of the region that was asked for.
+/// The coverage of a contig, or of the requested region.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ContigCoverage {
     pub(crate) tally: ContigTally,

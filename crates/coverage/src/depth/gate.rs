@@ -1,8 +1,7 @@
-//! Rules that depend on the reads before each read: bases that both mates cover count once, and a
-//! maximum depth.
+//! Rules that depend on earlier reads: bases that both mates cover count once, and a maximum depth.
 //!
-//! A [`Gate`] sees all reads of a file in order, before threads make pieces of them. For each read, it
-//! returns the first position from which the bases count.
+//! A [`Gate`] sees all reads of a file in order, before threads turn them into pieces. For each
+//! read, it returns the position from which its bases count.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,14 +11,15 @@ use readmill_record::{Batch, RecordRef, extra_slots_to_grow};
 use crate::depth::rules::DepthRules;
 use crate::mates::{ByName, hash_name};
 
+/// The position that [`Gate::pass_batch`] returns for a read that does not count.
 pub const SKIP_READ: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GateKind {
-    /// Count bases that both mates cover once (`samtools depth -s`).
+    /// Count bases that both mates cover only once (`samtools depth -s`).
     Mates,
-    /// Maximum number of reads at a position (`samtools coverage -d`). Further reads that start at the
-    /// position do not count.
+    /// Maximum number of reads at a position (`samtools coverage -d`). Beyond it, reads that start
+    /// at the position do not count.
     MaxDepth(u32),
 }
 
@@ -58,8 +58,8 @@ impl Gate {
         })
     }
 
-    /// Returns a 0-based position for each read of the next batch: its bases before this position do not
-    /// count. The result is an argument of
+    /// Returns a 0-based position for each read of the next batch: bases before this position do
+    /// not count. Pass the result to
     /// [`DepthPieceMaker::make_piece`](crate::depth::DepthPieceMaker::make_piece).
     pub fn pass_batch(&mut self, batch: &Batch, rules: &DepthRules) -> Vec<u32> {
         let mut clips = Vec::with_capacity(batch.len());
@@ -85,8 +85,7 @@ impl Gate {
         }
     }
 
-    /// Returns the maximum number of bytes that the gate allocates in addition while it sees `reads`
-    /// reads.
+    /// Returns an upper bound of the bytes that the gate allocates for `reads` more reads.
     pub fn max_growth(&self, reads: usize) -> u64 {
         match &self.0 {
             Rule::Mates(Mates { ends, .. }) => {
@@ -102,16 +101,18 @@ impl Gate {
 
 const MATE_BYTES: usize = size_of::<(u64, u32)>() + 1;
 
-/// The ends of reads whose mates may overlap them and have not come yet, by the hash of the read name.
+/// Ends of the reads whose mates may overlap them and have not been seen yet, by the hash of the
+/// read name.
 ///
-/// A read waits if its mate starts at or before its end, or has no known position. The next read with
-/// the same name that starts before this end counts from the end on, and the name is removed. (samtools
-/// 1.24 never removes a waiting read, even at the end of a contig.)
+/// A read waits if its mate starts at or before its end, or has no known position. The next read
+/// with the same name stops the waiting; if it starts before the end of the waiting read, only its
+/// bases from this end on count. (samtools 1.24 never removes a waiting read, even at the end of a
+/// contig.)
 #[derive(Default)]
 struct Mates {
     contig: u32,
     ends: ByName<u32>,
-    /// Number of waiting reads at which those that have ended are removed: twice the number that
+    /// Reads that have ended are removed if more reads than this wait. It is twice the number that
     /// remained last time.
     waiting_limit: usize,
 }

@@ -1,5 +1,5 @@
-//! The text histogram of `samtools coverage`: the share of covered bases, or the depth, in bins of a
-//! contig.
+//! The text histogram of `samtools coverage`: the percentage of covered positions, or the mean
+//! depth, in bins of a contig.
 
 use crate::depth::contig_coverage::{ContigCoverage, mean_of};
 use crate::depth::number::format_general;
@@ -9,13 +9,13 @@ use crate::depth::rules::CountWindow;
 pub struct Histogram {
     pub bins: u32,
     pub ascii: bool,
-    /// Draw the mean depth instead of the share of covered positions.
+    /// Draw the mean depth instead of the percentage of covered positions.
     pub depth: bool,
 }
 
 const ROW_COUNT: u32 = 10;
 
-/// Characters for eighths (ASCII: halves) of a line.
+/// Characters for bars that fill 1 to 8 eighths of a row (ASCII: 1 to 2 halves).
 const BLOCKS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 const ASCII_BLOCKS: [&str; 2] = [".", ":"];
 
@@ -124,7 +124,8 @@ impl Histogram {
     }
 }
 
-/// Formats a number of bases with a unit: none, K, M, G or T, with 0 to 4 decimals.
+/// Formats a number of bases with a unit (none, K, M, G or T). The number of decimals grows with
+/// the unit, from 0 to 4.
 fn format_bases(mut bases: f64) -> String {
     let mut unit = 0;
     while bases >= 1000.0 && unit < 4 {

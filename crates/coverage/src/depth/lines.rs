@@ -12,7 +12,7 @@ use crate::line::append_number;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PositionChoice {
-    /// Positions over which at least one read extends.
+    /// Positions that at least one read spans.
     #[default]
     Reached,
     /// All positions of contigs with reads (`samtools depth -a`).
@@ -30,14 +30,16 @@ pub struct LineOptions {
 
 pub const FLUSH_BYTES: usize = 1 << 18;
 
-/// Returns the bytes of memory of a writer. `longest_name` is the length of the longest contig name.
+/// Returns the memory of a writer in bytes. `longest_name` is the length of the longest contig
+/// name.
 pub fn writer_bytes(longest_name: usize) -> u64 {
     (3 * FLUSH_BYTES + 4 * longest_name) as u64
 }
 
-/// Writes the lines, in pages that are passed to `write`.
+/// Writes the lines of `samtools depth`. `write` receives them in pages.
 ///
-/// Long runs are common, so lines are copied ten at a time: only the last digit of the position differs.
+/// Long runs of equal depth are common, so up to ten lines are copied from one: only the last digit
+/// of the position differs.
 pub struct DepthLines<W> {
     options: LineOptions,
     contigs: Arc<[(String, u32)]>,
@@ -78,8 +80,8 @@ impl<W: FnMut(&[u8]) -> Result<()>> DepthLines<W> {
         self.page.push(b'\n');
     }
 
-    /// Writes the remaining lines. A window on a contig without reads is written here, if positions
-    /// without reads are asked for.
+    /// Writes the remaining lines. If positions without reads are requested, this includes a window
+    /// on a contig without reads.
     pub fn finish(mut self) -> Result<()> {
         if let Some(window) = self.options.window
             && !self.any_contig
@@ -158,7 +160,8 @@ impl<W: FnMut(&[u8]) -> Result<()>> DepthLines<W> {
     }
 }
 
-/// Appends `n` lines that begin with `line` and end with `tail`. `start` is the first position, 0-based.
+/// Appends `n` lines that begin with `line` and end with `tail`. `start` is the first position
+/// (0-based).
 fn append_lines(line: &mut Vec<u8>, tail: &[u8], start: u32, n: u32, page: &mut Vec<u8>) {
     let name = line.len();
     let mut position = start + 1;

@@ -1,13 +1,13 @@
-//! Merges the pieces of several files into runs of equal depth, in the order of positions.
+//! Merges the pieces of several files into runs of equal depth, in position order.
 //!
 //! # Algorithm
 //! 1. The next contig is the first one on which any file has a piece. It is known as soon as each file
 //!    has a piece or has ended.
-//! 2. For each file, the changes of the depth on this contig are kept in order. Later reads of a file
-//!    start at or after its last read, so changes before the smallest of these starts, the limit, are
-//!    final.
-//! 3. Changes before the limit are applied to all files, position by position. The depths are constant
-//!    between two positions, which is one run.
+//! 2. For each file, the depth changes on this contig are kept in order. Later reads of a file
+//!    start at or after its last read. So changes before the limit, the smallest of these starts,
+//!    are final.
+//! 3. Changes before the limit are applied to all files, position by position. Between two such
+//!    positions, the depths are constant: this is one run.
 //! 4. If no file has more reads on the contig, it ends, and the next one begins.
 
 use std::collections::VecDeque;
@@ -18,29 +18,29 @@ use crate::depth::piece::{ContigPart, ContigTally, DepthPiece, PositionQuality, 
 use crate::join;
 use crate::mates::{AlignedBlock, DepthChange};
 
-/// Receives runs of equal depth, in the order of the header. Implemented by the writers of `samtools
-/// depth`, `coverage` and `bedcov`.
+/// Receives runs of equal depth, with contigs in header order. Implemented by the writers of
+/// `samtools depth`, `coverage` and `bedcov`.
 pub trait DepthSink {
-    /// Takes a contig without reads that count.
+    /// Called for a contig without counted reads.
     fn skip_contig(&mut self, contig: u32) -> Result<()>;
 
     fn begin_contig(&mut self, contig: u32) -> Result<()>;
 
-    /// Takes a run, 0-based and half-open, with the depth in each file. There are runs only where at
-    /// least one read extends; their depth may be 0.
+    /// Receives a run (0-based, half-open) with its depth in each file. Runs consist of positions
+    /// that at least one read spans; their depth may be 0.
     fn add_run(&mut self, start: u32, end: u32, depths: &[u32]) -> Result<()>;
 
     fn end_contig(&mut self) -> Result<()>;
 }
 
-/// Receives sums over reads as well. They arrive before the runs of these reads.
+/// A [`DepthSink`] that also receives sums over reads. They arrive before the runs of these reads.
 pub trait TallySink: DepthSink {
     fn add_tally(&mut self, contig: u32, tally: ContigTally) -> Result<()>;
 
-    /// Takes qualities by position, sorted, on the contig that is open.
+    /// Receives base quality sums on the open contig, sorted by position.
     fn add_qualities(&mut self, qualities: Vec<PositionQuality>) -> Result<()>;
 
-    /// Takes the places of the next reads of a file, on the contig that is open. Only `bedcov` counts
+    /// Receives start and end of the next reads of a file, on the open contig. Only `bedcov` counts
     /// reads by region.
     fn add_reads(&mut self, _file: usize, _reads: Vec<AlignedBlock>) -> Result<()> {
         Ok(())
@@ -61,7 +61,7 @@ pub trait TallySink: DepthSink {
 /// });
 ///
 /// let mut merge = DepthMerge::new(2, 1);
-/// merge.add_piece(0, DepthPiece::default(), &mut lines)?; // a batch without reads that count
+/// merge.add_piece(0, DepthPiece::default(), &mut lines)?; // a batch without counted reads
 /// merge.end_file(0, &mut lines)?;
 /// merge.end_file(1, &mut lines)?;
 /// lines.finish()?;
@@ -70,8 +70,8 @@ pub trait TallySink: DepthSink {
 /// ```
 pub struct DepthMerge {
     files: Vec<DepthFile>,
-    /// Number of reads that extend over a position, in all files. Positions with 0 are not part of a
-    /// run.
+    /// Number of spans (see [`ContigPart::spans`]) at a position, in all files. Positions with 0
+    /// are not part of a run.
     cover: ChangeColumn,
     contigs: u32,
     open: Option<u32>,
@@ -161,7 +161,7 @@ impl DepthMerge {
         self.pass_final_runs(sink)
     }
 
-    /// Marks a file as complete. After the last file, passes the remaining contigs.
+    /// Marks a file as complete. After the last file, passes the remaining contigs to `sink`.
     pub fn end_file(&mut self, file: usize, sink: &mut impl TallySink) -> Result<()> {
         self.files[file].has_ended = true;
         self.pass_final_runs(sink)?;
@@ -187,8 +187,8 @@ impl DepthMerge {
             events += part.events.len() + 2 * part.spans.len();
             bytes += part.heap_bytes();
         }
-        // Vectors double when they grow, and are copied then: the file's column, the cover, and the
-        // merged list.
+        // A vector that grows doubles, and is copied: the file's column, the cover, and the merged
+        // list.
         self.heap_bytes() + bytes + (3 * 3 * events * size_of::<DepthChange>()) as u64
     }
 
@@ -215,8 +215,8 @@ impl DepthMerge {
         }
     }
 
-    /// Returns the first contig that any waiting piece is on. `None` if a file may still deliver an
-    /// earlier one, or if nothing waits.
+    /// Returns the first contig of all waiting parts. `None` if nothing waits, or if a file may
+    /// still deliver an earlier contig.
     fn first_waiting(&self) -> Option<u32> {
         let mut first: Option<u32> = None;
         for file in &self.files {

@@ -15,7 +15,7 @@
 //! | merging the pieces of all files into runs of equal depth | [`merge`] |
 //! | the lines of `samtools depth` | [`lines`] |
 //! | the table of `samtools coverage` | [`table`] |
-//! | its histogram | [`histogram`] |
+//! | the histogram of `samtools coverage` | [`histogram`] |
 //! | the lines of `samtools bedcov` | [`bed`] |
 //! | the sums of one contig | `contig_coverage` |
 //! | numbers as C's printf formats them | `number` |

@@ -23,13 +23,13 @@ pub(crate) struct ContigPart {
     pub(crate) contig: u32,
     pub(crate) first: u32,
     pub(crate) last: u32,
-    /// Changes of the depth, in order. Instead of a position, each has its distance from the previous
+    /// Depth changes, in order. Instead of a position, each has its distance from the previous
     /// change (the first: from the first read).
     pub(crate) events: Vec<DepthChange>,
     /// Positions from the first to the last base of any read, as sorted intervals that do not overlap.
     /// `samtools depth` lists these positions even if their depth is 0, for example in deletions.
     pub(crate) spans: Vec<AlignedBlock>,
-    /// The place of each read. Empty unless [`DepthRules::is_pileup`] is set.
+    /// Start and end of each read. Empty unless [`DepthRules::is_pileup`] is set.
     pub(crate) reads: Vec<AlignedBlock>,
     /// Sums of base qualities by position. Empty unless [`DepthRules::by_position`] is set.
     pub(crate) qualities: Vec<PositionQuality>,
@@ -42,7 +42,7 @@ pub struct PositionQuality {
     pub(crate) sum: u64,
 }
 
-/// Sums over the reads of a contig, for a line of `samtools coverage`.
+/// Sums over the reads of a contig, for its line in `samtools coverage`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ContigTally {
     pub(crate) reads: u64,
@@ -50,7 +50,8 @@ pub struct ContigTally {
     pub(crate) mapq: u64,
     pub(crate) qualities: u64,
     pub(crate) bases: u64,
-    /// At least one read that counts is aligned here. Contigs without such reads are listed last.
+    /// At least one counted read is aligned to this contig. Contigs without such reads are listed
+    /// last.
     pub(crate) is_reached: bool,
     pub(crate) lacks_qualities: bool,
 }
@@ -73,8 +74,8 @@ impl DepthPiece {
             + (self.tallies.capacity() * size_of::<(u32, ContigTally)>()) as u64
     }
 
-    /// Returns contig and 0-based position of the last read that counts, or `None` if none does. The
-    /// program reads next from the file whose last read comes first.
+    /// Returns contig and 0-based start of the last counted read, or `None` without counted reads.
+    /// The program reads next from the file for which this comes first.
     pub fn last_place(&self) -> Option<(u32, u32)> {
         self.parts.last().map(|part| (part.contig, part.last))
     }
@@ -89,7 +90,7 @@ impl ContigPart {
     }
 }
 
-/// Makes pieces. Each thread has one of its own, and reuses its buffers.
+/// Makes pieces. Each thread has its own maker, which reuses its buffers.
 pub struct DepthPieceMaker {
     rules: Arc<DepthRules>,
     lengths: Arc<[u32]>,
@@ -291,8 +292,8 @@ impl DepthPieceMaker {
         Ok(())
     }
 
-    /// Adds the bases from `from` to `to` with at least the quality `least`. Bases after the end of
-    /// `qualities` count.
+    /// Counts the bases in `from..to` whose quality is at least `least`. Bases without a quality
+    /// (after the end of `qualities`) count.
     #[inline]
     fn add_bases(&mut self, from: u32, to: u32, least: u32, qualities: &[u8]) {
         if least == 0 {

@@ -37,14 +37,15 @@ pub struct DepthRules {
     pub min_base_quality: u32,
     /// Count deleted bases, if the quality of the next base suffices (`samtools depth -J`).
     pub deletions: bool,
-    /// Count as `samtools bedcov` does, which uses the pileup engine: skipped bases (CIGAR N) count like
-    /// deletions, places of reads are listed, and reads without aligned bases reach no position.
+    /// Count as `samtools bedcov` does, which uses the pileup engine: skipped bases (CIGAR N) count
+    /// like deletions, start and end of each read are listed, and reads without aligned bases span
+    /// no position.
     pub is_pileup: bool,
-    /// Also sum up reads and qualities of each contig, for `samtools coverage`. Bases after the end of
-    /// the contig do not count then.
+    /// Also sum reads and qualities by contig, for `samtools coverage`. Bases after the end of the
+    /// contig do not count then.
     pub tallies: bool,
     pub window: Option<CountWindow>,
-    /// Sum up base qualities by position, because a minimum depth decides later which positions count.
+    /// Sum base qualities by position, because a minimum depth decides later which positions count.
     pub by_position: bool,
 }
 
@@ -68,8 +69,7 @@ impl Default for DepthRules {
 }
 
 impl DepthRules {
-    /// Returns whether a read passes the filters. The bases of a read that passes are filtered by
-    /// quality later.
+    /// Returns whether a read passes the filters. Base qualities are checked later.
     #[inline]
     pub fn keeps_read(&self, record: RecordRef<'_>) -> bool {
         let flags = record.flags().0;

@@ -1,5 +1,5 @@
-//! The table of `samtools coverage`: a line for each contig or for one region, or a histogram instead of
-//! each line.
+//! The table of `samtools coverage`: a line for each contig or for one region, or a histogram
+//! instead of each line.
 
 use std::sync::Arc;
 
@@ -22,13 +22,13 @@ pub struct TableOptions {
     pub histogram: Option<Histogram>,
 }
 
-/// Returns the bytes of memory that a table of `contigs` contigs takes before any read is counted.
+/// Returns the memory in bytes of a table of `contigs` contigs before any read is counted.
 pub fn table_bytes(contigs: usize) -> u64 {
     (contigs * (size_of::<ContigCoverage>() + size_of::<u32>()) + (1 << 16)) as u64
 }
 
-/// Sums up the coverage of contigs, and writes the table at the end: `samtools coverage` lists contigs
-/// with aligned reads first, so no line can be written before.
+/// Sums the coverage of contigs, and writes the table at the end: `samtools coverage` lists contigs
+/// with aligned reads first, so no line can be written earlier.
 pub struct CoverageTable<W> {
     options: TableOptions,
     contigs: Arc<[(String, u32)]>,
@@ -80,12 +80,12 @@ impl<W: FnMut(&[u8]) -> Result<()>> CoverageTable<W> {
         Ok(self.each.iter().any(|contig| contig.tally.lacks_qualities))
     }
 
-    /// Returns the bytes that grow with the reads, in addition to [`table_bytes`].
+    /// Returns the memory in bytes that grows with the reads, in addition to [`table_bytes`].
     pub fn heap_bytes(&self) -> u64 {
         (self.qualities.capacity() * size_of::<PositionQuality>() + self.text.capacity()) as u64
     }
 
-    /// Returns the part of a contig in which bases count: the window of the options, or all of the
+    /// Returns the part of a contig in which bases count: the window of the options, or the whole
     /// contig.
     fn counted_window(&self, contig: u32) -> CountWindow {
         let length = self.contigs.get(contig as usize).map_or(0, |contig| contig.1);
@@ -178,7 +178,7 @@ impl<W: FnMut(&[u8]) -> Result<()>> DepthSink for CoverageTable<W> {
 impl<W: FnMut(&[u8]) -> Result<()>> TallySink for CoverageTable<W> {
     fn add_tally(&mut self, contig: u32, mut tally: ContigTally) -> Result<()> {
         if self.options.min_depth > 1 {
-            (tally.qualities, tally.bases) = (0, 0); // added by position, because only deep ones count
+            (tally.qualities, tally.bases) = (0, 0); // added by position, because only positions with the minimum depth count
         }
         if let Some(own) = self.each.get_mut(contig as usize) {
             own.tally.add(&tally);

@@ -116,8 +116,7 @@ fn lines(
     Ok(String::from_utf8(text).unwrap())
 }
 
-/// For each position of a contig (and some after its end): whether a read extends over it, and its
-/// depth.
+/// For each position of a contig (and some after its end): whether a read spans it, and its depth.
 type Model = Vec<Vec<(bool, u32)>>;
 
 fn model(file: &Reads, rules: &DepthRules, mates: bool) -> Model {
@@ -215,14 +214,14 @@ fn lines_are_those_of_all_positions() {
             rng.pick(&[PositionChoice::Reached, PositionChoice::OfContigs, PositionChoice::All]);
         let options = LineOptions { positions, window, targets: None };
         let models: Vec<Model> = files.iter().map(|file| model(file, &rules, mates)).collect();
-        // For a window, only reads that overlap it are given, as a reader with an index returns them.
+        // Only reads that overlap the window are counted, as a reader with an index returns them.
         let files = match window {
             Some(window) => files.into_iter().map(|file| within(file, window)).collect(),
             None => files,
         };
         let expected = model_lines(&models, &options);
         if window.is_some() && mates {
-            continue; // mates outside of the window are not seen
+            continue; // mates outside the window are not seen
         }
         for most in [1, 3, 50, 10_000] {
             let given = lines(&files, &rules, gate, &options, &mut rng, most).unwrap();

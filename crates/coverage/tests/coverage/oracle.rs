@@ -12,7 +12,7 @@ const READS: &str = include_str!("../../../../tests/oracles/mosdepth/reads.sam")
 const REGIONS: &str = include_str!("../../../../tests/oracles/mosdepth/regions.bed");
 const RUNS: &str = include_str!("../../../../tests/oracles/mosdepth/coverage.txt");
 
-/// Translates mosdepth's command line to options.
+/// Translates a mosdepth command line to options.
 fn options(words: &str) -> (ReadOptions, ReportOptions) {
     let (mut reads, mut report) = (ReadOptions::default(), ReportOptions::default());
     let mut words = words.split_whitespace();

@@ -38,8 +38,8 @@ impl Reads {
         self.header.references().iter().map(|contig| contig.length).collect()
     }
 
-    /// Makes the pieces of batches of `size` reads. Each piece is stored and loaded again, as between
-    /// stages.
+    /// Makes the pieces of batches of `size` reads. Each piece is stored and loaded again, as
+    /// between the stages of a job.
     pub fn pieces(
         &self,
         options: &ReadOptions,
@@ -62,7 +62,7 @@ impl Reads {
         Ok(pieces)
     }
 
-    /// Returns the text of all files, by the ends of their names.
+    /// Returns the text of each file, by file name suffix.
     pub fn files(
         &self,
         options: &ReadOptions,
