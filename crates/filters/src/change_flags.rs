@@ -1,4 +1,4 @@
-//! The flags `--add-flags` and `--remove-flags`: set and clear bits of FLAG in all reads.
+//! The flags `--add-flags` and `--remove-flags`: set and clear FLAG bits in all reads.
 
 use readmill_record::{Batch, Changes, Result, Step, edit};
 
@@ -30,8 +30,8 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     },
 };
 
-/// Sets bits of FLAG in all reads, then clears others (`samtools view --add-flags`,
-/// `--remove-flags`). A bit that is in both lists is cleared.
+/// Sets some FLAG bits in all reads, then clears others (`samtools view --add-flags`,
+/// `--remove-flags`). A bit in both lists is cleared.
 #[derive(Clone, Debug)]
 pub struct ChangeFlags {
     set: u16,

@@ -1,4 +1,4 @@
-//! The flag `--clean-sam`: clips alignments that reach beyond the end of their reference sequence.
+//! The flag `--clean-sam`: clips alignments that extend beyond the end of their reference sequence.
 
 use std::sync::Arc;
 
@@ -33,15 +33,16 @@ impl Filter for CleanSamRequest {
     }
 }
 
-/// Makes alignments end where their reference sequence ends, as Picard 3.4 CleanSam: bases beyond
-/// the end are soft-clipped, in the CIGAR and in MC (the mate's CIGAR), and unmapped reads get MAPQ
+/// Clips alignments at the end of their reference sequence, as Picard 3.4 CleanSam does: bases
+/// beyond the end are soft-clipped, in the CIGAR and in MC (the mate's CIGAR), and unmapped reads
+/// get MAPQ 0. NM, MD, UQ and TLEN do not change.
 /// 0. NM, MD, UQ and TLEN do not change.
 ///
-/// Picard counts the overhang in reference bases and clips as many bases of the read. So a deletion
-/// in the overhang clips more than necessary, and an insertion leaves an overhang. This step does
-/// the same, unless the result does not fit the read or aligns no base (SEQ `*`, long deletions):
-/// then the CIGAR is cut exactly at the end of the sequence. A read that lies completely beyond the
-/// end becomes unmapped without a position, as in samtools fixmate.
+/// Picard counts the overhang in reference bases, but clips this number of read bases. So a
+/// deletion in the overhang clips more than necessary, and an insertion leaves an overhang. This
+/// step does the same, unless the resulting CIGAR does not fit the read or aligns no base (SEQ `*`,
+/// long deletions): then the CIGAR is cut exactly at the end of the sequence. A read completely
+/// beyond the end becomes unmapped without a position, as in samtools fixmate.
 #[derive(Clone)]
 pub struct CleanSam {
     lengths: Arc<[i64]>,
@@ -66,15 +67,14 @@ impl CleanSam {
         CleanSam { lengths, ops, clipped, text: Vec::new(), counts: CleanCounts::default() }
     }
 
-    /// Returns by how many reference bases `end` (0-based, exclusive) lies beyond the end of the
-    /// sequence; 0 or less if it does not, or if there is no such sequence.
+    /// Returns the number of reference bases from the end of the sequence to `end` (0-based,
+    /// exclusive). 0 or less if `end` is not beyond it, or if the sequence does not exist.
     fn bases_beyond_end(&self, ref_id: i32, end: i64) -> i64 {
         let length = usize::try_from(ref_id).ok().and_then(|id| self.lengths.get(id));
         length.map_or(0, |length| end - length)
     }
 
-    /// Returns the overhang of the read itself, in reference bases; 0 or less if nothing is to be
-    /// clipped.
+    /// Returns the overhang of the read in reference bases; 0 or less if nothing has to be clipped.
     fn read_overhang(&self, record: RecordRef<'_>) -> i64 {
         if record.flags().is_unmapped() || record.pos() < 0 {
             return 0;
@@ -87,8 +87,8 @@ impl CleanSam {
         }
     }
 
-    /// Returns the overhang of the mate, 0 or less if it has none. The mate's CIGAR is taken from
-    /// MC and left in `self.ops` for [`clip_overhang`].
+    /// Returns the overhang of the mate, 0 or less without an overhang. Parses the mate's CIGAR
+    /// from MC into `self.ops`, for [`clip_overhang`].
     fn mate_overhang(&mut self, record: RecordRef<'_>) -> i64 {
         let flags = record.flags();
         let none = !flags.is_paired() || flags.is_mate_unmapped() || record.next_pos() < 0;
@@ -112,8 +112,7 @@ impl CleanSam {
         !idle && self.read_overhang(record) <= 0 && self.mate_overhang(record) <= 0
     }
 
-    /// Appends the record to `out` with its own CIGAR and MC clipped, and with MAPQ 0 if it is
-    /// unmapped.
+    /// Appends the record to `out`, with CIGAR and MC clipped, and with MAPQ 0 if it is unmapped.
     fn write_cleaned(&mut self, record: RecordRef<'_>, out: &mut Vec<u8>) {
         let (start, own) = (out.len(), self.read_overhang(record));
         if own > 0 {
@@ -166,9 +165,9 @@ fn aligns_bases(op: PackedOperator) -> bool {
     consumes_query(op & 15) && consumes_reference(op & 15)
 }
 
-/// Writes `ops` to `out` with an overhang of `overhang` reference bases clipped: as Picard does if
-/// that gives a usable CIGAR, else exactly at the end of the sequence. Returns `false` if no base
-/// before the end is aligned, so that the read has to become unmapped.
+/// Writes `ops` to `out`, with an overhang of `overhang` reference bases clipped: as Picard does if
+/// the result is usable, otherwise exactly at the end of the sequence. Returns `false` if no base
+/// before the end is aligned; the read must become unmapped then.
 fn clip_overhang(ops: &[PackedOperator], overhang: i64, out: &mut Vec<PackedOperator>) -> bool {
     let fits = clip_as_picard(ops, overhang, out) && query_length(out) == query_length(ops);
     if fits && out.iter().any(|&op| aligns_bases(op)) {
@@ -177,9 +176,8 @@ fn clip_overhang(ops: &[PackedOperator], overhang: i64, out: &mut Vec<PackedOper
     clip_at_end(ops, overhang, out)
 }
 
-/// Replaces an overhang of `overhang` reference bases by a soft clip; hard clips at the end remain.
-/// Returns `false` if no base before the end is aligned. `--fix-mates samtools` clips by this
-/// function, too.
+/// Replaces an overhang of `overhang` reference bases by a soft clip; hard clips at the end are
+/// kept. Returns `false` if no base before the end is aligned. Also used by `--fix-mates samtools`.
 pub(super) fn clip_at_end(ops: &[PackedOperator], overhang: i64, out: &mut Vec<PackedOperator>) -> bool {
     let hard = ops.iter().rposition(|op| op & 15 != HARD_CLIP).map_or(0, |last| last + 1);
     let (mut left, mut soft) = (reference_length(ops) - overhang, 0);
@@ -201,7 +199,7 @@ pub(super) fn clip_at_end(ops: &[PackedOperator], overhang: i64, out: &mut Vec<P
     }
     while out.last().is_some_and(|&op| !aligns_bases(op) && op & 15 != SOFT_CLIP && op & 15 != HARD_CLIP)
     {
-        let op = out.pop().unwrap_or_default(); // a deletion or an insertion before the clip is meaningless
+        let op = out.pop().unwrap_or_default(); // a deletion or insertion next to the clip is meaningless
         soft += if consumes_query(op & 15) { i64::from(op >> 4) } else { 0 };
     }
     if soft > 0 {
@@ -211,16 +209,16 @@ pub(super) fn clip_at_end(ops: &[PackedOperator], overhang: i64, out: &mut Vec<P
     out.iter().any(|&op| aligns_bases(op))
 }
 
-/// Clips as many bases of the read as the overhang has reference bases (`AbstractAlignmentMerger`
-/// of Picard 3.4, `CigarUtil.softClipEndOfRead` of htsjdk 4.2). Returns `false` for CIGARs on which
+/// Clips as many read bases as the overhang has reference bases (`AbstractAlignmentMerger` of
+/// Picard 3.4, `CigarUtil.softClipEndOfRead` of htsjdk 4.2). Returns `false` for a CIGAR with which
 /// these fail.
 fn clip_as_picard(ops: &[PackedOperator], overhang: i64, out: &mut Vec<PackedOperator>) -> bool {
     out.clear();
     let Some(&last) = ops.last() else { return false };
     let of_kind = |kind| if last & 15 == kind { i64::from(last >> 4) } else { 0 };
     let length = query_length(ops);
-    // Bases of the read that remain, and bases that are clipped, including a soft clip that is
-    // there already.
+    // Number of read bases that remain, and number of read bases to clip, which includes an
+    // existing soft clip.
     let stay = length - overhang - of_kind(SOFT_CLIP);
     let clipped = length - stay;
     let mut before = 0;
@@ -232,7 +230,7 @@ fn clip_as_picard(ops: &[PackedOperator], overhang: i64, out: &mut Vec<PackedOpe
             before = end;
             continue;
         }
-        let within = stay - before; // bases of this operator that stay
+        let within = stay - before; // bases of this operator that remain
         let mut soft = clipped;
         if !consumes_query(kind) {
             if within != 0 {
@@ -300,7 +298,7 @@ impl Step for CleanSam {
 
 #[cfg(test)]
 mod tests {
-    //! Expected results are those of Picard 3.4.0 CleanSam on a sequence of 100 bases.
+    //! Expected results are from Picard 3.4.0 CleanSam, for a sequence of 100 bases.
 
     use super::super::testing::{applied, header};
     use super::*;
@@ -315,7 +313,7 @@ mod tests {
         shown
     }
 
-    /// Returns the CIGAR that a read with this CIGAR at this position has after the step.
+    /// Returns the CIGAR after the step of a read with this CIGAR at this position.
     fn cigar(pos: u32, cigar: &str) -> String {
         let mut ops = Vec::new();
         assert!(realign::parse_cigar(cigar.as_bytes(), &mut ops));

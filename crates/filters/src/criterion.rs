@@ -1,18 +1,18 @@
-//! The common step of all filters that keep or drop each read by a yes/no question.
+//! The common step of all filters that keep or drop each read by a yes/no decision.
 
 use readmill_record::{Batch, Changes, Detail, RecordRef, Result, Step};
 
 /// Decides for each read whether it is kept.
 ///
-/// A filter that only drops reads implements this instead of a whole [`Step`]; [`Criterion::into_step`]
-/// adds the rest: dropping, counting, and the name of the read in an error. The criterion is cloned
-/// for each thread, so it may keep scratch memory.
+/// A filter that only drops reads implements this instead of [`Step`]. [`Criterion::into_step`]
+/// adds the rest: it drops and counts reads, and adds the read name to errors. The criterion is
+/// cloned for each thread, so it may have scratch memory.
 ///
 /// ```
 /// use readmill_filters::Criterion;
 /// use readmill_record::{RecordRef, Result};
 ///
-/// /// Drops reads that are not the first of a pair.
+/// /// Drops all reads but read 1 of each pair.
 /// #[derive(Clone)]
 /// struct FirstOfPair;
 ///
@@ -37,18 +37,18 @@ pub trait Criterion: Clone + Send + Sync + 'static {
     /// Returns the name of the step, which is the name of its flag without `--`.
     fn name(&self) -> &'static str;
 
-    /// Returns the line of the run's summary that counts the dropped reads.
+    /// Returns the label of the dropped reads in the run summary.
     fn dropped_label(&self) -> &'static str;
 
     /// Returns whether the read is kept. Called once for each read, so it must not allocate.
     ///
     /// # Errors
-    /// The question has no answer for this read, such as arithmetic with a text field. The run
-    /// stops at it.
+    /// The read cannot be decided, for example because an expression does arithmetic with a text
+    /// field. This stops the run.
     fn keeps_read(&mut self, record: RecordRef<'_>) -> Result<bool>;
 
-    /// Returns the parts of a record that [`Criterion::keeps_read`] needs. A reader need not decode the
-    /// others.
+    /// Returns the parts of a record that [`Criterion::keeps_read`] needs. A reader need not decode
+    /// the other parts.
     fn detail(&self) -> Detail {
         Detail::Whole
     }

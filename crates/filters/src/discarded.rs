@@ -1,11 +1,11 @@
-//! A limit on the share of reads that `--whole-templates` may drop.
+//! A limit on the fraction of reads that `--whole-templates` may drop.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use readmill_record::{Error, Result};
 
-/// Counts dropped reads over all threads, and fails the run at its end if their share is too large:
-/// as Picard RevertSam does with `MAX_DISCARD_FRACTION`.
+/// Counts dropped reads over all threads, and fails the run at its end if their fraction is too
+/// large, as Picard RevertSam does with `MAX_DISCARD_FRACTION`.
 #[derive(Debug, Default)]
 pub struct DiscardLimit {
     dropped: AtomicU64,
@@ -14,8 +14,7 @@ pub struct DiscardLimit {
 }
 
 impl DiscardLimit {
-    /// Creates an empty count. `most` is the maximum share of all reads that may be dropped, 0 to
-    /// 1.
+    /// Creates an empty count. `most` is the maximum fraction of reads that may be dropped, 0 to 1.
     pub(crate) fn new(most: f64) -> Self {
         DiscardLimit { max_share: most, ..DiscardLimit::default() }
     }
@@ -25,7 +24,7 @@ impl DiscardLimit {
         self.all.fetch_add(all, Relaxed);
     }
 
-    /// Checks the share. The run calls this once all reads have been seen.
+    /// Checks the fraction. The run calls this after the last read.
     ///
     /// # Errors
     /// More reads were dropped than the limit allows.

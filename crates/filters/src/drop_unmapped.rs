@@ -26,7 +26,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
 };
 
 /// Drops reads flagged unmapped (0x4). The strict form also drops reads without a reference
-/// sequence or position, whatever their FLAG (elPrep's `--filter-unmapped-reads-strict`).
+/// sequence or position, regardless of their FLAG (elPrep's `--filter-unmapped-reads-strict`).
 #[derive(Clone, Debug)]
 pub struct DropUnmapped {
     pub strict: bool,

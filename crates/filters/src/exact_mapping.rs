@@ -25,14 +25,13 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     },
 };
 
-/// Drops reads whose alignment is not exact (elPrep's `--filter-non-exact-mapping-reads`): any
-/// operator but M and S in the CIGAR. A read without a CIGAR is kept. Since an M can be a mismatch,
-/// there is a strict form that relies on the aligner's fields.
+/// Drops reads whose CIGAR has an operator other than M and S (elPrep's
+/// `--filter-non-exact-mapping-reads`). A read without a CIGAR is kept. An M can also be a
+/// mismatch, so the strict form relies on fields of the aligner instead.
 ///
-/// The strict form (`--filter-non-exact-mapping-reads-strict`) keeps a read only if its fields say
-/// that it is the only best hit, without mismatches or gaps: `X0:i:1 X1:i:0 XM:i:0 XO:i:0 XG:i:0`,
-/// as bwa aln writes them. A field of another type counts as missing; elPrep 5.1.3 stops with an
-/// error.
+/// The strict form (`--filter-non-exact-mapping-reads-strict`) keeps a read only if its fields show
+/// a unique best hit without mismatches or gaps: `X0:i:1 X1:i:0 XM:i:0 XO:i:0 XG:i:0`, as bwa aln
+/// writes them. A field of a different type counts as missing; elPrep 5.1.3 stops with an error.
 #[derive(Clone, Debug)]
 pub struct ExactMapping {
     pub strict: bool,
@@ -45,7 +44,7 @@ fn has_only_matches_and_clips(record: RecordRef<'_>) -> bool {
     record.cigar().ops().all(|(op, _)| op == 0 || op == 4)
 }
 
-/// Returns whether the fields state a unique and exact hit. If a tag occurs twice, its first field
+/// Returns whether the fields show a unique and exact hit. If a tag occurs twice, its first field
 /// counts.
 fn has_exact_hit_fields(record: RecordRef<'_>) -> bool {
     let mut missing = (1u8 << REQUIRED_FIELDS.len()) - 1;
@@ -119,8 +118,8 @@ mod tests {
         let reads = cigars.map(|cigar| format!("{cigar} 0 c 5 60 {cigar} * 0 0 ACGT IIII"));
         let reads = reads.each_ref().map(String::as_str);
         let mut step = ExactMapping { strict: false }.into_step();
-        // htslib, and therefore the reader, treats a placed read without CIGAR as unmapped; it has
-        // nothing inexact.
+        // htslib, and therefore the reader, treats a placed read without CIGAR as unmapped. It has
+        // no inexact operator.
         assert_eq!(kept(&mut step, &header, &reads), "4M 1S3M 2M2S 4S *");
         assert_eq!(step.counts()[0].1, 7);
     }

@@ -1,7 +1,7 @@
-//! Command-line flags of filters: their descriptions, and the flags that a user gave.
+//! Command-line flags of filters: their descriptions, and the flags given by the user.
 //!
-//! This crate does not know the command-line parser. Each filter describes its flags as [`Flag`]s,
-//! the command line makes its arguments from them (`src/cli/filter_flags.rs`), and hands back
+//! This crate does not know the command-line parser. Each filter describes its flags as [`Flag`]s.
+//! The command line makes its arguments from them (`src/cli/filter_flags.rs`), and returns
 //! [`GivenFlags`].
 
 use std::ffi::{OsStr, OsString};
@@ -11,13 +11,13 @@ use std::str::FromStr;
 
 use readmill_record::{Error, Flags, Result};
 
-/// The description of one flag, from which argument, help and @PG follow.
+/// The description of one flag, which determines its argument, its help and its words in @PG.
 ///
 /// ```
 /// use readmill_filters::flag::{Flag, FlagValue};
 ///
 /// const MIN_MAPQ: Flag = Flag::with_value("min-mapq", FlagValue::U8, "N", "Drop reads with a lower MAPQ");
-/// const STRICT: Flag = Flag::switch("strict", "Drop reads without MAPQ, too").requires_flag("min-mapq");
+/// const STRICT: Flag = Flag::switch("strict", "Also drop reads without MAPQ").requires_flag("min-mapq");
 /// assert_eq!(STRICT.requires, Some(MIN_MAPQ.name));
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +28,8 @@ pub struct Flag {
     pub metavar: &'static str,
     pub repeats: bool,
     pub aliases: &'static [&'static str],
-    /// The names of this flag in `samtools view`: a letter, or a longer name. Only `readmill
-    /// filter` accepts them, because the letters have other meanings in other commands.
+    /// The names of this flag in `samtools view`: a letter or a longer name. Only `readmill filter`
+    /// accepts them, because the letters have different meanings in other commands.
     pub samtools: &'static [&'static str],
     pub requires: Option<&'static str>,
     pub conflicts: Option<&'static str>,
@@ -88,7 +88,7 @@ impl Flag {
     }
 }
 
-/// The flags that a user gave, with their values, in any order.
+/// The flags that the user gave, with their values, in any order.
 ///
 /// ```
 /// use readmill_filters::flag::{Flag, GivenFlags, FlagValue};
@@ -105,11 +105,11 @@ impl Flag {
 pub struct GivenFlags(Vec<(&'static str, OsString)>);
 
 impl GivenFlags {
-    /// Parses a command line that consists only of these flags, such as `["--min-mapq", "20"]`.
+    /// Parses a command line of only these flags, such as `["--min-mapq", "20"]`.
     ///
     /// # Errors
-    /// A flag is unknown, lacks its value or a flag that it requires, contradicts another, or is
-    /// given twice.
+    /// A flag is unknown, is given twice, conflicts with another flag, or lacks its value or a
+    /// required flag.
     pub fn from_words<'a, W: Into<OsString>>(
         flags: impl Iterator<Item = &'a Flag> + Clone,
         words: impl IntoIterator<Item = W>,
@@ -131,8 +131,7 @@ impl GivenFlags {
             given.add_flag(flag.name, value);
         }
         for flag in flags.clone().filter(|flag| given.is_given(flag.name)) {
-            // A required flag that is not in this list, such as --reference, is checked by the
-            // caller.
+            // The caller checks a required flag that is not in this list, such as --reference.
             let known = |name: &&str| flags.clone().any(|flag| flag.name == *name);
             if let Some(other) = flag.requires.filter(known).filter(|other| !given.is_given(other)) {
                 return Err(missing_error(flag, &format!("--{other}")));
@@ -168,7 +167,7 @@ impl GivenFlags {
         Ok(self.parse_values(name)?.pop())
     }
 
-    /// Returns all values of a flag that may be given several times, in their order.
+    /// Returns all values of a repeatable flag, in their order.
     ///
     /// # Errors
     /// A value cannot be parsed; the error names the flag.
@@ -183,7 +182,7 @@ impl GivenFlags {
         self.raw_values(name).map(parse).collect()
     }
 
-    /// Returns the union of the FLAG bits of all values of this flag, 0 if it was not given.
+    /// Returns the union of the FLAG bits in all values of this flag, 0 if it was not given.
     ///
     /// # Errors
     /// A value is neither a number nor a list of bit names.

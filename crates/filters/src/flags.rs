@@ -1,5 +1,5 @@
 //! The flags `--require-flags`, `--exclude-flags`, `--include-flags` and `--exclude-all-flags`:
-//! keep or drop reads by the bits of FLAG.
+//! keep or drop reads by FLAG bits.
 
 use readmill_record::{Detail, Flags, RecordRef, Result, Step};
 
@@ -40,7 +40,7 @@ const fn flag_bits_flag(name: &'static str, help: &'static str) -> Flag {
     Flag::with_value(name, FlagValue::Flags, "FLAGS", help).repeatable()
 }
 
-/// Keeps the reads whose FLAG fulfils all of these rules. A rule of 0 has no effect.
+/// Keeps reads whose FLAG satisfies all of these rules. A rule of 0 has no effect.
 ///
 /// ```
 /// use readmill_filters::FlagRules;
@@ -52,13 +52,13 @@ const fn flag_bits_flag(name: &'static str, help: &'static str) -> Flag {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlagRules {
-    /// All of these bits must be set (`--require-flags`, `-f` of samtools view).
+    /// All of these bits must be set (`--require-flags`, samtools view `-f`).
     pub required: u16,
     /// None of these bits may be set (`--exclude-flags`, `-F`).
     pub excluded: u16,
     /// At least one of these bits must be set (`--include-flags`, `--rf`).
     pub any_of: u16,
-    /// Not all of these bits may be set together (`--exclude-all-flags`, `-G`).
+    /// These bits must not all be set (`--exclude-all-flags`, `-G`).
     pub excluded_together: u16,
 }
 

@@ -1,5 +1,5 @@
-//! The flags `--set-sample` and `--set-library`: give all read groups of the header another sample
-//! or library.
+//! The flags `--set-sample` and `--set-library`: set the sample or library of all read groups in
+//! the header.
 
 use readmill_record::header::HeaderLine;
 use readmill_record::{Batch, Changes, Detail, Error, Header, Result, Step};
@@ -45,8 +45,8 @@ impl GroupField {
     /// Sets the field in every `@RG` line.
     ///
     /// # Errors
-    /// The name has characters that a header cannot hold, or the read groups have different values.
-    /// Picard RevertSam 3.4.0 refuses these, too.
+    /// The name is not allowed in a header, or the read groups have different values, which Picard
+    /// RevertSam 3.4.0 also refuses.
     fn set_in_header(&self, header: &mut Header) -> Result<()> {
         if self.name.is_empty() || !self.name.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
             return Err(Error::usage(format!(
@@ -86,7 +86,7 @@ impl Filter for GroupField {
     }
 }
 
-/// A step that does not change reads, for edits of the header alone.
+/// A step that does not change reads, for edits that only change the header.
 struct HeaderOnlyStep(&'static str);
 
 impl Step for HeaderOnlyStep {

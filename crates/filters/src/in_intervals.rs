@@ -1,5 +1,5 @@
-//! The flags `--in-intervals` and `--outside-intervals`: keep reads that overlap intervals, as
-//! GATK's `-L` and `-XL` do.
+//! The flags `--in-intervals` and `--outside-intervals`: keep reads that overlap intervals, like
+//! GATK's `-L` and `-XL`.
 
 use std::path::{Path, PathBuf};
 
@@ -91,11 +91,11 @@ impl Filter for InIntervalsRequest {
     }
 }
 
-/// Drops reads that overlap none of the intervals, as GATK 4.6.2 selects reads by `-L` and `-XL`.
-/// An unmapped read with a position, and a read that aligns no base, count as one base long.
+/// Drops reads that overlap none of the intervals, as GATK 4.6.2 does with `-L` and `-XL`. An
+/// unmapped read with a position, and a read without aligned bases, count as one base long.
 #[derive(Clone)]
 struct InIntervals {
-    /// `None` if only reads without a position are wanted (`--in-intervals unmapped` alone).
+    /// `None` if only reads without a position are kept (`--in-intervals unmapped` alone).
     intervals: Option<Intervals>,
     unplaced: bool,
 }

@@ -1,4 +1,4 @@
-//! The flags `--in-read-group` and `--in-read-groups`: keep or drop the reads of some read groups.
+//! The flags `--in-read-group` and `--in-read-groups`: keep or drop reads by read group.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -47,7 +47,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
 #[derive(Debug)]
 struct InReadGroupsRequest {
     ids: Vec<String>,
-    /// A file of read groups to keep; with `^` before its name, of read groups to drop.
+    /// A file that lists read groups to keep, or to drop if its name is preceded by `^`.
     list: Option<PathBuf>,
 }
 
@@ -105,16 +105,16 @@ impl Filter for InReadGroupsRequest {
     }
 }
 
-/// Keeps the reads of the named read groups (`--in-read-group`, `-r` and `-R` of samtools view), or
-/// of all others. Reads without `RG` are kept, as in samtools, unless they are excluded (its
+/// Keeps the reads of the named read groups (`--in-read-group`, samtools view `-r` and `-R`), or of
+/// all others. As in samtools, reads without RG are kept, unless they are excluded (samtools
 /// `--exclude-no-read-group`).
 ///
-/// The header keeps the `@RG` lines of groups whose reads are kept, and lines without an ID.
-/// (samtools 1.24 does so for `-r` and `-R FILE`; for `-R ^FILE` it removes the lines of the groups
-/// whose reads it keeps.)
+/// The header keeps the `@RG` lines of the groups whose reads are kept, and lines without an ID.
+/// (samtools 1.24 does the same for `-r` and `-R FILE`; for `-R ^FILE`, it removes the lines of the
+/// groups whose reads it keeps.)
 #[derive(Clone)]
 pub struct InReadGroups {
-    /// Sorted, for a binary search: with few groups, it takes less time than a hash.
+    /// Sorted for binary search, which is faster than hashing for a few groups.
     ids: Arc<[Vec<u8>]>,
     keep: bool,
     keep_ungrouped: bool,
@@ -123,7 +123,7 @@ pub struct InReadGroups {
 
 impl InReadGroups {
     /// Creates the criterion for the groups of `ids`, which are kept if `keep` is true and dropped
-    /// if it is not. Removes the `@RG` lines of dropped groups from `header`.
+    /// otherwise. Removes the `@RG` lines of dropped groups from `header`.
     pub fn new(mut ids: Vec<Vec<u8>>, keep: bool, header: &mut Header) -> Result<Self> {
         ids.sort_unstable();
         let stays = |line: &&HeaderLine| line.get(b"ID").is_none_or(|id| contains_id(&ids, id) == keep);
@@ -147,11 +147,11 @@ fn contains_id(ids: &[Vec<u8>], id: &[u8]) -> bool {
     ids.binary_search_by(|other| other.as_slice().cmp(id)).is_ok()
 }
 
-/// Appends the IDs in `text`, the contents of a list file, to `ids`: words between white space, as
-/// samtools reads them. Their memory is charged to `prepaid`.
+/// Appends the IDs in `text`, the contents of a list file, to `ids`. IDs are separated by white
+/// space, as in samtools. Their memory is charged to `prepaid`.
 ///
 /// # Errors
-/// The ledger has no memory left for them.
+/// The IDs do not fit into the memory of the ledger.
 pub fn read_listed_ids(text: &[u8], ids: &mut Vec<Vec<u8>>, prepaid: &mut Prepaid) -> Result<()> {
     for word in split_words(text) {
         make_room(ids, 1, prepaid.charge_mut())?;
@@ -198,8 +198,8 @@ mod tests {
 
     const HEADER: &str = "@RG\tID:a\n@RG\tID:b\n@RG\tSM:x\n@CO\tend\n";
 
-    /// Returns which of three reads (in group `a`, in `b`, in none) are kept, and the header after
-    /// the step.
+    /// Returns which of three reads (in group `a`, in `b`, in no group) are kept, and the header
+    /// after the step.
     fn left(ids: &[&str], keep: bool, ungrouped: bool) -> (String, String) {
         let mut batch = Batch::default();
         for (name, fields) in [(b'a', &b"RGZa\0"[..]), (b'b', b"NMC\x01RGZb\0"), (b'-', b"RGAa")] {

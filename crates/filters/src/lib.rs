@@ -1,14 +1,14 @@
-//! Filters and edits of reads, tallies, adapter marking, and the routing of reads to several
+//! Filters and edits for reads, tallies, adapter marking, and the routing of reads to several
 //! outputs.
 //!
-//! | part | what it does | starts at |
+//! | part | purpose | entry point |
 //! |---|---|---|
 //! | filters and edits | drop or change reads; one file each | [`FILTERS`], [`spec`] |
 //! | tallies | count reads: flagstat, idxstats, stats, checksums | [`tally::TALLIES`] |
 //! | expressions | the language of `samtools view -e` | [`expression`] |
-//! | adapters | mark adapters as Picard MarkIlluminaAdapters | [`adapter`] |
-//! | merge of alignments | as Picard MergeBamAlignment | [`merge_alignment`] |
-//! | routes | which reads go to which output | [`route`] |
+//! | adapters | mark adapters like Picard MarkIlluminaAdapters | [`adapter`] |
+//! | merging | merge alignments into unaligned reads like Picard MergeBamAlignment | [`merge_alignment`] |
+//! | routes | choose the outputs of each read | [`route`] |
 //!
 //! Each filter becomes a [`Step`](readmill_record::Step) of the pipeline, each tally is a
 //! [`Tally`](readmill_record::Tally). The crate starts no threads and does not know the
@@ -91,7 +91,7 @@ pub use subsample::Subsample;
 pub use to_read_group::ToReadGroup;
 pub use with_tag::WithTag;
 
-/// All filters and edits. They are applied in this order, and the help lists them in this order.
+/// All filters and edits, in the order in which they are applied and listed in the help.
 pub const FILTERS: &[&FilterSpec] = &[
     &drop_unmapped::SPEC,
     &min_mapq::SPEC,
@@ -122,21 +122,21 @@ pub const FILTERS: &[&FilterSpec] = &[
 ];
 
 impl Filters {
-    /// Makes the filters that the given flags ask for, in the order of [`FILTERS`].
+    /// Creates the filters that the given flags request, in the order of [`FILTERS`].
     ///
     /// # Errors
-    /// A value is wrong, or flags contradict each other.
+    /// A value is invalid, or flags contradict each other.
     pub fn from_given_flags(given: &GivenFlags) -> Result<Self> {
         let mut filters = Filters::default();
         FILTERS.iter().try_for_each(|spec| (spec.parse)(given, &mut filters))?;
         Ok(filters)
     }
 
-    /// Makes the filters of a command line such as `["--min-mapq", "20"]`. The order of flags has
+    /// Creates the filters of a command line such as `["--min-mapq", "20"]`. The order of flags has
     /// no effect.
     ///
     /// # Errors
-    /// A flag is unknown, or its value is wrong.
+    /// A flag is unknown, or its value is invalid.
     pub fn from_words<W: Into<OsString>>(words: impl IntoIterator<Item = W>) -> Result<Self> {
         let flags = FILTERS.iter().flat_map(|spec| spec.flags);
         Filters::from_given_flags(&GivenFlags::from_words(flags, words)?)

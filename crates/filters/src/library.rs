@@ -40,7 +40,7 @@ impl Filter for LibraryRequest {
     }
 }
 
-/// Keeps the reads whose read group has this library, LB (`samtools view -l`). Reads without a read
+/// Keeps reads whose read group has this library (LB; `samtools view -l`). Reads without a read
 /// group are dropped.
 #[derive(Clone)]
 pub struct InLibrary {
@@ -48,8 +48,8 @@ pub struct InLibrary {
 }
 
 impl InLibrary {
-    /// Creates the criterion from the `@RG` lines of `header`. If none has this library, all reads
-    /// are dropped.
+    /// Creates the criterion from the `@RG` lines of `header`. If no read group has this library,
+    /// all reads are dropped.
     pub fn new(library: &[u8], header: &Header) -> Self {
         let own = header.lines_of_kind(b"RG").filter(|line| line.get(b"LB") == Some(library));
         let mut groups: Vec<Vec<u8>> = own.filter_map(|line| Some(line.get(b"ID")?.to_vec())).collect();

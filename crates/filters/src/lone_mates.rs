@@ -1,25 +1,25 @@
-//! Finds out whether the mates of the input are adjacent, from the names of templates that lack a
-//! mate: if such a name occurs twice, its reads are in different places.
+//! Checks that mates are adjacent in the input, using the names of templates that lack a mate: if
+//! such a name occurs twice, the reads of this template are not adjacent.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use readmill_record::{Error, Result};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Number of bits of a hash that choose its slot: 65,536 slots of 8 bytes.
+/// Number of hash bits that choose the slot: 65,536 slots of 8 bytes.
 const SLOT_BITS: u32 = 16;
 
 const SEEN_TWICE: u64 = 1;
 
 /// Detects names that occur twice, in a fixed amount of memory (512 KiB).
 ///
-/// Each slot keeps the smallest hash that falls into it, and whether that hash occurred more than
-/// once. The result does not depend on the order of names, so any number of threads can add them,
-/// and a run on the same input gives the same answer.
+/// Each slot keeps the smallest hash assigned to it, and whether this hash occurred more than once.
+/// The result does not depend on the order of names, so any number of threads can add them, and
+/// runs with the same input have the same result.
 ///
 /// An input in which most templates are scattered is always detected, and so is any input with up
-/// to about ten thousand templates that lack a mate. A few scattered templates among many that lack
-/// a mate may be missed; they are counted.
+/// to about ten thousand templates that lack a mate. A few scattered templates among many with a
+/// missing mate may go undetected; they are counted.
 pub struct LoneMates {
     slots: Box<[AtomicU64]>,
     lone: AtomicU64,
@@ -50,7 +50,7 @@ impl LoneMates {
         let _ = self.slots[slot].fetch_update(Relaxed, Relaxed, keep);
     }
 
-    /// Checks that no name was recorded twice. The run calls this when all reads have been seen.
+    /// Checks that no name was recorded twice. The run calls this after the last read.
     ///
     /// # Errors
     /// Mates are not adjacent in the input.
@@ -69,15 +69,15 @@ impl LoneMates {
             .hint("group reads by name first: readmill collate IN -o together.bam, or readmill sort -n")
     }
 
-    /// Adds to the counts: templates of paired reads that lack a mate, and all templates of paired
-    /// reads.
+    /// Adds to the counts: `lone` templates of paired reads that lack a mate, and `all` templates
+    /// of paired reads.
     pub(crate) fn add_counts(&self, lone: u64, all: u64) {
         self.lone.fetch_add(lone, Relaxed);
         self.all.fetch_add(all, Relaxed);
     }
 
-    /// Returns the number of templates that lack a mate, and of all templates of paired reads. The
-    /// run warns if the first is more than half of the second.
+    /// Returns the number of templates that lack a mate, and the number of all templates of paired
+    /// reads. The run warns if the first is more than half of the second.
     pub fn lone_and_all(&self) -> (u64, u64) {
         (self.lone.load(Relaxed), self.all.load(Relaxed))
     }

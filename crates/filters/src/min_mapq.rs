@@ -1,4 +1,4 @@
-//! The flag `--min-mapq`: drop reads of low mapping quality.
+//! The flag `--min-mapq`: drop reads with a low mapping quality.
 
 use readmill_record::{Detail, RecordRef, Result, Step};
 
@@ -22,7 +22,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
 };
 
 /// Drops reads whose MAPQ is below a threshold (`samtools view -q`, elPrep's
-/// `--filter-mapping-quality`). An unknown quality, 255, is compared as a number, as in both tools.
+/// `--filter-mapping-quality`). 255 (unknown) is compared as a number, as in both tools.
 #[derive(Clone, Debug)]
 pub struct MinMapq {
     pub min_mapq: u8,

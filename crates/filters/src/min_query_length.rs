@@ -1,4 +1,4 @@
-//! The flag `--min-query-length`: drop reads that are short by their CIGAR.
+//! The flag `--min-query-length`: drop reads that are short according to their CIGAR.
 
 use readmill_record::{Detail, RecordRef, Result, Step, cigar};
 

@@ -48,19 +48,19 @@ impl Filter for NmMdUqRequest {
     }
 }
 
-/// Writes NM, MD and UQ of mapped reads, as Picard 3.4 SetNmMdAndUqTags:
+/// Writes NM, MD and UQ of mapped reads, as Picard 3.4 SetNmMdAndUqTags does:
 ///
-/// - NM is the number of bases that differ, are inserted or are deleted.
-/// - MD has the reference's bases where the read differs.
-/// - UQ is the sum of the qualities of the bases that differ. It is not changed if the read has no
+/// - NM is the number of mismatched, inserted and deleted bases.
+/// - MD has the reference bases at mismatches and deletions.
+/// - UQ is the sum of the qualities of mismatched bases. It is not changed if the read has no
 ///   qualities.
 ///
 /// Unmapped reads, and reads without bases, are not changed.
 ///
-/// N in both is not a difference, as in Picard; samtools 1.24 calmd counts it. Letters in MD are
-/// upper case, as in the SAM specification and samtools; Picard keeps the case of a soft-masked
-/// reference. `=` in SEQ is not a difference, as in samtools. Correct fields are left alone, wrong
-/// ones are replaced where they are, and missing ones are appended. Reads may have any order, but
+/// N in both read and reference is not a mismatch, as in Picard; samtools 1.24 calmd counts it.
+/// Letters in MD are upper case, as in the SAM specification and samtools; Picard keeps the case of
+/// a soft-masked reference. `=` in SEQ is not a mismatch, as in samtools. Correct fields are kept,
+/// wrong ones are replaced in place, and missing ones are appended. Reads may have any order, but
 /// coordinate order makes the best use of the cached reference.
 pub struct NmMdUq {
     reference: Reference,
@@ -89,8 +89,8 @@ const MD: Tag = *b"MD";
 const UQ: Tag = *b"UQ";
 
 impl NmMdUq {
-    /// Creates the step for reads on the contigs of `header`, which are looked up in the reference
-    /// by name.
+    /// Creates the step for reads on the contigs of `header`. Contigs are found in the reference by
+    /// name.
     ///
     /// # Errors
     /// The contigs of the header do not match those of the reference.
@@ -105,8 +105,8 @@ impl NmMdUq {
         })
     }
 
-    /// Compares a read with the reference and leaves the result in `self.differences`. Returns
-    /// `false` if there is nothing to compare: the read is unmapped, or has no bases.
+    /// Compares a read with the reference and stores the result in `self.differences`. Returns
+    /// `false` if there is nothing to compare: the read is unmapped or has no bases.
     fn compare_with_reference(&mut self, record: RecordRef<'_>) -> Result<bool> {
         let Ok(pos) = u32::try_from(record.pos()) else { return Ok(false) };
         if record.flags().is_unmapped() {
@@ -125,7 +125,7 @@ impl NmMdUq {
         Ok(true)
     }
 
-    /// Appends the record with its fields to `out`. Returns whether any field changed.
+    /// Appends the record with updated NM, MD and UQ to `out`. Returns whether any of them changed.
     fn write_fields(&self, record: RecordRef<'_>, out: &mut Vec<u8>) -> bool {
         let start = out.len();
         out.extend_from_slice(record.raw());
@@ -163,8 +163,8 @@ fn smallest_integer_field(n: u32) -> Vec<u8> {
 impl ReadDifferences {
     /// Compares along the alignment, up to the end of the read and of the contig.
     ///
-    /// Bases beyond the end of the contig are not a difference, as in samtools calmd: a read that
-    /// begins there gets `NM:i:0 MD:Z:0`.
+    /// Bases beyond the end of the contig are not mismatches, as in samtools calmd: a read that
+    /// starts there gets `NM:i:0 MD:Z:0`.
     fn compare_alignment(
         &mut self,
         record: RecordRef<'_>,
@@ -173,7 +173,7 @@ impl ReadDifferences {
         length: u32,
         mut at: u32,
     ) -> Result<()> {
-        let mut base = 0u32; // of the read
+        let mut base = 0u32; // index in the read
         let l_seq = record.l_seq() as u32;
         for (op, n) in record.cigar().ops() {
             let on_contig = n.min(length.saturating_sub(at));
@@ -210,7 +210,7 @@ impl ReadDifferences {
         Ok(())
     }
 
-    /// Compares the bases of the read from `base` on with the letters of the reference at the same
+    /// Compares the read bases from index `base` on with the reference letters at the same
     /// positions.
     fn compare_bases(&mut self, record: RecordRef<'_>, base: usize, letters: &[u8]) {
         let (seq, qual) = (record.seq(), record.qual());
@@ -229,8 +229,8 @@ impl ReadDifferences {
         }
     }
 
-    /// Writes the number of matching bases to MD, and starts a new count. Called before each
-    /// difference.
+    /// Writes the number of matching bases to MD, and resets it. Called before each mismatch or
+    /// deletion.
     fn end_match_run(&mut self) {
         write_number(std::mem::take(&mut self.matched), &mut self.md);
     }
@@ -313,8 +313,8 @@ mod tests {
     }
 
     /// Guards against former defects: deleted bases before the end of the contig were not counted,
-    /// and a read that begins beyond the contig ended the run. The expected results are those of
-    /// samtools 1.24 calmd.
+    /// and a read that starts beyond the contig ended the run. Expected results are from samtools
+    /// 1.24 calmd.
     #[test]
     fn what_reaches_or_lies_beyond_the_contig_is_told_as_by_calmd() {
         assert_eq!(differences(9, "4M3D4M", "NNACACGT", "IIIIIIII"), "NM:i:2 MD:Z:4^GT0 UQ:i:0");

@@ -1,4 +1,4 @@
-//! The flag `--number-records`: number records in the order of the input.
+//! The flag `--number-records`: number records in input order.
 
 use std::fmt;
 use std::str::FromStr;
@@ -25,8 +25,8 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
 
 const MAX_DIGITS: usize = 20;
 
-/// Stores the number of each record in the input, from 0, in an optional field, as samtools import
-/// 1.24 `--order` does. With it, the order of the input can be restored after a sort.
+/// Stores the 0-based number of each input record in an optional field, as samtools import 1.24
+/// `--order` does, so that the input order can be restored after a sort.
 #[derive(Clone, Debug)]
 struct NumberRecords {
     tag: Tag,

@@ -85,8 +85,8 @@ impl Filter for OptionalFieldsRequest {
 }
 
 /// Removes optional fields: the named ones, or all others (elPrep's `--remove-optional-fields` and
-/// `--keep-optional-fields`). RG is removed like any other field. CG is, too, unless it holds the
-/// true CIGAR of a record with more than 65,535 operators (SAM specification, section 4.2.2).
+/// `--keep-optional-fields`). RG is removed like any other field, and so is CG, unless it holds the
+/// real CIGAR of a record with more than 65,535 operators (SAM specification, section 4.2.2).
 #[derive(Clone)]
 pub struct OptionalFields {
     named: Vec<Tag>,
@@ -95,7 +95,8 @@ pub struct OptionalFields {
     removed: u64,
 }
 
-/// Parses a list of tags such as `NM,MD`, with or without spaces. Returns them sorted, each once.
+/// Parses a comma-separated list of tags such as `NM,MD`, with or without spaces. Returns them
+/// sorted and without repetitions.
 ///
 /// ```
 /// use readmill_filters::optional_fields::parse_tags;
@@ -127,8 +128,8 @@ impl OptionalFields {
         OptionalFields { removed_tags: TagSet::all_but(&named), named, keep: true, removed: 0 }
     }
 
-    /// Moves the remaining optional fields together. Returns the new length of the record in bytes,
-    /// and the number of removed fields.
+    /// Removes optional fields in place, without gaps. Returns the new length of the record in
+    /// bytes, and the number of removed fields.
     fn strip_fields(&self, raw: &mut [u8]) -> (usize, u64) {
         let record = RecordRef::new(raw);
         if !self.removed_tags.contains_any(record.field_bytes()) {

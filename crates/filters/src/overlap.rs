@@ -60,10 +60,10 @@ impl Filter for OverlapRequest {
 /// `--filter-non-overlapping-reads`).
 ///
 /// A read covers the reference from POS to the last reference base of its CIGAR. An unmapped read
-/// with a position, and a read that aligns no base, is one base long. Reads without a position are
-/// dropped. Regions that touch count as one; a region without bases is overlapped by reads that
-/// have a base on both sides of it. samtools 1.24 and elPrep 5.1.3 do the same; where they differ
-/// (a CIGAR with deletions or skips and no base of the read), this step follows samtools.
+/// with a position, and a read without aligned bases, count as one base long. Reads without a
+/// position are dropped. Adjacent regions are merged; an empty region is overlapped by reads with a
+/// base on both sides of it. samtools 1.24 and elPrep 5.1.3 do the same. Where they differ (a CIGAR
+/// with deletions or skips but without read bases), this step follows samtools.
 #[derive(Clone)]
 pub struct Overlap {
     regions: IntervalSet,
@@ -71,15 +71,15 @@ pub struct Overlap {
 }
 
 impl Overlap {
-    /// Reads the regions of a BED file, an interval list, a VCF or BCF. Their memory is charged to
+    /// Reads the regions of a BED file, interval list, VCF or BCF, and charges their memory to
     /// `ledger`.
     ///
-    /// Regions on contigs that the header lacks are ignored, and
+    /// Regions on contigs that are not in the header are ignored;
     /// [`Overlap::unknown_contigs_warning`] names these contigs.
     ///
     /// # Errors
-    /// The file cannot be read, or all its regions are on unknown contigs, so that it probably
-    /// belongs to another genome.
+    /// The file cannot be read, or all its regions are on unknown contigs, so that the file
+    /// probably belongs to a different genome.
     pub fn open(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
         let (mut regions, mut unknown) = (IntervalCollector::new(ledger), UnknownContigs::default());
         let mut features = FeatureReader::open(path, ledger)?;
@@ -97,14 +97,14 @@ impl Overlap {
         Ok(Overlap { regions: regions.into_set(header.references().len())?, unknown })
     }
 
-    /// Returns a warning about the ignored regions of the file `path`; `None` if none was ignored.
+    /// Returns a warning about the ignored regions of the file `path`, or `None` if all regions are
+    /// used.
     pub fn unknown_contigs_warning(&self, path: &Path) -> Option<String> {
         self.unknown.warning(path, "regions")
     }
 
-    /// Returns the regions as contig index, first base, and the base after the last one, 0-based.
-    /// They are sorted and do not overlap. The reader of an indexed input takes its regions from
-    /// here.
+    /// Returns the regions as contig index, start and end (0-based, half-open), sorted and without
+    /// overlaps. The reader of an indexed input reads only these regions.
     pub fn regions(&self) -> &[(u32, u32, u32)] {
         self.regions.intervals()
     }
@@ -168,7 +168,7 @@ mod tests {
             "there 0 d 15 60 4M * 0 0 ACGT IIII",
             "nowhere 4 * 0 0 * * 0 0 ACGT IIII",
             "placed 4 c 20 0 * * 0 0 ACGT IIII",
-            "unmapped 4 c 9 0 4M * 0 0 ACGT IIII", // one base, whatever its CIGAR says
+            "unmapped 4 c 9 0 4M * 0 0 ACGT IIII", // one base long, regardless of its CIGAR
         ];
         assert_eq!(keeps("c 10 20\n", &reads), "first inside last around placed");
         assert_eq!(keeps("c 15 20\nc 10 15\nc 12 13\n", &reads), "first inside last around placed");

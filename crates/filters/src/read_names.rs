@@ -1,7 +1,7 @@
-//! The flag `--qname-file`: keep or drop reads by a list of names.
+//! The flag `--qname-file`: keep or drop reads by a list of read names.
 //!
-//! Lists have millions of names, so a list is held as the text of its file, with the bounds of each
-//! word and a hash table of 32-bit word numbers. No name has an allocation of its own.
+//! Lists may have millions of names, so a list is stored as the text of its file, with the bounds
+//! of each word and a hash table of 32-bit word indexes. Names have no allocations of their own.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -36,7 +36,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
 
 #[derive(Debug)]
 struct ReadNamesRequest {
-    /// A file of names to keep; with `^` before its name, of names to drop.
+    /// A file that lists names to keep, or to drop if its name is preceded by `^`.
     list: PathBuf,
 }
 
@@ -64,14 +64,14 @@ impl Filter for ReadNamesRequest {
     }
 }
 
-/// A set of the words of a file, whose memory is charged to the ledger. Clones share it, so that
-/// all threads use one table. `--with-tag-in` uses it, too.
+/// The words of a file, as for `--qname-file` and `--with-tag-in`. The set's memory is charged to
+/// the ledger. Clones share one table.
 #[derive(Clone)]
 pub struct WordSet(Arc<WordTable>);
 
 struct WordTable {
     text: Vec<u8>,
-    /// First and last byte (exclusive) of each word in `text`.
+    /// Start and end (exclusive) of each word in `text`.
     places: Vec<(usize, usize)>,
     table: HashTable<u32>,
     _charge: Charge,
@@ -81,7 +81,7 @@ impl WordSet {
     /// Reads the words of a file, separated by white space as in samtools.
     ///
     /// # Errors
-    /// The file cannot be read, or the ledger has no memory left for it.
+    /// The file cannot be read, or does not fit into the memory of the ledger.
     pub fn open(path: &Path, context: &MakeContext<'_>) -> Result<Self> {
         let mut charge = context.ledger.empty_charge(NAMES);
         let text = text::read_all(path, &mut charge)?;
@@ -91,7 +91,7 @@ impl WordSet {
     /// Builds the set from a text whose memory is already charged to `charge`.
     ///
     /// # Errors
-    /// There are 2^32 words or more, or the ledger has no memory left for the table.
+    /// There are 2^32 words or more, or the table does not fit into the memory of the ledger.
     fn from_text(text: Vec<u8>, mut charge: Charge) -> Result<Self> {
         let mut places = Vec::new();
         for word in split_words(&text) {
@@ -127,7 +127,7 @@ impl WordSet {
     }
 }
 
-/// Keeps the reads whose names are in a list (`samtools view -N`), or drops them (`-N ^FILE`).
+/// Keeps reads whose names are in a list (`samtools view -N`), or drops them (`-N ^FILE`).
 ///
 /// ```
 /// use readmill_filters::Filters;

@@ -1,4 +1,4 @@
-//! Makes the reads of one input fit a header that was merged from the headers of several inputs.
+//! Adapts the reads of one input to a header that was merged from several inputs.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,21 +9,20 @@ use readmill_record::{Batch, Changes, RecordRef, Result, Step, edit};
 
 const PG: Tag = *b"PG";
 
-/// Gives reads the reference indexes, read groups and programs of a merged header (see
+/// Changes reference indexes, read groups and programs of reads to those of a merged header (see
 /// `Header::merge`).
 ///
-/// One such step is made for each input, and sees only reads of that input that were checked
-/// against its own header. If two inputs have different read groups of the same ID, the merged
-/// header renames one of them, and this step renames it in the reads.
+/// There is one such step for each input. It sees only reads of that input, which were checked
+/// against the input's own header. If two inputs have different read groups with the same ID, the
+/// merged header renames one of them, and this step renames it in the reads.
 ///
-/// Fields keep their places. Names of reference sequences, as in `SA:Z`, are the same in all
-/// inputs. Positions do not change, so BAI bins do not change, either.
+/// Fields keep their order. Names of reference sequences, as in `SA:Z`, are the same in all inputs.
+/// Positions do not change, so BAI bins do not change either.
 #[derive(Clone)]
 pub struct Reconcile {
     ref_ids: Option<Arc<[i32]>>,
     names: Arc<[(Tag, IdRenames)]>,
-    /// ID of the read group that all reads get, in the merged header (see
-    /// [`Reconcile::into_group`]).
+    /// ID in the merged header of the read group for all reads (see [`Reconcile::into_group`]).
     group: Option<Arc<[u8]>>,
     removed: u64,
 }
@@ -39,8 +38,9 @@ impl Reconcile {
         }
     }
 
-    /// Makes the step put all reads into one read group. `id` is its ID in the header of the input;
-    /// `renames` gives its ID in the merged header. Used if each input file becomes a read group.
+    /// Makes the step assign all reads to one read group. `id` is its ID in the header of the
+    /// input, which `renames` maps to its ID in the merged header. Used if each input file becomes
+    /// a read group.
     pub fn into_group(self, renames: &IdRenames, id: &[u8]) -> Self {
         let id = match renames.change_for(id) {
             IdChange::Become(new) => new,
@@ -50,13 +50,13 @@ impl Reconcile {
         Reconcile { group: Some(id.into()), names, ..self }
     }
 
-    /// Returns whether the step never changes a read, so that it can be left out of the pipeline.
+    /// Returns whether the step never changes a read. The pipeline can then do without it.
     pub fn is_identity(&self) -> bool {
         self.ref_ids.is_none() && self.names.is_empty() && self.group.is_none()
     }
 }
 
-/// Calls `show` for each ID of a record in the fields `names`, with the index of the tag, the ID,
+/// Calls `show` for each ID in the fields `names` of a record, with the index of the tag, the ID,
 /// and the byte range of the field among the optional fields. If a tag occurs twice, which is
 /// invalid, only its first field is shown.
 fn for_each_id<'a>(
@@ -92,7 +92,7 @@ fn renumber_references(batch: &mut Batch, new_ids: &[i32]) {
 }
 
 fn has_only_kept_ids(batch: &Batch, names: &[(Tag, IdRenames)]) -> bool {
-    let mut last: [&[u8]; 2] = [b"", b""]; // neighbours usually have the same groups
+    let mut last: [&[u8]; 2] = [b"", b""]; // adjacent reads usually have the same IDs
     batch.records().all(|(_, record)| {
         let mut stays = true;
         for_each_id(names, record, |which, id, _| {
@@ -105,8 +105,9 @@ fn has_only_kept_ids(batch: &Batch, names: &[(Tag, IdRenames)]) -> bool {
     })
 }
 
-/// Appends the record with its new IDs to `out`. Returns the number of removed fields: an ID that
-/// only another input defines must not be mistaken for the renamed one, so its field is removed.
+/// Appends the record with its new IDs to `out`. Returns the number of removed fields: a field is
+/// removed if only another input defines its ID, so that the ID cannot be mistaken for a renamed
+/// one.
 fn write_renamed(record: RecordRef<'_>, names: &[(Tag, IdRenames)], out: &mut Vec<u8>) -> u64 {
     let (raw, fields, start) = (record.raw(), record.fields_start(), out.len());
     let (mut copied, mut removed) = (0, 0);
@@ -179,7 +180,7 @@ mod tests {
     use readmill_record::header::MergedHeader;
     use readmill_record::{Header, Stamp};
 
-    /// Returns a record called `r` with these reference indexes and optional fields.
+    /// Returns a record named `r` with these reference indexes and optional fields.
     fn record(ref_id: i32, next_ref_id: i32, fields: &[u8]) -> Vec<u8> {
         let mut raw = vec![0u8; 36];
         raw[12] = 2;
@@ -205,8 +206,8 @@ mod tests {
         Header::merge(&headers).unwrap()
     }
 
-    /// Returns the records of the batch after the step, which must be well-formed and not longer
-    /// than `Step::max_growth_bytes` allows.
+    /// Returns the records after the step. Checks that they are well-formed, and not longer than
+    /// `Step::max_growth_bytes` allows.
     fn applied(step: &mut Reconcile, before: &[Vec<u8>], n_ref: i32) -> Vec<Vec<u8>> {
         let mut batch = batch(before);
         step.apply(&mut batch).unwrap();

@@ -1,4 +1,4 @@
-//! The flag `--rename-contigs`: rename reference sequences by a table of old and new names.
+//! The flag `--rename-contigs`: rename reference sequences with a table of old and new names.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -46,26 +46,25 @@ impl Filter for RenameContigsRequest {
     }
 }
 
-/// Renames reference sequences (such as `1` to `chr1`): SN of `@SQ`, and the optional fields that
-/// name a sequence. These are SA, OA, XA and XB (lists of `name,…;`) and CC. RNAME and RNEXT are
-/// indexes in BAM and follow the header.
+/// Renames reference sequences (such as `1` to `chr1`): SN in `@SQ`, and names in the optional
+/// fields SA, OA, XA and XB (lists of `name,…;`) and CC. RNAME and RNEXT are indexes in BAM and
+/// follow the header.
 ///
-/// Nothing else changes. The order of sequences is the same, so a sorted file is still sorted. M5,
-/// UR and AN are kept, except that a new name is removed from the AN of its own line, because all
+/// Nothing else changes. The order of sequences stays the same, so a sorted file remains sorted.
+/// M5, UR and AN are kept, except that a new name is removed from AN of its own line, because all
 /// names must be different (SAM specification, section 1.3). elPrep's hidden `rename-chromosomes`
-/// puts `chr` before every name, in RNAME and RNEXT alone.
+/// prefixes every name with `chr`, but only in RNAME and RNEXT.
 #[derive(Clone)]
 pub struct RenameContigs {
     names: Arc<HashMap<Vec<u8>, Vec<u8>>>,
     fields: TagSet,
-    /// Largest number of bytes by which a new name is longer than the old one, for
-    /// `Step::max_growth_bytes`.
+    /// Maximum number of bytes that a new name adds to the old one, for `Step::max_growth_bytes`.
     max_growth: usize,
     _charge: Option<Arc<Charge>>,
 }
 
-/// Bytes of a table entry without its names: two byte vectors, in a table that is at worst half
-/// full and exists twice while it grows.
+/// Memory of a table entry in bytes, excluding the names: two byte vectors, in a table that may be
+/// half full and exists twice while it grows.
 const ENTRY_BYTES: usize = 3 * 2 * size_of::<Vec<u8>>();
 
 const LISTS: [Tag; 4] = [*b"SA", *b"OA", *b"XA", *b"XB"];
@@ -76,9 +75,9 @@ const CC: Tag = *b"CC";
 const MIN_COMMAS: usize = 3;
 
 impl RenameContigs {
-    /// Reads a table of old and new names, one pair on each line, separated by a tab or spaces, and
-    /// renames the sequences of `header`. Lines about sequences that the header lacks are ignored.
-    /// The table is charged to `ledger`.
+    /// Reads a table of old and new names, and renames the sequences of `header`. Each line has one
+    /// pair, separated by a tab or spaces. Lines about sequences that are not in the header are
+    /// ignored. The table's memory is charged to `ledger`.
     ///
     /// # Errors
     /// A line is malformed, no old name is in the header, or two sequences would have the same
@@ -160,8 +159,8 @@ impl RenameContigs {
         edit::set_block_size(out, start);
     }
 
-    /// Appends a field with its new names to `out`; returns `false`, and appends nothing, if this
-    /// field does not name sequences.
+    /// Appends a field with new names to `out`. Returns `false` and appends nothing if the field
+    /// does not contain names of sequences.
     fn write_field(&self, Field { tag, kind, value }: Field<'_>, out: &mut Vec<u8>) -> bool {
         let (one, list) = (tag == CC, LISTS.contains(&tag));
         if kind != b'Z' || !(one || list) {
@@ -228,8 +227,8 @@ impl Step for RenameContigs {
         Box::new(self.clone())
     }
 
-    /// A renamed entry of a list has at least five bytes, so a record of 38 bytes, the smallest
-    /// that has one, grows by at most this, CC included. Memory is reserved as if all reads were
+    /// A renamed list entry has at least five bytes. So a record of 38 bytes, the smallest that
+    /// contains one, grows by at most this, including CC. Memory is reserved as if all reads were
     /// that small.
     fn max_growth_bytes(&self) -> usize {
         (38 / 5 + 2) * self.max_growth

@@ -1,4 +1,4 @@
-//! The flag `--sequence-dictionary`: replace, reorder and filter the reference sequences.
+//! The flag `--sequence-dictionary`: replace, reorder and remove reference sequences.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -50,9 +50,9 @@ impl Filter for ReplaceDictionaryRequest {
 
 /// Replaces the sequence dictionary (elPrep's `--replace-reference-sequences`).
 ///
-/// Reads on sequences that the new dictionary lacks are removed and counted. A read whose mate's
-/// sequence is dropped gets an unmapped mate: RNEXT `*`, PNEXT 0, TLEN 0, 0x8 set, MC removed.
-/// (elPrep leaves these fields as they are, with a sequence that no longer exists.)
+/// Reads on sequences that are not in the new dictionary are dropped and counted. If only the mate
+/// is on such a sequence, the mate is marked unmapped: RNEXT `*`, PNEXT 0, TLEN 0, 0x8 set, MC
+/// removed. (elPrep keeps these fields, which then refer to a missing sequence.)
 #[derive(Clone)]
 pub struct ReplaceDictionary {
     new_ids: Arc<[Option<i32>]>,
@@ -61,11 +61,11 @@ pub struct ReplaceDictionary {
 }
 
 impl ReplaceDictionary {
-    /// Replaces the `@SQ` lines of `header` by those of `dictionary`. If this changes the order of
-    /// sequences, the header no longer claims coordinate order.
+    /// Replaces the `@SQ` lines of `header` by the lines of `dictionary`. If this changes the order
+    /// of sequences, the header no longer declares coordinate order.
     ///
     /// # Errors
-    /// A sequence has another length or MD5 in the dictionary.
+    /// A sequence has a different length or MD5 in the dictionary.
     pub fn new(dictionary: &Header, header: &mut Header) -> Result<Self> {
         let mut new_ids = Vec::new();
         let old_lines: Vec<HeaderLine> = header.lines_of_kind(b"SQ").cloned().collect();
@@ -96,8 +96,8 @@ impl ReplaceDictionary {
         Ok(ReplaceDictionary { new_ids: new_ids.into(), removed: 0, unmated: 0 })
     }
 
-    /// Returns the new index of a reference sequence; `None` if it is dropped. -1, no sequence, is
-    /// not changed.
+    /// Returns the new index of a reference sequence, or `None` if it is dropped. -1 (no sequence)
+    /// stays -1.
     fn new_id(&self, ref_id: i32) -> Option<i32> {
         usize::try_from(ref_id).map_or(Some(-1), |id| self.new_ids.get(id).copied().flatten())
     }

@@ -47,17 +47,16 @@ impl Filter for ReplaceReadGroupRequest {
     }
 }
 
-/// Puts every read into one read group (elPrep's `--replace-read-group`, Picard's
-/// AddOrReplaceReadGroups): all `@RG` lines are replaced by this one, and `RG:Z` of every read
-/// names it.
+/// Assigns all reads to one read group (elPrep's `--replace-read-group`, Picard's
+/// AddOrReplaceReadGroups): its line replaces all `@RG` lines, and `RG:Z` of every read names it.
 #[derive(Clone)]
 pub struct ReplaceReadGroup {
     id: Arc<[u8]>,
 }
 
 impl ReplaceReadGroup {
-    /// Parses the group from `ID:g1 LB:l1 …`, or from a header line with tabs or with `\t` in place
-    /// of them (`@RG\tID:g1\tLB:l1`), and sets it in the header.
+    /// Parses the group from `ID:g1 LB:l1 …`, or from a header line with tabs or with `\t` instead
+    /// of tabs (`@RG\tID:g1\tLB:l1`), and replaces the read groups of the header by it.
     pub fn new(group: &str, header: &mut Header) -> Result<Self> {
         let line = GivenReadGroup::parse_any(group)?.line;
         let id = line.get(b"ID").unwrap_or_default().into();

@@ -1,4 +1,4 @@
-//! The flag `--revert`: make reads as they were before they were aligned, by the rules of Picard
+//! The flag `--revert`: turn alignments back into unaligned reads, with the rules of Picard
 //! RevertSam.
 
 use std::fmt;
@@ -69,13 +69,13 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     parse: parse_flags,
 };
 
-/// Default tags of Picard RevertSam 3.4.0 (`ATTRIBUTE_TO_CLEAR`), and of htsjdk 4.2.0
+/// Default tags of Picard RevertSam 3.4.0 (`ATTRIBUTE_TO_CLEAR`) and htsjdk 4.2.0
 /// (`SAMRecord.TAGS_TO_REVERSE` and `TAGS_TO_REVERSE_COMPLEMENT`).
 const CLEARED: [Tag; 8] = [*b"NM", *b"UQ", *b"PG", *b"MD", *b"MQ", *b"SA", *b"MC", *b"AS"];
 const REVERSED: [Tag; 2] = [*b"OQ", *b"U2"];
 const COMPLEMENTED: [Tag; 2] = [*b"E2", *b"SQ"];
 
-/// Tags in which Picard MergeBamAlignment keeps the bases and qualities that it hard-clips.
+/// Tags in which Picard MergeBamAlignment stores the bases and qualities that it hard-clips.
 const CUT_BASES: Tag = *b"XB";
 const CUT_QUALITIES: Tag = *b"XQ";
 
@@ -130,7 +130,8 @@ fn rules_from_flags(given: &GivenFlags) -> Result<Option<RevertRules>> {
     }))
 }
 
-/// What a revert changes. `true` means that the part is reverted, unless the field says otherwise.
+/// The parts that are reverted: `true` means that the part is reverted, unless the field says
+/// otherwise.
 #[derive(Clone, Debug)]
 struct RevertRules {
     alignments: bool,
@@ -139,10 +140,10 @@ struct RevertRules {
     hard_clips: bool,
     /// Whether the `@PG` lines of the header are kept.
     programs: bool,
-    /// The `@PG` lines before the line with this ID are kept, whatever `programs` is.
+    /// The `@PG` lines before the line with this ID are kept, regardless of `programs`.
     programs_before: Option<String>,
-    /// Whether a read whose OQ or XQ does not fit its bases loses its qualities. Otherwise it is an
-    /// error.
+    /// Whether a read whose OQ or XQ does not fit its bases loses its qualities. Otherwise, such a
+    /// read is an error.
     erases_unequal: bool,
     read_groups: bool,
     cleared: TagList,
@@ -192,15 +193,14 @@ impl Filter for RevertRules {
     }
 }
 
-/// Makes reads as they were before they were aligned, by the rules of Picard RevertSam 3.4.0.
+/// Turns alignments back into unaligned reads, with the rules of Picard RevertSam 3.4.0.
 ///
 /// For each record, in this order:
 ///
 /// 1. Secondary and supplementary records are dropped.
-/// 2. Qualities are restored from OQ, and the read is turned to the direction of sequencing.
-/// 3. Bases and qualities that were hard-clipped (XB and XQ) are appended.
-/// 4. Position, CIGAR, mate fields, the duplicate flag, and tags that belong to the alignment are
-///    removed.
+/// 2. Qualities are restored from OQ, and the read is turned to its sequencing direction.
+/// 3. Hard-clipped bases and qualities (XB and XQ) are appended.
+/// 4. Position, CIGAR, mate fields, the duplicate flag, and the tags of the alignment are removed.
 #[derive(Clone)]
 struct Revert {
     rules: RevertRules,
@@ -212,7 +212,7 @@ struct Revert {
 }
 
 impl Revert {
-    /// Creates the step, and reverts the header. Unless alignments are kept, it loses all lines but
+    /// Creates the step, and reverts the header. Unless alignments are kept, the header keeps only
     /// `@HD`, `@RG` and the `@PG` lines that the rules keep.
     fn new(rules: RevertRules, header: &mut Header) -> Result<Self> {
         if rules.alignments {
@@ -247,7 +247,7 @@ impl Revert {
     fn write_reverted(&mut self, record: RecordRef<'_>, out: &mut Vec<u8>) -> Result<()> {
         let (start, rules) = (out.len(), &self.rules);
         let is_turned = rules.alignments && record.flags().is_reverse();
-        // htsjdk treats an empty OQ as missing, too.
+        // Like htsjdk, treat an empty OQ as missing.
         let original = rules.qualities.then(|| text_field(record, tag::OQ)).flatten();
         let original = original.filter(|letters| !letters.is_empty());
         let cut = rules
@@ -323,7 +323,7 @@ impl Revert {
             if record.flags().is_paired() {
                 flags |= Flags::MATE_UNMAPPED;
             }
-            raw[16..18].fill(0); // no operator of the CIGAR
+            raw[16..18].fill(0); // no CIGAR operators
             edit::set_ref_id(raw, -1);
             edit::set_pos(raw, -1);
             edit::set_mapq(raw, 0);
@@ -439,7 +439,7 @@ mod tests {
         applied(&mut step, &before, &after, lines)
     }
 
-    /// Returns the rules that these flags ask for.
+    /// Returns the rules that these flags request.
     fn rules(given: &GivenFlags) -> RevertRules {
         rules_from_flags(given).unwrap().unwrap()
     }

@@ -1,4 +1,4 @@
-//! Decides which reads go to which outputs, for commands that write several: `split`, `fastq`, and
+//! Chooses the outputs of reads, for commands with several outputs: `split`, `fastq`, and
 //! `--copy-to` and `--move-to` of other commands.
 //!
 //! ```text
@@ -8,7 +8,7 @@
 //!                 +-- BySegment: whole templates ---+--> ...
 //! ```
 //!
-//! This module only chooses numbers of outputs; `src/outputs` opens and writes the files.
+//! This module only chooses output indexes; `src/outputs` opens and writes the files.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ use readmill_record::{Batch, Error, Flags, Header, RecordRef, Result};
 
 /// Chooses the outputs of each read.
 ///
-/// Each thread routes the reads of its batches with its own copy, so a route may remember the last
-/// read.
+/// Each thread routes the reads of its batches with its own copy, so a route may cache data of the
+/// previous read.
 ///
 /// ```
 /// use readmill_filters::route::{ByContigs, Route};
@@ -40,16 +40,16 @@ use readmill_record::{Batch, Error, Flags, Header, RecordRef, Result};
 pub trait Route: Send + Sync {
     fn fork(&self) -> Box<dyn Route>;
 
-    /// Appends the numbers of the extra outputs for a read to `places`. Returns whether the read
-    /// goes to the main output, too.
+    /// Appends the indexes of the extra outputs for a read to `places`. Returns whether the read
+    /// also goes to the main output.
     ///
     /// # Errors
-    /// The choice cannot be made for this read, such as an expression with a field of the wrong
-    /// type.
+    /// No output can be chosen for this read, for example because an expression uses a field of the
+    /// wrong type.
     fn route_read(&mut self, record: RecordRef<'_>, places: &mut Vec<usize>) -> Result<bool>;
 }
 
-/// A class of reads that `--copy-to FILE=CLASS` and `--move-to FILE=CLASS` accept by name.
+/// A named class of reads for `--copy-to FILE=CLASS` and `--move-to FILE=CLASS`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadClass {
     Unmapped,
@@ -80,7 +80,7 @@ impl ReadClass {
     }
 }
 
-/// Sends all reads to one output. Used by `split` by number of reads, whose writer starts a new
+/// Sends all reads to one output. Used if `split` divides reads by number: its writer starts a new
 /// file when one is full.
 #[derive(Clone, Copy)]
 pub struct Everything;
@@ -96,8 +96,8 @@ impl Route for Everything {
     }
 }
 
-/// Sends each read group to its own output, in the order of the header. The last output gets the
-/// reads that are in none of these groups.
+/// Sends each read group to its own output, in header order. The last output gets the reads that
+/// are in none of these groups.
 #[derive(Clone)]
 pub struct ByReadGroup {
     places: Arc<HashMap<Vec<u8>, usize>>,
@@ -111,8 +111,8 @@ impl ByReadGroup {
         ByReadGroup { places: Arc::new(places.collect()), last: (Vec::new(), usize::MAX) }
     }
 
-    /// Returns the number of read groups, which is also the number of the output for reads in none
-    /// of them.
+    /// Returns the index of the output for reads in none of the groups. It equals the number of
+    /// read groups.
     pub fn rest_output(&self) -> usize {
         self.places.len()
     }
@@ -140,8 +140,8 @@ impl Route for ByReadGroup {
     }
 }
 
-/// Sends groups of contigs to their own outputs. The last output gets the reads without a reference
-/// sequence.
+/// Sends each group of contigs to its own output. The last output gets the reads without a
+/// reference sequence.
 #[derive(Clone)]
 pub struct ByContigs {
     places: Arc<[usize]>,
@@ -149,9 +149,8 @@ pub struct ByContigs {
 }
 
 impl ByContigs {
-    /// Packs contigs, in their order, into groups of at most `most` bases. `None` means the length
-    /// of the longest contig, as elPrep splits. A contig that is longer than `most` is alone in its
-    /// group.
+    /// Packs contigs, in header order, into groups of at most `most` bases. `None` means the length
+    /// of the longest contig, as in elPrep split. A contig longer than `most` has its own group.
     pub fn new(header: &Header, most: Option<u64>) -> Self {
         let lengths = || header.references().iter().map(|reference| u64::from(reference.length));
         let most = most.unwrap_or_else(|| lengths().max().unwrap_or(0));
@@ -184,20 +183,20 @@ impl Route for ByContigs {
     }
 }
 
-/// Chooses outputs by the ends of templates, for FASTQ: first ends, last ends, and all other reads.
+/// Chooses outputs for FASTQ by segment: read 1, read 2, and all other reads.
 ///
-/// All records of a template have to be given together, because an end that lacks the other end may
-/// have an output of its own.
+/// All records of a template must be routed together, because a read without its mate may have a
+/// separate output.
 #[derive(Clone)]
 pub struct BySegment {
-    /// Outputs for reads flagged as neither end or as both, for first ends, and for last ends.
-    /// `None` drops these reads.
+    /// Outputs for reads flagged as neither or both of read 1 and read 2, for read 1, and for
+    /// read 2. `None` drops these reads.
     pub places: [Option<usize>; 3],
     pub singles: SingletonOutput,
     pub exclude: u16,
     pub single_end: bool,
-    /// If given, the number of the template's read group is added to the number of its output. The
-    /// read group of its last record counts.
+    /// If set, the index of the template's read group is added to the output index. The read group
+    /// of the template's last record counts.
     pub groups: Option<ByReadGroup>,
 }
 
@@ -212,18 +211,18 @@ pub enum SingletonOutput {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SegmentCounts {
     pub excluded: u64,
-    /// Records that were dropped because another record of the same end was written, such as
-    /// secondary and supplementary alignments.
+    /// Records that were dropped because the template has another record of the same segment, such
+    /// as secondary and supplementary alignments.
     pub repeated: u64,
     pub singles: u64,
     pub dropped: u64,
 }
 
 impl BySegment {
-    /// Refuses a paired read if single-end reads are expected.
+    /// Checks that a read is not paired if single-end reads are expected.
     ///
     /// # Errors
-    /// The read is paired, and its FLAG does not exclude it.
+    /// The read is paired, and is not excluded by its FLAG.
     pub fn check_single_end(&self, record: RecordRef<'_>) -> Result<()> {
         let flags = record.flags();
         if self.single_end && flags.is_paired() && flags.0 & self.exclude == 0 {
@@ -235,13 +234,13 @@ impl BySegment {
         Ok(())
     }
 
-    /// Calls `show` with each read of a template and the number of its output.
+    /// Calls `show` with each read of a template and the index of its output.
     ///
-    /// If an end has several records, the first primary one is used, or else the first one, so that
-    /// both ends are written equally often.
+    /// If read 1 or read 2 has several records, the first primary one is used, or the first one if
+    /// none is primary. So both are written equally often.
     ///
     /// # Errors
-    /// An end lacks its other end and [`SingletonOutput::Refused`] is set, or `show` fails.
+    /// A mate is missing and [`SingletonOutput::Refused`] is set, or `show` fails.
     pub fn route_template<'b>(
         &self,
         records: impl Iterator<Item = RecordRef<'b>>,
@@ -303,8 +302,9 @@ fn missing_mate_error() -> Error {
         .hint("write such reads to a file with -s, or drop them with --drop-singles (Picard: VALIDATION_STRINGENCY=LENIENT)")
 }
 
-/// Returns the index of the first record of each template of a batch, and at last the length of the
-/// batch. A template is a run of adjacent records with one name; records named `*` are each alone.
+/// Returns the index of the first record of each template in a batch, followed by the length of the
+/// batch. A template is a run of adjacent records with the same name; each record named `*` is a
+/// template.
 pub fn template_starts(batch: &Batch) -> Vec<usize> {
     let name = |i: usize| batch.record(batch.spans[i]).qname();
     let begins = (0..batch.len()).filter(|&i| i == 0 || name(i) != name(i - 1) || name(i) == b"*");

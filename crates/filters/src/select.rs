@@ -1,4 +1,4 @@
-//! The flags `--include` and `--exclude`: keep or drop reads by an expression.
+//! The flags `--include` and `--exclude`: keep or drop reads with an expression.
 
 use readmill_record::{RecordRef, Result, Step};
 
@@ -33,8 +33,8 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     },
 };
 
-/// Keeps the reads for which an expression holds (`--include`, samtools' `view -e`), or drops them
-/// (`--exclude`). An expression that fails on a read ends the run.
+/// Keeps reads for which an expression is true (`--include`, samtools `view -e`), or drops them
+/// (`--exclude`). An expression that fails for a read stops the run.
 #[derive(Clone)]
 pub struct Select {
     pub expression: Expression,

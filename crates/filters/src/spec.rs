@@ -2,16 +2,16 @@
 //!
 //! ```text
 //!  FilterSpec --parse--> Filters --make--> FilterSteps
-//!  (constant)            (of a plan)       (of a run, in the pipeline)
+//!  (constant)            (in a plan)       (in the pipeline of a run)
 //!  flags, help           words for @PG     before the sort, after duplicates, last
 //!                        files, checks
 //! ```
 //!
 //! 1. Each filter module has a constant `SPEC`, which [`FILTERS`](crate::FILTERS) lists. The
 //!    command line makes its arguments and help from it.
-//! 2. [`FilterSpec::parse`] turns flags into [`Filter`]s: checked requests, which have opened
-//!    nothing yet. The plan asks them for words, files and properties.
-//! 3. A run calls [`Filters::make_steps`] once, and each [`Filter`] makes its [`Step`].
+//! 2. [`FilterSpec::parse`] turns flags into [`Filter`]s: checked requests that have not opened any
+//!    file. The plan asks them for command words, input files and properties.
+//! 3. A run calls [`Filters::make_steps`] once, and each [`Filter`] creates its [`Step`].
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -28,8 +28,8 @@ use crate::lone_mates::LoneMates;
 /// requests.
 ///
 /// To add a filter, write a module with a constant of this type and list it in
-/// [`FILTERS`](crate::FILTERS). Flags, help, the line in @PG and the order of steps follow from
-/// that.
+/// [`FILTERS`](crate::FILTERS). Flags, help, the words in @PG and the order of steps follow from
+/// this.
 ///
 /// ```
 /// use readmill_filters::flag::GivenFlags;
@@ -58,22 +58,21 @@ pub enum FilterStage {
     BeforeSort,
     /// After the sort and duplicate marking, before base qualities are recalibrated.
     AfterDuplicates,
-    /// After everything else, just before the reads are written.
+    /// After all other steps, just before the reads are written.
     Last,
 }
 
-/// A filter or an edit of reads that a plan asks for.
+/// A filter or edit that a plan requests.
 ///
-/// It is a request: flags have been parsed, but no file is open. Most filters only need
-/// [`Filter::command_words`] and [`Filter::make_step`]; the other methods tell the planner about
-/// files, memory and conditions.
+/// Flags have been parsed, but no file is open. Most filters only need [`Filter::command_words`]
+/// and [`Filter::make_step`]; the other methods tell the planner about files, memory and
+/// conditions.
 pub trait Filter: Debug + Send + Sync {
-    /// Returns the flags and values of this filter as @PG states them. Parsing them again gives the
-    /// same filter.
+    /// Returns the flags and values of this filter for @PG. Parsing them returns the same filter.
     fn command_words(&self) -> Vec<String>;
 
-    /// Makes the step. Opens files, charges their memory, and edits the header in the way in which
-    /// the step will edit reads.
+    /// Creates the step: opens its files, charges their memory, and edits the header to match what
+    /// the step will do to reads.
     ///
     /// # Errors
     /// A file cannot be read, memory is not available, or the request does not fit the header.
@@ -95,7 +94,7 @@ pub trait Filter: Debug + Send + Sync {
     /// Checks that the filter fits the rest of the plan, before the run starts.
     ///
     /// # Errors
-    /// The plan lacks something that the filter needs, such as a reference.
+    /// The plan lacks a requirement of the filter, such as a reference.
     fn check_plan(&self, _plan: PlanFacts) -> Result<()> {
         Ok(())
     }
@@ -103,16 +102,16 @@ pub trait Filter: Debug + Send + Sync {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FilterFacts {
-    /// The filter needs inputs whose mates are adjacent, which the run checks before it starts.
+    /// The filter needs an input with adjacent mates. The run checks this before it starts.
     pub adjacent_mates: bool,
-    /// The filter reads the reference of the run, so @PG names the reference.
+    /// The filter reads the reference of the run, so @PG must name it.
     pub reference: bool,
-    /// Reads that the filter has not changed do not fit the new header. They cannot be written to
-    /// an output of dropped reads.
+    /// Reads that the filter has not edited do not fit the new header, so they cannot be written to
+    /// an output for dropped reads.
     pub other_header: bool,
     pub sets_read_group: bool,
-    /// Memory that each thread needs: a name for the division of memory, and bytes. Counted once
-    /// per thread before the run.
+    /// Memory that each thread needs: its name in the memory plan, and its bytes. Charged once per
+    /// thread before the run.
     pub thread_memory: Option<(&'static str, u64)>,
 }
 
@@ -123,18 +122,18 @@ pub struct PlanFacts {
 }
 
 pub struct MakeContext<'a> {
-    /// The header of the reads as the filters before this one have left it. An edit changes it.
+    /// The header after the previous filters. A filter that edits reads changes it.
     pub header: &'a mut Header,
     pub ledger: &'a Ledger,
     pub host: &'a dyn FilterHost,
-    /// Set by a filter that needs adjacent mates. The run checks it when all reads have been seen.
+    /// Set by a filter that needs adjacent mates. The run checks it after the last read.
     pub lone_mates: Option<Arc<LoneMates>>,
-    /// Set by a filter that limits the share of dropped reads. The run checks it at its end.
+    /// Set by a filter that limits the fraction of dropped reads. The run checks it at its end.
     pub discarded: Option<Arc<DiscardLimit>>,
 }
 
-/// Services of a run for filters that make their steps: messages, headers of other files, the
-/// reference. A trait, because this crate may not depend on the program above it.
+/// Services of a run that filters use to create their steps: messages, headers of other files, the
+/// reference. This is a trait because this crate must not depend on the program above it.
 pub trait FilterHost {
     /// Prints a line of information for the user, such as the seed of a subsample.
     fn print_info(&self, text: &str);
@@ -156,7 +155,7 @@ pub trait FilterHost {
 
 /// The filters of a plan, in the order in which they are applied.
 ///
-/// The order is fixed by [`FILTERS`](crate::FILTERS), whatever the order of flags.
+/// [`FILTERS`](crate::FILTERS) determines this order; the order of flags has no effect.
 ///
 /// ```
 /// use readmill_filters::Filters;
@@ -172,7 +171,7 @@ pub trait FilterHost {
 #[derive(Clone, Debug, Default)]
 pub struct Filters(Vec<Arc<dyn Filter>>);
 
-/// The steps of the filters of a run, sorted by [`FilterStage`], and the checks that the run makes at its
+/// The steps of the filters of a run, by [`FilterStage`], and the checks that the run makes at its
 /// end.
 #[derive(Default)]
 pub struct FilterSteps {
@@ -188,8 +187,8 @@ impl Filters {
         self.0.push(Arc::new(filter));
     }
 
-    /// Returns the canonical command line of the filters of a stage, for @PG. Parsing it gives the
-    /// same filters.
+    /// Returns the canonical command line of the filters of a stage, for @PG. Parsing it returns
+    /// the same filters.
     pub fn command_words(&self, stage: FilterStage) -> Vec<String> {
         self.0.iter().filter(|it| it.stage() == stage).flat_map(|it| it.command_words()).collect()
     }
@@ -205,12 +204,12 @@ impl Filters {
     /// Checks that all filters fit the rest of the plan.
     ///
     /// # Errors
-    /// The plan lacks something that one of them needs.
+    /// The plan lacks a requirement of a filter.
     pub fn check_plan(&self, plan: PlanFacts) -> Result<()> {
         self.0.iter().try_for_each(|it| it.check_plan(plan))
     }
 
-    /// Makes the steps. Each filter sees the header as the filters before it have changed it.
+    /// Creates the steps. Each filter sees the header with the changes of the filters before it.
     ///
     /// # Errors
     /// A file cannot be read, memory is not available, or a request does not fit the header.
@@ -251,7 +250,7 @@ mod tests {
         STAGES.map(|stage| filters.command_words(stage).join(" ")).join(" ")
     }
 
-    /// Splits a line as a shell does, as far as canonical command lines need it.
+    /// Splits a line like a shell, as far as canonical command lines need it.
     fn split(line: &str) -> Vec<String> {
         let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
         let mut letters = line.chars();

@@ -87,14 +87,15 @@ impl Filter for SubsampleRequest {
     }
 }
 
-/// Keeps a fraction of read names, and all reads of each name: the ones that `samtools view
-/// --subsample` (1.24) keeps for the same seed. The hash of the name decides, so with the same seed
-/// a smaller fraction is a subset of a larger one.
+/// Keeps a fraction of the read names, and all reads with these names: the same as `samtools view
+/// --subsample` (1.24) with the same seed. The hash of the name decides, so with the same seed, a
+/// smaller sample is a subset of a larger one.
 #[derive(Clone)]
 pub struct Subsample {
     fraction: f64,
     seed: u32,
-    /// The seed as samtools mixes it into the hash of a name: the first value of glibc's `rand`.
+    /// The value that samtools mixes into the hash of a name: the first value of glibc's `rand` for
+    /// the seed, or 0 for seed 0.
     mask: u32,
 }
 
@@ -120,8 +121,8 @@ impl Subsample {
         self.seed
     }
 
-    /// Adds the comment line of samtools to the header. It records fraction and seed, and it also
-    /// changes the seed of the next sample that is drawn without one.
+    /// Adds the same comment line as samtools to the header. It records fraction and seed, and
+    /// changes the seed of a later sample that derives it from the header.
     pub fn add_comment(&self, header: &mut Header) -> Result<()> {
         let mut lines: Vec<HeaderLine> = header.lines_of_kind(b"CO").cloned().collect();
         let (fraction, seed) = (self.fraction, self.seed);
@@ -130,9 +131,9 @@ impl Subsample {
     }
 }
 
-/// Returns the smallest fraction that an earlier sample with the same seed has kept, as comments
-/// and programs of the header state it; `None` if there was none. A second sample with that seed
-/// would keep the same names.
+/// Returns the smallest fraction of an earlier sample with the same seed, according to comments and
+/// programs in the header; `None` without such a sample. A second sample with this seed would keep
+/// the same names.
 fn earlier_fraction(header: &Header, seed: u32) -> Option<f64> {
     let comments = header.lines_of_kind(b"CO").filter_map(|line| {
         let text = std::str::from_utf8(line.text()).ok()?;
@@ -187,7 +188,8 @@ fn hash_fnv1a(text: &[u8]) -> u32 {
 }
 
 /// Returns the first number of glibc's `rand` after `srand(seed)`: an additive feedback generator
-/// of 31 words, which a linear congruential generator fills, after 310 discarded numbers.
+/// with 31 words, seeded by a linear congruential generator, of which the first 310 numbers are
+/// discarded.
 fn first_glibc_rand(seed: u32) -> u32 {
     const MODULUS: i64 = 2_147_483_647;
     let mut words = [0u32; 345];

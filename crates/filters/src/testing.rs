@@ -1,9 +1,9 @@
-//! Helpers for unit tests: apply steps to reads that are written as SAM text.
+//! Helpers for unit tests, which apply steps to reads given as SAM text.
 
 use readmill_format::sam::{LineParser, write_record};
 use readmill_record::{Batch, Header, RecordRef, Stamp, Step, edit};
 
-/// Makes a batch of these SAM lines, stamped as the first records of an input. Columns may be
+/// Makes a batch of these SAM lines, numbered as the first records of an input. Columns may be
 /// separated by spaces.
 pub fn batch(header: &Header, lines: &[&str]) -> Batch {
     let (mut parser, mut batch) = (LineParser::new(header), Batch::default());
@@ -17,7 +17,7 @@ pub fn batch(header: &Header, lines: &[&str]) -> Batch {
     batch
 }
 
-/// Returns the records of a batch as lines with a space between columns. Checks that they are
+/// Returns the records of a batch as lines with spaces between columns. Checks that the records are
 /// well-formed and have the right BAI bin.
 pub fn lines(header: &Header, batch: &Batch) -> Vec<String> {
     let line = |record: RecordRef<'_>| {
@@ -32,7 +32,7 @@ pub fn lines(header: &Header, batch: &Batch) -> Vec<String> {
     batch.records().map(|(_, record)| line(record)).collect()
 }
 
-/// Returns the lines `given` after a step. `after` is the header that the step has made of
+/// Returns the lines `given` after a step. `after` is the header that the step has made from
 /// `before`.
 pub fn applied(step: &mut dyn Step, before: &Header, after: &Header, given: &[&str]) -> Vec<String> {
     let mut batch = batch(before, given);

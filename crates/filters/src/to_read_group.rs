@@ -1,4 +1,4 @@
-//! The flags `--to-read-group` and `--orphans-to-read-group`: put reads into one read group, and
+//! The flags `--to-read-group` and `--orphans-to-read-group`: assign reads to one read group, and
 //! keep the other read groups in the header.
 
 use std::sync::Arc;
@@ -72,8 +72,8 @@ impl Filter for ToReadGroupRequest {
     }
 }
 
-/// Puts reads into one read group, as `samtools addreplacerg` does: all reads, or only those that
-/// have none. The other `@RG` lines are kept.
+/// Assigns reads to one read group, as `samtools addreplacerg` does: all reads, or only those
+/// without a read group. The other `@RG` lines are kept.
 #[derive(Clone)]
 pub struct ToReadGroup {
     id: Arc<[u8]>,
@@ -81,7 +81,7 @@ pub struct ToReadGroup {
 }
 
 impl ToReadGroup {
-    /// Creates the step that puts all reads into the read group with this ID.
+    /// Creates the step that assigns all reads to the read group with this ID.
     ///
     /// # Errors
     /// The header has no such read group.
@@ -94,11 +94,11 @@ impl ToReadGroup {
         }
     }
 
-    /// Creates the step that puts reads without a read group into one: `group` is the ID of a read
-    /// group of the header, or the description of a new one, which is added to the header.
+    /// Creates the step that assigns reads without a read group to `group`: the ID of a read group
+    /// in the header, or the description of a new one, which is added to the header.
     ///
     /// # Errors
-    /// It is neither, or the header has another read group with the ID of the new one.
+    /// `group` is neither, or the header has a different read group with the ID of the new one.
     pub fn for_orphans(group: &str, header: &mut Header) -> Result<Self> {
         if find_read_group(header, group.as_bytes()).is_some() {
             return Ok(ToReadGroup { id: group.as_bytes().into(), of: RegroupedReads::WithoutGroup });

@@ -1,12 +1,12 @@
-//! Turns optional fields whose values follow the direction of the read, when the read is turned.
+//! Reverses optional fields whose values follow the direction of the read, when the read is turned.
 
 use readmill_record::tag::value_bytes;
 
-/// Reverses the value of a field, as BAM stores it: the letters of a text, the elements of an
+/// Reverses the value of a field in BAM encoding: the letters of a text, or the elements of an
 /// array.
 ///
-/// If `is_bases` is set, letters also become their complements. Letters other than A, C, G and T do
-/// not change, as in htsjdk 4.2.0 (`SequenceUtil.complement`).
+/// If `is_bases` is set, letters are also complemented. Letters other than A, C, G and T do not
+/// change, as in htsjdk 4.2.0 (`SequenceUtil.complement`).
 pub fn reverse_field_value(kind: u8, value: &mut [u8], is_bases: bool) {
     match (kind, value) {
         (b'Z' | b'H', [text @ .., _]) => {

@@ -9,7 +9,7 @@ use crate::flag::{Flag, FlagValue};
 use crate::route::template_starts;
 use crate::spec::{Filter, FilterFacts, FilterSpec, MakeContext};
 
-/// The default of `--max-discarded`, which is that of Picard RevertSam.
+/// The default of `--max-discarded`, as in Picard RevertSam.
 const DEFAULT_MAX_SHARE: f64 = 0.01;
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
@@ -67,9 +67,9 @@ impl Filter for WholeTemplatesRequest {
     }
 }
 
-/// Drops all reads of a template unless it has exactly one first and one last read, or one single
-/// read, each with as many qualities as bases: as Picard RevertSam 3.4.0 with SANITIZE. (As there,
-/// a template with both ends also keeps single reads of its name.)
+/// Drops all reads of a template unless it has exactly one read 1 and one read 2, or one single
+/// read, each with qualities for its bases, as in Picard RevertSam 3.4.0 with SANITIZE. (As in
+/// Picard, a template with both mates also keeps single reads with its name.)
 #[derive(Clone)]
 struct WholeTemplates {
     keep_first: bool,
@@ -81,7 +81,8 @@ struct WholeTemplates {
 enum TemplateFate {
     All,
     None,
-    /// The first read of each end or, if there are only single reads, the first of these.
+    /// The first copies of read 1 and read 2 or, if there are only single reads, the first of
+    /// these.
     First,
 }
 

@@ -1,4 +1,4 @@
-//! The flags `--with-tag` and `--with-tag-in`: keep reads that have an optional field, or some
+//! The flags `--with-tag` and `--with-tag-in`: keep reads with an optional field, or with certain
 //! values of it.
 
 use std::path::{Path, PathBuf};
@@ -97,11 +97,11 @@ impl Filter for WithTagRequest {
     }
 }
 
-/// Keeps reads that have an optional field (`-d` and `-D` of samtools view), or one of some values
-/// of it.
+/// Keeps reads that have an optional field, or one of several values of it (samtools view `-d` and
+/// `-D`).
 ///
-/// Integers are compared in decimal, characters and texts as they are. Fields of other types
-/// (floats and arrays) match only if any value will do.
+/// Integers are compared as decimal text, characters and texts byte by byte. Fields of other types
+/// (floats and arrays) match only if no value is given.
 #[derive(Clone)]
 pub struct WithTag {
     tag: Tag,

@@ -1,8 +1,8 @@
 //! Searches reads for adapters and marks the base at which an adapter begins.
 //!
-//! All threads share one [`Marker`]. Batches are searched in parallel ([`Marker::mark_batch`]); what was
-//! found is then counted in the order of the input ([`Marker::settle_batch`]), because Picard drops rare
-//! adapters once it has found enough of them, and the order of the reads decides which ones.
+//! All threads share one [`Marker`]. Batches are searched in parallel ([`Marker::mark_batch`]). The
+//! adapters found are then counted in input order ([`Marker::settle_batch`]), because Picard drops
+//! rare adapters once it has found enough, and the order of the reads decides which ones.
 
 use std::sync::OnceLock;
 
@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::search::AdapterSearch;
 use super::{AdapterPair, AdapterRules, Pruning, Stringency};
 
-/// Searches adapters in single reads and in pairs, as Picard MarkIlluminaAdapters does.
+/// Searches for adapters in single reads and in pairs, as Picard MarkIlluminaAdapters does.
 ///
-/// A run makes one marker from its [`AdapterRules`] and shares it among its threads.
+/// A run creates one marker from its [`AdapterRules`] and shares it among its threads.
 ///
 /// ```
 /// use readmill_filters::adapter::{AdapterPair, AdapterRules, Marker, Stringency};
@@ -32,8 +32,8 @@ use super::{AdapterPair, AdapterRules, Pruning, Stringency};
 /// let bases = b"TTTTTAGATCGGAAGAGC";
 /// reads.push_read(Read { name: b"r1", comment: b"", bases, qualities: None });
 /// let found_in = Marker::new(&rules)?.mark_batch(&mut reads);
-/// assert_eq!(found_in, [(0, 0)]); // template 0 has adapter 0,
-/// assert_eq!(reads.adapter_start(0), Some(6)); // which begins at the sixth base
+/// assert_eq!(found_in, [(0, 0)]); // template 0 contains adapter 0
+/// assert_eq!(reads.adapter_start(0), Some(6)); // from the sixth base on
 /// # Ok(())
 /// # }
 /// ```
@@ -44,8 +44,8 @@ pub struct Marker {
     single: AdapterSearch,
     first: AdapterSearch,
     last: AdapterSearch,
-    /// For each adapter pair, its sequence's index in `first` and in `last`. `single` uses the same
-    /// indexes as `first`, because both are made from the sequences of the first reads.
+    /// For each adapter pair, the indexes of its sequences in `first` and in `last`. `single` uses
+    /// the same indexes as `first`, because both are made from the sequences of read 1.
     numbers: Vec<(usize, usize)>,
 }
 
@@ -55,23 +55,24 @@ pub(super) struct MarkerBuffers {
     last: Vec<Option<usize>>,
 }
 
-/// An adapter found in a template. `starts` has the first base of the adapter in each read,
-/// 0-based; `None` if the read ends before the adapter.
+/// An adapter found in a template. `starts` has the index of the adapter's first base in each read
+/// (0-based), or `None` if the read ends before the adapter.
 struct AdapterMatch {
     starts: [Option<usize>; 2],
     adapter: usize,
 }
 
-/// The templates of a batch in which an adapter was found, each as its index in the batch and the
+/// The templates of a batch in which an adapter was found: index of the template in the batch, and
 /// index of the adapter in the marker's list.
 pub type FoundIn = Vec<(usize, usize)>;
 
 impl Marker {
     /// Creates a marker for the adapters of `rules`. Adapters that are equal after truncation are
-    /// searched once.
+    /// merged.
     ///
     /// # Errors
-    /// A stringency is out of range, an adapter is only N after truncation, or there is no adapter.
+    /// A stringency is out of range, an adapter has only N after truncation, or there is no
+    /// adapter.
     pub fn new(rules: &AdapterRules) -> Result<Self> {
         for Stringency { min_bases: least_bases, error_rate } in [rules.single, rules.pair] {
             if least_bases == 0 {
@@ -106,14 +107,14 @@ impl Marker {
         Marker { adapters, rules: rules.clone(), single, first, last, numbers }
     }
 
-    /// Returns a marker that searches only the adapters with these indexes, in this order. Used
-    /// once the rare adapters have been dropped.
+    /// Returns a marker for only the adapters with these indexes, in this order. Used once the rare
+    /// adapters have been dropped.
     pub(super) fn restricted_to(&self, kept: &[usize]) -> Self {
         Self::from_adapters(kept.iter().map(|&at| self.adapters[at].clone()).collect(), &self.rules)
     }
 
-    /// Marks the start of the adapter in each read of the batch, and returns the templates that
-    /// have one for [`Marker::settle_batch`].
+    /// Marks the start of the adapter in each read of the batch. Returns the templates with an
+    /// adapter, for [`Marker::settle_batch`].
     pub fn mark_batch(&self, reads: &mut ReadBatch) -> FoundIn {
         let (mut scratch, mut found_in) = (MarkerBuffers::default(), Vec::new());
         for template in 0..reads.template_count() {
@@ -124,8 +125,8 @@ impl Marker {
         found_in
     }
 
-    /// Marks the reads of one template, and returns the index of the adapter that was found.
-    /// `scratch` is reused from template to template.
+    /// Marks the reads of one template. Returns the index of the adapter that was found. `scratch`
+    /// is reused across templates.
     pub(super) fn mark_template(
         &self,
         reads: &mut ReadBatch,
@@ -145,7 +146,7 @@ impl Marker {
         Some(found.adapter)
     }
 
-    /// Returns the first adapter of the list that a single read has (Picard 3.4.0,
+    /// Returns the first adapter of the list that is found in a single read (Picard 3.4.0,
     /// `adapterTrimIlluminaSingleRead`).
     fn find_in_single(&self, bases: &[u8], scratch: &mut MarkerBuffers) -> Option<AdapterMatch> {
         self.single.find_starts(bases, &mut scratch.first);
@@ -159,10 +160,10 @@ impl Marker {
     /// Returns the adapter of a pair (Picard 3.4.0, `adapterTrimIlluminaPairedReads`):
     ///
     /// 1. The first adapter of the list that starts at the same base in both reads.
-    /// 2. If there is none, the last adapter that only one read has, provided that twice the
-    ///    required number of bases remain from its start to the end of that read. The other read is
-    ///    then cut at the same base if it is long enough; if it is too short, it keeps the mark of
-    ///    an adapter that was tried before.
+    /// 2. Otherwise, the last adapter that was found in only one read, provided that at least twice
+    ///    the required number of bases remain from its start to the end of that read. The other
+    ///    read is cut at the same base if it is long enough. If it is too short, it keeps the mark
+    ///    of an adapter that was tried earlier.
     fn find_in_pair(
         &self,
         first: &[u8],
@@ -193,27 +194,27 @@ impl Marker {
     }
 }
 
-/// Numbers of templates with each adapter, counted in the order of one input. A job in stages
-/// stores them, so that the next stage continues the count ([`Marker::resume_pruning`]).
+/// Number of templates with each adapter, counted in the order of one input. A job in stages stores
+/// these counts, so that the next stage continues them ([`Marker::resume_pruning`]).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct AdapterCounts {
     seen: Vec<(usize, u64)>,
 }
 
-/// The marker of the adapters that remain after pruning. It is set once for each input, and then
-/// read by all threads without a lock.
+/// The marker for the adapters that remain after pruning. It is set once for each input. Then all
+/// threads read it without a lock.
 #[derive(Debug, Default)]
 pub struct RemainingAdapters(OnceLock<Marker>);
 
 impl Marker {
-    /// Returns whether this marker may drop adapters, so that [`Marker::settle_batch`] has to be called
-    /// for each batch.
+    /// Returns whether this marker may drop adapters. If so, [`Marker::settle_batch`] must be
+    /// called for each batch.
     pub fn may_prune(&self) -> bool {
         self.rules.pruning.is_some() && self.adapters.len() > 1
     }
 
-    /// Sets the remaining adapters if the counts of an earlier stage already decide which ones they
-    /// are. Called before the first batch of an input is read.
+    /// Sets the remaining adapters if the counts of an earlier stage already determine them. Call
+    /// this before the first batch of an input is read.
     pub fn resume_pruning(&self, tally: &AdapterCounts, kept: &RemainingAdapters) {
         let pruning = self.rules.pruning.filter(|_| !tally.seen.is_empty());
         if let Some(numbers) = pruning.and_then(|pruning| tally.choose_remaining(self, pruning)) {
@@ -255,7 +256,7 @@ impl Marker {
 }
 
 impl RemainingAdapters {
-    /// Returns the marker of the remaining adapters, or `None` while too few adapters were found to
+    /// Returns the marker for the remaining adapters, or `None` until enough adapters were found to
     /// choose them.
     pub fn marker(&self) -> Option<&Marker> {
         self.0.get()
@@ -270,10 +271,10 @@ impl AdapterCounts {
         }
     }
 
-    /// Returns the adapters that remain, most frequent first, or `None` while too few were found.
+    /// Returns the adapters that remain, most frequent first, or `None` until enough were found.
     ///
-    /// Of equally frequent adapters only one remains, as in Picard: the last one in the order of a
-    /// Java `HashMap` with 16 buckets, which depends on `AdapterPair::java_hash`.
+    /// As in Picard, only one of several equally frequent adapters remains: the last one in the
+    /// order of a Java `HashMap` with 16 buckets, which depends on `AdapterPair::java_hash`.
     fn choose_remaining(&self, marker: &Marker, pruning: Pruning) -> Option<Vec<usize>> {
         let templates: u64 = self.seen.iter().map(|(_, templates)| templates).sum();
         if templates < pruning.after {

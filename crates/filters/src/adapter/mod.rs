@@ -1,4 +1,4 @@
-//! Finds where reads run into the adapter, and marks that base in XT, as Picard
+//! Finds the base at which a read continues into the adapter, and marks it in XT, as Picard
 //! MarkIlluminaAdapters does.
 //!
 //! If a template is shorter than its reads, each read continues with the adapter after the last
@@ -6,14 +6,15 @@
 //!
 //! ```text
 //! template      ACGTTGCAACG
-//! first read    ACGTTGCAACG|AGATCGGAAG      XT:i:12 in both reads
-//! last read     CGTTGCAACGT|AGATCGGAAG
+//! read 1        ACGTTGCAACG|AGATCGGAAG      XT:i:12 in both reads
+//! read 2        CGTTGCAACGT|AGATCGGAAG
 //! ```
 //!
-//! [`Marker`] finds this base and stores it in [`readmill_record::ReadBatch`]. Picard drops the
-//! adapters of its list that are rare among the first ones found, which depends on the order of the
-//! input. [`AdapterCounts`] therefore counts templates in that order; once it has seen enough,
-//! [`RemainingAdapters`] holds the remaining adapters, and marks that were made meanwhile are corrected.
+//! [`Marker`] finds this base and stores it in [`readmill_record::ReadBatch`]. Picard drops
+//! adapters that are rare among the first ones found, which depends on the input order. So
+//! [`AdapterCounts`] counts templates in that order. Once it has counted enough,
+//! [`RemainingAdapters`] holds the remaining adapters, and marks made in the meantime are
+//! corrected.
 
 mod marker;
 mod prefix_scan;
@@ -23,7 +24,7 @@ mod sequences;
 pub use marker::{AdapterCounts, FoundIn, Marker, RemainingAdapters};
 pub use sequences::AdapterPair;
 
-/// How many bases of a read must match an adapter, and how well.
+/// Minimum length and maximum error rate of an adapter match.
 ///
 /// Picard's defaults are 12 bases for single reads, 6 for each read of a pair, and an error rate of
 /// 0.1.
@@ -31,8 +32,8 @@ pub use sequences::AdapterPair;
 pub struct Stringency {
     /// Minimum number of bases of the read that are compared, at least 1.
     pub min_bases: usize,
-    /// Maximum share of mismatches among the compared bases, 0 to 1. Its product with the number of
-    /// bases is rounded down.
+    /// Maximum fraction of mismatches among the compared bases, 0 to 1. The maximum number of
+    /// mismatches is rounded down.
     pub error_rate: f64,
 }
 
@@ -58,7 +59,7 @@ pub struct Pruning {
     /// Number of templates with an adapter after which the list is pruned, at least 1 (Picard's
     /// `PRUNE_ADAPTER_LIST_AFTER_THIS_MANY_ADAPTERS_SEEN`).
     pub after: u64,
-    /// Number of adapters that remain, the most frequent ones; at least 1 (Picard's
+    /// Number of adapters to keep, the most frequent ones; at least 1 (Picard's
     /// `NUM_ADAPTERS_TO_KEEP`).
     pub keep: usize,
 }

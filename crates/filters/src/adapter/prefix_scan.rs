@@ -4,9 +4,9 @@
 //!
 //! 1. Bit `i` of a word stands for position `i` of the block.
 //! 2. For each base of the adapter, [`BaseBlock`] gives a word of the positions at which the read
-//!    has another base.
-//! 3. These words are added bit by bit. Two words hold the binary digits of the sums, a third one
-//!    marks sums of four and more.
+//!    has a different base.
+//! 3. These words are added bit by bit. Two words hold the binary digits of the sums; a third word
+//!    marks sums of four or more.
 //!
 //! In a read without the adapter, almost no position remains after twelve bases. The few that
 //! remain are compared base by base (`AdapterSearch::find_starts`).
@@ -18,18 +18,18 @@ const WORD: usize = 64;
 
 const LEVELS: usize = 4;
 
-/// A filter for positions at which one of the adapters that begin with the same twelve bases may
-/// start.
+/// A filter for the positions at which an adapter may start. It serves all adapters with the same
+/// first twelve bases.
 #[derive(Clone, Debug)]
 pub(super) struct PrefixScan {
-    /// Offset and code of each base of the prefix. N matches any base, so it is left out.
+    /// Offset and code of each base of the prefix. N is left out, because it matches any base.
     codes: Vec<(u32, u8)>,
-    /// The minimum number of bases from a position to the end of the read at which 1, 2, 3 and 4
-    /// mismatches are allowed; `usize::MAX` if that number is never allowed.
+    /// The minimum number of bases from a position to the end of the read for which 1, 2, 3 and 4
+    /// mismatches are allowed; `usize::MAX` if they are never allowed.
     reach: [usize; LEVELS],
 }
 
-/// Returns bits 1 and 2 of an ASCII letter, which tell the bases apart in either case: A 0, C 1, T
+/// Returns bits 1 and 2 of an ASCII letter, which distinguish the bases in either case: A 0, C 1, T
 /// 2, G 3.
 fn base_code(base: u8) -> u8 {
     base >> 1 & 3
@@ -37,7 +37,7 @@ fn base_code(base: u8) -> u8 {
 
 impl PrefixScan {
     /// Creates the filter for adapters that begin with `bases` and have at most `longest` bases.
-    /// `allowed` returns the number of mismatches allowed for a number of remaining bases.
+    /// `allowed` maps a number of remaining bases to the number of allowed mismatches.
     pub(super) fn new(bases: &[u8], allowed: impl Fn(usize) -> usize, longest: usize) -> Self {
         let codes = (0..).zip(bases).filter(|(_, base)| **base != b'N');
         let codes = codes.map(|(at, &base)| (at, base_code(base))).collect();
@@ -54,7 +54,7 @@ impl PrefixScan {
     /// Returns the positions of a block at which an adapter may start, as bits. `len` is the length
     /// of the read.
     ///
-    /// No true position is missed; bits of positions after the end of the read are undefined.
+    /// No true position is missed. Bits of positions after the end of the read are undefined.
     pub(super) fn possible_starts(&self, block_bases: &BaseBlock, len: usize) -> u64 {
         let (mut ones, mut twos, mut more) = (0u64, 0u64, 0u64);
         for &(at, code) in &self.codes {
@@ -73,19 +73,19 @@ impl PrefixScan {
     }
 }
 
-/// 64 bases of a read together with the 64 bases after them, which a prefix that starts near the
-/// end of the block reaches into.
+/// 64 bases of a read, together with the next 64 bases: a prefix that starts near the end of the
+/// block extends into these.
 pub(super) struct BaseBlock {
     pub(super) block: usize,
-    /// For each base code, the positions that have another base: in this block, and in the next
-    /// one. Positions after the end of the read are 0.
+    /// For each base code, the positions with a different base, in this block and in the next one.
+    /// Bits of positions after the end of the read are 0.
     others: [(u64, u64); 4],
     planes: [u64; 3],
 }
 
 impl BaseBlock {
-    /// Creates the block with this index. `behind` is the block after it, if that was made already:
-    /// blocks are made from the end of the read to its start.
+    /// Creates the block with this index. Blocks are created from the end of the read to its start,
+    /// so `behind` is the next block, if it exists already.
     pub(super) fn new(bases: &[u8], block: usize, behind: Option<&BaseBlock>) -> Self {
         let near = code_planes(bases, block);
         let far = behind.map_or_else(|| code_planes(bases, block + 1), |behind| behind.planes);
@@ -98,8 +98,8 @@ impl BaseBlock {
     }
 }
 
-/// Returns a word whose bits are set for the positions of the block that are among the first
-/// `places` of the read.
+/// Returns a word in which the bits of those positions of the block are set that are among the
+/// first `places` of the read.
 pub(super) fn mask_up_to(places: usize, block: usize) -> u64 {
     match places.saturating_sub(block * WORD) {
         0 => 0,
@@ -108,9 +108,9 @@ pub(super) fn mask_up_to(places: usize, block: usize) -> u64 {
     }
 }
 
-/// Returns two words with the code bits of 64 bases, and a third one with the positions that the
-/// read has. Letters other than A, C, G and T get the code of one of these; the exact comparison
-/// counts them as mismatches later.
+/// Returns two words with the code bits of 64 bases, and a third word that marks the positions
+/// within the read. Letters other than A, C, G and T get the code of one of these; the exact
+/// comparison counts them as mismatches later.
 fn code_planes(bases: &[u8], block: usize) -> [u64; 3] {
     let Some(rest) = bases.get(block * WORD..).filter(|rest| !rest.is_empty()) else { return [0; 3] };
     let mut padded = [0; WORD];
@@ -128,7 +128,7 @@ fn code_planes(bases: &[u8], block: usize) -> [u64; 3] {
 }
 
 /// Packs the lowest bits of eight bytes into one byte. Each bit of the factor moves one of them to
-/// its place, and no two of them collide.
+/// its place, without collisions.
 fn gather_low_bits(bytes: u64) -> u64 {
     (bytes & 0x0101_0101_0101_0101).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
@@ -158,7 +158,8 @@ mod tests {
             };
             (places(&first), places(&behind))
         };
-        // At 56, 60 and 64 the prefix differs in three bases at most, and an adapter of thirty may.
+        // At 56, 60 and 64, the prefix has at most three mismatches, as many as an adapter of thirty
+        // bases may have.
         assert_eq!(places(&read), (1 << 60 | 1 << 56, 1));
         read[61..64].copy_from_slice(b"TTA"); // three of thirty
         assert_eq!(places(&read), (1 << 60, 1));

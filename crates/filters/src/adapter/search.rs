@@ -1,10 +1,10 @@
-//! Finds the base of a read at which an adapter starts: a fast scan for possible positions, then an
-//! exact comparison at each of them.
+//! Finds the base at which an adapter starts in a read: a fast scan finds possible positions, and
+//! an exact comparison checks each of them.
 
 use super::Stringency;
 use super::prefix_scan::{BaseBlock, PrefixScan, mask_up_to};
 
-/// The distinct adapter sequences of one segment (first or last reads).
+/// The distinct adapter sequences of read 1 or read 2.
 #[derive(Clone, Debug)]
 pub(super) struct AdapterSearch {
     sequences: Vec<Vec<u8>>,
@@ -13,8 +13,8 @@ pub(super) struct AdapterSearch {
 }
 
 impl AdapterSearch {
-    /// Creates a search for these sequences, none of which is empty. Also returns, for each
-    /// adapter, the index of its sequence, because several adapters may share one.
+    /// Creates a search for these sequences, none of which may be empty. Also returns, for each
+    /// adapter, the index of its sequence, because several adapters may share a sequence.
     pub(super) fn new<'a>(
         adapters: impl Iterator<Item = &'a [u8]>,
         stringency: Stringency,
@@ -43,8 +43,8 @@ impl AdapterSearch {
         (AdapterSearch { sequences, scans, stringency }, numbers)
     }
 
-    /// Writes to `found`, for each sequence, the last position from which the read matches the
-    /// adapter, up to the end of the read or of the adapter. Positions are 0-based; `None` if there
+    /// Writes to `found`, for each sequence, the last position at which the read matches the
+    /// adapter up to the end of the read or of the adapter. Positions are 0-based; `None` if there
     /// is no match. (Picard 3.4.0, `ClippingUtility.findIndexOfClipSequence`.)
     pub(super) fn find_starts(&self, bases: &[u8], found: &mut Vec<Option<usize>>) {
         found.clear();
@@ -71,8 +71,8 @@ impl AdapterSearch {
         }
     }
 
-    /// Returns whether the rest of a read matches an adapter within the allowed mismatches. N in
-    /// the adapter matches any base; N in the read is a mismatch.
+    /// Returns whether the rest of a read matches an adapter with at most the allowed mismatches. N
+    /// in the adapter matches any base; N in the read is a mismatch.
     fn is_adapter(&self, rest: &[u8], number: usize) -> bool {
         let adapter = &self.sequences[number];
         let mut allowed = self.stringency.max_mismatches(rest.len().min(adapter.len()));

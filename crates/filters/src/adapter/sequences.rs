@@ -1,4 +1,4 @@
-//! The adapters of library preparation kits, under the names that Picard gives them.
+//! The adapters of library preparation kits, with Picard's names.
 
 use std::str::FromStr;
 
@@ -6,21 +6,21 @@ use readmill_record::{Error, Result};
 
 /// The two adapters of a library, each as it appears in the reads.
 ///
-/// The kit's sequences are given in the 5' to 3' direction of the library. The first read ends with
-/// the 3' adapter; the last read ends with the reverse complement of the 5' adapter.
+/// The kit's sequences are given in the 5' to 3' direction of the library. Read 1 ends with the 3'
+/// adapter; read 2 ends with the reverse complement of the 5' adapter.
 ///
 /// ```
 /// use readmill_filters::adapter::AdapterPair;
 ///
-/// assert!("INDEXED".parse::<AdapterPair>().is_ok()); // a name of Picard's
+/// assert!("INDEXED".parse::<AdapterPair>().is_ok()); // a Picard name
 /// assert!("indexed".parse::<AdapterPair>().is_ok());
-/// assert!(AdapterPair::new("ACGT", "NNNN").is_err()); // N alone matches everywhere
+/// assert!(AdapterPair::new("ACGT", "NNNN").is_err()); // only N would match everywhere
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdapterPair {
-    /// The 3' adapter, for first and single reads. A, C, G, T, and N for any base.
+    /// The 3' adapter, for read 1 and single reads. A, C, G, T, and N for any base.
     pub(super) first: Vec<u8>,
-    /// The reverse complement of the 5' adapter, for last reads.
+    /// The reverse complement of the 5' adapter, for read 2.
     pub(super) last: Vec<u8>,
 }
 
@@ -88,11 +88,11 @@ impl FromStr for AdapterPair {
 }
 
 impl AdapterPair {
-    /// Creates a pair from two sequences as Picard's options `FIVE_PRIME_ADAPTER` and
-    /// `THREE_PRIME_ADAPTER` take them.
+    /// Creates a pair from two sequences in the form of Picard's options `FIVE_PRIME_ADAPTER` and
+    /// `THREE_PRIME_ADAPTER`.
     ///
     /// # Errors
-    /// A sequence has a letter other than A, C, G, T and N, or nothing but N.
+    /// A sequence is empty, has a letter other than A, C, G, T and N, or has only N.
     pub fn new(five_prime: &str, three_prime: &str) -> Result<Self> {
         for text in [five_prime, three_prime] {
             let is_base = |letter: u8| b"ACGTN".contains(&letter.to_ascii_uppercase());
@@ -106,11 +106,11 @@ impl AdapterPair {
         Ok(AdapterPair { first: three_prime.to_ascii_uppercase().into_bytes(), last })
     }
 
-    /// Returns the pair with at most the first `bases` bases of each sequence, and without N at
-    /// their ends.
+    /// Returns the pair with each sequence truncated to its first `bases` bases and stripped of
+    /// trailing N.
     ///
     /// # Errors
-    /// A sequence has nothing but N in its first `bases` bases.
+    /// A sequence has only N in its first `bases` bases.
     pub(super) fn truncate_to(&self, bases: usize) -> Result<Self> {
         let cut = |sequence: &[u8]| {
             let prefix_scan = &sequence[..sequence.len().min(bases)];
@@ -125,8 +125,8 @@ impl AdapterPair {
         Ok(pair)
     }
 
-    /// Returns Java's `hashCode` of Picard's truncated pair. It decides which of two equally
-    /// frequent adapters remains after pruning.
+    /// Returns the Java `hashCode` of the truncated pair in Picard, which decides which of several
+    /// equally frequent adapters remains after pruning.
     pub(super) fn java_hash(&self) -> i32 {
         let hash = |text: &mut dyn Iterator<Item = u8>| {
             text.fold(0i32, |hash, byte| hash.wrapping_mul(31).wrapping_add(i32::from(byte)))
