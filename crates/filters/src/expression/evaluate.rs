@@ -1,8 +1,8 @@
 //! Evaluates a compiled expression on a record.
 //!
-//! [`Evaluation::is_true`] walks the tree of nodes from its root. Values borrow from the record,
-//! and texts that a record does not store as text are formatted into reused buffers, so no memory
-//! is allocated for each record.
+//! [`Evaluation::is_true`] walks the tree of nodes from its root. Values borrow from the record.
+//! Texts that a record does not store as text are formatted into reused buffers, so no memory is
+//! allocated for each record.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub(super) enum Unary {
     Root,
 }
 
-/// Operators and functions with two operands. `And`, `Or` and `ExclusiveOr` are the bitwise ones.
+/// Operators and functions with two operands. `And`, `Or` and `ExclusiveOr` are bitwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Binary {
     Times,
@@ -82,8 +82,8 @@ pub(super) enum Node {
 #[derive(Clone, Default)]
 pub(super) struct ExpressionProgram {
     pub nodes: Vec<Node>,
-    /// Byte offset of each node in the text of the expression, for errors; for an operator, the
-    /// offset of its sign.
+    /// Byte offset of each node in the text of the expression, for error messages. For an operator,
+    /// this is the offset of its symbol.
     pub places: Vec<u32>,
     pub names: Arc<HeaderNames>,
 }
@@ -123,8 +123,7 @@ impl MisfitReason {
     }
 }
 
-/// The failure of an operator on a record, because a field is not of the type that the operator
-/// needs.
+/// The failure of an operator on a record, because an operand has the wrong type.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Misfit {
     pub node: Id,
@@ -138,9 +137,9 @@ pub(super) struct Evaluation<'r, 's> {
 }
 
 impl<'r> Evaluation<'r, '_> {
-    /// Returns whether a node counts as true. Conditions and comparisons of plain numbers are
-    /// answered here without making an [`ExpressionValue`], because most expressions consist of
-    /// them.
+    /// Returns whether a node counts as true. Most expressions consist of conditions and
+    /// comparisons of plain numbers, so these are evaluated here without creating an
+    /// [`ExpressionValue`].
     pub fn is_true(&mut self, id: Id) -> Result<bool, Misfit> {
         let program = self.program;
         match program.node(id) {
@@ -169,8 +168,8 @@ impl<'r> Evaluation<'r, '_> {
         }
     }
 
-    /// Returns the value of a node that is a literal, a numeric variable or a numeric field; else
-    /// `None`.
+    /// Returns the value of a node that is a literal, a numeric variable or a numeric field,
+    /// otherwise `None`.
     fn plain_number(&self, id: Id) -> Option<f64> {
         match self.program.node(id) {
             Node::Number(number) => Some(*number),
@@ -186,7 +185,7 @@ impl<'r> Evaluation<'r, '_> {
     }
 
     /// Returns whether `!` of a node is true. This is not always the opposite of [`Self::is_true`]:
-    /// `0.5` and `!0.5` are both true, because `!` cuts off the fraction.
+    /// `0.5` and `!0.5` are both true, because `!` truncates to an integer.
     fn is_negation_true(&mut self, id: Id) -> Result<bool, Misfit> {
         match self.program.node(id) {
             Node::Chain(..) | Node::Unary(Unary::Not, _) | Node::Variable(_) | Node::Match { .. } => {
@@ -323,21 +322,21 @@ impl<'r> Evaluation<'r, '_> {
                 Ok(holds_for(operator, order))
             }
             (ValueContent::Array, _) | (_, ValueContent::Array) => Err(MisfitReason::ComparedArray),
-            _ => Ok(Some(operator == Binary::Unequal)), // a number and a text
+            _ => Ok(Some(operator == Binary::Unequal)), // a number and text
         }
     }
 }
 
-/// Compares two numbers. A comparison with NaN, which stands for undefined, is false. Returns
-/// `None` if the operator is not a comparison.
+/// Compares two numbers. A comparison with NaN, which represents undefined values, is false.
+/// Returns `None` if the operator is not a comparison.
 fn compare_numbers(operator: Binary, left: f64, right: f64) -> Option<bool> {
     let order = left.partial_cmp(&right);
     let holds = holds_for(operator, order.unwrap_or(Ordering::Equal))?;
     Some(holds && order.is_some())
 }
 
-/// Returns the result of a comparison of values that have this order. Returns `None` if the
-/// operator is not a comparison.
+/// Returns the result of a comparison whose operands have this order, or `None` if the operator is
+/// not a comparison.
 fn holds_for(operator: Binary, order: Ordering) -> Option<bool> {
     Some(match operator {
         Binary::Less => order.is_lt(),
@@ -358,8 +357,8 @@ fn number_of(value: ExpressionValue<'_>) -> Result<f64, MisfitReason> {
     }
 }
 
-/// Returns the length, minimum, maximum or mean of bytes. Minimum and maximum of no bytes are
-/// undefined; the mean of no bytes is 0, as in samtools.
+/// Returns the length, minimum, maximum or mean of bytes. For no bytes, minimum and maximum are
+/// undefined, and the mean is 0, as in samtools.
 fn measure_bytes(operator: Unary, bytes: &[u8]) -> f64 {
     let or_undefined = |byte: Option<&u8>| byte.map_or(f64::NAN, |&byte| f64::from(byte));
     match operator {
@@ -374,7 +373,7 @@ fn measure_bytes(operator: Unary, bytes: &[u8]) -> f64 {
     }
 }
 
-/// Returns the value of an optional field. `CG` counts as missing if it holds the true CIGAR of a
+/// Returns the value of an optional field. `CG` counts as missing if it holds the real CIGAR of a
 /// long alignment, because htslib removes it when it reads such a record.
 fn field_value(record: RecordRef<'_>, tag: Tag) -> ExpressionValue<'_> {
     let absent = ExpressionValue { what: ValueContent::Nothing, forced: false };

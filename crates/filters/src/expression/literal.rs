@@ -1,9 +1,9 @@
 //! Parses the literals of an expression: numbers and quoted texts.
 
-/// Parses the number at the start of `text`, and returns it with its length in bytes.
+/// Parses the number at the start of `text`. Returns it with its length in bytes.
 ///
-/// Accepts what C's `strtod` accepts in the C locale: decimal or `0x` hexadecimal, with or without
-/// fraction and exponent, `inf` and `nan`. A sign is not part of the number here, but an operator.
+/// Accepts the same numbers as C's `strtod` in the C locale: decimal or `0x` hexadecimal, with or
+/// without fraction and exponent, `inf` and `nan`. A sign is an operator, not part of the number.
 pub(super) fn parse_number(text: &[u8]) -> Option<(f64, usize)> {
     let starts = |word: &[u8]| text.get(..word.len()).is_some_and(|it| it.eq_ignore_ascii_case(word));
     if starts(b"0x")
@@ -67,11 +67,11 @@ fn parse_hexadecimal(text: &[u8]) -> Option<(f64, usize)> {
     seen.then(|| (value * 2f64.powi(scale), at + length))
 }
 
-/// Parses the quoted text at the start of `text`, and returns it with its length in bytes, both
-/// quotes included.
+/// Parses the quoted text at the start of `text`. Returns its contents, and its length in bytes
+/// including both quotes.
 ///
-/// A backslash before `"`, `\`, `t`, `n` or `r` is an escape. Before anything else it is kept,
-/// because patterns need it. Returns `None` if there is no closing quote.
+/// A backslash before `"`, `\`, `t`, `n` or `r` is an escape. Before other characters it is kept,
+/// because patterns need it. Returns `None` if the closing quote is missing.
 pub(super) fn parse_quoted(text: &[u8]) -> Option<(Vec<u8>, usize)> {
     let (mut out, mut at) = (Vec::new(), 1);
     loop {

@@ -1,38 +1,38 @@
 //! Filter expressions, in the language of `samtools view -e`.
 //!
-//! The reference is the manual page of samtools 1.24, section FILTER EXPRESSIONS; for what the page
-//! leaves open, `hts_expr.c` and `sam.c` of htslib 1.24, and runs of samtools.
+//! The reference is the manual page of samtools 1.24, section FILTER EXPRESSIONS. Where the page is
+//! unclear, `hts_expr.c` and `sam.c` of htslib 1.24, and runs of samtools, decide.
 //!
 //! An [`Expression`] is compiled once from its text and a header, and is then evaluated on raw
-//! records. It accepts what samtools accepts and keeps the same reads, also in cases that may
-//! surprise:
-//! - `&&` and `||` have the same precedence and group from the left; comparisons group from the
+//! records. It accepts the same expressions as samtools and keeps the same reads, also in cases
+//! that may surprise:
+//! - `&&` and `||` have the same precedence and group from the left. Comparisons group from the
 //!   right (`a < b < c` is `a < (b < c)`), and all of them bind more weakly than `&`, `^` and `|`.
-//! - A value that is absent or not a number is *undefined*. Comparisons with it are undefined,
-//!   which is false, and its negation is true. But `log`, `exp` and `sqrt` treat an absent field as
-//!   0, and `length` and `avg` give 0.
-//! - A field that exists is true, even if its value is 0. `!0.5` is true, because `!` cuts off
-//!   fractions.
-//! - If one side of a comparison is a text and the other one a number, `==` is false and `!=` is
-//!   true.
+//! - A value that is absent or NaN is *undefined*. A comparison with an undefined value is
+//!   undefined, which is false, and its negation is true. But `log`, `exp` and `sqrt` treat an
+//!   absent field as 0, and `length` and `avg` return 0 for it.
+//! - A field that exists is true, even if its value is 0. `!0.5` is true, because `!` truncates to
+//!   an integer.
+//! - If one side of a comparison is text and the other a number, `==` is false and `!=` is true.
 //!
-//! It differs in cases in which samtools 1.24 fails or depends on earlier evaluations:
-//! - `&&` and `||` do not evaluate operands that cannot change the result, so these cannot fail,
-//!   either.
-//! - `[AA] =~ "x" || [BB] =~ "y"`: samtools takes its patterns in the order of first use, so after
-//!   a record without `AA` it looks for `y` in `AA`. Here each pattern belongs to its own operator.
+//! It differs from samtools 1.24 where samtools fails or depends on earlier evaluations:
+//! - `&&` and `||` do not evaluate operands that cannot change the result, so such operands cannot
+//!   fail either.
+//! - `[AA] =~ "x" || [BB] =~ "y"`: samtools uses its patterns in the order of first use, so after a
+//!   record without `AA` it searches for `y` in `AA`. Here each pattern belongs to its own
+//!   operator.
 //! - `exists([AA]) + exists([BB]) + exists([CC])`, `1 + [NM] + !0`: in the third and later operands
-//!   of a chain, samtools uses leftovers of an earlier operand (its truth, its text). Here operands
-//!   are independent, and so is a number that was made from a text (`qname == length(qname)` is
+//!   of a chain, samtools reuses values of an earlier operand (its truth, its text). Here operands
+//!   are independent, and so is a number that was computed from text (`qname == length(qname)` is
 //!   false).
-//! - Arithmetic with undefined operands is undefined for `%`, too. So is a remainder by less than
-//!   1, at which samtools crashes.
-//! - A pattern is a text in quotes (samtools allows `[XX]`, but keeps the first record's). See
-//!   [`pattern`] for its syntax.
-//! - `qual == "…"` compares all qualities; samtools stops at the first 0.
-//! - An array field (`B`) exists and is true, but samtools fails on it; arithmetic and comparisons
-//!   refuse it.
-//! - If the type of an operand is known and wrong, the expression is refused before any read is
+//! - Arithmetic with undefined operands is undefined, also for `%`. A remainder whose divisor
+//!   truncates to 0 is undefined; samtools crashes.
+//! - A pattern must be text in quotes. (samtools also accepts `[XX]`, but keeps the pattern of the
+//!   first record.) See [`pattern`] for its syntax.
+//! - `qual == "…"` compares all qualities; samtools stops at the first quality of 0.
+//! - An array field (`B`) exists and is true, but fails in arithmetic and comparisons. samtools
+//!   fails on any array field.
+//! - If an operand is known to have the wrong type, the expression is refused before any read is
 //!   read.
 
 mod evaluate;
@@ -48,10 +48,10 @@ use evaluate::{Evaluation, ExpressionProgram};
 use parse::ExpressionFault;
 use value::TextBuffers;
 
-/// A condition on a record, as `--include` and `--exclude` take it.
+/// A condition on a record, as given to `--include` and `--exclude`.
 ///
-/// Compiling looks up names of the header; evaluating a record then only reads. A clone has buffers
-/// of its own, so each thread evaluates with its own clone.
+/// Compiling looks up the required names in the header. A clone has its own buffers, so each thread
+/// evaluates with its own clone.
 ///
 /// ```
 /// use readmill_filters::expression::Expression;
@@ -83,11 +83,11 @@ pub struct Expression {
 }
 
 impl Expression {
-    /// Compiles `text` for records under `header`, from which it takes the names of reference
+    /// Compiles `text` for records with this header, which provides the names of reference
     /// sequences and libraries.
     ///
     /// # Errors
-    /// The text is not a valid expression; the error shows the wrong place in it.
+    /// The text is not a valid expression. The error shows the position of the mistake.
     pub fn parse(text: &str, header: &Header) -> Result<Self> {
         let program = parse::parse_program(text, header).map_err(|fault| fault.into_error(text))?;
         Ok(Expression { text: text.into(), program, scratch: TextBuffers::default() })
@@ -97,11 +97,10 @@ impl Expression {
         &self.text
     }
 
-    /// Returns whether the expression holds for `record`.
+    /// Returns whether the expression is true for `record`.
     ///
     /// # Errors
-    /// A field of this record has another type than an operator needs, such as a text in
-    /// arithmetic.
+    /// A field of this record has the wrong type for an operator, such as text in arithmetic.
     pub fn matches(&mut self, record: RecordRef<'_>) -> Result<bool> {
         self.scratch.begin_record();
         let mut evaluation = Evaluation { program: &self.program, record, scratch: &mut self.scratch };

@@ -20,13 +20,13 @@ use super::value::ValueKind;
 use super::variable::{HeaderNames, Variable};
 use super::{literal, pattern};
 
-/// Maximum depth of nesting. Parsing and evaluating recurse for each level, so the depth is limited
-/// to protect the stack.
+/// Maximum nesting depth. Parsing and evaluation recurse for each level, so the limit protects the
+/// stack.
 const MAX_DEPTH: u32 = 200;
 
 type ParsedNode = Result<Id, ExpressionFault>;
 
-/// Operators with two numbers as operands, from the weakest level to the strongest. They group from
+/// Operators with two numeric operands, from the weakest level to the strongest. They group from
 /// the left.
 const LEVELS: [&[(u8, Binary)]; 5] = [
     &[(b'|', Binary::Or)],
@@ -47,7 +47,7 @@ const FUNCTIONS: [(&str, Unary, ValueKind); 8] = [
     ("sqrt", Unary::Root, ValueKind::Number),
 ];
 
-/// Compiles `text`, and looks up the names of `header` that it uses.
+/// Compiles `text`, and copies the names from `header` that it needs.
 ///
 /// # Errors
 /// The text is not a valid expression.
@@ -108,8 +108,8 @@ impl<'t> ExpressionParser<'t> {
         }
     }
 
-    /// Skips spaces and consumes `word` if it is next. Returns its byte offset, or `None` if it is
-    /// not next.
+    /// Skips spaces, and consumes `word` if it comes next. Returns its byte offset, or `None`
+    /// otherwise.
     fn take_word(&mut self, word: &[u8]) -> Option<usize> {
         self.skip_spaces();
         let at = self.at;
@@ -130,7 +130,7 @@ impl<'t> ExpressionParser<'t> {
         self.program.root()
     }
 
-    /// Checks that the kind of an operand fits. A field fits always, because its type depends on
+    /// Checks that an operand has the right kind. A field always fits, because its type depends on
     /// the record.
     ///
     /// # Errors
@@ -153,7 +153,7 @@ impl<'t> ExpressionParser<'t> {
         ))
     }
 
-    /// Runs `read` one nesting level deeper.
+    /// Runs `read` one level deeper.
     ///
     /// # Errors
     /// The expression is nested too deeply.
@@ -248,7 +248,7 @@ impl<'t> ExpressionParser<'t> {
             let doubled = matches!(self.rest(), [b'&', b'&', ..] | [b'|', b'|', ..]);
             let Some(&(byte, operator)) = found.filter(|_| !doubled) else { break };
             self.at += 1;
-            self.depth += 1; // the tree grows a level with each operand
+            self.depth += 1; // each operand adds a level to the tree
             let right = self.parse_nested(|parser| parser.parse_operation(level + 1))?;
             for operand in [left, right] {
                 self.expect_kind(operand, ValueKind::Number, || format!("{}", char::from(byte)))?;
@@ -278,7 +278,7 @@ impl<'t> ExpressionParser<'t> {
         self.parse_simple()
     }
 
-    /// Parses the operand of a sign. A number may have one more sign (`--3`), as in samtools.
+    /// Parses the operand of a sign. As in samtools, a number may have a second sign (`--3`).
     fn parse_signed(&mut self) -> ParsedNode {
         self.skip_spaces();
         let at = self.at;

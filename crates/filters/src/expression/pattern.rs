@@ -1,26 +1,27 @@
 //! Patterns of `=~` and `!~`: POSIX extended regular expressions.
 //!
-//! They mean what glibc makes of them in the C locale, as in samtools, and are translated to the
-//! syntax of the crate `regex`:
-//! - Texts are bytes. `.` matches any byte; `^` and `$` match the ends of the text.
+//! Patterns have the meaning that glibc gives them in the C locale, as in samtools. They are
+//! translated to the syntax of the `regex` crate:
+//! - Text is a sequence of bytes. `.` matches any byte; `^` and `$` match only at the ends of the
+//!   text.
 //! - `\w \W \s \S \b \B \< \>` are glibc's extensions.
 //! - A backslash before punctuation makes it literal. Inside brackets, a backslash is an ordinary
 //!   character.
-//! - Back references (`\1`) are refused, and so are backslashes before other letters, which POSIX
-//!   leaves undefined: glibc treats `\d` as the letter d, but most people mean a digit.
+//! - Back references (`\1`) are refused. So are backslashes before other letters, which POSIX does
+//!   not define: glibc treats `\d` as the letter d, but most people mean a digit.
 
 use regex::bytes::{Regex, RegexBuilder};
 
-/// Maximum number of repetitions in `{n}`, which is glibc's `RE_DUP_MAX`.
+/// Maximum repetition count in `{n}`, glibc's `RE_DUP_MAX`.
 const MAX_REPEATS: u32 = 32_767;
-/// Maximum depth of nested groups. The translation recurses for each group, so the depth is limited
-/// to protect the stack.
+/// Maximum nesting depth of groups. The translation recurses for each group, so the limit protects
+/// the stack.
 const MAX_DEPTH: u32 = 50;
 
 /// Compiles a POSIX extended regular expression.
 ///
 /// # Errors
-/// Returns a description of the fault, which fits after "the pattern is invalid:".
+/// Returns a description of the fault, to be shown after "the pattern is invalid:".
 ///
 /// ```
 /// use readmill_filters::expression::pattern;
@@ -210,8 +211,8 @@ impl Translation<'_> {
         }
     }
 
-    /// Parses one byte inside brackets, which may also be written as the collating element `[.x.]`
-    /// or as the equivalence class `[=x=]`.
+    /// Parses one byte inside brackets, which may also be written as a collating element `[.x.]` or
+    /// as an equivalence class `[=x=]`.
     fn parse_element(&mut self, byte: u8) -> Result<u8, String> {
         let Some(mark @ (b'.' | b'=')) = self.peek().filter(|_| byte == b'[') else {
             return Ok(byte);
@@ -278,7 +279,7 @@ mod tests {
             ("a.c", &["abc", "a\nc", "xa.cx"], &["ac"]),
             ("^(ab|c)$", &["ab", "c"], &["abc", ""]),
             ("^(a|)$", &["a", ""], &["b"]),
-            ("^a+?$", &["", "a", "aa"], &["b"]), // a repeated repetition, not a lazy one
+            ("^a+?$", &["", "a", "aa"], &["b"]), // repeats a repetition; not a lazy operator
             ("^a{2}$", &["aa"], &["a", "aaa"]),
             ("^a{,2}$", &["", "a", "aa"], &["aaa"]),
             ("^a{2,}$", &["aa", "aaa"], &["a"]),

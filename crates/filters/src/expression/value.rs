@@ -1,4 +1,4 @@
-//! Values of the parts of an expression, and the buffers for texts that a record does not store as
+//! Values of the nodes of an expression, and buffers for texts that a record does not store as
 //! text.
 
 use readmill_record::RecordRef;
@@ -20,7 +20,7 @@ pub(super) enum ValueContent<'r> {
     Nothing,
 }
 
-/// A value, and whether it counts as true whatever it contains: fields are true if they exist.
+/// A value, and whether it counts as true regardless of its contents: a field is true if it exists.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ExpressionValue<'r> {
     pub what: ValueContent<'r>,
@@ -43,14 +43,15 @@ impl<'r> ExpressionValue<'r> {
         ExpressionValue { what: ValueContent::Number(f64::from(u8::from(answer))), forced: answer }
     }
 
-    /// Creates a result of arithmetic, which is true unless it is 0. Further functions keep this
-    /// truth.
+    /// Creates the result of arithmetic, which is true unless it is 0. Functions of it keep this
+    /// truth value.
     pub fn from_arithmetic(number: f64) -> Self {
         ExpressionValue { what: ValueContent::Number(number), forced: number != 0.0 }
     }
 
-    /// Creates the result of a function of `self`. It is as true as `self` was, or undefined if
-    /// `number` is NaN: `pow([NM], 2)` is true if the field exists, also when it is 0.
+    /// Creates the result of a function of `self`. It keeps the truth value of `self`, or is
+    /// undefined if `number` is NaN: `pow([NM], 2)` is true if the field exists, even if its value
+    /// is 0.
     pub fn become_number(self, number: f64) -> Self {
         if number.is_nan() {
             return ExpressionValue::UNDEFINED;
@@ -66,14 +67,13 @@ impl<'r> ExpressionValue<'r> {
         }
     }
 
-    /// Returns whether the value is defined, or true in any case. This is what `exists()` and
-    /// `default()` ask.
+    /// Returns whether the value is defined or always true, as `exists()` and `default()` check it.
     pub fn exists(&self) -> bool {
         self.forced || self.is_defined()
     }
 
-    /// Returns whether the value is true by itself, or as an operand of `&&` and `||`. Texts are
-    /// true, even empty ones.
+    /// Returns whether the value is true as a whole expression, or as an operand of `&&` and `||`.
+    /// Texts are true, even empty ones.
     pub fn is_true(&self) -> bool {
         self.forced
             || match self.what {
@@ -83,7 +83,8 @@ impl<'r> ExpressionValue<'r> {
             }
     }
 
-    /// Returns whether `!` makes it true. Only the integer part of a number counts, as in samtools.
+    /// Returns whether `!` of the value is true. As in samtools, only the integer part of a number
+    /// counts.
     pub fn is_negation_true(&self) -> bool {
         !self.forced
             && match self.what {
@@ -94,8 +95,8 @@ impl<'r> ExpressionValue<'r> {
     }
 }
 
-/// Returns the integer part of a number. Numbers out of range, and NaN, give the smallest integer,
-/// as the conversion instruction of x86-64 does.
+/// Returns the integer part of a number. For NaN and numbers out of range, returns the smallest
+/// integer, as the conversion instruction of x86-64 does.
 pub(super) fn integer_part(number: f64) -> i64 {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0; // 2^63
     if (-LIMIT..LIMIT).contains(&number) { number as i64 } else { i64::MIN }
@@ -108,8 +109,8 @@ pub(super) enum ExpressionText<'r> {
     Cigar,
 }
 
-/// Buffers for the formatted SEQ and CIGAR of one record. Each is formatted at most once for each
-/// record.
+/// Buffers for the formatted SEQ and CIGAR of the current record. Each is formatted at most once
+/// per record.
 #[derive(Clone, Default)]
 pub(super) struct TextBuffers {
     seq: Vec<u8>,
@@ -123,8 +124,8 @@ impl TextBuffers {
         (self.has_seq, self.has_cigar) = (false, false);
     }
 
-    /// Formats `text` if needed. Must be called before [`TextBuffers::bytes`]: the two are
-    /// separate, so that the texts of both sides of a comparison can be borrowed at the same time.
+    /// Formats `text` if needed. Call this before [`TextBuffers::bytes`]. The two are separate so
+    /// that the texts on both sides of a comparison can be borrowed at the same time.
     pub fn format_text(&mut self, record: RecordRef<'_>, text: ExpressionText<'_>) {
         match text {
             ExpressionText::Bytes(_) => {}

@@ -11,7 +11,7 @@ use super::value::{ExpressionText, ExpressionValue, ValueKind};
 pub(super) enum Variable {
     Cigar,
     EndPos,
-    /// FLAG, restricted to these bits: all of them for `flag`, one for `flag.dup`.
+    /// FLAG masked with these bits: all bits for `flag`, one bit for `flag.dup`.
     Flag(u16),
     HardClipped,
     Library,
@@ -85,8 +85,8 @@ impl Variable {
         }
     }
 
-    /// Returns the value of the variable. Positions are 1-based, and 0 if there is none; indexes of
-    /// reference sequences are 0-based, and -1 if there is none.
+    /// Returns the value of the variable. Positions are 1-based, 0 if missing. Indexes of reference
+    /// sequences are 0-based, -1 if missing.
     pub fn value_in<'r>(self, record: RecordRef<'r>, names: &'r HeaderNames) -> ExpressionValue<'r> {
         let text = |bytes: &'r [u8]| ExpressionValue::text(ExpressionText::Bytes(bytes));
         match self {
@@ -130,8 +130,8 @@ fn hard_clipped(cigar: Cigar<'_>) -> i64 {
     clipped(ops.next()) + clipped(ops.next_back())
 }
 
-/// Returns the number of soft-clipped bases at both ends, inside of hard clips. If the CIGAR is a
-/// single soft clip, it counts once.
+/// Returns the number of soft-clipped bases at both ends, inside hard clips. A CIGAR of a single
+/// soft clip counts once.
 fn soft_clipped(cigar: Cigar<'_>) -> i64 {
     let mut ops = cigar.ops().peekable();
     let mut inner = ops.len();
@@ -181,8 +181,7 @@ impl HeaderNames {
         name.map_or(b"*", |name| name)
     }
 
-    /// Returns the library of a record's read group; empty if the read group or its library is
-    /// unknown.
+    /// Returns the library of a record's read group, or an empty text if either is unknown.
     pub fn library_of(&self, record: RecordRef<'_>) -> &[u8] {
         let library = record.read_group().and_then(|group| self.libraries.get(group));
         library.map_or(b"", |library| library)

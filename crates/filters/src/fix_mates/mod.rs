@@ -1,9 +1,9 @@
-//! The flag `--fix-mates`: fill in the mate fields of paired reads, by the rules of Picard or
+//! The flag `--fix-mates`: fill in the mate fields of paired reads, with the rules of Picard or
 //! samtools.
 //!
-//! 1. `apply` makes a `PlannedRead` of each record of the batch.
+//! 1. `apply` creates a `PlannedRead` for each record of the batch.
 //! 2. The rules (`picard` or `samtools`) change the planned reads of one template at a time.
-//! 3. All records are rewritten from their plans, so that each record is copied only once.
+//! 3. All records are rewritten according to their plans, so that each record is copied only once.
 
 mod picard;
 mod read;
@@ -57,16 +57,16 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     },
 };
 
-/// Bytes of the planned reads of one thread if all reads are as small as possible: 120 bytes for
-/// each of 27,000.
+/// Memory in bytes of the planned reads of one thread if all reads have the minimum size: 120 bytes
+/// for each of 27,000 reads.
 const THREAD_MEMORY: u64 = 4 << 20;
 
-/// The tool whose rules are used; they differ in TLEN, flags, fields and what is sanitised.
+/// The tool whose rules apply. The rules differ in TLEN, flags, fields, and in what they sanitise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MateRules {
     /// Picard 3.4.0 FixMateInformation with its default options.
     Picard,
-    /// samtools 1.24 `fixmate -m`, with everything that it sanitises by default.
+    /// samtools 1.24 `fixmate -m`, with its default sanitising.
     Samtools,
 }
 
@@ -127,12 +127,12 @@ impl Filter for FixMatesRequest {
     }
 }
 
-/// Writes RNEXT, PNEXT, TLEN, the flags 0x8 and 0x20, MC and MQ (by the rules of samtools, ms and
-/// 0x2, too) of reads whose mates are adjacent.
+/// Updates RNEXT, PNEXT, TLEN, the flags 0x8 and 0x20, MC and MQ of reads whose mates are adjacent.
+/// With the rules of samtools, also ms and 0x2.
 ///
-/// Templates must be grouped, as in the output of aligners and of sorts by name. A read whose mate
-/// is missing is counted; by the rules of Picard it is not changed, by those of samtools it is
-/// marked as having no mate. [`LoneMates`] detects mates that are elsewhere in the input.
+/// Reads must be grouped by template, as in the output of aligners and name sorts. Reads without
+/// their mate are counted. Picard's rules do not change them; samtools' rules mark them as having
+/// no mate. [`LoneMates`] detects mates that are elsewhere in the input.
 pub struct FixMates {
     rules: MateRules,
     extras: SamtoolsExtras,
@@ -150,7 +150,7 @@ struct MateCounts {
     dropped: u64,
 }
 
-/// The planned reads of a batch and their texts, whose memory is reused from batch to batch.
+/// The planned reads of a batch and their texts. The memory is reused across batches.
 #[derive(Default)]
 struct TemplateBuffers {
     reads: Vec<PlannedRead>,
@@ -166,12 +166,12 @@ impl FixMates {
         FixMates { rules, extras, references, lone, counts, scratch }
     }
 
-    /// Returns the record of templates that lack a mate, which the run checks at its end.
+    /// Returns the [`LoneMates`] of this step, which the run checks at its end.
     pub fn lone_mates(&self) -> Arc<LoneMates> {
         Arc::clone(&self.lone)
     }
 
-    /// Plans the changes of one template, whose reads are those of `range`, and counts its outcome.
+    /// Plans the changes for one template, whose reads are in `range`, and counts its outcome.
     fn fix_template(&mut self, batch: &Batch, range: Range<usize>) {
         let TemplateBuffers { reads, texts } = &mut self.scratch;
         let spans = &batch.spans[range.clone()];
@@ -194,8 +194,8 @@ impl FixMates {
     }
 }
 
-/// Returns whether a template has more primary reads of one end than of the other. Such a template
-/// is noted in [`LoneMates`] even if the rules could fix a part of it.
+/// Returns whether the numbers of primary records for read 1 and read 2 differ. Such a template is
+/// noted in [`LoneMates`] even if the rules could fix a part of it.
 fn has_unequal_ends(reads: &[PlannedRead]) -> bool {
     let primaries = reads.iter().filter(|read| read.has_flag(Flags::PAIRED) && read.is_primary());
     let (mut first, mut last) = (0, 0);
@@ -207,7 +207,7 @@ fn has_unequal_ends(reads: &[PlannedRead]) -> bool {
     first != last
 }
 
-/// Returns the ranges of adjacent reads that belong to one template.
+/// Returns the ranges of adjacent reads of the same template.
 fn template_ranges(spans: &[Span]) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = 0;
     spans.chunk_by(|a, b| a.stamp.template() == b.stamp.template()).map(move |template| {
@@ -228,13 +228,14 @@ impl Step for FixMates {
         Box::new(FixMates { rules, extras, references, lone, counts, scratch })
     }
 
-    /// Largest growth of a record: MQ, ms, the head of MC, and the mate's CIGAR as text, which has
-    /// at most ten letters for each operator of four bytes. Memory is reserved as if all reads had
-    /// the minimum size, 37 bytes, so this is the growth for each 37 bytes of a template.
+    /// Maximum growth of a record: MQ, ms, the tag and type of MC, and the mate's CIGAR as text,
+    /// which has at most ten letters for each operator of four bytes. Memory is reserved as if all
+    /// reads had the minimum size of 37 bytes, so this is the growth for each 37 bytes of a
+    /// template.
     fn max_growth_bytes(&self) -> usize {
         let cigar = 37 * 10 / 4;
-        // ct has the CIGARs of both ends, its head, the numbers and strands of the ends, and their
-        // distance.
+        // ct has the CIGARs of both reads, its tag and type, the number and strand of each read,
+        // and their distance.
         let template_cigar = if self.extras.template_cigar { 4 + 5 + 11 + 2 * cigar } else { 0 };
         7 + 7 + 4 + cigar + template_cigar
     }

@@ -1,12 +1,12 @@
-//! The rules of Picard 3.4.0 FixMateInformation (`SamPairUtil` of htsjdk 4.2), found by reading its
-//! source and by running it.
+//! The rules of Picard 3.4.0 FixMateInformation (`SamPairUtil` of htsjdk 4.2), taken from its
+//! source and from runs.
 
 use readmill_record::{Batch, Flags, Span};
 
 use super::read::{CigarTexts, FieldChange, PlannedRead, TemplateOutcome};
 
 /// Sets the mate fields of the primary reads of a template. Supplementary alignments get theirs
-/// from the primary read of the other end. Secondary alignments and 0x2 do not change.
+/// from the primary alignment of their mate. Secondary alignments and 0x2 do not change.
 pub(super) fn fix_by_picard(
     reads: &mut [PlannedRead],
     batch: &Batch,
@@ -51,8 +51,8 @@ pub(super) fn fix_by_picard(
     TemplateOutcome::Fixed
 }
 
-/// Sets the mate fields of two primary reads. If only one of them is mapped, the other one gets its
-/// position; if none is, both lose their positions.
+/// Sets the mate fields of two primary reads. If only one is mapped, the other one gets its
+/// position; if none is mapped, both lose their positions.
 fn link_mates(
     reads: &mut [PlannedRead],
     [first, last]: [usize; 2],
@@ -81,8 +81,8 @@ fn link_mates(
     reads[last].tlen = tlen.wrapping_neg();
 }
 
-/// Returns TLEN from the 5′ base of the first read to the 5′ base of the last one, both included.
-/// Clips do not count. It is 0 if a read is unmapped or the reads are on different sequences.
+/// Returns TLEN from the 5′ base of read 1 to the 5′ base of read 2, both included, without clips.
+/// It is 0 if a read is unmapped or the reads are on different sequences.
 fn template_length(first: &PlannedRead, last: &PlannedRead) -> i32 {
     if !(first.is_mapped() && last.is_mapped()) || first.ref_id != last.ref_id {
         return 0;

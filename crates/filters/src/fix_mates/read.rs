@@ -1,5 +1,5 @@
-//! The planned changes of a read. They are made for a whole template first, because mates need each
-//! other's new values, and are then written.
+//! The planned changes of a read. All reads of a template are planned before they are written,
+//! because mates need each other's new values.
 
 use std::ops::Range;
 
@@ -26,8 +26,8 @@ pub(super) enum TemplateOutcome {
     Single,
     Fixed,
     Lone,
-    /// The template has two primary reads of one end, so Picard's rules did not change it. (Picard
-    /// stops.)
+    /// The template has two primary records for read 1 or read 2, so Picard's rules do not change
+    /// it. (Picard stops with an error.)
     Doubled,
 }
 
@@ -39,8 +39,8 @@ pub(super) enum FieldChange<T> {
     Set(T),
 }
 
-/// New CIGARs as operators, and the CIGARs of mates as text. Planned reads refer to ranges of
-/// these, so a batch has two buffers and not one for each read.
+/// New CIGARs as operators, and the CIGARs of mates as text. Planned reads refer to ranges of these
+/// two buffers, so that they need no buffers of their own.
 #[derive(Default)]
 pub(super) struct CigarTexts {
     pub(super) ops: Vec<PackedOperator>,
@@ -66,7 +66,7 @@ impl CigarTexts {
     }
 }
 
-/// The fields of a read with their planned changes. Positions are 0-based, and -1 if there is none.
+/// The fields of a read with their planned changes. Positions are 0-based, and -1 if missing.
 pub(super) struct PlannedRead {
     pub(super) flags: u16,
     pub(super) ref_id: i32,
@@ -76,7 +76,7 @@ pub(super) struct PlannedRead {
     pub(super) next_pos: i32,
     pub(super) tlen: i32,
     pub(super) span: i64,
-    /// Range of its new CIGAR in [`CigarTexts::ops`]; `None` if the CIGAR does not change.
+    /// Range of the new CIGAR in [`CigarTexts::ops`]; `None` if the CIGAR does not change.
     pub(super) cigar: Option<Range<usize>>,
     /// Whether NM, MD, CG and SM are removed, because the read became unmapped.
     pub(super) strips: bool,
@@ -127,16 +127,16 @@ impl PlannedRead {
         self.set_flag(Flags::MATE_REVERSE, mate.2);
     }
 
-    /// Returns the reference sequence, the position, and whether the strand is reverse: the values
-    /// that its mate takes over ([`PlannedRead::set_mate_place`]).
+    /// Returns reference sequence, position, and whether the read is on the reverse strand. The
+    /// mate copies these values ([`PlannedRead::set_mate_place`]).
     pub(super) fn place(&self) -> (i32, i32, bool) {
         (self.ref_id, self.pos, self.has_flag(Flags::REVERSE))
     }
 
     /// Appends the record with its planned changes to `out`.
     ///
-    /// With `appends`, as in samtools, fields are removed and appended as 32-bit integers.
-    /// Otherwise they keep their places.
+    /// If `appends` is set, changed fields are moved to the end and integers have 32 bits, as in
+    /// samtools. Otherwise, fields keep their positions.
     pub(super) fn write_record(
         &self,
         record: RecordRef<'_>,
@@ -186,8 +186,7 @@ fn narrow_integer_field(n: u32) -> Vec<u8> {
 }
 
 impl<T> FieldChange<T> {
-    /// Applies the change to the field `tag` of the record that reaches from `start` to the end of
-    /// `out`.
+    /// Applies the change to the field `tag` of the record in `out[start..]`.
     fn write_field(
         &self,
         out: &mut Vec<u8>,

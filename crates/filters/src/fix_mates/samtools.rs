@@ -1,4 +1,4 @@
-//! The rules of samtools 1.24 `fixmate -m`, found by reading `bam_mate.c` and by running it.
+//! The rules of samtools 1.24 `fixmate -m`, taken from `bam_mate.c` and from runs.
 
 use readmill_record::header::ReferenceSequence;
 use readmill_record::realign::PackedOperator;
@@ -11,9 +11,9 @@ const MIN_QUALITY: u8 = 15;
 
 /// Sanitises the reads of a template, then sets their mate fields.
 ///
-/// The first two primary reads are linked; each further one takes the place of the second.
-/// Supplementary alignments get their mate fields from the primary read of the other end. A single
-/// primary read loses its mate fields.
+/// The first two primary reads are linked; each further one replaces the second. Supplementary
+/// alignments get their mate fields from the primary alignment of their mate. A single primary read
+/// loses its mate fields.
 pub(super) fn fix_by_samtools(
     reads: &mut [PlannedRead],
     batch: &Batch,
@@ -77,8 +77,8 @@ impl TemplateReads<'_> {
         self.batch.record(self.spans[i])
     }
 
-    /// Links two primary reads: sets the position of an unmapped one, the mate fields, TLEN, 0x2
-    /// and ms of both.
+    /// Links two primary reads: sets the position of an unmapped read, and the mate fields, TLEN,
+    /// 0x2 and ms of both.
     fn link_mates(&mut self, a: usize, b: usize) {
         [a, b].into_iter().for_each(|i| self.reads[i].set_flag(Flags::PAIRED, true));
         for (i, mate) in [(b, a), (a, b)] {
@@ -99,8 +99,8 @@ impl TemplateReads<'_> {
         self.reads[b].ms = FieldChange::Set(scores[0]);
     }
 
-    /// Sets the mate fields of read `i` from read `mate`. 0x8 is set if the mate is unmapped, but
-    /// never cleared. MQ is not changed if the mate is unmapped.
+    /// Sets the mate fields of read `i` from read `mate`. If the mate is unmapped, sets 0x8 and
+    /// keeps MQ. Never clears 0x8.
     fn set_mate_fields(&mut self, mate: usize, i: usize) {
         let (place, mapped, mapq) =
             (self.reads[mate].place(), self.reads[mate].is_mapped(), self.reads[mate].mapq);
@@ -119,8 +119,8 @@ impl TemplateReads<'_> {
         }
     }
 
-    /// Clears the flags that describe an unmapped mate, since that mate is going to be dropped
-    /// (`fixmate -r`).
+    /// Clears the flags that describe an unmapped mate, because this mate will be dropped (`fixmate
+    /// -r`).
     fn clear_dropped_mate_flags(&mut self, a: usize, b: usize) {
         for (one, other) in [(a, b), (b, a)] {
             if !self.reads[one].is_mapped() {
@@ -130,10 +130,10 @@ impl TemplateReads<'_> {
     }
 
     /// Writes ct to the left one of two primary reads on the same sequence, and removes it from the
-    /// other one.
+    /// other.
     ///
-    /// ct consists of the number, strand and CIGAR of each end, with the distance from the end of
-    /// the left read to the start of the right one between them, such as `1F10M-10T2F2S8M`.
+    /// ct consists of number, strand and CIGAR of each read. Between them is the distance from the
+    /// end of the left read to the start of the right read, as in `1F10M-10T2F2S8M`.
     fn set_template_cigar(&mut self, a: usize, b: usize) {
         let (left, right) = if self.reads[a].pos > self.reads[b].pos { (b, a) } else { (a, b) };
         let [one, other] = [&self.reads[left], &self.reads[right]];
@@ -155,8 +155,8 @@ impl TemplateReads<'_> {
         self.reads[right].ct = FieldChange::Gone;
     }
 
-    /// Returns TLEN from the 5′ end of one read to the 5′ end of the other. Ends are counted
-    /// between bases, so equal positions give 0.
+    /// Returns TLEN from the 5′ end of one read to the 5′ end of the other. 5′ ends are positions
+    /// between bases, so TLEN is 0 if they are equal.
     fn template_length(&self, a: usize, b: usize) -> i32 {
         let (a, b) = (&self.reads[a], &self.reads[b]);
         let unmapped = Flags::UNMAPPED | Flags::MATE_UNMAPPED;
@@ -166,8 +166,8 @@ impl TemplateReads<'_> {
         (five_prime(b) - five_prime(a)) as i32
     }
 
-    /// Returns whether the leftmost 5′ end is on the forward strand and the other one on the
-    /// reverse strand.
+    /// Returns whether the leftmost 5′ end is on the forward strand and the other on the reverse
+    /// strand.
     fn may_be_proper(&self, a: usize, b: usize) -> bool {
         let (a, b) = (&self.reads[a], &self.reads[b]);
         if !a.is_mapped() || !b.is_mapped() || a.ref_id != b.ref_id {
@@ -178,15 +178,15 @@ impl TemplateReads<'_> {
     }
 }
 
-/// Returns the 5′ end of a read: the start of a forward read, the end of a reverse one, which
+/// Returns the 5′ end of a read: the start of a forward read, or the end of a reverse read, which
 /// counts as at least one base long.
 fn five_prime(read: &PlannedRead) -> i64 {
     let pos = i64::from(read.pos);
     if read.has_flag(Flags::REVERSE) { pos + read.span.max(1) } else { pos }
 }
 
-/// Returns the sum of the qualities of 15 or more. If the read has no qualities, each base counts
-/// 255, as in samtools.
+/// Returns the sum of all base qualities of at least 15. Without qualities, each base counts 255,
+/// as in samtools.
 fn mate_score(record: RecordRef<'_>) -> u32 {
     let good = record.qual().iter().filter(|&&quality| quality >= MIN_QUALITY);
     good.fold(0, |sum: u32, &quality| sum.wrapping_add(u32::from(quality)))
@@ -195,12 +195,12 @@ fn mate_score(record: RecordRef<'_>) -> u32 {
 /// Sanitises a read as samtools does by default:
 ///
 /// - A read without a position, or beyond its sequence, becomes unmapped.
-/// - An alignment ends where its sequence ends.
+/// - An alignment is clipped at the end of its sequence.
 /// - An unmapped read loses its CIGAR, MAPQ, NM, MD, CG and SM.
-/// - A CIGAR has no operator twice in a row, and none of length 0.
+/// - Adjacent CIGAR operators of the same kind are merged, and operators of length 0 are removed.
 ///
-/// samtools 1.24 clips wrongly if operators other than matches lie beyond the end; here the
-/// clipping is the one of `--clean-sam`.
+/// samtools 1.24 clips incorrectly if operators other than matches are beyond the end. Here the
+/// read is clipped as by `--clean-sam`.
 fn sanitise_read(
     read: &mut PlannedRead,
     record: RecordRef<'_>,
@@ -230,8 +230,8 @@ fn sanitise_read(
     }
 }
 
-/// Clips the overhang of a read, in reference bases. If no aligned base remains, the read becomes
-/// unmapped.
+/// Clips the overhang of a read, given in reference bases. If no aligned base remains, the read
+/// becomes unmapped.
 fn clip_read_overhang(
     read: &mut PlannedRead,
     record: RecordRef<'_>,
@@ -251,8 +251,8 @@ fn clip_read_overhang(
     }
 }
 
-/// Merges adjacent operators of the same kind, and drops those of length 0. A CIGAR that has
-/// neither is left as it is.
+/// Merges adjacent operators of the same kind, and removes operators of length 0. Does nothing if
+/// the CIGAR has neither.
 fn merge_equal_operators(read: &mut PlannedRead, record: RecordRef<'_>, texts: &mut CigarTexts) {
     let is_plain = |mut ops: &mut dyn Iterator<Item = (u32, u32)>| {
         let mut last = u32::MAX;

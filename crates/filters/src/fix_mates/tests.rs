@@ -8,9 +8,8 @@ const BASES: &str = "ACGTACGTAC";
 const GOOD: &str = "IIIIIIIIII";
 const HALF: &str = "IIIII!!!!!";
 
-/// Applies the rules to reads that are given by columns 2 to 9 and their fields. Each has ten
-/// bases, of the qualities that follow a slash, if there is one. Returns the reads in the same
-/// form.
+/// Applies the rules to reads that are given as columns 2 to 9 and their fields. Each read has ten
+/// bases, and optionally qualities after a slash. Returns the reads in the same form.
 fn fixed(rules: MateRules, given: &[&str]) -> Vec<String> {
     let header = header("@SQ SN:c LN:100;@SQ SN:d LN:1000");
     fixed_by(FixMates::new(rules, &header), given)
@@ -60,7 +59,7 @@ fn mate_fields_of_a_pair_are_set() {
     );
 }
 
-/// Expected results of samtools 1.24 `fixmate -c -m`, and with `-r`.
+/// Expected results are from samtools 1.24 `fixmate -c -m`, also with `-r`.
 #[test]
 fn the_left_end_gets_the_cigar_of_the_template() {
     let step = |drops| {
@@ -82,14 +81,14 @@ fn the_left_end_gets_the_cigar_of_the_template() {
     ];
     assert_eq!(fixed_by(step(false), &given), answers);
     assert_eq!(fixed_by(step(true), &given), answers[..3]);
-    // If both ends start at the same position, the first one counts as the left one.
+    // If both reads start at the same position, the first record counts as the left one.
     let given = ["65 d 50 60 10M = 50 0", "129 d 50 60 2S8M = 50 0"];
     let answers = [
         "65 d 50 60 10M = 50 0 MQ:i:60 MC:Z:2S8M ct:Z:1F10M-10T2F2S8M ms:i:400",
         "129 d 50 60 2S8M = 50 0 MQ:i:60 MC:Z:10M ms:i:400",
     ];
     assert_eq!(fixed_by(step(true), &given), answers);
-    // ct of the input is kept if no new one is written: two sequences, or an unmapped end.
+    // An existing ct is kept if no new one is written: two sequences, or an unmapped read.
     let given = ["65 d 50 60 10M = 50 0 ct:Z:old", "129 c 50 60 10M = 50 0"];
     let answer = "65 d 50 60 10M c 50 0 ct:Z:old MQ:i:60 MC:Z:10M ms:i:400";
     assert_eq!(fixed_by(step(false), &given)[0], answer);

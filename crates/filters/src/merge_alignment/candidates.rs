@@ -8,14 +8,14 @@ use super::choice::Candidate;
 use super::ops::{Op, cigar_ops, maps_bases, reference_length, soften_hard_clips};
 use super::rules::MergeRules;
 
-/// The tag of an alignment's number among the alignments of its read (hit index).
+/// The hit index: the number of an alignment among all alignments of its read.
 pub const HI: Tag = *b"HI";
 
 #[derive(Clone, Copy)]
 pub struct AlignmentHit<'a> {
     pub record: RecordRef<'a>,
-    /// Its flags. If the user states which end a file of alignments belongs to, they are corrected
-    /// accordingly.
+    /// FLAG of the alignment, corrected if the user states whether a file contains read 1 or read
+    /// 2.
     pub flags: Flags,
 }
 
@@ -27,8 +27,8 @@ pub struct TemplateHits<'a> {
 }
 
 impl<'a> TemplateHits<'a> {
-    /// Returns whether an end has several alignments, so that a primary one has to be chosen by
-    /// [`arrange_hits`](super::arrange_hits).
+    /// Returns whether read 1 or read 2 has several alignments, so that
+    /// [`arrange_hits`](super::arrange_hits) must choose the primary one.
     pub fn has_several(&self) -> bool {
         self.first.len().max(self.last.len()) > 1
     }
@@ -45,7 +45,7 @@ impl<'a> TemplateHits<'a> {
     /// allow.
     ///
     /// # Errors
-    /// Its flags state neither the first nor the last end of a pair, or they contradict the other
+    /// The FLAG of a paired alignment marks neither read 1 nor read 2, or it contradicts the other
     /// alignments of the template on whether reads are paired.
     pub fn add_hit(&mut self, rules: &MergeRules, hit: AlignmentHit<'a>) -> Result<()> {
         let operators = || cigar_ops(hit.record.cigar());
@@ -76,7 +76,7 @@ impl<'a> TemplateHits<'a> {
     }
 }
 
-/// Returns the alignments in the form in which [`arrange_hits`](super::arrange_hits) compares them.
+/// Returns the alignments in the form that [`arrange_hits`](super::arrange_hits) compares.
 pub fn to_candidates(hits: &[AlignmentHit<'_>]) -> Vec<Candidate> {
     let mut ops = Vec::new();
     hits.iter()

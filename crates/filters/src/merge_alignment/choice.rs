@@ -1,4 +1,4 @@
-//! Chooses the primary alignment among several, by the rules of Picard MergeBamAlignment 3.4.0.
+//! Chooses the primary alignment among several, with the rules of Picard MergeBamAlignment 3.4.0.
 
 use readmill_record::{Error, Result};
 
@@ -7,15 +7,15 @@ use super::named::named;
 /// How the primary alignment is chosen among several (Picard's `PRIMARY_ALIGNMENT_STRATEGY`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrimaryChoice {
-    /// Keep the aligner's choice if it is clear, or else take the pair with the best MAPQs. The
-    /// alignments of both ends are paired by HI.
+    /// Keep the aligner's choice if it is unambiguous, otherwise take the pair with the best MAPQs.
+    /// The alignments of both reads are paired by HI.
     BestMapq,
     /// Take the alignment with the earliest aligned base in the read. For single reads only.
     EarliestBase,
-    /// Take the alignment with the best MAPQ for each end separately.
+    /// Take the alignment with the best MAPQ for each read separately.
     BestEndMapq,
-    /// Take the pair with the largest insert size; without a pair on one sequence, take
-    /// [`BestEndMapq`](Self::BestEndMapq).
+    /// Take the pair with the largest insert size. Without a pair on the same sequence, choose as
+    /// [`BestEndMapq`](Self::BestEndMapq) does.
     MostDistant,
 }
 
@@ -27,10 +27,10 @@ named!(
     "most-distant" => PrimaryChoice::MostDistant
 );
 
-/// Java's random numbers (`java.util.Random` with the seed 1). They break ties between equally good
-/// alignments, so that the choices are the ones of Picard.
+/// Java's random numbers (`java.util.Random` with seed 1). They break ties between equally good
+/// alignments, so that the choices are the same as in Picard.
 ///
-/// The state continues from template to template, so templates have to be arranged in their order.
+/// The state carries over between templates, so templates must be arranged in input order.
 #[derive(Clone, Debug)]
 pub struct TieBreaker(u64);
 
@@ -49,7 +49,7 @@ impl TieBreaker {
         (self.0 >> 17) as i32
     }
 
-    /// Returns a number from 0 to `bound - 1`, as `nextInt(bound)` does. `bound` is at least 1.
+    /// Returns a number from 0 to `bound - 1`, like `nextInt(bound)`. `bound` must be at least 1.
     fn next_below(&mut self, bound: usize) -> usize {
         let bound = bound as i32;
         let mut bits = self.next_bits();
@@ -73,14 +73,14 @@ pub struct Candidate {
     pub range: (i64, i64),
     pub mapq: u8,
     pub hit_index: Option<i64>,
-    /// Whether the aligner has flagged it as neither secondary nor supplementary.
+    /// Whether the aligner flagged it as neither secondary nor supplementary.
     pub is_primary: bool,
-    /// First aligned base of the read in the direction of sequencing, 1-based.
+    /// First aligned base of the read in sequencing direction, 1-based.
     pub first_base: i64,
 }
 
-/// The alignments of a template as a table of rows. Both ends of a pair of alignments are in one
-/// row:
+/// The alignments of a template as a table. Alignments of read 1 and read 2 that belong together
+/// are in the same row:
 ///
 /// ```text
 /// row   first      last
@@ -89,7 +89,7 @@ pub struct Candidate {
 /// 2     Some(1)    Some(1)     secondary
 /// ```
 ///
-/// The numbers are indexes into the alignments of each end.
+/// The numbers are indexes into the alignments of each read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Arrangement {
     pub first: Vec<Option<usize>>,
@@ -97,8 +97,8 @@ pub struct Arrangement {
     /// The row of the primary alignments; all other rows are secondary. `None` if the aligner's
     /// flags are kept.
     pub primary: Option<usize>,
-    /// Whether HI is rewritten: it becomes the row number if both ends have an alignment in the
-    /// row, and is removed if only one end has.
+    /// Whether HI is rewritten: it becomes the row number if both reads have an alignment in the
+    /// row, and is removed otherwise.
     pub renumbers: bool,
 }
 
@@ -107,15 +107,14 @@ impl Arrangement {
         self.first.len().max(self.last.len())
     }
 
-    /// Returns the arrangement of a template that has at most one alignment for each end.
+    /// Returns the arrangement of a template with at most one alignment for each read.
     pub fn of_single_hits(first: bool, last: bool) -> Self {
         let row = |is_there: bool| if is_there { vec![Some(0)] } else { Vec::new() };
         Arrangement { first: row(first), last: row(last), primary: Some(0), renumbers: false }
     }
 }
 
-/// Returns the rank of a MAPQ as Picard orders them: 255, which means unknown, is above 0 and below
-/// 1.
+/// Returns the rank of a MAPQ in Picard's order: 255 (unknown) ranks above 0 and below 1.
 fn mapq_rank(mapq: u8) -> u32 {
     match mapq {
         0 => 0,
@@ -129,10 +128,10 @@ fn combine_mapqs(one: u8, other: u8) -> u32 {
 }
 
 /// Arranges the alignments of a template and chooses the primary ones. Called for templates in
-/// which at least one end has several alignments.
+/// which read 1 or read 2 has several alignments.
 ///
-/// `first` and `last` are the alignments of each end. `is_paired` states whether the template has
-/// two reads.
+/// `first` and `last` are the alignments of read 1 and read 2. `is_paired` states whether the
+/// template has two reads.
 ///
 /// ```
 /// use readmill_filters::merge_alignment::{Candidate, PrimaryChoice, TieBreaker, arrange_hits};
@@ -190,8 +189,8 @@ pub fn arrange_hits(
     Ok(rows)
 }
 
-/// Keeps the first alignments of both ends in one row, and gives each of the others a row of its
-/// own.
+/// Keeps the first alignments of both reads in one row, and moves each other alignment to its own
+/// row.
 fn separate_rows(rows: &mut Arrangement) {
     if rows.first.len() > 1 && rows.last.len() > 1 {
         let apart = rows.first.len() - 1;
@@ -211,7 +210,7 @@ fn choose_best_mapq(
     let primaries = |all: &[Candidate]| all.iter().filter(|it| it.is_primary).count();
     let (firsts, lasts) = (primaries(first), primaries(last));
     if firsts < 2 && lasts < 2 && firsts + lasts > 0 {
-        return; // the aligner's choice is clear
+        return; // the aligner's choice is unambiguous
     }
     let mapq = |it: Option<Candidate>| it.map_or(0, |it| it.mapq);
     let row = |at: usize| {
@@ -225,8 +224,8 @@ fn choose_best_mapq(
     });
 }
 
-/// Brings alignments with the same HI into one row. Those without HI get rows of their own at the
-/// end.
+/// Puts alignments with the same HI into the same row. Alignments without HI get their own rows at
+/// the end.
 fn pair_by_hit_index(rows: &mut Arrangement, first: &[Candidate], last: &[Candidate]) {
     let index = |all: &[Candidate], at: Option<usize>| at.and_then(|at| all[at].hit_index);
     let place = |index: Option<i64>| (index.is_none(), index);

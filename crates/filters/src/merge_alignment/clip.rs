@@ -1,7 +1,7 @@
-//! Clips alignments: at the end of the reference, at adapters, and where mates overlap.
+//! Clips alignments at the end of the reference, at adapters, and where mates overlap.
 //!
-//! The rules are those of htsjdk 4.2.0 (`CigarUtil`), so that CIGARs are the same as Picard's.
-//! Positions and base numbers in this file are 1-based, except for `DraftRecord::pos`.
+//! Follows htsjdk 4.2.0 (`CigarUtil`), so that CIGARs are the same as in Picard. Positions and base
+//! numbers in this file are 1-based, except for `DraftRecord::pos`.
 
 use readmill_record::cigar::{HARD_CLIP, SOFT_CLIP, consumes_query, consumes_reference};
 use readmill_record::{Error, Flags, Result};
@@ -45,8 +45,8 @@ fn is_valid(cigar: &[Op], bases: usize) -> bool {
         && query_length(cigar) == bases as i64
 }
 
-/// Returns the CIGAR with base `from` (1-based) and all bases after it clipped. `clip` is the
-/// operator, `SOFT_CLIP` or `HARD_CLIP`.
+/// Returns the CIGAR with all bases from `from` (1-based) on clipped. `clip` is the operator,
+/// `SOFT_CLIP` or `HARD_CLIP`.
 pub fn clip_end(cigar: &[Op], from: i64, clip: u32) -> Vec<Op> {
     let clipped = query_length(cigar) - from + 1;
     let hard_before = cigar.last().filter(|op| op.1 == HARD_CLIP).map_or(0, |op| op.0);
@@ -79,8 +79,8 @@ pub fn clip_end(cigar: &[Op], from: i64, clip: u32) -> Vec<Op> {
     new
 }
 
-/// Adds soft clips for bases that the aligner did not get to see, at both ends of a read in the
-/// direction of sequencing.
+/// Adds soft clips for bases that are missing from the alignment: `three_prime` and `five_prime`
+/// bases at the ends of the read in sequencing direction.
 pub fn add_soft_clips(cigar: &mut Vec<Op>, is_reverse: bool, three_prime: u32, five_prime: u32) {
     if is_reverse {
         cigar.reverse();
@@ -104,7 +104,7 @@ pub fn add_soft_clips(cigar: &mut Vec<Op>, is_reverse: bool, three_prime: u32, f
     }
 }
 
-/// Soft-clips an alignment that reaches beyond the end of its reference sequence. `reference` is
+/// Soft-clips an alignment that extends beyond the end of its reference sequence. `reference` is
 /// the length of the sequence in bases.
 pub fn clip_behind_reference(read: &mut DraftRecord, reference: i64) {
     let overhang = read.end() - reference;
@@ -122,8 +122,8 @@ const NM: [u8; 2] = *b"NM";
 const MD: [u8; 2] = *b"MD";
 const UQ: [u8; 2] = *b"UQ";
 
-/// Clips the read from base `from` on, 1-based in the direction of sequencing. If no aligned base
-/// is left, the read becomes unmapped. A CIGAR that does not fit the read is left as it is.
+/// Clips the read from base `from` (1-based, in sequencing direction) to its 3' end. If no aligned
+/// base remains, the read becomes unmapped. A CIGAR that does not fit the read is not changed.
 ///
 /// # Errors
 /// The clipped CIGAR is not valid.
@@ -169,11 +169,11 @@ pub fn clip_three_prime(read: &mut DraftRecord, from: i64, clip: u32) -> Result<
 const CUT_BASES: [u8; 2] = *b"XB";
 const CUT_QUALITIES: [u8; 2] = *b"XQ";
 
-/// Hard-clips the read from base `from` on, as [`clip_three_prime`], and keeps the bases and
-/// qualities in XB and XQ, in the direction of sequencing.
+/// Hard-clips the read like [`clip_three_prime`], and stores the clipped bases and qualities in XB
+/// and XQ, in sequencing direction.
 ///
 /// # Errors
-/// The read has XB or XQ already, has no qualities, or the clipped CIGAR is not valid.
+/// The read already has XB or XQ, has no qualities, or the clipped CIGAR is not valid.
 fn cut_three_prime(read: &mut DraftRecord, from: i64) -> Result<()> {
     let length = read.bases.len();
     if !is_valid(&read.cigar, length) || from > length as i64 {
@@ -204,9 +204,9 @@ fn cut_three_prime(read: &mut DraftRecord, from: i64) -> Result<()> {
     clip_three_prime(read, from, HARD_CLIP)
 }
 
-/// Returns the base of the read that is aligned to `position` of the reference, both 1-based.
-/// Soft-clipped bases count as aligned ones. In a deletion, it is the base before; 0 if the read
-/// does not reach the position.
+/// Returns the read base that is aligned to `position` of the reference, both 1-based. Soft-clipped
+/// bases count as aligned. In a deletion, it is the base before the deletion. Returns 0 if the read
+/// does not cover the position.
 fn read_base_at(read: &DraftRecord, position: i64) -> i64 {
     if read.is_unmapped() {
         return 0;
@@ -239,12 +239,12 @@ fn clipped_base_count<'a>(ops: impl Iterator<Item = &'a Op>) -> i64 {
     ops.take_while(|op| is_clip(op.1)).map(|op| i64::from(op.0)).sum()
 }
 
-/// Clips mates that overlap on opposite strands, so that neither reaches beyond the start of the
-/// other: softly up to the first aligned base of the mate and, with `hard`, also hard up to the
-/// start of the mate's clipped bases.
+/// Clips mates that overlap on opposite strands, so that neither extends beyond the start of the
+/// other. Soft clips extend to the first aligned base of the mate. With `hard`, hard clips replace
+/// them from the start of the mate's clipped bases on.
 ///
 /// # Errors
-/// See [`clip_three_prime`]; hard clips also fail on reads with XB or XQ, or without qualities.
+/// As in [`clip_three_prime`]. Hard clips also fail on reads with XB or XQ, or without qualities.
 pub fn clip_overlap(one: &mut DraftRecord, other: &mut DraftRecord, hard: bool) -> Result<()> {
     let overlap = !one.is_unmapped()
         && !other.is_unmapped()
@@ -260,8 +260,8 @@ pub fn clip_overlap(one: &mut DraftRecord, other: &mut DraftRecord, hard: bool) 
     if hard { clip_to_starts(forward, reverse, true) } else { Ok(()) }
 }
 
-/// Clips each read at the start of the other: softly at the first aligned base, or hard at the
-/// clipped bases before it.
+/// Clips each read at the start of its mate: soft clips at the first aligned base, hard clips at
+/// the clipped bases before it.
 fn clip_to_starts(forward: &mut DraftRecord, reverse: &mut DraftRecord, hard: bool) -> Result<()> {
     let reach = |draft: &DraftRecord, clips: i64| if hard && !draft.is_unmapped() { clips } else { 0 };
     let end = reverse.end() + reach(reverse, clipped_base_count(reverse.cigar.iter().rev()));
@@ -300,7 +300,7 @@ mod tests {
         String::from_utf8(text).unwrap()
     }
 
-    /// Returns a read of bases A at position 101.
+    /// Returns a read of A bases at position 101.
     fn read(cigar: &str, flags: u16) -> DraftRecord {
         let cigar = ops(cigar);
         let length = query_length(&cigar) as usize;

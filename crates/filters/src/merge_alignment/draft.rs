@@ -1,4 +1,4 @@
-//! A record in parts, which can be changed more easily than its bytes.
+//! An unpacked record, which is easier to change than the bytes of BAM.
 
 use readmill_record::bases::{CODES, COMPLEMENTS, LETTERS};
 use readmill_record::tag::{self, Field, Fields, Tag};
@@ -10,10 +10,10 @@ use crate::turn::reverse_field_value;
 
 const MAX_OPERATORS: usize = u16::MAX as usize;
 
-/// A record that is taken apart, changed, and written again.
+/// A record that is unpacked, changed, and written again.
 ///
-/// Its buffers are reused: [`DraftRecord::load_record`] replaces the contents by the next record.
-/// Bases are codes of four bits, one in each byte; positions are 0-based, and -1 if there is none.
+/// Its buffers are reused: [`DraftRecord::load_record`] replaces the contents by another record.
+/// Bases are 4-bit codes, one per byte. Positions are 0-based, and -1 if missing.
 #[derive(Clone, Default)]
 pub struct DraftRecord {
     pub flags: u16,
@@ -48,7 +48,7 @@ impl DraftRecord {
     /// Appends the record with the read name `name` to `out`.
     ///
     /// # Errors
-    /// Its CIGAR has more operators than BAM can store (65,535).
+    /// The CIGAR has more operators than BAM can store (65,535).
     pub fn write_record(&self, name: &[u8], out: &mut Vec<u8>) -> Result<()> {
         if self.cigar.len() > MAX_OPERATORS {
             let what =
@@ -96,12 +96,12 @@ impl DraftRecord {
         self.has_flags(Flags::REVERSE)
     }
 
-    /// Returns the position of the first aligned base, 1-based; 0 if there is none.
+    /// Returns the position of the first aligned base (1-based), or 0 without a position.
     pub fn start(&self) -> i64 {
         i64::from(self.pos) + 1
     }
 
-    /// Returns the position of the last aligned base, 1-based; 0 if the read is unmapped.
+    /// Returns the position of the last aligned base (1-based), or 0 if the read is unmapped.
     pub fn end(&self) -> i64 {
         if self.is_unmapped() { 0 } else { i64::from(self.pos) + reference_length(&self.cigar) }
     }
@@ -110,8 +110,8 @@ impl DraftRecord {
         tag::find_field(&self.fields, tag)
     }
 
-    /// Sets the first field with this tag to `typed`, a type letter and a value. Appends the field
-    /// if there is none.
+    /// Sets the first field with this tag to `typed`, which is a type letter followed by a value.
+    /// Appends the field if it is missing.
     pub fn set_field(&mut self, tag: Tag, typed: &[u8]) {
         if let Some(found) = tag::locate_field(&self.fields, tag) {
             self.fields.splice(found.start + 2..found.end, typed.iter().copied());
@@ -144,8 +144,8 @@ impl DraftRecord {
         }
     }
 
-    /// Turns the read to the other strand: bases, qualities, and the optional fields with these
-    /// tags, whose values follow the read.
+    /// Turns the read to the other strand: reverse-complements its bases, reverses its qualities,
+    /// and turns the optional fields with these tags.
     pub fn reverse_strand(&mut self, complemented: &[Tag], reversed: &[Tag]) {
         self.bases.reverse();
         self.bases.iter_mut().for_each(|code| *code = complement_code(*code));

@@ -1,4 +1,4 @@
-//! Writes the merged records of a template: reads with their alignments carried over.
+//! Writes the merged records of a template: unaligned reads with the data of their alignments.
 
 use std::sync::Arc;
 
@@ -36,17 +36,17 @@ enum HitIndex {
     Becomes(u32),
 }
 
-/// Merges alignments into reads. Each thread has one merger, whose buffers are reused for all its
-/// templates.
+/// Merges alignments into unaligned reads. Each thread has one merger, whose buffers are reused
+/// across templates.
 ///
 /// For each row of the [`Arrangement`]:
 ///
-/// 1. The reads are loaded, and the alignments of the row are carried over to them: position,
-///    CIGAR, flags, and the aligner's fields.
-/// 2. Bases beyond the end of the reference, bases that the aligner did not see, and adapters are
-///    clipped.
-/// 3. Mates are clipped where they overlap, and get the fields that describe each other.
-/// 4. The records are written. Supplementary alignments follow after all rows.
+/// 1. The reads are loaded, and the alignments of the row are transferred to them: position, CIGAR,
+///    flags, and the aligner's fields.
+/// 2. Bases beyond the end of the reference, bases that are missing from the alignment, and
+///    adapters are clipped.
+/// 3. Overlapping mates are clipped, and get the fields that describe each other.
+/// 4. The records are written. Supplementary alignments follow after the last row.
 pub struct Merger {
     rules: Arc<MergeRules>,
     contigs: Arc<[(Vec<u8>, i64)]>,
@@ -80,11 +80,10 @@ impl Merger {
     /// each record.
     ///
     /// `reads` are the one or two unaligned reads of the template. Without an `arrangement`, each
-    /// end has at most one alignment.
+    /// read has at most one alignment.
     ///
     /// # Errors
-    /// An alignment does not fit its read, or single reads are aligned as pairs or the other way
-    /// round.
+    /// An alignment does not fit its read, or a pair is aligned as single reads or vice versa.
     pub fn write_template(
         &mut self,
         reads: &[RecordRef<'_>],
@@ -195,8 +194,8 @@ impl Merger {
         Ok(())
     }
 
-    /// Returns whether a primary alignment looks like contamination: fewer aligned bases than the
-    /// rules require, between two clips.
+    /// Returns whether a primary alignment looks like contamination: clips on both sides, and fewer
+    /// aligned bases than the rules require.
     fn is_contaminant(&mut self, hits: &TemplateHits<'_>, rows: &Arrangement) -> bool {
         let Some(least) = self.rules.min_unclipped else { return false };
         let row = rows.primary.or_else(|| {
@@ -219,8 +218,8 @@ impl Merger {
         })
     }
 
-    /// Carries an alignment over to a read: flags, position, CIGAR and fields. Unmaps the read if
-    /// no base is aligned or if it is a contaminant.
+    /// Transfers an alignment to a read: flags, position, CIGAR and fields. Unmaps the read if no
+    /// base is aligned or if it is a contaminant.
     ///
     /// # Errors
     /// The alignment does not fit the read.
@@ -277,7 +276,7 @@ impl Merger {
     }
 
     /// Makes the CIGAR fit the read: soft-clips bases beyond the end of the reference, bases that
-    /// the aligner did not see, and adapters.
+    /// are missing from the alignment, and adapters.
     ///
     /// # Errors
     /// The alignment has more bases than the read, or XT is not a position.
@@ -334,7 +333,7 @@ impl Merger {
         draft.set_text(CO, &comment);
     }
 
-    /// Returns an alignment in the form of the OA field, without a strand, as Picard writes it.
+    /// Returns an alignment in the format of OA, but without the strand, as Picard writes it.
     fn format_oa(&mut self, record: RecordRef<'_>) -> Vec<u8> {
         soften_hard_clips(record.cigar(), &mut self.ops);
         let contig = self.contigs.get(record.ref_id() as usize).map_or(&b"*"[..], |it| &it.0);
@@ -375,7 +374,7 @@ impl Merger {
         Ok(())
     }
 
-    /// Writes the fields of a read that describe its mate: RNEXT, PNEXT, 0x8, 0x20, MQ and MC.
+    /// Sets the fields of a read that describe its mate: RNEXT, PNEXT, 0x8, 0x20, MQ and MC.
     fn set_mate_fields(&self, draft: &mut DraftRecord, mate: &DraftRecord) {
         (draft.next_ref_id, draft.next_pos) = (mate.ref_id, mate.pos);
         draft.set_flag(Flags::MATE_REVERSE, mate.is_reverse());
@@ -399,7 +398,7 @@ impl Merger {
         draft.set_field(tag::MC, &typed);
     }
 
-    /// Writes the fields of a supplementary alignment that describe the primary alignment of its
+    /// Sets the fields of a supplementary alignment that describe the primary alignment of its
     /// mate.
     fn set_primary_mate_fields(&self, draft: &mut DraftRecord, mate: &DraftRecord) {
         (draft.next_ref_id, draft.next_pos) = (mate.ref_id, mate.pos);
@@ -411,10 +410,10 @@ impl Merger {
     }
 }
 
-/// Makes a read unmapped, and turns it back to the direction of sequencing.
+/// Makes a read unmapped, and turns it back to its sequencing direction.
 ///
-/// Of its fields, the ones that htsjdk turns by default are turned back, whatever the rules say
-/// about others: Picard uses htsjdk's default lists here.
+/// Reverses only the fields that htsjdk reverses by default, regardless of the rules: Picard uses
+/// htsjdk's default lists here.
 fn unmap_draft(draft: &mut DraftRecord) {
     if draft.is_reverse() {
         draft.reverse_strand(&MergeRules::COMPLEMENTED, &MergeRules::REVERSED);
@@ -431,7 +430,7 @@ fn five_prime(draft: &DraftRecord) -> i64 {
     if draft.is_reverse() { draft.end() } else { draft.start() }
 }
 
-/// Returns TLEN of `one`, whose mate is `other`; 0 if they are not both mapped to one sequence.
+/// Returns TLEN of `one`, whose mate is `other`; 0 unless both are mapped to the same sequence.
 fn template_length(one: &DraftRecord, other: &DraftRecord) -> i32 {
     if one.is_unmapped() || other.is_unmapped() || one.ref_id != other.ref_id {
         return 0;
@@ -440,8 +439,8 @@ fn template_length(one: &DraftRecord, other: &DraftRecord) -> i32 {
     (end - start + if end >= start { 1 } else { -1 }) as i32
 }
 
-/// Returns the orientation of a pair; `one` must already have its TLEN. `None` if the mates are not
-/// both mapped to one sequence.
+/// Returns the orientation of a pair, or `None` unless both mates are mapped to the same sequence.
+/// `one` must already have its TLEN.
 fn pair_orientation(one: &DraftRecord, other: &DraftRecord) -> Option<PairOrientation> {
     if one.is_unmapped() || other.is_unmapped() || one.ref_id != other.ref_id || one.ref_id < 0 {
         return None;

@@ -1,5 +1,5 @@
-//! Merges alignments into the records of unaligned reads, by the rules of Picard MergeBamAlignment
-//! 3.4.0. A template keeps its own fields, and gets positions, CIGARs and the aligner's fields.
+//! Merges alignments into unaligned reads, with the rules of Picard MergeBamAlignment 3.4.0. The
+//! reads keep their own fields, and get positions, CIGARs and the aligner's fields.
 //!
 //! ```text
 //! unaligned reads ------------------------------------------------------> Merger --> records
@@ -8,10 +8,10 @@
 //!                take part                          primary one          MergeRules
 //! ```
 //!
-//! 1. [`TemplateHits`] selects the alignments of a template that take part. If an end has several,
-//!    [`arrange_hits`] pairs them in rows and chooses the primary row. This happens in the order of
-//!    templates, because ties are broken by a sequence of random numbers, as in Picard.
-//! 2. [`Merger`] writes the records of a template, on any thread: it carries the alignments over,
+//! 1. [`TemplateHits`] selects the alignments of a template that take part. If read 1 or read 2 has
+//!    several, [`arrange_hits`] pairs them in rows and chooses the primary row. Templates are
+//!    arranged in input order, because random numbers break ties, as in Picard.
+//! 2. [`Merger`] writes the records of a template, on any thread: it transfers the alignments,
 //!    clips them, and sets the mate fields.
 
 mod candidates;

@@ -1,6 +1,6 @@
-//! A macro for enums whose values have a name on the command line.
+//! A macro for enums whose variants have command-line names.
 
-/// Implements `NAMES`, `name` and `FromStr` for an enum from a list of its values and their names.
+/// Implements `NAMES`, `name` and `FromStr` for an enum, from a list of names and variants.
 macro_rules! named {
     ($type:ty, $($name:literal => $value:expr),+) => {
         impl $type {

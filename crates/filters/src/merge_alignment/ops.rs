@@ -1,10 +1,10 @@
-//! CIGAR operators as pairs of numbers, which are easier to change than the packed form of BAM.
+//! CIGAR operators as pairs of numbers, which are easier to change than the packed operators of
+//! BAM.
 
 use readmill_record::cigar::{HARD_CLIP, SOFT_CLIP, consumes_query, consumes_reference};
 use readmill_record::{Cigar, realign};
 
-/// Length and code of a CIGAR operator; the codes are those of BAM (SAM specification, section
-/// 4.2).
+/// Length and code of a CIGAR operator, with the codes of BAM (SAM specification, section 4.2).
 pub type Op = (u32, u32);
 
 pub fn cigar_ops(cigar: Cigar<'_>) -> impl Iterator<Item = Op> {
@@ -27,8 +27,8 @@ pub fn maps_bases(cigar: impl IntoIterator<Item = Op>) -> bool {
     cigar.into_iter().any(|(_, op)| consumes_query(op) && consumes_reference(op))
 }
 
-/// Writes the operators of an alignment to `out`, with hard clips at the ends turned into soft
-/// ones: the unaligned read still has the bases that the aligner cut off.
+/// Writes the operators of an alignment to `out`, with hard clips at the ends replaced by soft
+/// clips: the unaligned read still has the hard-clipped bases.
 pub fn soften_hard_clips(cigar: Cigar<'_>, out: &mut Vec<Op>) {
     out.clear();
     out.extend(cigar_ops(cigar));

@@ -1,51 +1,50 @@
-//! The options that a merge leaves to the user.
+//! Options for merging alignments.
 
 use readmill_record::tag::Tag;
 
 use super::choice::PrimaryChoice;
 use super::named::named;
 
-/// The options of a merge of alignments, most of which are options of Picard MergeBamAlignment.
+/// Options for merging alignments into unaligned reads, mostly those of Picard MergeBamAlignment.
 ///
 /// ```
 /// use readmill_filters::merge_alignment::MergeRules;
 ///
 /// let rules = MergeRules { kept: vec![*b"XS"], dropped: vec![*b"NM"], ..MergeRules::default() };
 /// assert!(rules.carries_field(*b"AS"));
-/// assert!(rules.carries_field(*b"XS")); // of the reserved tags, only the ones in `kept`
+/// assert!(rules.carries_field(*b"XS")); // reserved, but in `kept`
 /// assert!(!rules.carries_field(*b"XA"));
 /// assert!(!rules.carries_field(*b"NM"));
 /// ```
 #[derive(Clone, Debug)]
 pub struct MergeRules {
-    /// Fields of the aligner that are carried over although their tags are reserved for users (X,
-    /// Y, Z or a lower-case letter at the start).
+    /// Aligner fields to transfer although their tags are reserved for users (with X, Y, Z or a
+    /// lower-case letter at the start).
     pub kept: Vec<Tag>,
     pub dropped: Vec<Tag>,
     /// Fields whose values are reversed when the read is turned to the reverse strand.
     pub reversed: Vec<Tag>,
     /// Fields with bases, which are also complemented.
     pub complemented: Vec<Tag>,
-    /// Orientations of proper pairs, by which 0x2 is set. `None` keeps the aligner's flag.
+    /// Orientations of proper pairs, which determine 0x2. `None` keeps the aligner's flag.
     pub orientations: Option<Vec<PairOrientation>>,
     /// Whether bases from the position in XT on are soft-clipped.
     pub clip_adapters: bool,
     pub overlap: OverlapClip,
     pub aligned_only: bool,
-    /// Maximum number of insertions and deletions of an alignment that takes part; `None` for any
-    /// number.
+    /// Maximum number of insertions and deletions in an alignment that takes part. `None` means no
+    /// maximum.
     pub max_gaps: Option<usize>,
     pub primary: PrimaryChoice,
     pub secondary: bool,
     pub mate_cigar: bool,
-    /// Minimum number of aligned bases of an alignment with clips on both sides. With fewer, the
+    /// Minimum number of aligned bases in an alignment with clips on both sides. With fewer, the
     /// read is unmapped as a contaminant. `None` disables the check.
     pub min_unclipped: Option<u32>,
     pub contaminants: ContaminantAlignments,
-    /// Number of bases that were cut off the start of the first and of the last read before they
-    /// were aligned.
+    /// Number of bases that were trimmed from the start of read 1 and of read 2 before alignment.
     pub trimmed: [u32; 2],
-    /// The ID of the program that all records name in PG, if any.
+    /// The program ID to write to PG of all records.
     pub program: Option<Vec<u8>>,
 }
 
@@ -97,8 +96,8 @@ named!(PairOrientation, "FR" => PairOrientation::Inward, "RF" => PairOrientation
 pub enum OverlapClip {
     None,
     Soft,
-    /// Softly up to the first aligned base of the mate, then hard up to the start of the mate;
-    /// hard-clipped bases are kept in XB and XQ.
+    /// Soft clips to the first aligned base of the mate, then hard clips to the start of the mate.
+    /// Hard-clipped bases are stored in XB and XQ.
     Hard,
 }
 
@@ -108,11 +107,11 @@ named!(OverlapClip, "none" => OverlapClip::None, "soft" => OverlapClip::Soft, "h
 /// `UNMAPPED_READ_STRATEGY`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContaminantAlignments {
-    /// Keep the position, remove CIGAR and MAPQ.
+    /// Keep the position, remove the CIGAR, and set MAPQ to 0.
     Leave,
-    /// Keep everything, even though the record then violates the SAM specification.
+    /// Keep everything, although the record then violates the SAM specification.
     LeaveAll,
-    /// As `Leave`, and store the alignment in OA.
+    /// Like `Leave`, and store the alignment in OA.
     Copy,
     /// Store the alignment in OA, and remove the position as well.
     Move,

@@ -1,6 +1,7 @@
-//! Each line but the first of `tests/oracles/picard/adapters.txt` has the bases of both reads of a
-//! template, and XT of both; XT of both with `PRUNE_ADAPTER_LIST_AFTER_THIS_MANY_ADAPTERS_SEEN=-1`;
-//! XT of the first read alone; `-` if there is none. Lines are in the order of the input.
+//! Compares with `tests/oracles/picard/adapters.txt`. Each line but the first has the bases of both
+//! reads of a template; XT of both reads; XT of both with
+//! `PRUNE_ADAPTER_LIST_AFTER_THIS_MANY_ADAPTERS_SEEN=-1`; and XT of read 1 as a single read. `-`
+//! means no XT. Lines are in input order.
 
 use readmill_filters::adapter::{
     AdapterCounts, AdapterPair, AdapterRules, FoundIn, Marker, Pruning, RemainingAdapters, Stringency,
@@ -28,7 +29,7 @@ fn rules(pruning: Option<Pruning>) -> AdapterRules {
 }
 
 /// Returns the marks of reads with this number of segments. They are marked in batches of 37
-/// templates, and `in_flight` batches are marked before the first of them is settled.
+/// templates; `in_flight` batches are marked before the first of them is settled.
 fn marked(segments: usize, pruning: Option<Pruning>, in_flight: usize) -> Vec<Option<u32>> {
     let marker = Marker::new(&rules(pruning)).expect("rules");
     let (mut tally, kept) = (AdapterCounts::default(), RemainingAdapters::default());

@@ -1,6 +1,6 @@
-//! The language of filter expressions. Each part is tested with results of samtools 1.24's manual
-//! page, of htslib's own tests (`test/test_expr.c`, `test/sam_filter`), or of a run. Differences
-//! from samtools are noted.
+//! The language of filter expressions. Expected results are from the manual page of samtools 1.24,
+//! from htslib's own tests (`test/test_expr.c`, `test/sam_filter`), or from a run. Differences from
+//! samtools are noted.
 #![allow(clippy::unwrap_used)]
 
 mod language;
@@ -138,7 +138,7 @@ fn fields_are_numbers_or_texts_and_true_when_they_are_there() {
         "[NM] + [XF] == .5",
         "[XX] || [NM]",
         "exists([XX]) + exists([RG]) == 1",
-        // samtools gives other results for these three, because it uses leftovers of an earlier
+        // samtools gives different results for these three, because it reuses values of an earlier
         // operand.
         "1 + [NM] + !0 == 2",
         "exists([XB]) + exists([RG]) + exists([XX]) == 2",
@@ -240,7 +240,7 @@ fn long_and_deep_expressions_do_not_exhaust_the_stack() {
     assert_eq!(of_both(&format!("{}1 == 151", "1+".repeat(150))), Ok([true, true]));
 }
 
-/// Conditions of the kinds that htslib's `test/sam_filter` tests, on reads with obvious results.
+/// Conditions like those in htslib's `test/sam_filter`, for reads with obvious results.
 #[test]
 fn samtools_own_filter_tests() {
     let header = header();

@@ -1,6 +1,6 @@
-//! Compares filters of flags, read groups and fractions with `samtools view`. Run it with
-//! `READMILL_SAMTOOLS=/path/to/samtools cargo test -p readmill-filters --test filters filters_beside_samtools
-//! -- --ignored`.
+//! Compares filters by flags, read groups and fraction with `samtools view`. Run it with
+//! `READMILL_SAMTOOLS=/path/to/samtools cargo test -p readmill-filters --test filters
+//! filters_beside_samtools -- --ignored`.
 #![allow(clippy::unwrap_used)]
 
 use crate::expression::random;
@@ -16,7 +16,7 @@ use readmill_record::{Batch, Flags, Header, Ledger, Prepaid, Stamp, Step};
 const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:c1\tLN:10000\n@SQ\tSN:c2\tLN:10000\n@SQ\tSN:c10\tLN:10000\n\
                       @RG\tID:g1\tLB:lib\n@RG\tID:g2\tSM:s\n@CO\ttext\n";
 
-/// Returns the output of samtools: lines of the header except `@PG`, and names of reads.
+/// Returns the output of samtools: header lines except `@PG`, and read names.
 fn samtools(arguments: &[&str], input: &Path) -> (String, Vec<String>) {
     let program = std::env::var_os("READMILL_SAMTOOLS").expect("READMILL_SAMTOOLS names a samtools");
     let run = Command::new(program)

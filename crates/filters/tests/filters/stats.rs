@@ -1,6 +1,6 @@
-//! Compares with the text of `samtools stats` (1.24) for unusual reads of every kind. samtools
-//! wrote the file after its first line; lines that name the program, and sections that readmill
-//! does not write, were removed.
+//! Compares with the text of `samtools stats` 1.24 for unusual reads of every kind. samtools wrote
+//! the file except its first line; lines that name the program, and sections that readmill does not
+//! write, were removed.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use readmill_record::{Batch, Header, Ledger, OrderedTally, PieceMaker, Stamp, Ta
 const READS: &str = include_str!("../../../../tests/oracles/samtools/stats.sam");
 const TEXT: &str = include_str!("../../../../tests/oracles/samtools/stats.txt");
 
-/// Returns the text for the reads in batches of `size`, counted by two threads' counters and
-/// merged.
+/// Returns the text for the reads, counted in batches of `size` by the counters of two threads,
+/// which are then merged.
 fn counted(tally: Stats, size: usize) -> String {
     let (head, lines): (Vec<&str>, Vec<&str>) = READS.lines().partition(|line| line.starts_with('@'));
     let header = Header::parse(head.join("\n").as_bytes()).unwrap();
@@ -92,7 +92,7 @@ fn memory_is_bounded_and_a_comment_says_that_rows_of_long_reads_are_missing() {
     assert_eq!(text.lines().filter(|line| line.starts_with("RL\t")).count(), 0);
 }
 
-/// Returns the rows of these sections for SAM text that is counted in batches of `size` records.
+/// Returns the rows of these sections for SAM text, counted in batches of `size` records.
 fn in_order(text: &str, options: &StatsOptions, size: usize, sections: &[&str]) -> Vec<String> {
     let (head, lines): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with('@'));
     let header = Header::parse(head.join("\n").as_bytes()).unwrap();

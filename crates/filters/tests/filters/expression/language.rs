@@ -2,8 +2,8 @@
 
 use super::sample::of_both;
 
-/// Checks that expressions, separated by `;`, hold for both reads (`answer` is true) or for neither
-/// of them.
+/// Checks that expressions, separated by `;`, are true for both reads (if `answer` is true) or for
+/// neither.
 fn all_hold(expressions: &str, answer: bool) {
     for text in expressions.split(';') {
         assert_eq!(of_both(text), Ok([answer, answer]), "{text}");

@@ -1,6 +1,6 @@
-//! Random expressions and records, which are the same for the same seed. The expressions are only
-//! such as samtools evaluates without errors and without leftovers of an earlier operand (see the
-//! differences that the module `expression` lists).
+//! Random expressions and records, reproducible by seed. Only expressions are made that samtools
+//! evaluates without errors and without reusing values of an earlier operand (see the differences
+//! listed in the module `expression`).
 
 use readmill_simulate::Rng;
 
@@ -23,8 +23,8 @@ impl ExpressionGenerator {
         self.below(one_in) == 0
     }
 
-    /// Returns a SAM line of a record called `name`. Every record has the text field `ZA`; `XV` is
-    /// a number in some records and a text in others.
+    /// Returns the SAM line of a record named `name`. Every record has the text field `ZA`; `XV` is
+    /// a number in some records and text in others.
     pub fn record(&mut self, name: &str) -> String {
         let cigar = self.of(&[
             "*",
@@ -86,11 +86,11 @@ impl ExpressionGenerator {
         loop {
             let text = self.truth(depth);
             let has = |parts: &[&str]| parts.iter().any(|part| text.contains(part));
-            // samtools takes its patterns in the order of first use. If a field before a pattern is
-            // absent in some records, it looks for the pattern in the wrong text.
+            // samtools uses its patterns in the order of first use. If a field before a pattern is
+            // absent in some records, it searches for the pattern in the wrong text.
             let patterns = text.matches("=~").count() + text.matches("!~").count();
             let moves_patterns = patterns > 1 && has(&["] =~", "] !~"]);
-            // samtools takes an absent field for the text that an earlier operand has measured.
+            // samtools replaces an absent field by the text that an earlier operand has measured.
             let leaves_text =
                 has(&["length(", "min(", "max(", "avg("]) && has(&["[NM]", "[XI]", "[XF]", "[ZZ]"]);
             if !moves_patterns && !leaves_text {
@@ -199,7 +199,7 @@ impl ExpressionGenerator {
         for _ in 0..self.below(4) {
             let operator = self.of(&["+", "-", "*", "/", "&", "|", "^", "%"]);
             if operator == "%" {
-                // With undefined values, samtools calculates with the smallest integer.
+                // samtools replaces undefined values by the smallest integer.
                 let variable = self.of(&["pos", "flag", "tlen", "endpos", "mapq"]);
                 text = format!("({text}) + {variable} % {}", 1 + self.below(40));
             } else {

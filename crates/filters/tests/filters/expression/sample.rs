@@ -1,4 +1,4 @@
-//! Records from lines of SAM, and the results of expressions for them.
+//! Records from SAM lines, and the results of expressions for them.
 
 use readmill_filters::expression::Expression;
 use readmill_format::sam::LineParser;
@@ -8,8 +8,7 @@ use readmill_record::{Batch, Header, RecordRef, Result, Stamp};
 pub const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:chr1\tLN:100000\n@SQ\tSN:chr2\tLN:100000\n\
                           @RG\tID:g1\tLB:lib one\n@RG\tID:g2\n";
 
-/// A mapped read of a pair, with an optional field of every type, and an unmapped read with
-/// nothing.
+/// A mapped read of a pair with an optional field of every type, and an unmapped read without any.
 pub const READS: &str = "\
 first\t99\tchr1\t101\t37\t2H3S4M2D1I5M1S\t=\t301\t-77\tACGTACGTACGTAC\tIIIIIIIIIIIII5\tRG:Z:g1\tNM:i:0\tXA:A:q\tXF:f:0.5\t\
 XH:H:1AE3\tXI:i:-70000\tXE:Z:\tXB:B:c,1,2\tXN:i:-3
