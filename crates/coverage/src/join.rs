@@ -114,8 +114,8 @@ struct CoverageContig {
     /// Reads that wait for a mate, including some whose mate can no longer come (see `waiting_limit`).
     waiting: ByName<WaitingRead>,
     /// If more reads than this wait, those that end at or before the start of the last read are
-    /// removed. It is twice the number that remained last time, so that each read is checked only a
-    /// few times.
+    /// removed. The limit is twice the number that remained last time, so that each read is checked
+    /// only a few times.
     waiting_limit: usize,
 }
 
@@ -178,7 +178,7 @@ impl CoverageJoin {
         let (carried, waiting) = open.map_or((0, (0, 0)), |open| {
             (open.changes.len(), (open.waiting.capacity(), open.waiting.len()))
         });
-        // A vector that grows doubles, and is copied.
+        // A vector that grows is copied to one twice as large.
         let lists = 2 * max_growth(self.merged.capacity(), carried + events)
             + max_growth(open.map_or(0, |open| open.changes.capacity()), carried + events);
         let table = extra_slots_to_grow(waiting.0, waiting.1, tails) * WAITING_BYTES;

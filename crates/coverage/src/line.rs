@@ -97,7 +97,7 @@ impl RunLine<'_> {
     }
 }
 
-/// Makes the lines of one contig. Runs have no gaps, so the start of a run is usually the end of
+/// Formats the lines of one contig. Runs have no gaps, so the start of a run is usually the end of
 /// the previous run, whose digits are reused.
 pub(crate) struct RunLines {
     name: Vec<u8>,

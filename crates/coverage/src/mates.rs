@@ -33,7 +33,7 @@ pub(crate) struct ReadPlace {
     pub(crate) is_simple: bool,
 }
 
-/// What a read does to find its mate, decided from the read's own fields.
+/// How a read finds its mate, decided from its own fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meeting {
     /// The mate starts inside this read: this read waits.

@@ -23,7 +23,7 @@ const MIN_PAGE_BYTES: usize = 1 << 18;
 /// The libdeflate compression level, the same as mosdepth's.
 const COMPRESSION_LEVEL: u8 = 1;
 
-/// Memory of a page in bytes, from waiting through compression to writing.
+/// Memory of a page in bytes while it waits, is compressed, and is written.
 pub const PAGE_BYTES: u64 = 3 << 18;
 
 /// Consecutive lines of one BED file.

@@ -22,8 +22,7 @@ use crate::mates::{
 };
 use crate::options::ReadOptions;
 
-/// Hint for unsorted reads. It also names the flag with which some commands sort and count in one
-/// pass.
+/// Hint for unsorted reads, which also names the flag to sort and count in one pass.
 pub(crate) const SORT_HINT: &str = "sort the file first: readmill sort IN -o SORTED (prep and align count in the same pass: --sort coordinate)";
 
 /// If the mate position of a read (PNEXT) is less than this many bases after the first read of a
@@ -66,7 +65,7 @@ pub(crate) struct ContigPiece {
     pub(crate) tail: Vec<WaitingRead>,
 }
 
-/// What a read does to the reads of earlier pieces that wait for their mates.
+/// Operation of a read on the reads of earlier pieces that wait for their mates.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum HeadOp {
     /// Removes the waiting read with this name hash: a later read with the same name waits instead.

@@ -88,7 +88,7 @@ pub trait LineReceiver {
     fn add_text(&mut self, file: CoverageFile, text: &str) -> Result<()>;
 }
 
-/// Makes the lines of all files as runs of depth arrive.
+/// Formats the lines of all files while runs of equal depth arrive.
 ///
 /// [`CoverageJoin`](crate::CoverageJoin) passes the runs, and [`BedPages`](crate::BedPages) usually
 /// receives the lines:
@@ -188,8 +188,8 @@ impl OpenRegion {
             self.counts[at] += bases;
             self.bases += u64::from(bases);
         } else if depth != 0 {
-            // mosdepth adds this quotient once for each base. The last digit may depend on the
-            // rounding, so it is added in the same way here.
+            // mosdepth adds this quotient once for each base, which affects the rounding of the
+            // last digit. So the same sum is computed here.
             let share = f64::from(depth) / f64::from(self.end - self.start);
             let mut mean = self.mean;
             (0..bases).for_each(|_| mean += share);

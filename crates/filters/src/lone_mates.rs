@@ -62,8 +62,8 @@ impl LoneMates {
         Err(Self::scattered_error())
     }
 
-    /// Returns the error for an input whose mates are not adjacent. It is also used before the run,
-    /// if the header or the first reads show it.
+    /// Returns the error for an input whose mates are not adjacent. Also used before the run, if
+    /// the header or the first reads show this.
     pub fn scattered_error() -> Error {
         Error::input("mates are not adjacent, so their mate information cannot be updated")
             .hint("group reads by name first: readmill collate IN -o together.bam, or readmill sort -n")

@@ -52,8 +52,7 @@ impl Filter for NmMdUqRequest {
 ///
 /// - NM is the number of mismatched, inserted and deleted bases.
 /// - MD has the reference bases at mismatches and deletions.
-/// - UQ is the sum of the qualities of mismatched bases. It is not changed if the read has no
-///   qualities.
+/// - UQ is the sum of the qualities of mismatched bases. Without qualities, UQ is not changed.
 ///
 /// Unmapped reads, and reads without bases, are not changed.
 ///

@@ -12,7 +12,7 @@ const PG: Tag = *b"PG";
 /// Changes reference indexes, read groups and programs of reads to those of a merged header (see
 /// `Header::merge`).
 ///
-/// There is one such step for each input. It sees only reads of that input, which were checked
+/// There is one such step for each input. The step sees only reads of its input, which were checked
 /// against the input's own header. If two inputs have different read groups with the same ID, the
 /// merged header renames one of them, and this step renames it in the reads.
 ///

@@ -111,8 +111,8 @@ impl ByReadGroup {
         ByReadGroup { places: Arc::new(places.collect()), last: (Vec::new(), usize::MAX) }
     }
 
-    /// Returns the index of the output for reads in none of the groups. It equals the number of
-    /// read groups.
+    /// Returns the index of the output for reads in none of the groups, which is the number of read
+    /// groups.
     pub fn rest_output(&self) -> usize {
         self.places.len()
     }

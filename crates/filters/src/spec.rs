@@ -171,8 +171,8 @@ pub trait FilterHost {
 #[derive(Clone, Debug, Default)]
 pub struct Filters(Vec<Arc<dyn Filter>>);
 
-/// The steps of the filters of a run, by [`FilterStage`], and the checks that the run makes at its
-/// end.
+/// The steps of all filters of a run, grouped by [`FilterStage`], and the checks that the run makes
+/// at its end.
 #[derive(Default)]
 pub struct FilterSteps {
     pub before_sort: Vec<Box<dyn Step>>,
@@ -187,7 +187,7 @@ impl Filters {
         self.0.push(Arc::new(filter));
     }
 
-    /// Returns the canonical command line of the filters of a stage, for @PG. Parsing it returns
+    /// Returns the canonical command line of the filters in a stage, for @PG. Parsing it returns
     /// the same filters.
     pub fn command_words(&self, stage: FilterStage) -> Vec<String> {
         self.0.iter().filter(|it| it.stage() == stage).flat_map(|it| it.command_words()).collect()

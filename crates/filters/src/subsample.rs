@@ -121,8 +121,8 @@ impl Subsample {
         self.seed
     }
 
-    /// Adds the same comment line as samtools to the header. It records fraction and seed, and
-    /// changes the seed of a later sample that derives it from the header.
+    /// Adds the same comment line as samtools to the header. The line records fraction and seed,
+    /// and changes the seed of a later sample that derives it from the header.
     pub fn add_comment(&self, header: &mut Header) -> Result<()> {
         let mut lines: Vec<HeaderLine> = header.lines_of_kind(b"CO").cloned().collect();
         let (fraction, seed) = (self.fraction, self.seed);

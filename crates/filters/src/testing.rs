@@ -3,7 +3,7 @@
 use readmill_format::sam::{LineParser, write_record};
 use readmill_record::{Batch, Header, RecordRef, Stamp, Step, edit};
 
-/// Makes a batch of these SAM lines, numbered as the first records of an input. Columns may be
+/// Returns a batch of these SAM lines, numbered as the first records of an input. Columns may be
 /// separated by spaces.
 pub fn batch(header: &Header, lines: &[&str]) -> Batch {
     let (mut parser, mut batch) = (LineParser::new(header), Batch::default());

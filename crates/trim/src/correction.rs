@@ -10,8 +10,7 @@ const MIN_TRUSTED_QUALITY: u8 = 33 + 30;
 
 const MAX_CORRECTED_QUALITY: u8 = 33 + 14;
 
-/// A base to replace by the complement of the opposite base in the mate. It also gets the mate's
-/// quality.
+/// A base to replace by the complement of the opposite base in the mate, with the mate's quality.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Correction {
     pub is_last: bool,

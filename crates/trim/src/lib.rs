@@ -1,7 +1,7 @@
 //! Trims and filters unaligned reads as fastp 0.23.2 does, before they are aligned (`--trim`).
 //!
 //! A [`Trimmer`] takes a batch of reads, cuts them according to [`TrimOptions`], removes the
-//! templates that fail a filter, and counts everything in a [`TrimTally`]. [`report()`] writes
+//! templates that fail a filter, and counts everything in a [`TrimTally`]. [`build_report`] returns
 //! these counts with the JSON keys of fastp.
 //!
 //! # Order of steps

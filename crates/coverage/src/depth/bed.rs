@@ -118,9 +118,9 @@ struct FileSums {
     started_reads: u64,
     /// Number of reads that end at or before the last border.
     ended_reads: u64,
-    /// Starts at or after the last border, in order.
+    /// Starts of the other reads (at or after the last border), in order.
     starts: VecDeque<u32>,
-    /// Ends after the last border.
+    /// Ends of the other reads (after the last border).
     ends: BinaryHeap<Reverse<u32>>,
     last: Option<u32>,
 }

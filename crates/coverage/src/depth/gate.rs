@@ -16,7 +16,7 @@ pub const SKIP_READ: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GateKind {
-    /// Count bases that both mates cover only once (`samtools depth -s`).
+    /// Count a base once if both mates cover it (`samtools depth -s`).
     Mates,
     /// Maximum number of reads at a position (`samtools coverage -d`). Beyond it, reads that start
     /// at the position do not count.
@@ -112,8 +112,8 @@ const MATE_BYTES: usize = size_of::<(u64, u32)>() + 1;
 struct Mates {
     contig: u32,
     ends: ByName<u32>,
-    /// Reads that have ended are removed if more reads than this wait. It is twice the number that
-    /// remained last time.
+    /// If more reads than this wait, reads that have ended are removed. The limit is twice the
+    /// number that remained last time.
     waiting_limit: usize,
 }
 

@@ -187,8 +187,8 @@ impl DepthMerge {
             events += part.events.len() + 2 * part.spans.len();
             bytes += part.heap_bytes();
         }
-        // A vector that grows doubles, and is copied: the file's column, the cover, and the merged
-        // list.
+        // Each of three vectors may grow: the file's column, the cover, and the merged list. A
+        // vector that grows is copied to one twice as large.
         self.heap_bytes() + bytes + (3 * 3 * events * size_of::<DepthChange>()) as u64
     }
 

@@ -17,7 +17,7 @@ struct Waiting {
     ops: usize,
 }
 
-/// Returns the depth of each base of each contig, counted read by read.
+/// Returns the depths of all bases by contig, counted read by read.
 fn depths(reads: &Reads, options: &ReadOptions) -> Vec<Vec<i32>> {
     let mut depths: Vec<Vec<i32>> =
         reads.lengths().iter().map(|&length| vec![0; length as usize]).collect();

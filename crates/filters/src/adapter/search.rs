@@ -93,7 +93,7 @@ mod tests {
 
     use super::*;
 
-    /// The rule, implemented without bit words.
+    /// Finds the last start of the adapter by comparing letters, without bit words.
     fn plainly(bases: &[u8], adapter: &[u8], stringency: Stringency) -> Option<usize> {
         let last = bases.len().checked_sub(stringency.min_bases)?;
         (0..=last).rev().find(|&start| {

@@ -410,7 +410,7 @@ impl Merger {
     }
 }
 
-/// Makes a read unmapped, and turns it back to its sequencing direction.
+/// Unmaps a read, and turns it back to its sequencing direction.
 ///
 /// Reverses only the fields that htsjdk reverses by default, regardless of the rules: Picard uses
 /// htsjdk's default lists here.

@@ -103,7 +103,7 @@ pub enum OverlapClip {
 
 named!(OverlapClip, "none" => OverlapClip::None, "soft" => OverlapClip::Soft, "hard" => OverlapClip::Hard);
 
-/// What happens to the alignment of a read that is unmapped as a contaminant (Picard's
+/// Treatment of the alignment if a read is unmapped as a contaminant (Picard's
 /// `UNMAPPED_READ_STRATEGY`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContaminantAlignments {
