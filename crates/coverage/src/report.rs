@@ -466,7 +466,7 @@ impl<L: LineReceiver> CoverageReport<L> {
 
     fn extend_segment(&mut self, run: DepthRun) -> Result<()> {
         let number = self.options.quantize.bin_of_depth(run.depth);
-        // mosdepth ignores a change of the bin at the last base of a contig.
+        // mosdepth ignores a bin change at the last base of a contig.
         if self.segment.is_open
             && (number == self.segment.number || run.start + 1 == self.contig_length())
         {

@@ -497,8 +497,8 @@ mod tests {
         assert_eq!(made(&["--revert-keep", "alignments"]), kept);
     }
 
-    /// Guards against a former defect: Picard RevertSam SANITIZE discards such templates, but the
-    /// run ended.
+    /// Guards against a former defect: such templates stopped the run, but Picard RevertSam
+    /// SANITIZE discards them.
     #[test]
     fn qualities_of_another_length_can_be_erased() {
         let erase = |fields: &str| {

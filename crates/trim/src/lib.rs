@@ -11,8 +11,8 @@
 //!    ([`windows`]): from the front, then either to the right or from the tail.
 //! 2. Poly-G tails ([`poly::length_without_poly_g`]).
 //! 3. For pairs, the overlap of the mates ([`overlap`]). It corrects bases ([`correction`]) if this
-//!    is enabled, and shows where the adapters start. Without a usable overlap, and for single
-//!    reads, adapters are searched by sequence ([`adapter`]).
+//!    is enabled and, if the template is shorter than the reads, shows where the adapters start.
+//!    Otherwise, and for single reads, adapters are searched by sequence ([`adapter`]).
 //! 4. Poly-X tails, of any repeated base ([`poly::find_poly_x_tail`]).
 //! 5. The maximum length ([`options::EndCuts`]).
 //! 6. The filters: qualities, N bases, length, complexity ([`filter`]). If one read of a pair

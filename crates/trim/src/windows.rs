@@ -44,7 +44,7 @@ struct WindowCut<'a> {
     qualities: &'a [u8],
     start: usize,
     stop: usize,
-    /// The end of the bases before the fixed cut at the 3' end. Windows do not extend beyond it.
+    /// Index of the first base of the fixed cut at the 3' end. Windows do not extend beyond it.
     end: usize,
 }
 

@@ -1,5 +1,4 @@
-//! Values of the nodes of an expression, and buffers for texts that a record does not store as
-//! text.
+//! Values of expression nodes, and buffers for texts that a record does not store as text.
 
 use readmill_record::RecordRef;
 use readmill_record::bases::PAIRS;

@@ -234,8 +234,7 @@ impl Step for FixMates {
     /// template.
     fn max_growth_bytes(&self) -> usize {
         let cigar = 37 * 10 / 4;
-        // ct has the CIGARs of both reads, its tag and type, the number and strand of each read,
-        // and their distance.
+        // ct consists of tag and type, number, strand and CIGAR of each read, and their distance.
         let template_cigar = if self.extras.template_cigar { 4 + 5 + 11 + 2 * cigar } else { 0 };
         7 + 7 + 4 + cigar + template_cigar
     }
