@@ -288,7 +288,7 @@ impl Memory {
         let charges = division.shares.iter().map(|&(name, bytes)| ledger.charge(name, bytes));
         let shares = charges.collect::<Result<_>>()?;
         if waits_and_counts(plan) {
-            ledger.keep_free_for(for_counts, IN_ORDER_PART, &IN_ORDER);
+            ledger.keep_free_for(for_counts, IN_ORDER_PART, IN_ORDER.to_vec());
         }
         ledger.record_used("program", used::peak_resident_bytes().unwrap_or(PROGRAM));
         let tickets = Arc::new(TicketUse::new(&ledger, BATCHES, crew.in_flight));

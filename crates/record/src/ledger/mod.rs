@@ -62,7 +62,7 @@ struct LedgerSums {
     /// `used_by_keepers` is the sum of all bytes these users have, and `share` is the number of
     /// such parts in the memory that is divided.
     kept_bytes: u64,
-    keepers: &'static [UserName],
+    keepers: Vec<UserName>,
     used_by_keepers: u64,
     kept_share: u64,
 }
@@ -127,7 +127,7 @@ impl Ledger {
     ///
     /// `bytes` must be one of `share` equal parts of the memory that is divided, so that a refusal can
     /// compute by how much `-m` must grow.
-    pub fn keep_free_for(&self, bytes: u64, share: u64, keepers: &'static [UserName]) {
+    pub fn keep_free_for(&self, bytes: u64, share: u64, keepers: Vec<UserName>) {
         let mut sums = self.lock_sums();
         (sums.kept_bytes, sums.kept_share, sums.keepers) = (bytes, share, keepers);
     }
@@ -525,7 +525,7 @@ mod tests {
     #[test]
     fn what_is_kept_for_some_users_is_not_free_for_others() {
         let ledger = Ledger::with_capacity(100 << 20);
-        ledger.keep_free_for(10 << 20, 8, &["coverage"]);
+        ledger.keep_free_for(10 << 20, 8, vec!["coverage"]);
         assert_eq!(ledger.free(), 90 << 20);
         assert!(ledger.try_charge("reads", 91 << 20).is_none());
         let reads = ledger.charge("reads", 90 << 20).unwrap();
