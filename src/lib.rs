@@ -14,10 +14,12 @@
 //! | `aligning` | aligns FASTQ reads as an input of a run |
 //! | `merging` | merges alignments into unaligned reads as an input of a run |
 //! | `outputs` | writes the main output, extra outputs and report files |
+//! | `addons` | counts and reports: metrics, coverage, tallies, the HTML page; one file or folder each |
 //! | `depth` | `readmill depth`, `readmill coverage` |
 //! | `shard` | jobs in stages: the commands, and the files that stages exchange |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod addons;
 mod aligning;
 pub mod depth;
 pub mod formats;

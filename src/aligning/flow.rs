@@ -384,8 +384,8 @@ impl AlignWorker {
                 let mut reads = self.lanes.buffers.take().unwrap_or_default();
                 let taken = self.lanes.lanes[lane].claims()?.take(batch, &mut reads);
                 let whole = taken.is_whole() && !reads.is_empty();
-                if let Some(fastqc) = self.lanes.lanes[lane].fastqc.as_ref().filter(|_| whole) {
-                    fastqc.count_batch(batch, &reads);
+                if let Some(counts) = self.lanes.lanes[lane].input_counts.as_ref().filter(|_| whole) {
+                    counts.count_batch(batch, &reads);
                 }
                 let prepared = whole.then(|| self.lanes.prepare_reads(lane, &mut reads));
                 Ok(AlignTaskResult::Taken(lane, taken, reads, prepared))
@@ -395,9 +395,9 @@ impl AlignWorker {
                 let mut reads = self.lanes.buffers.take().unwrap_or_default();
                 let unaligned = self.lanes.lanes[raw.lane].unaligned()?;
                 unaligned.convert_records(&raw, &mut reads)?; // this also checks the records
-                let fastqc = self.lanes.lanes[raw.lane].fastqc.as_ref();
-                fastqc
-                    .map_or(Ok(()), |fastqc| fastqc.count_records(&raw, unaligned.header().n_ref()))?;
+                let counts = self.lanes.lanes[raw.lane].input_counts.as_ref();
+                counts
+                    .map_or(Ok(()), |counts| counts.count_records(&raw, unaligned.header().n_ref()))?;
                 let prepared = self.lanes.prepare_reads(raw.lane, &mut reads)?;
                 let memory = Arc::into_inner(raw.batch).map(UncheckedBatch::into_memory);
                 memory.into_iter().for_each(|batch| self.lanes.batches.put(batch));

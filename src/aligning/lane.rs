@@ -8,7 +8,7 @@ use readmill_fastq::{BatchOptions, Claims, FastqInput, FastqLayout, QualityEncod
 use readmill_filters::adapter::{AdapterCounts, RemainingAdapters};
 use readmill_record::{Error, ReadBatch, Result};
 
-use super::fastqc::LaneFastqc;
+use super::input_counts::LaneCounts;
 use super::kernel::{AlignRoom, is_pipe};
 use super::slice::{LanePlace, LaneSlice, WantedTemplates};
 use super::unaligned::Unaligned;
@@ -28,7 +28,8 @@ pub struct LaneInput {
     pub is_trimmed: bool,
     /// Whether trailing Gs are cut off, which two-colour instruments write for missing signal.
     pub cuts_poly_g: bool,
-    pub fastqc: Option<LaneFastqc>,
+    /// Counts its reads as its files hold them, if an add-on does.
+    pub input_counts: Option<LaneCounts>,
 }
 
 pub enum LaneSource {

@@ -14,7 +14,7 @@ use readmill_format::summed::StreamSum;
 use readmill_process::console::Console;
 use readmill_record::{Batch, Error, ReadBatch, Result};
 
-use super::fastqc::AlignFastqc;
+use super::input_counts::LaneCounts;
 use super::kernel::{AlignRoom, batches_read_ahead};
 use super::lane::{ChosenLanes, LaneInput, LaneSource, detect_encoding, open_claims};
 use super::mixed::SingleReadCounter;
@@ -25,6 +25,7 @@ use super::read_tags::{self, CommentKind};
 use super::slice::{LanePlace, SliceStart, WantedTemplates};
 use super::trimming::Trimming;
 use super::unaligned::Unaligned;
+use crate::addons::InputCounter;
 use crate::plan;
 
 const MAX_BATCH_TEMPLATES: usize = 1024;
@@ -139,7 +140,7 @@ impl Lanes {
                 templates_kept_before: left,
                 is_trimmed,
                 cuts_poly_g,
-                fastqc: None,
+                input_counts: None,
             })
         };
         let lanes = wanted.lanes.iter().enumerate().filter(|(number, _)| chosen.opens_lane(*number));
@@ -185,10 +186,10 @@ impl Lanes {
         }
     }
 
-    /// Makes all lanes count their reads for FastQC reports, if these are wanted.
-    pub fn with_fastqc(mut self, fastqc: Option<&AlignFastqc>) -> Self {
+    /// Makes all lanes count their reads as their files hold them, if there is a counter.
+    pub fn with_input_counter(mut self, counter: Option<&Arc<dyn InputCounter>>) -> Self {
         for lane in &mut self.lanes {
-            lane.fastqc = fastqc.map(|fastqc| fastqc.lane_counters(&lane.files));
+            lane.input_counts = counter.map(|counter| LaneCounts::new(counter, &lane.files));
         }
         self
     }
@@ -330,9 +331,9 @@ impl Lanes {
         let (taken, prepared) = batch;
         let is_taken = order.link(taken, reads)?;
         self.lanes[lane]
-            .fastqc
+            .input_counts
             .as_ref()
-            .map_or(Ok(()), |fastqc| fastqc.add_linked_batch(is_taken, reads))?;
+            .map_or(Ok(()), |counts| counts.add_linked_batch(is_taken, reads))?;
         let prepared = if is_taken {
             prepared.unwrap_or(Ok(BatchFindings::default()))?
         } else {

@@ -16,8 +16,8 @@
 //! the batches in flight. The output does not depend on which task is chosen: batches join cohorts,
 //! cohorts are written, and records are passed on in the order of the input.
 
-mod fastqc;
 mod flow;
+mod input_counts;
 mod kernel;
 mod lane;
 mod lanes;
@@ -31,7 +31,6 @@ mod slice;
 mod trimming;
 mod unaligned;
 
-pub use fastqc::AlignFastqc;
 pub use flow::{AlignLink, AlignWorker};
 pub use kernel::{
     AlignNeeds, AlignRoom, build_header, estimate_needs, index_files, load_index, open_without_index,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use readmill::Plan;
-use readmill::plan::{Command, Destination, Recalibration, Steps, TableSource, Tallies};
+use readmill::plan::{Command, Destination, Recalibration, Reports, Steps, TableSource};
 use readmill::tables;
 use readmill_record::{Error, Result};
 
@@ -127,7 +127,7 @@ impl TableArgs {
             merging: None,
             steps: Steps { recalibration, ..Steps::default() },
             destination: Destination::Nowhere,
-            tallies: Tallies::default(),
+            reports: Reports::default(),
             resources: self.resources.resources(&self.output)?,
         })
     }

@@ -21,6 +21,7 @@ use readmill_process::limit;
 use readmill_process::memory_size::parse_memory;
 use readmill_record::Result;
 
+use super::addons::GivenRun;
 use super::hints;
 use super::same_pass::SamePassFlags;
 
@@ -337,7 +338,7 @@ impl OutputFlags {
         let resources = self.resources.resources(self.path())?;
         // `align` always has a reference, namely REF.
         let has_reference = resources.reference.is_some() || command == plan::Command::Align;
-        let tallies = self.beside.tallies(&inputs, has_reference)?;
+        let reports = self.beside.reports(&GivenRun { inputs: &inputs, has_reference })?;
         Ok(Plan {
             command,
             inputs,
@@ -346,7 +347,7 @@ impl OutputFlags {
             merging: None,
             steps,
             destination: Destination::Main(self.output(format, &resources), self.beside.selected()?),
-            tallies,
+            reports,
             resources,
         })
     }

@@ -9,7 +9,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 #[cfg(feature = "bwa")]
 use readmill::plan::{
-    Command, Destination, DuplicateMode, Duplicates, Filters, Output, Plan, Resources, Steps, Tallies,
+    Command, Destination, DuplicateMode, Duplicates, Filters, Output, Plan, Reports, Resources, Steps,
     Verbosity,
 };
 use readmill::sample;
@@ -263,7 +263,7 @@ fn preparing(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usiz
             ..Steps::default()
         },
         destination: Destination::Main(Output::new(output), Vec::new()),
-        tallies: Tallies::default(),
+        reports: Reports::default(),
         resources,
     })
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{ArgAction, Args, Subcommand};
 use readmill::Plan;
 use readmill::depth::{DepthForm, DepthRequest, count_depth};
-use readmill::plan::{self, Destination, Steps, Tallies, Verbosity};
+use readmill::plan::{self, Destination, Reports, Steps, Verbosity};
 use readmill_coverage::depth::{
     BedOptions, DepthRules, GateKind, Histogram, PositionChoice, ReadLength, TableOptions,
 };
@@ -394,7 +394,7 @@ fn plan_without_inputs(name: &'static str, resources: &ResourceFlags, output: &P
         merging: None,
         steps: Steps::default(),
         destination: Destination::Nowhere,
-        tallies: Tallies::default(),
+        reports: Reports::default(),
         resources,
     })
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use readmill::Plan;
 use readmill::plan::group_names::NamePattern;
-use readmill::plan::{Command, Destination, Fastq, FastqFiles, LoneEnds, Steps, Tallies};
+use readmill::plan::{Command, Destination, Fastq, FastqFiles, LoneEnds, Reports, Steps};
 use readmill_filters::flag::GivenFlags;
 use readmill_filters::{FILTERS, Filters};
 use readmill_format::fastq::{FastqStyle, TagSelection};
@@ -331,7 +331,7 @@ impl FastqArgs {
                 ..Steps::default()
             },
             destination: Destination::Fastq(fastq),
-            tallies: Tallies::default(),
+            reports: Reports::default(),
             resources: self.resources.resources(&beside)?,
         })
     }

@@ -1,5 +1,5 @@
 //! Small commands that work on files without a pipeline: `faidx`, `dict`, `quickcheck`, `head`,
-//! `cat`, `reheader` and others. The work itself is in `readmill::files` and `readmill::indexing`.
+//! `cat`, `reheader` and others. The work itself is in `readmill_files`.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use readmill::Plan;
-use readmill::plan::{FingerprintRequest, Tallies};
+use readmill::addons::FingerprintRequest;
+use readmill::plan::Reports;
 use readmill_fingerprint::{Fingerprint, IdentityVerdict, compare};
 use readmill_record::{Ledger, Result};
 
@@ -67,8 +68,7 @@ impl FingerprintCommand {
 impl CountArgs {
     fn plan(&self) -> Result<Plan> {
         let request = FingerprintRequest { file: self.args.output(), sites: self.sites.clone() };
-        let tallies = Tallies { fingerprint: Some(request), ..Tallies::default() };
-        self.args.plan("fingerprint", tallies)
+        self.args.plan("fingerprint", Reports::only(request))
     }
 }
 

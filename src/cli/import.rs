@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use clap::Args;
+use readmill::addons::ReadTally;
 use readmill::plan::{Aligner, Aligning, Command, Import, Steps};
 use readmill::{Plan, memory};
 use readmill_fastq::QualityEncoding;
@@ -140,7 +141,9 @@ impl ImportArgs {
             ..Steps::default()
         };
         let mut plan = self.output.plan(Command::Import, self.reads.files(), steps)?;
-        plan.tallies.files.extend(self.adapters.metrics().map(|file| (&adapter_tally::SPEC, file)));
+        if let Some(file) = self.adapters.metrics() {
+            plan.reports.add_ons.push(ReadTally::new(&adapter_tally::SPEC, file));
+        }
         let mut read_tags = self.read_tags.read_tags(self.adapters.rules()?, self.adapters.words());
         self.reads.divide_structures(&mut read_tags);
         plan.inputs.extend(self.reads.index_files());

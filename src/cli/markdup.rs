@@ -37,7 +37,7 @@ impl MarkdupArgs {
         let duplicates = Some(self.duplicates.to_request());
         let steps = Steps { duplicates, sort: self.sort.requested_order(), ..Steps::default() };
         let mut plan = self.io.plan(Command::Markdup, steps)?;
-        plan.tallies.sample.clone_from(&self.sample.sample);
+        plan.reports.sample.clone_from(&self.sample.sample);
         Ok(plan)
     }
 }

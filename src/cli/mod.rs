@@ -9,6 +9,7 @@
 //!
 //! An [`Error`] of any step is logged by [`fail`], which also chooses the exit code.
 
+mod addons;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod align;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
@@ -17,11 +18,9 @@ mod bqsr;
 mod cluster;
 mod common;
 mod compare;
-mod coverage_flags;
 mod demo;
 mod depth;
 mod fastq;
-mod fastqc_flags;
 mod files;
 mod filter;
 mod filter_flags;
@@ -33,12 +32,10 @@ mod help;
 mod hints;
 mod import;
 mod index;
-mod limit_flags;
 mod markdup;
 mod merge_alignment;
 mod page;
 mod prep;
-mod qc_flags;
 mod read_tags;
 mod reads;
 mod recalibration;

@@ -13,8 +13,8 @@ use readmill_report::{
 };
 use serde_json::Value;
 
+use super::addons::limits::{LimitFlags, MAX_BYTES, text_of, unreadable, wrong};
 use super::common::MemoryFlag;
-use super::limit_flags::{LimitFlags, MAX_BYTES, text_of, unreadable, wrong};
 
 /// Makes an HTML report from run files. For one run, the report shows all metrics of the sample.
 /// For several runs, it also has a table that compares the samples.

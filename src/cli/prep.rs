@@ -164,7 +164,7 @@ impl PrepArgs {
     pub fn build_plan(&self) -> Result<Plan> {
         let steps = self.steps.to_steps(self.io.reference())?;
         let mut plan = self.split.plan(&self.io, Command::Prep, steps)?;
-        plan.tallies.sample = self.steps.sample_name();
+        plan.reports.sample = self.steps.sample_name();
         Ok(plan)
     }
 }

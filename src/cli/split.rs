@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use readmill::Plan;
+use readmill::addons::CoverageRequest;
 use readmill::plan::group_names::NamePattern;
 use readmill::plan::{Command, Destination, Format, Split, SplitBy, SplitNames, SplitRest, Steps};
 use readmill_record::{Error, Result};
@@ -112,7 +113,7 @@ impl SplitNameFlags {
             return Err(Error::usage("a split has no main output, which --copy-to and --move-to need")
                 .hint("omit --copy-to and --move-to"));
         }
-        if plan.tallies.coverage.is_some() {
+        if plan.reports.add_ons.iter().any(|add_on| add_on.name() == CoverageRequest::NAME) {
             return Err(Error::usage("a split has no main output, which --coverage needs")
                 .hint("omit --coverage, and use readmill qc --coverage"));
         }

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use readmill::Plan;
-use readmill::plan::{RegionRequest, Tallies};
-use readmill_filters::tally::stats::{self, CoverageBins, MAX_INSERT_SIZE, StatsOptions};
+use readmill::addons::ReadTally;
+use readmill::plan::{RegionRequest, Reports};
+use readmill_filters::tally::stats::{CoverageBins, MAX_INSERT_SIZE, StatsOptions};
 use readmill_record::{Error, Flags, Result};
 
 use super::tally::TallyArgs;
@@ -94,8 +95,8 @@ impl StatsArgs {
             within_regions: !self.region.is_empty(),
             coverage_threshold: self.cov_threshold,
         };
-        let tallies = Tallies { stats: options, ..Tallies::only(&stats::SPEC, self.args.output()) };
-        let mut plan = self.args.plan("stats", tallies)?;
+        let tally = ReadTally::with_stats(options, self.args.output());
+        let mut plan = self.args.plan("stats", Reports::only(tally))?;
         plan.regions = (!self.region.is_empty()).then(|| RegionRequest {
             texts: self.region.clone(),
             each_once: true,

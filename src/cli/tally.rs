@@ -10,17 +10,18 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use readmill::Plan;
-use readmill::plan::{self, Destination, Resources, Steps, Tallies};
+use readmill::addons::ReadTally;
+use readmill::plan::{self, Destination, Reports, Resources, Steps};
 use readmill_filters::tally::{TALLIES, TallySpec, checksum};
 use readmill_qc::QcOptions;
 use readmill_record::{Error, Result};
 
+use super::addons::coverage::CoverageOptions;
+use super::addons::description::DescriptionFlags;
+use super::addons::fastqc::{FastqcFlags, fastq_alone};
+use super::addons::qc::{self, AskedProgram, parse_program};
 use super::common::{InputFlags, ResourceFlags};
-use super::coverage_flags::CoverageOptions;
-use super::fastqc_flags::{FastqcFlags, fastq_alone};
 use super::hints;
-use super::qc_flags::{self, AskedProgram, parse_program};
-use super::same_pass::DescriptionFlags;
 use super::sample_flag::SampleFlag;
 
 /// Input, output and resources of a subcommand that makes one report.
@@ -43,14 +44,14 @@ impl TallyArgs {
         self.output.clone().unwrap_or_else(|| "-".into())
     }
 
-    /// Returns a plan that makes only these tallies. `name` is the subcommand.
-    pub fn plan(&self, name: &'static str, tallies: Tallies) -> Result<Plan> {
+    /// Returns a plan that makes only these reports. `name` is the subcommand.
+    pub fn plan(&self, name: &'static str, mut reports: Reports) -> Result<Plan> {
         let inputs = self.input.inputs()?;
         if self.output.is_none() {
             hints::require_last_input(&inputs)?;
         }
-        let tallies = self.description.add_to(tallies)?;
-        Ok(nothing_but(name, inputs, tallies, self.resources.resources(&self.output())?))
+        self.description.describe(&mut reports)?;
+        Ok(nothing_but(name, inputs, reports, self.resources.resources(&self.output())?))
     }
 }
 
@@ -58,7 +59,7 @@ impl TallyArgs {
 fn nothing_but(
     name: &'static str,
     inputs: Vec<PathBuf>,
-    tallies: Tallies,
+    reports: Reports,
     resources: Resources,
 ) -> Plan {
     Plan {
@@ -69,7 +70,7 @@ fn nothing_but(
         merging: None,
         steps: Steps::default(),
         destination: Destination::Nowhere,
-        tallies,
+        reports,
         resources,
     }
 }
@@ -82,7 +83,8 @@ pub struct TallyCommand {
 
 impl TallyCommand {
     pub fn plan(&self) -> Result<Plan> {
-        self.args.plan(self.tally.name, Tallies::only(self.tally, self.args.output()))
+        let tally = ReadTally::new(self.tally, self.args.output());
+        self.args.plan(self.tally.name, Reports::only(tally))
     }
 }
 
@@ -226,20 +228,22 @@ impl QcArgs {
             }
         };
         let has_reference = resources.reference.is_some();
-        let metrics = || qc_flags::request(prefix, &self.metrics, &self.options, has_reference);
+        let metrics = || qc::request(prefix, &self.metrics, &self.options, has_reference);
         let qc = (!self.no_metrics).then(metrics).transpose()?;
         let coverage = self.coverage_options.request(self.coverage.then_some(prefix))?;
-        let sample = self.sample.sample.clone();
-        let tallies = Tallies { qc, coverage, fastqc, sample, ..Tallies::default() };
-        let tallies = self.description.add_to(tallies)?;
+        let mut reports = Reports { sample: self.sample.sample.clone(), ..Reports::default() };
+        qc.into_iter().for_each(|request| reports.add_ons.push(request));
+        coverage.into_iter().for_each(|request| reports.add_ons.push(request));
+        fastqc.into_iter().for_each(|request| reports.add_ons.push(request));
+        self.description.describe(&mut reports)?;
         let Some((aligning, memory)) = aligning else {
-            return Ok(nothing_but("qc", inputs, tallies, resources));
+            return Ok(nothing_but("qc", inputs, reports, resources));
         };
         if self.resources.memory().is_none() {
             let memory = resources.memory.saturating_add(memory);
             resources.memory = readmill_process::limit::within_address_space(memory);
         }
-        let plan = nothing_but("qc", inputs, tallies, resources);
+        let plan = nothing_but("qc", inputs, reports, resources);
         Ok(Plan { aligning: Some(aligning), ..plan })
     }
 }
@@ -273,6 +277,6 @@ impl ChecksumArgs {
             (_, true) => &checksum::BAMSEQCHKSUM,
             _ => &checksum::SPEC,
         };
-        self.args.plan("checksum", Tallies::only(tally, self.args.output()))
+        self.args.plan("checksum", Reports::only(ReadTally::new(tally, self.args.output())))
     }
 }

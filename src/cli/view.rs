@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, Args};
 use readmill::Plan;
+use readmill::addons::ReadTally;
 use readmill::formats::{BamFormat, CramFormat, FORMATS, SamFormat, join_words};
 use readmill::plan::{
     Command, Content, Destination, ExtraFile, Format, Index, RegionRequest, Steps, Verbosity,
@@ -223,7 +224,8 @@ impl ViewArgs {
             plan.resources.verbosity = Verbosity::Quiet;
         }
         if self.count {
-            plan.tallies.files.push((&count::SPEC, self.output.output_path().to_path_buf()));
+            let count = ReadTally::new(&count::SPEC, self.output.output_path());
+            plan.reports.add_ons.push(count);
             plan.destination = Destination::Nowhere;
         }
         if let Destination::Main(output, others) = &mut plan.destination {

@@ -101,7 +101,7 @@ pub struct LargeParts {
 /// format with names and positions:
 ///
 /// ```
-/// use readmill::console::Console;
+/// use readmill_process::console::Console;
 /// use readmill::formats::{EncoderMaker, Format, FormatSpec, OutputFormat, TargetFile, TextFormat};
 /// use readmill::plan::{Destination, Output, Plan, Verbosity};
 /// use readmill_record::{Header, RecordRef, Result};

@@ -7,10 +7,9 @@
 //! |---|---|
 //! | [`sink`] | an output: takes encoded parts in order, and builds the index |
 //! | [`part_writer`] | encoding and writing of parts by all threads |
-//! | [`part_counts`] | what ordered tallies (coverage, depths, statistics) count in a part |
+//! | [`part_counts`] | what ordered tallies count in a part |
 //! | [`staged_parts`] | parts of an output in the file of a stage |
 //! | [`files`] | the file or files of an output, and their renaming |
-//! | [`coverage`] | the files of coverage |
 //! | [`routing`] | which reads of a batch belong to which extra output |
 //! | [`extra`] | opens the extra outputs of the plan |
 //! | [`group_files`] | the files of read groups |
@@ -20,7 +19,6 @@
 //!
 //! `readmill_process::atomic_file` has the file that is written under a temporary name.
 
-pub mod coverage;
 pub mod extra;
 pub mod extra_writer;
 mod files;
@@ -32,7 +30,7 @@ pub mod routing;
 mod sample_name;
 mod sink;
 pub mod staged_parts;
-mod texts;
+pub mod texts;
 
 pub use files::CompleteOutput;
 pub use part_writer::{EncodedPart, PartEncoder, PartWriter};

@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use readmill_bqsr as bqsr;
-use readmill_coverage::piles::WINDOW_BASES;
-use readmill_filters::tally::{RunNames, TallyReport};
+use readmill_filters::tally::RunNames;
 use readmill_markdup::metrics::{LibraryCounts, SetSizes};
 use readmill_markdup::samtools::SamtoolsReport;
 use readmill_markdup::{DuplicationMetrics, Libraries, TileCounts};
@@ -16,12 +15,12 @@ use readmill_record::header::Header;
 use readmill_record::{Charge, Error, Ledger, ReportText, Result};
 use serde_json::{Map, Value, json};
 
-use crate::outputs::coverage::NamedPile;
+use crate::addons::{CompleteFiles, FileTime, PlannedFile, ReportJson, WriteText};
 use crate::outputs::sample_name::sample_name;
 use crate::outputs::texts;
-use crate::plan::{Command, CoverageRequest, Output, Plan, QcRequest};
+use crate::plan::{Command, Output, Plan};
 
-/// A kind of report file.
+/// Which report file of a run it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportFile {
     /// Picard's metrics of duplicates.
@@ -32,72 +31,20 @@ pub enum ReportFile {
     Table,
     /// The recalibration table of the reads with their new qualities.
     After,
-    /// The result of the tally of this name.
-    Tally(&'static str),
-    /// The quality metrics in the file whose name ends so.
-    Qc(&'static str),
-    /// The file of coverage, or its index, whose name ends so.
-    Coverage(&'static str),
-    /// The modules of FastQC of the input of this number.
-    FastqcData(usize),
-    /// The verdicts of these.
-    FastqcSummary(usize),
-    /// The fingerprint of the sample.
-    Fingerprint,
-    /// What the run did, as JSON.
+    /// A file of an add-on: the number of the add-on in the plan, and of the file among its files.
+    AddOn(usize, usize),
+    /// The description of the run as JSON.
     Run,
-    /// What the run did, as a page.
-    Page,
 }
 
-impl ReportFile {
+/// An open report file.
+struct OpenReport {
+    what: ReportFile,
     /// Its name among the reports in JSON.
-    fn key(self) -> &'static str {
-        match self {
-            ReportFile::Metrics => DUPLICATES,
-            ReportFile::Json => "duplicates as JSON",
-            ReportFile::Table => "recalibration table",
-            ReportFile::After => "recalibration table of new qualities",
-            ReportFile::Tally(name) => name,
-            ReportFile::Qc(ending) | ReportFile::Coverage(ending) => ending.trim_start_matches('.'),
-            ReportFile::FastqcData(_) => FASTQC,
-            ReportFile::FastqcSummary(_) => "fastqc summary",
-            ReportFile::Fingerprint => "fingerprint",
-            ReportFile::Run => "run",
-            ReportFile::Page => "page",
-        }
-    }
-
-    /// Whether its contents may be part of the description of the run.
-    fn is_described(self) -> bool {
-        match self {
-            ReportFile::Qc(ending) => !ending.ends_with("_coverage"),
-            ReportFile::Tally(name) => ["flagstat", "idxstats", "stats"].contains(&name),
-            ReportFile::Coverage(ending) => ending.ends_with(".txt"),
-            ReportFile::Table | ReportFile::After => true,
-            ReportFile::Fingerprint | ReportFile::FastqcData(_) => true,
-            _ => false,
-        }
-    }
-
-    /// The contents of such a text as JSON; `None` of those that are long, or are JSON already.
-    fn value(self, text: &str) -> Option<Value> {
-        match self {
-            ReportFile::Qc(ending) if ending.ends_with("_coverage") => None,
-            ReportFile::Qc(_) => Some(texts::metrics(text)),
-            ReportFile::Tally("flagstat") => Some(texts::flagstat(text)),
-            ReportFile::Tally("idxstats") => Some(texts::idxstats(text)),
-            ReportFile::Tally("stats") => Some(texts::stats(text)),
-            ReportFile::Table | ReportFile::After => Some(texts::recalibration(text)),
-            ReportFile::Fingerprint => Some(texts::fingerprint(text)),
-            ReportFile::FastqcData(_) => Some(texts::fastqc(text)),
-            ReportFile::Coverage(".mosdepth.summary.txt") => Some(texts::summary(text)),
-            ReportFile::Coverage(ending) if ending.ends_with(".dist.txt") => {
-                Some(texts::distribution(text))
-            }
-            _ => None,
-        }
-    }
+    name: &'static str,
+    json: Option<ReportJson>,
+    time: FileTime,
+    target: AtomicFile,
 }
 
 /// The name of the memory of descriptions.
@@ -117,18 +64,12 @@ fn put_lines(object: &Value, out: &mut dyn std::io::Write) -> std::io::Result<()
 /// The name of the metrics of duplicates among the reports in JSON.
 const DUPLICATES: &str = "duplicates";
 
-/// The name of the deepest windows among them.
-const PILES: &str = "deepest_windows";
-
 /// The name of pairs by tile among them.
 const TILES: &str = "duplicates_by_tile";
 
-/// The name of the list of FastQC's reports among them.
-const FASTQC: &str = "fastqc";
-
 /// The open report files; a name that cannot be written is reported before the run.
 pub struct ReportFiles {
-    files: Vec<(ReportFile, AtomicFile)>,
+    files: Vec<OpenReport>,
     /// The name of the sample in reports.
     sample: String,
     /// The reports as JSON, by their names, where the run is described by JSON.
@@ -143,14 +84,15 @@ impl ReportFiles {
     /// Opens the files that the plan names.
     pub fn open(plan: &Plan, header: &Header, ledger: &Ledger) -> Result<Self> {
         let mut made = MadeDirectories::default();
-        let mut open = |(what, path)| {
-            if let ReportFile::FastqcData(_) = what {
-                made.make_for(path)?;
+        let mut open = |(what, file): (ReportFile, PlannedFile<'_>)| {
+            if file.creates_directory {
+                made.make_for(file.path)?;
             }
-            Ok((what, AtomicFile::open(path)?))
+            let PlannedFile { name, path, json, time, .. } = file;
+            Ok(OpenReport { what, name, json, time, target: AtomicFile::open(path)? })
         };
-        let files = paths(plan).into_iter().map(&mut open).collect::<Result<_>>()?;
-        let values = plan.tallies.describe().then(Map::new);
+        let files = planned_files(plan).into_iter().map(&mut open).collect::<Result<_>>()?;
+        let values = plan.reports.is_described().then(Map::new);
         let (sample, charge) = (sample_name(plan, header), ledger.empty_charge(DESCRIPTION));
         Ok(ReportFiles { files, sample, values, charge, _made: made })
     }
@@ -160,21 +102,11 @@ impl ReportFiles {
         &self.sample
     }
 
-    /// Keeps a report for the description of the run.
-    fn keep(&mut self, what: ReportFile, bytes: &[u8]) -> Result<()> {
-        let Some(values) = self.values.as_mut().filter(|_| what.is_described()) else { return Ok(()) };
-        let all = self.charge.bytes() + texts::max_bytes(bytes);
-        self.charge.grow_to(all)?;
-        let Some(value) = what.value(&String::from_utf8_lossy(bytes)) else { return Ok(()) };
-        if let ReportFile::FastqcData(_) = what {
-            // One for each input.
-            let list = values.entry(FASTQC).or_insert_with(|| Value::Array(Vec::new()));
-            if let Some(list) = list.as_array_mut() {
-                list.push(value);
-            }
-        } else {
-            values.insert(what.key().into(), value);
-        }
+    /// Keeps the text of a report for the description of the run.
+    fn keep(&mut self, name: &str, json: Option<ReportJson>, bytes: &[u8]) -> Result<()> {
+        let (Some(values), Some(json)) = (&mut self.values, json) else { return Ok(()) };
+        self.charge.grow_to(self.charge.bytes() + texts::max_bytes(bytes))?;
+        json.insert_into(values, name, &String::from_utf8_lossy(bytes));
         Ok(())
     }
 
@@ -188,82 +120,91 @@ impl ReportFiles {
         self.values.take().unwrap_or_default()
     }
 
-    /// The files but for the description of the run and its page, each with its name among the reports, and its bytes if it
-    /// is a regular file.
+    /// Returns the files without the description of the run and what is made of it, each with its name among the reports,
+    /// and its bytes if it is a regular file.
     pub fn complete(&self) -> impl Iterator<Item = (&'static str, &Path, Option<u64>)> {
-        let about = [ReportFile::Run, ReportFile::Page];
-        let others = self.files.iter().filter(move |(what, _)| !about.contains(what));
-        others.map(|(what, target)| (what.key(), target.path(), target.bytes()))
+        let is_listed =
+            |file: &&OpenReport| file.what != ReportFile::Run && file.time != FileTime::AfterDescription;
+        let listed = self.files.iter().filter(is_listed);
+        listed.map(|file| (file.name, file.target.path(), file.target.bytes()))
     }
 
     /// Writes a file under its temporary name, if the plan asks for it.
     pub fn write(&mut self, what: ReportFile, bytes: &[u8]) -> Result<()> {
-        let Some(target) = self.target(what) else { return Ok(()) };
-        target.write(bytes)?;
-        target.sync()?;
-        self.keep(what, bytes)
+        let Some(file) = self.find(what) else { return Ok(()) };
+        file.target.write(bytes)?;
+        file.target.sync()?;
+        let (name, json) = (file.name, file.json);
+        self.keep(name, json, bytes)
     }
 
     /// Writes the description of the run under its temporary name, if the plan asks for it: its text is never whole in memory.
     pub fn write_run(&mut self, value: &Value) -> Result<()> {
-        let Some(target) = self.target(ReportFile::Run) else { return Ok(()) };
-        target.write_with(|out| put_lines(value, out))?;
-        target.sync()
+        let Some(file) = self.find(ReportFile::Run) else { return Ok(()) };
+        file.target.write_with(|out| put_lines(value, out))?;
+        file.target.sync()
+    }
+
+    /// Writes the file of an add-on that is made of the description.
+    pub fn write_after_description(&mut self, add_on: usize, text: &[u8]) -> Result<()> {
+        let found = self.find_of_add_on(add_on, FileTime::AfterDescription);
+        found.into_iter().try_for_each(|what| self.write(what, text))
     }
 
     /// Writes a long file under its temporary name, part by part.
     fn write_parts(&mut self, what: ReportFile, mut parts: impl Iterator<Item = Vec<u8>>) -> Result<()> {
-        let Some(target) = self.target(what) else { return Ok(()) };
-        parts.try_for_each(|part| target.write(&part))?;
-        target.sync()
+        let Some(file) = self.find(what) else { return Ok(()) };
+        parts.try_for_each(|part| file.target.write(&part))?;
+        file.target.sync()
     }
 
-    /// Takes the files of coverage out, to be given back once they are complete.
-    pub fn take_coverage(&mut self) -> Vec<(&'static str, AtomicFile)> {
-        let (coverage, others) = std::mem::take(&mut self.files)
-            .into_iter()
-            .partition(|(what, _): &(ReportFile, AtomicFile)| matches!(what, ReportFile::Coverage(_)));
-        self.files = others;
-        let coverage: Vec<(ReportFile, AtomicFile)> = coverage;
-        let ending = |(what, target)| match what {
-            ReportFile::Coverage(ending) => (ending, target),
-            _ => ("", target),
+    /// Takes out the files that an add-on writes while reads are counted, each with its number among the files of the
+    /// add-on. [`ReportFiles::put_complete`] gives them back.
+    pub fn take_files_of_counting(&mut self, add_on: usize) -> Vec<(usize, AtomicFile)> {
+        let is_taken = |file: &mut OpenReport| {
+            matches!(file.what, ReportFile::AddOn(owner, _) if owner == add_on)
+                && file.time == FileTime::WhileCounting
         };
-        coverage.into_iter().map(ending).collect()
+        let taken = self.files.extract_if(.., is_taken);
+        let numbered = taken.filter_map(|file| match file.what {
+            ReportFile::AddOn(_, number) => Some((number, file.target)),
+            _ => None,
+        });
+        numbered.collect()
     }
 
-    /// Takes complete files back.
-    pub fn put_coverage(&mut self, complete: Vec<(&'static str, AtomicFile)>) -> Result<()> {
-        for (ending, target) in complete {
-            let what = ReportFile::Coverage(ending);
-            // The texts are short; what is long is in BED files.
-            if self.values.is_some() && ending.ends_with(".txt") && target.is_file() {
+    /// Takes back the complete files of an add-on, and keeps its values for the description of the run.
+    pub fn put_complete(&mut self, plan: &Plan, add_on: usize, complete: CompleteFiles) -> Result<()> {
+        let planned = plan.reports.add_ons.iter().nth(add_on);
+        let planned = planned.map_or_else(Vec::new, |add_on| add_on.output_files());
+        for (number, target) in complete.files {
+            let Some(&PlannedFile { name, json, time, .. }) = planned.get(number) else {
+                return Err(Error::bug("an add-on completed a file that it does not have"));
+            };
+            if self.values.is_some() && json.is_some() && target.is_file() {
                 let text = target.read_all()?;
-                self.keep(what, &text)?;
+                self.keep(name, json, &text)?;
             }
-            self.files.push((what, target));
+            let what = ReportFile::AddOn(add_on, number);
+            self.files.push(OpenReport { what, name, json, time, target });
+        }
+        if let Some(values) = &mut self.values {
+            let named = complete.values.into_iter().map(|(name, value)| (name.to_string(), value));
+            values.extend(named);
         }
         Ok(())
     }
 
-    /// Keeps the deepest windows for the description of the run, if some were looked for.
-    pub fn keep_piles(&mut self, deepest: &[NamedPile]) {
-        let Some(values) = self.values.as_mut().filter(|_| !deepest.is_empty()) else { return };
-        let row = |(contig, pile): &NamedPile| {
-            json!({
-                "contig": contig,
-                "start": pile.start,
-                "end": pile.end,
-                "mean_depth": pile.mean_depth(),
-                "max_depth": pile.max_depth,
-            })
+    /// Returns the files of an add-on that are written at this time, in their order.
+    fn find_of_add_on(&self, add_on: usize, time: FileTime) -> Vec<ReportFile> {
+        let is_wanted = |file: &&OpenReport| {
+            matches!(file.what, ReportFile::AddOn(owner, _) if owner == add_on) && file.time == time
         };
-        let rows: Vec<Value> = deepest.iter().map(row).collect();
-        values.insert(PILES.into(), json!({ "window": WINDOW_BASES, "rows": rows }));
+        self.files.iter().filter(is_wanted).map(|file| file.what).collect()
     }
 
-    fn target(&mut self, what: ReportFile) -> Option<&mut AtomicFile> {
-        self.files.iter_mut().find_map(|(which, target)| (*which == what).then_some(target))
+    fn find(&mut self, what: ReportFile) -> Option<&mut OpenReport> {
+        self.files.iter_mut().find(|file| file.what == what)
     }
 
     /// Writes the recalibration table before or after recalibration, if the plan asks for it.
@@ -273,7 +214,7 @@ impl ReportFiles {
 
     /// Writes the duplication metrics that the plan asks for.
     pub fn write_metrics(&mut self, plan: &Plan, metrics: &DuplicationMetrics) -> Result<()> {
-        let command = self.in_place_of("MarkDuplicates", plan);
+        let command = picard_command_line("MarkDuplicates", &self.sample, plan);
         let text = metrics.to_picard(&command, VERSION);
         self.write(ReportFile::Metrics, &text)?;
         if let Some(values) = &mut self.values {
@@ -282,9 +223,9 @@ impl ReportFiles {
             values.insert(DUPLICATES.into(), texts::metrics(&String::from_utf8_lossy(&text)));
         }
         let sample = self.sample.clone();
-        let Some(target) = self.target(ReportFile::Json) else { return Ok(()) };
-        metrics.write_json(&command, &sample, |text| target.write(text.as_bytes()))?;
-        target.sync()
+        let Some(file) = self.find(ReportFile::Json) else { return Ok(()) };
+        metrics.write_json(&command, &sample, |text| file.target.write(text.as_bytes()))?;
+        file.target.sync()
     }
 
     /// Keeps pairs by tile for the description of the run, if they were counted.
@@ -320,78 +261,71 @@ impl ReportFiles {
         self.write(ReportFile::Json, json.as_bytes())
     }
 
-    /// Writes the result of a tally to its files.
-    pub fn write_tally(
+    /// Writes the files of an add-on that are written at the end: `each` passes their texts on, in their order.
+    pub fn write_texts(
         &mut self,
         plan: &Plan,
-        files: &[ReportFile],
-        report: &TallyReport,
+        add_on: usize,
+        each: impl FnOnce(&RunNames<'_>, &mut WriteText<'_>) -> Result<()>,
     ) -> Result<()> {
         let main = plan.destination.main().map(|output| &output.path).or(plan.inputs.first());
         let file = main.map_or("-".into(), |path| path.display().to_string());
-        let in_place_of = |tool: &str| self.in_place_of(tool, plan);
+        let sample = self.sample.clone();
         let names = RunNames {
             file: &file,
-            sample: &self.sample,
-            picard_command_line: &in_place_of,
+            sample: &sample,
+            picard_command_line: &|tool| picard_command_line(tool, &sample, plan),
             started: VERSION,
         };
-        let texts = report.take_texts(&names)?;
-        files.iter().zip(texts).try_for_each(|(file, text)| match text {
-            ReportText::Whole(text) => self.write(*file, &text),
-            ReportText::Parts(parts) => self.write_parts(*file, parts),
+        let mut files = self.find_of_add_on(add_on, FileTime::AtEnd).into_iter();
+        each(&names, &mut |text| match (files.next(), text) {
+            (Some(file), ReportText::Whole(text)) => self.write(file, &text),
+            (Some(file), ReportText::Parts(parts)) => self.write_parts(file, parts),
+            (None, _) => Ok(()),
         })
-    }
-
-    /// Returns a command line that begins like one of Picard, because report tools read the sample from it.
-    fn in_place_of(&self, tool: &str, plan: &Plan) -> String {
-        format!("{tool} INPUT={} ({})", self.sample, plan.command_line())
     }
 
     /// Takes the complete files out, to be renamed. Directories that were made for them, and are empty, go with this.
     pub fn take_files(&mut self) -> Vec<AtomicFile> {
-        self.files.drain(..).map(|(_, target)| target).collect()
+        self.files.drain(..).map(|file| file.target).collect()
     }
+}
+
+/// Returns a command line that begins like one of Picard, because report tools read the sample from it.
+fn picard_command_line(tool: &str, sample: &str, plan: &Plan) -> String {
+    format!("{tool} INPUT={sample} ({})", plan.command_line())
 }
 
 /// In place of the date that Picard writes: equal runs write equal bytes.
 const VERSION: &str = concat!("Written by readmill ", env!("CARGO_PKG_VERSION"));
 
-/// The files that the plan names.
-pub fn paths(plan: &Plan) -> Vec<(ReportFile, &Path)> {
+/// Returns the files that the plan names, in the order in which they are opened.
+pub fn planned_files(plan: &Plan) -> Vec<(ReportFile, PlannedFile<'_>)> {
     let metrics = plan.steps.duplicates.as_ref().map(|duplicates| &duplicates.metrics);
     let request = plan.steps.recalibration.as_ref().and_then(|it| it.table_request());
-    let all = [
-        (ReportFile::Metrics, metrics.and_then(|metrics| metrics.picard.as_deref())),
-        (ReportFile::Json, metrics.and_then(|metrics| metrics.json.as_deref())),
-        (ReportFile::Table, request.and_then(|request| request.table.as_deref())),
-        (ReportFile::After, request.and_then(|request| request.after.as_deref())),
+    let of_core = [
+        (ReportFile::Metrics, DUPLICATES, metrics.and_then(|metrics| metrics.picard.as_deref())),
+        (ReportFile::Json, "duplicates as JSON", metrics.and_then(|metrics| metrics.json.as_deref())),
+        (ReportFile::Table, "recalibration table", request.and_then(|it| it.table.as_deref())),
+        (
+            ReportFile::After,
+            "recalibration table of new qualities",
+            request.and_then(|it| it.after.as_deref()),
+        ),
     ];
-    let tallies = plan.tallies.files.iter();
-    let tallies = tallies.map(|(spec, path)| (ReportFile::Tally(spec.name), path.as_path()));
-    let metrics = plan.tallies.qc.iter().flat_map(QcRequest::files);
-    let metrics = metrics.map(|(ending, path)| (ReportFile::Qc(ending), path));
-    let named = all.into_iter().filter_map(|(what, path)| Some((what, path?)));
-    let coverage = plan.tallies.coverage.iter().flat_map(CoverageRequest::files);
-    let coverage = coverage.map(|(ending, path)| (ReportFile::Coverage(ending), path));
-    let fastqc = plan.tallies.fastqc.iter().flat_map(|fastqc| &fastqc.reports).enumerate();
-    let fastqc = fastqc.flat_map(|(number, report)| {
-        let data = (ReportFile::FastqcData(number), report.data.as_path());
-        [data, (ReportFile::FastqcSummary(number), report.summary.as_path())]
+    let of_core = of_core.into_iter().filter_map(|(what, name, path)| {
+        let file = PlannedFile::new(name, path?);
+        let is_table = matches!(what, ReportFile::Table | ReportFile::After);
+        Some((what, if is_table { file.with_json(texts::recalibration) } else { file }))
     });
-    let fingerprint = plan.tallies.fingerprint.iter();
-    let fingerprint = fingerprint.map(|it| (ReportFile::Fingerprint, it.file.as_path()));
-    let run = plan.tallies.json.iter().map(|path| (ReportFile::Run, path.as_path()));
-    let page = plan.tallies.page.iter().map(|page| (ReportFile::Page, page.file.as_path()));
-    let last = run.chain(page);
-    named
-        .chain(tallies)
-        .chain(metrics)
-        .chain(coverage)
-        .chain(fastqc)
-        .chain(fingerprint)
-        .chain(last)
-        .collect()
+    let add_ons = plan.reports.add_ons.iter().enumerate().flat_map(|(add_on, request)| {
+        let files = request.output_files().into_iter().enumerate();
+        files.map(move |(number, file)| (ReportFile::AddOn(add_on, number), file))
+    });
+    let is_last = |(_, file): &(_, PlannedFile<'_>)| file.time == FileTime::AfterDescription;
+    let (last, others): (Vec<_>, Vec<_>) = add_ons.partition(is_last);
+    let run = plan.reports.json.iter().map(|path| (ReportFile::Run, PlannedFile::new("run", path)));
+    of_core.chain(others).chain(run).chain(last).collect()
 }
 
 /// How the names of a reference and of the files of an aligner's index end.
@@ -404,16 +338,14 @@ pub fn check(plan: &Plan) -> Result<()> {
     let metrics = [ReportFile::Metrics, ReportFile::Json];
     let by_samtools =
         plan.steps.duplicates.as_ref().is_some_and(|duplicates| duplicates.rules.samtools.is_some());
-    let is_named = !by_samtools && paths(plan).iter().any(|(what, _)| metrics.contains(what))
-        || plan.tallies.qc.is_some()
-        || plan.tallies.fingerprint.is_some()
-        || plan.tallies.describe()
-        || plan.tallies.files.iter().any(|(spec, _)| spec.names_sample);
-    if plan.tallies.sample.is_some() && !is_named && by_samtools {
+    let is_named = !by_samtools && planned_files(plan).iter().any(|(what, _)| metrics.contains(what))
+        || plan.reports.is_described()
+        || plan.reports.add_ons.iter().any(|add_on| add_on.needs().sample);
+    if plan.reports.sample.is_some() && !is_named && by_samtools {
         let what = "--sample sets the sample name in metrics, but the report of samtools markdup has no sample name";
         return Err(Error::usage(what).hint("omit --sample"));
     }
-    if plan.tallies.sample.is_some() && !is_named {
+    if plan.reports.sample.is_some() && !is_named {
         let what = "--sample sets the sample name in metrics, but no metrics are written";
         let way_out = match plan.command {
             Command::Tally(_) => "omit --sample or --no-metrics",
@@ -424,18 +356,10 @@ pub fn check(plan: &Plan) -> Result<()> {
     let main = plan.destination.main().map_or_else(Vec::new, Output::names);
     let main = || main.iter().map(PathBuf::as_path);
     let recalibration = plan.steps.recalibration.iter().flat_map(|it| it.input_files());
-    let regions = plan.tallies.coverage.iter().filter_map(|coverage| coverage.bed.clone());
-    let of_metrics = plan.tallies.qc.iter().flat_map(|qc| qc.metrics.files()).cloned();
-    let sites = plan.tallies.fingerprint.iter().map(|it| it.sites.clone());
-    let limits = plan.tallies.page.iter().filter_map(|page| page.limits_file.clone());
-    let mut read: Vec<PathBuf> = recalibration
-        .cloned()
-        .chain(plan.steps.filters.input_files())
-        .chain(regions)
-        .chain(sites)
-        .chain(of_metrics)
-        .chain(limits)
-        .collect();
+    let by_turn = plan.reports.add_ons.by_turn().into_iter();
+    let of_add_ons = by_turn.flat_map(|(_, add_on)| add_on.input_files()).map(Path::to_path_buf);
+    let mut read: Vec<PathBuf> =
+        recalibration.cloned().chain(plan.steps.filters.input_files()).chain(of_add_ons).collect();
     let request = plan.steps.recalibration.iter().filter_map(|it| it.table_request());
     request.for_each(|it| read.extend([".fai", ".gzi"].map(|index| with_suffix(&it.reference, index))));
     let reference = plan.resources.reference.iter().map(|fasta| fasta.path());
@@ -444,8 +368,8 @@ pub fn check(plan: &Plan) -> Result<()> {
     });
     let aligner = plan.aligning.iter().filter_map(|it| it.reference.as_ref());
     aligner.for_each(|prefix| read.extend(ALIGNER_FILES.map(|end| with_suffix(prefix, end))));
-    let beside: Vec<&Path> =
-        paths(plan).into_iter().map(|(_, path)| path).chain(plan.destination.extra_paths()).collect();
+    let reports = planned_files(plan).into_iter().map(|(_, file)| file.path);
+    let beside: Vec<&Path> = reports.chain(plan.destination.extra_paths()).collect();
     for (n, path) in main().chain(beside.iter().copied()).enumerate() {
         let in_place = n < main().count() && plan.destination.main().is_some_and(|main| main.in_place);
         plan.inputs.iter().try_for_each(|input| check_distinct(input, path))?;
@@ -472,7 +396,8 @@ pub fn check(plan: &Plan) -> Result<()> {
 pub fn check_spares(plan: &Plan, read: &Path) -> Result<()> {
     let main = plan.destination.main().filter(|main| !main.in_place);
     let main = main.map_or_else(Vec::new, |main| [main.names(), index_names(&main.path)].concat());
-    let beside = paths(plan).into_iter().map(|(_, path)| path).chain(plan.destination.extra_paths());
+    let reports = planned_files(plan).into_iter().map(|(_, file)| file.path);
+    let beside = reports.chain(plan.destination.extra_paths());
     main.iter()
         .map(PathBuf::as_path)
         .chain(beside)

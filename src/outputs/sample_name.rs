@@ -19,7 +19,7 @@ use crate::plan::Plan;
 ///
 /// Whitespace and slashes are replaced by `_`.
 pub(super) fn sample_name(plan: &Plan, header: &Header) -> String {
-    let given = plan.tallies.sample.clone();
+    let given = plan.reports.sample.clone();
     let by_file = || output_name(plan).or_else(|| input_name(plan)).or_else(|| prefix_name(plan));
     let name = given.or_else(by_file).or_else(|| only_sample(header));
     let name = name.unwrap_or_else(|| {
@@ -39,19 +39,20 @@ fn output_name(plan: &Plan) -> Option<String> {
 /// inputs.
 ///
 /// The file name is preferred to SM here, because two lanes of one sample are two files whose
-/// reports must not overwrite each other. FASTQ input and fingerprints use SM instead.
+/// reports must not overwrite each other. FASTQ input uses SM instead, and so does every run with
+/// an add-on that needs the sample of the read groups.
 fn input_name(plan: &Plan) -> Option<String> {
     let is_of_records = plan.aligning.is_none() && plan.merging.is_none();
+    let by_read_groups = plan.reports.add_ons.iter().any(|it| it.needs().sample_of_read_groups);
     match &plan.inputs[..] {
-        [only] if is_of_records && plan.tallies.fingerprint.is_none() => file_stem(only),
+        [only] if is_of_records && !by_read_groups => file_stem(only),
         _ => None,
     }
 }
 
-/// Returns the file name in the prefix of the metrics or of the coverage.
+/// Returns the file name in the prefix of report files, which report tools take for the sample.
 fn prefix_name(plan: &Plan) -> Option<String> {
-    let qc = plan.tallies.qc.as_ref().map(|qc| qc.prefix());
-    let prefix = qc.or_else(|| plan.tallies.coverage.as_ref().map(|coverage| coverage.prefix()))?;
+    let prefix = plan.reports.add_ons.iter().find_map(|add_on| add_on.prefix())?;
     Some(prefix.file_name()?.to_string_lossy().into_owned())
 }
 

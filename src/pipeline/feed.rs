@@ -10,7 +10,6 @@
 use std::sync::Arc;
 
 use readmill_engine::{Crew, Pool};
-use readmill_fastqc::{FastqcRun, RecordText};
 use readmill_filters::Reconcile;
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{ChunkLinker, LinkedRecords, OpenedChunk};
@@ -20,6 +19,7 @@ use readmill_record::{
     Batch, Detail, Error, Limit, Result, ShareUse, Stamp, Step, UncheckedBatch, UncheckedRecord,
 };
 
+use crate::addons::InputCounter;
 use crate::aligning::{AlignLink, AlignTask, AlignTaskResult, AlignWorker};
 use crate::merging::{MergeLink, MergeTask, MergeTaskResult, MergeWorker};
 use crate::pipeline::inputs::{InputFile, InputTask, Inputs, PreparedInput, ReadTask};
@@ -101,7 +101,7 @@ impl Linker {
 pub struct FeedInput {
     pub inputs: Inputs,
     detail: Detail,
-    fastqc: Option<Arc<FastqcRun>>,
+    input_counter: Option<Arc<dyn InputCounter>>,
     buffers: Arc<FeedBuffers>,
 }
 
@@ -142,7 +142,7 @@ impl Feed {
         let input = FeedInput {
             inputs,
             detail: Detail::Whole,
-            fastqc: None,
+            input_counter: None,
             buffers: Arc::new(FeedBuffers { batches, chunks, used: Arc::clone(used) }),
         };
         let (align, merge) = match input.inputs.prepared_input() {
@@ -172,20 +172,22 @@ impl Feed {
         self
     }
 
-    /// Counts all records for the FastQC modules, input by input. Does nothing for FASTQ input:
-    /// there the lanes count the reads themselves, before they are aligned.
-    pub fn with_fastqc(mut self, fastqc: Option<&Arc<FastqcRun>>) -> Self {
-        self.input.fastqc = fastqc.filter(|_| self.input.inputs.prepared_input().is_none()).cloned();
+    /// Counts all records as the inputs hold them, input by input, if there is a counter. Does
+    /// nothing for FASTQ input: there the lanes count the reads themselves, before they are
+    /// aligned.
+    pub fn with_input_counter(mut self, counter: Option<&Arc<dyn InputCounter>>) -> Self {
+        let counter = counter.filter(|_| self.input.inputs.prepared_input().is_none());
+        self.input.input_counter = counter.cloned();
         self
     }
 
     pub fn new_reader_factory(&self) -> FeedReaders {
-        let FeedInput { inputs, detail, fastqc, buffers } = &self.input;
+        let FeedInput { inputs, detail, input_counter, buffers } = &self.input;
         FeedReaders {
             inputs: inputs.files(),
             detail: if inputs.prepared_input().is_none() { *detail } else { Detail::Whole },
             prepared: inputs.prepared_input().cloned(),
-            fastqc: fastqc.clone(),
+            input_counter: input_counter.clone(),
             buffers: Arc::clone(buffers),
         }
     }
@@ -247,15 +249,15 @@ pub struct FeedReaders {
     inputs: Arc<[InputFile]>,
     detail: Detail,
     prepared: Option<PreparedInput>,
-    fastqc: Option<Arc<FastqcRun>>,
+    input_counter: Option<Arc<dyn InputCounter>>,
     buffers: Arc<FeedBuffers>,
 }
 
 impl FeedReaders {
     pub fn new_reader(&self) -> FeedReader {
         let reconcile = self.inputs.iter().map(|input| input.reconcile.clone()).collect();
-        let (shared, text) = (self.clone(), RecordText::default());
-        FeedReader { shared, opener: None, aligner: None, merger: None, reconcile, text }
+        let shared = self.clone();
+        FeedReader { shared, opener: None, aligner: None, merger: None, reconcile }
     }
 
     /// Links an opened task to those before it: serial, in claim order. The returned batch may be
@@ -312,7 +314,6 @@ pub struct FeedReader {
     aligner: Option<AlignWorker>,
     merger: Option<MergeWorker>,
     reconcile: Vec<Option<Reconcile>>,
-    text: RecordText,
 }
 
 impl FeedReader {
@@ -391,10 +392,10 @@ impl FeedReader {
         };
         let mut batch = checked.map_err(input.name_errors())?;
         fault.map_or(Ok(()), Err).map_err(input.name_errors())?;
-        let fastqc = self.shared.fastqc.as_ref();
-        if let Some(counter) = fastqc.and_then(|fastqc| fastqc.file(linked.input)) {
-            let records = batch.records().map(|(_, record)| record);
-            counter.count_records(number, records, &mut self.text).map_err(input.name_errors())?;
+        if let Some(counter) = &self.shared.input_counter {
+            let mut records = batch.records().map(|(_, record)| record);
+            let counted = counter.count_records(linked.input, number, &mut records);
+            counted.map_err(input.name_errors())?;
         }
         if without_fields {
             batch.number_records(first);

@@ -24,6 +24,7 @@ pub mod region_input;
 pub mod sort_buffer;
 pub mod sort_context;
 pub mod stream;
+pub mod tap;
 pub mod undecided;
 
 use std::borrow::Cow;

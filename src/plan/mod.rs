@@ -3,20 +3,18 @@
 mod aligning;
 mod choice;
 mod command;
-mod coverage;
 mod destination;
 mod duplicate_choices;
 mod duplicate_flags;
 mod duplicates;
-mod fastqc;
 pub mod group_names;
 mod merging;
 mod naming;
 mod parts;
 mod recalibration;
 mod regions;
+mod reports;
 mod resources;
-mod tallies;
 mod trimming;
 
 use std::path::PathBuf;
@@ -27,13 +25,13 @@ use readmill_markdup::optical::CANDIDATE_BYTES;
 use readmill_record::{Error, Result};
 use readmill_sort::Order;
 
+use crate::addons::RunFacts;
 use crate::formats::{Compression, ContigBases, SamFormat};
 
 pub use crate::formats::{Content, Format, Index};
 pub use aligning::{Aligner, Aligning, Import, IndexReads, LaneInput, ReadTags};
 pub use choice::{Choice, one_of};
 pub use command::Command;
-pub use coverage::{CoverageRequest, index_ending};
 pub use destination::{
     Destination, ExtraFile, Fastq, FastqFiles, LoneEnds, MAX_SPLIT_FILES, Split, SplitBy, SplitNames,
     SplitRest,
@@ -41,7 +39,6 @@ pub use destination::{
 pub use duplicate_choices::DuplicateMode;
 pub use duplicate_flags::DuplicateFlags;
 pub use duplicates::{Duplicates, DuplicationMetricsFiles};
-pub use fastqc::{FastqcReport, FastqcRequest};
 pub use merging::{AlignedFile, Merging, TemplateEnd};
 pub use naming::check_index_mark;
 pub use parts::{MAX_PARTS, md5_name, part_name};
@@ -49,8 +46,8 @@ pub use readmill_filters::Filters;
 pub use readmill_process::console::Verbosity;
 pub use recalibration::{ApplyRequest, Recalibration, TableRequest, TableSource};
 pub use regions::{RegionRequest, pipe_without_index_error};
+pub use reports::Reports;
 pub use resources::{Resources, default_temp_dirs, environment_temp_dir};
-pub use tallies::{FingerprintRequest, PageRequest, QcRequest, Tallies};
 pub use trimming::{Trimming, missing_adapter_error};
 
 /// Compression level of `--fast`.
@@ -75,8 +72,8 @@ pub struct Plan {
     pub steps: Steps,
     /// Where reads go.
     pub destination: Destination,
-    /// Tallies in the same pass.
-    pub tallies: Tallies,
+    /// What is reported of the reads in the same pass.
+    pub reports: Reports,
     /// Threads, memory and other resources.
     pub resources: Resources,
 }
@@ -188,7 +185,7 @@ impl Plan {
             steps: Steps::default(),
             resources: Resources::default_for_output(&output.path),
             destination: Destination::Main(output, Vec::new()),
-            tallies: Tallies::default(),
+            reports: Reports::default(),
         }
     }
 
@@ -217,15 +214,11 @@ impl Plan {
         self.check_dropped()?;
         self.check_parts()?;
         self.aligning.as_ref().map_or(Ok(()), Aligning::check_options)?;
-        let has_reference = self.resources.reference.is_some();
-        self.tallies.qc.as_ref().map_or(Ok(()), |qc| qc.check(has_reference))?;
-        if self.tallies.fastqc.is_some() && self.merging.is_some() {
-            let what = "the modules of FastQC are not counted where alignments are merged";
-            return Err(Error::usage(what).hint("count those of the reads by themselves: readmill qc"));
-        }
+        let facts = self.run_facts();
+        self.reports.add_ons.iter().try_for_each(|add_on| add_on.check(&facts))?;
         let filters = &self.steps.filters;
         filters.check_plan(PlanFacts {
-            has_reference,
+            has_reference: facts.has_reference,
             marks_duplicates: self.steps.duplicates.is_some(),
         })?;
         if let Some(recalibration) = &self.steps.recalibration {
@@ -248,6 +241,16 @@ impl Plan {
             }
         }
         self.steps.duplicates.as_ref().map_or(Ok(()), Duplicates::check_conflicts)
+    }
+
+    /// Returns what add-ons may know of the run.
+    pub(crate) fn run_facts(&self) -> RunFacts {
+        let lanes = self.aligning.iter().flat_map(|aligning| &aligning.lanes);
+        RunFacts {
+            has_reference: self.resources.reference.is_some(),
+            merges_alignments: self.merging.is_some(),
+            max_files_per_batch: lanes.map(|lane| lane.files.len()).max().unwrap_or(1),
+        }
     }
 
     /// Checks that reads which filters drop can be written.

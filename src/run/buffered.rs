@@ -29,8 +29,8 @@ use crate::pipeline::inputs::Inputs;
 use crate::pipeline::presorted::{self, Presorted};
 use crate::pipeline::sort_buffer::SortBuffer;
 use crate::pipeline::sort_context::{READS, SortContext};
+use crate::pipeline::tap::Tap;
 use crate::run::summary::{RunSummary, log_time_shares};
-use crate::run::tallies::Tap;
 
 impl RunState<'_> {
     /// Runs the plan and returns its summary. All outputs are renamed to their final names at the
@@ -54,7 +54,7 @@ impl RunState<'_> {
         let prepare =
             |wanted| duplicates::prepare_duplicate_ends(wanted, &self.header, &mut inputs, self.console);
         let duplicate_ends = wanted.map(prepare).transpose()?;
-        let describe = self.plan.tallies.describe();
+        let describe = self.plan.reports.is_described();
         let duplicate_ends = duplicate_ends.map(|ends| ends.with_tile_counts(describe));
         let (_charges, room) = self.reserve(&inputs, recal_bytes)?;
         let context = SortContext {
@@ -70,7 +70,7 @@ impl RunState<'_> {
         self.check_forecast(&mut inputs, &context, duplicate_ends.as_ref(), &sink)?;
         let stated = duplicates::stated_read_order(&inputs);
         let feed = Feed::new(inputs, self.max_record(), context.crew, &self.memory.tickets);
-        let mut feed = feed.with_fastqc(self.tallies.fastqc());
+        let mut feed = feed.with_input_counter(self.tallies.input_counter());
 
         let mut buffer = self.ingest(&context, &mut feed, duplicate_ends.as_ref(), &mut sink)?;
         self.check_mates()?;

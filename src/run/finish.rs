@@ -4,22 +4,21 @@ use readmill_process::atomic_file::AtomicFile;
 use readmill_process::pause::{self, Moment};
 use readmill_process::signal;
 use readmill_record::Result;
-use readmill_report::{PageOptions, page_bytes, render_page};
 
 use super::RunState;
 use super::summary::RunSummary;
 use crate::outputs::extra_writer::ExtraWriter;
-use crate::outputs::report_files::{ReportFile, ReportFiles};
+use crate::outputs::report_files::ReportFiles;
 use crate::outputs::{CompleteOutput, Sink};
 
-/// The outputs of a run whose reads have all left. None of them is complete or has its
-/// name yet.
+/// The outputs of a run whose reads have all been written. None of them is complete or has its
+/// final name yet.
 pub(super) struct Outputs<'a> {
     pub sink: Option<Sink>,
     pub extra: Option<ExtraWriter<'a>>,
     pub files: ReportFiles,
-    /// Whether reads waited between the input and the output. Then `--verify` also
-    /// compares what went into the sort with what left it.
+    /// Whether reads waited between the input and the output. Then `--verify` also compares what
+    /// went into the sort with what left it.
     pub were_held: bool,
 }
 
@@ -44,26 +43,17 @@ impl RunState<'_> {
         summary.counts.splice(0..0, dropped.map(|(name, reads)| (name.into(), reads)));
         self.lone_reads.iter().for_each(|lone| lone.warn_about_single_reads(self.console));
         let extra = extra.map(|extra| extra.complete(self.console)).transpose()?;
-        if let Some(coverage) = &self.coverage {
-            let complete = coverage.complete()?;
-            files.put_coverage(complete.files)?;
-            files.keep_piles(&complete.deepest);
-        }
+        self.tallies.complete_files(self.plan, &mut files)?;
         let main = sink.map(|sink| sink.complete(self.console)).transpose()?;
         summary.parts = main.as_ref().map_or_else(Vec::new, CompleteOutput::parts);
         let (records, extra): (Vec<u64>, Vec<CompleteOutput>) =
             extra.unwrap_or_default().into_iter().unzip();
         summary.extra_outputs =
             extra.iter().map(|side| side.path().to_path_buf()).zip(records).collect();
-        if self.plan.tallies.describe() {
+        if self.plan.reports.is_described() {
             let value = self.described(&summary, main.as_ref(), &extra, &mut files);
             files.write_run(&value)?;
-            if let Some(request) = &self.plan.tallies.page {
-                let all = files.charge().bytes() + page_bytes(&value);
-                files.charge().grow_to(all)?;
-                let options = PageOptions { limits: request.limits.clone(), ..PageOptions::default() };
-                files.write(ReportFile::Page, render_page(&[&value], &options).as_bytes())?;
-            }
+            self.tallies.write_from_description(&value, &mut files)?;
         }
         pause::at(Moment::OutputsComplete);
         let all_or_none = signal::hold_off();

@@ -11,8 +11,9 @@ use crate::outputs::PartTarget;
 use crate::outputs::extra_writer::ExtraWriter;
 use crate::pipeline::count::CovariateCounter;
 use crate::pipeline::merge::{self, OutputRange, WrittenRecords};
+use crate::pipeline::tap::Tap;
 use crate::plan::Plan;
-use crate::run::tallies::{Tap, late_changes};
+use crate::run::tallies::late_changes;
 
 /// Returns what the steps behind the sort may change in reads, without the filters.
 pub fn changes_of_later_steps(plan: &Plan) -> Changes {

@@ -9,23 +9,21 @@ use std::sync::Arc;
 use readmill_bqsr::covariate_worker::WORKER_BYTES;
 use readmill_cram as cram;
 use readmill_engine::Crew;
-use readmill_filters::tally::stats::StatsOrder;
 use readmill_format::bgzf::DEFAULT_LEVEL;
 use readmill_process::limit::{self, PROGRAM};
 use readmill_process::used;
-use readmill_qc::QcTally;
-use readmill_record::{Charge, Error, Ledger, OrderedTally, Result, ledger::UserName};
+use readmill_record::{Charge, Error, Ledger, Result, ledger::UserName};
 use readmill_sort::{Entry, Order};
 
+use crate::addons::{MemoryShare, RoomShare};
 use crate::aligning;
 use crate::formats::LargeParts;
 use crate::merging;
-use crate::outputs::{coverage, extra_writer};
+use crate::outputs::extra_writer;
 use crate::pipeline::feed::TicketUse;
 use crate::pipeline::open_input;
 use crate::plan::{self, Aligning, Plan};
 use crate::run::align_scope::AlignScope;
-use crate::run::fastqc;
 use crate::run::recal_setup;
 
 const MIB: u64 = 1 << 20;
@@ -65,12 +63,6 @@ const LISTS: u64 = 64;
 
 /// About how many bytes a read takes while it waits, for the length of lists.
 const READ_BYTES: u64 = 400;
-
-/// Quality metrics of unusual reads may take one part in so many of the memory for reads.
-const METRICS_PART: u64 = 16;
-
-/// The modules of FastQC may take one part in so many of the memory for reads, for longer reads and more tiles than usual.
-const FASTQC_PART: u64 = 8;
 
 /// Sizes that follow from the room. No output depends on them.
 #[derive(Clone, Copy, Debug)]
@@ -138,12 +130,10 @@ pub struct Memory {
     pub sizes: Sizes,
     /// Memory of reads while they are aligned; `None` if none are.
     pub aligning: Option<aligning::AlignRoom>,
-    /// Bytes for quality metrics of unusual reads: long ones, or of many read groups or insert sizes.
-    pub more_for_metrics: u64,
+    /// Bytes that each add-on of the plan may take for unusual reads, in the order of the plan.
+    pub for_unusual_reads: Vec<u64>,
     /// Bytes that are kept for what is counted of reads in order, where they wait before.
     for_counts: u64,
-    /// Bytes for modules of FastQC of unusual reads: long ones, or of many tiles.
-    pub more_for_fastqc: u64,
     /// Whether the shares include CRAM decoders. If not, and an input turns out to be CRAM, their memory is charged when it is
     /// opened (`RunState::reserve`).
     pub decoders: bool,
@@ -243,7 +233,7 @@ impl Memory {
             let tickets = MIB * (crew.in_flight * plan.destination.max_copies()) as u64;
             division.take("other outputs", extra_writer::memory(extra_files) + tickets);
         }
-        take_for_tallies(&mut division, plan, crew);
+        take_for_add_ons(&mut division, plan, crew);
         let sizes = Sizes::of(division.remainder());
         division.take("sorting", sizes.scratch() * threads as u64);
         let least_room = MIN_ROOM.max(plan.max_optical_bytes());
@@ -254,17 +244,7 @@ impl Memory {
         if more > 0 {
             division.take("long reads and many candidate alignments", more);
         }
-        let mut part_of_reads = |name, is_wanted: bool, part: u64| {
-            let free = division.remainder();
-            let more = (free / part).min(free.saturating_sub(least_room)) * u64::from(is_wanted);
-            if more > 0 {
-                division.take(name, more);
-            }
-            more
-        };
-        let (qc, fastqc) = (plan.tallies.qc.is_some(), plan.tallies.fastqc.is_some());
-        let more_for_fastqc = part_of_reads("FastQC modules for unusual reads", fastqc, FASTQC_PART);
-        let more_for_metrics = part_of_reads("quality metrics for unusual reads", qc, METRICS_PART);
+        let for_unusual_reads = take_for_unusual_reads(&mut division, plan, least_room);
         let aligning = needs.map(|needs| aligning::AlignRoom {
             reads: needs.batch_memory_bytes(crew.in_flight).saturating_add(more),
             long: more,
@@ -288,7 +268,9 @@ impl Memory {
         let charges = division.shares.iter().map(|&(name, bytes)| ledger.charge(name, bytes));
         let shares = charges.collect::<Result<_>>()?;
         if waits_and_counts(plan) {
-            ledger.keep_free_for(for_counts, IN_ORDER_PART, IN_ORDER.to_vec());
+            let ordered = plan.reports.add_ons.iter().filter_map(|add_on| add_on.order());
+            let keepers = ordered.map(|ordered| ordered.memory).collect();
+            ledger.keep_free_for(for_counts, IN_ORDER_PART, keepers);
         }
         ledger.record_used("program", used::peak_resident_bytes().unwrap_or(PROGRAM));
         let tickets = Arc::new(TicketUse::new(&ledger, BATCHES, crew.in_flight));
@@ -297,8 +279,7 @@ impl Memory {
             room,
             sizes,
             aligning,
-            more_for_metrics,
-            more_for_fastqc,
+            for_unusual_reads,
             for_counts,
             decoders,
             division,
@@ -313,39 +294,40 @@ impl Memory {
 /// take it all.
 const IN_ORDER_PART: u64 = 8;
 
-/// The names of what is counted of reads in order.
-const IN_ORDER: [UserName; 3] = [coverage::COVERAGE, readmill_qc::ORDERED_MEMORY, StatsOrder::MEMORY];
-
 /// Whether reads wait, and are counted in order behind that.
 fn waits_and_counts(plan: &Plan) -> bool {
     let waits = plan.order() != Order::Input || plan.steps.duplicates.is_some();
-    waits && (plan.tallies.count_in_order() || plan.tallies.count_stats())
+    waits && plan.reports.counts_in_order()
 }
 
-/// Takes the shares of what is counted.
-fn take_for_tallies(division: &mut Division, plan: &Plan, crew: Crew) {
-    let threads = crew.threads;
-    for counts in plan.tallies.files.iter().filter_map(|(spec, _)| spec.memory) {
-        division.take(counts.name, (counts.bytes)() as u64 * (threads as u64 + 1));
+/// Takes the shares that add-ons state: first what each thread counts, then the others in the order of their turns.
+fn take_for_add_ons(division: &mut Division, plan: &Plan, crew: Crew) {
+    let (add_ons, facts) = (&plan.reports.add_ons, plan.run_facts());
+    for MemoryShare { name, bytes } in add_ons.iter().filter_map(|add_on| add_on.thread_memory()) {
+        division.take(name, bytes * (crew.threads as u64 + 1));
     }
-    if plan.tallies.coverage.is_some() {
-        division.take(coverage::COVERAGE, coverage::memory(crew.in_flight));
+    for (_, add_on) in add_ons.by_turn() {
+        for MemoryShare { name, bytes } in add_on.memory_shares(&facts, crew) {
+            division.take(name, bytes);
+        }
     }
-    if let Some(request) = &plan.tallies.fastqc {
-        division.take("FastQC modules", fastqc::memory(request, plan, crew));
+}
+
+/// Takes what add-ons may need for unusual reads from the memory for reads, and leaves at least `least_room` for these.
+/// Returns the bytes of each add-on, in the order of the plan.
+fn take_for_unusual_reads(division: &mut Division, plan: &Plan, least_room: u64) -> Vec<u64> {
+    let add_ons = &plan.reports.add_ons;
+    let mut all = vec![0; add_ons.iter().count()];
+    for (number, add_on) in add_ons.by_turn() {
+        let Some(RoomShare { name, parts }) = add_on.room_share() else { continue };
+        let free = division.remainder();
+        let bytes = (free / parts).min(free.saturating_sub(least_room));
+        if bytes > 0 {
+            division.take(name, bytes);
+        }
+        all[number] = bytes;
     }
-    let (metrics, has_reference) = (&plan.tallies.qc, plan.resources.reference.is_some());
-    if let Some(request) = metrics.as_ref().filter(|request| request.metrics.needs_order()) {
-        let bytes = request.metrics.usual_piece_bytes() * crew.in_flight as u64;
-        division.take(readmill_qc::ORDERED_MEMORY, bytes);
-    }
-    if let Some(request) = metrics {
-        let least = QcTally::min_bytes(&request.metrics, has_reference, threads as u64);
-        division.take(QcTally::NAME, least);
-    }
-    if plan.tallies.count_stats() {
-        division.take(StatsOrder::MEMORY, StatsOrder::USUAL_PIECE_BYTES * crew.in_flight as u64);
-    }
+    all
 }
 
 /// The usual crew: enough tickets that no thread waits for the oldest one, if all take about as long; more would only
@@ -364,18 +346,19 @@ fn aligning_crew(threads: usize) -> Crew {
     Crew { threads, in_flight: 4 * threads }
 }
 
-/// Returns by how much `-m` must grow to give reads `bytes` more: quality metrics and modules of FastQC take a part of the
-/// memory for reads, or less where that would be too little.
+/// Returns by how much `-m` must grow to give reads `bytes` more: counts in order and add-ons take a part of the memory for
+/// reads, or less where too little would remain.
 pub fn for_more_room(plan: &Plan, memory: &Memory, bytes: u64) -> u64 {
-    let beside = |bytes: u64, is_wanted: bool, part: u64| {
-        if is_wanted { bytes.saturating_mul(part).div_ceil(part - 1) } else { bytes }
-    };
-    let wanted = beside(memory.room.saturating_add(bytes), waits_and_counts(plan), IN_ORDER_PART);
-    let wanted = beside(wanted, plan.tallies.qc.is_some(), METRICS_PART);
-    let wanted = beside(wanted, plan.tallies.fastqc.is_some(), FASTQC_PART);
-    wanted.saturating_sub(
-        memory.room + memory.for_counts + memory.more_for_fastqc + memory.more_for_metrics,
-    )
+    let with_share = |bytes: u64, parts: u64| bytes.saturating_mul(parts).div_ceil(parts - 1);
+    let mut wanted = memory.room.saturating_add(bytes);
+    if waits_and_counts(plan) {
+        wanted = with_share(wanted, IN_ORDER_PART);
+    }
+    for (_, add_on) in plan.reports.add_ons.by_turn().into_iter().rev() {
+        wanted = add_on.room_share().map_or(wanted, |share| with_share(wanted, share.parts));
+    }
+    let unusual: u64 = memory.for_unusual_reads.iter().sum();
+    wanted.saturating_sub(memory.room + memory.for_counts + unusual)
 }
 
 /// Returns the bytes that aligning takes on `threads` threads, beside the steps.

@@ -6,7 +6,6 @@ mod already_recalibrated;
 #[cfg(debug_assertions)]
 pub mod audit;
 mod buffered;
-pub mod fastqc;
 mod filters;
 mod finish;
 mod forecast;
@@ -43,11 +42,10 @@ use readmill_record::{
 use readmill_sort as sort;
 use readmill_sort::Order;
 
-use crate::aligning::{self, AlignFastqc, ChosenLanes, Lanes, SingleReadCounter, Trimming, Unaligned};
+use crate::addons::{FileSetup, InputCounter};
+use crate::aligning::{self, ChosenLanes, Lanes, SingleReadCounter, Trimming, Unaligned};
 use crate::merging::Merging;
-use crate::outputs::coverage::{CoverageTally, OpenCoverageFiles};
 use crate::outputs::extra_writer::ExtraWriter;
-use crate::outputs::part_counts::OrderedTallies;
 use crate::outputs::report_files::{self, ReportFiles};
 use crate::outputs::{Sink, extra};
 use crate::pipeline::batch_pipeline::{BatchPipeline, RoutedFilters};
@@ -56,13 +54,14 @@ use crate::pipeline::feed::Feed;
 use crate::pipeline::inputs::{Inputs, OpenOptions, PreparedInput};
 use crate::pipeline::open_input;
 use crate::pipeline::stream::{self, StreamOutput};
+use crate::pipeline::tap::Tap;
 use crate::plan::{self, Aligning, Command, Destination, Output, Plan};
 use additions::Additions;
 pub(crate) use align_scope::AlignScope;
 use finish::Outputs;
 use memory::Memory;
 use summary::RunSummary;
-use tallies::{RunTallies, Tap, changes};
+use tallies::{RunTallies, changes};
 
 /// How many copies of the header are in memory while it is written: as text, as BAM, compressed.
 const HEADER_FORMS: u64 = 3;
@@ -79,10 +78,7 @@ pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<
         let (plan, ledger) = (state.plan, state.memory.ledger.clone());
         let summary = match &plan.destination {
             Destination::Split(_) if !plan.holds_everything() => state.run_streaming(inputs, false),
-            Destination::Nowhere => {
-                let counts = plan.tallies.count_in_order() || plan.tallies.count_stats();
-                state.run_streaming(inputs, counts)
-            }
+            Destination::Nowhere => state.run_streaming(inputs, plan.reports.counts_in_order()),
             _ if plan.holds_everything() => state.run_buffered(inputs),
             _ => state.run_streaming(inputs, true),
         }?;
@@ -115,7 +111,7 @@ pub(crate) fn with_state<T>(
     let _audit = audit::begin_audit();
     summary::log_start(plan, &memory, console);
     report_files::check(plan)?;
-    let sums = plan.tallies.describe().then(InputSums::default);
+    let sums = plan.reports.is_described().then(InputSums::default);
     let rules = OpenOptions {
         allow_missing_eof: plan.resources.allow_missing_eof,
         max_line: Limit::part_of(memory.room, 8, &memory.ledger),
@@ -128,12 +124,13 @@ pub(crate) fn with_state<T>(
         ledger: memory.ledger.clone(),
         sums: sums.clone(),
     };
-    let fastqc = plan.tallies.fastqc.as_ref().map(|request| AlignFastqc {
-        run: Arc::new(fastqc::counters(request, memory.more_for_fastqc)),
-        request: request.clone(),
-    });
+    let for_unusual = memory.for_unusual_reads.iter();
+    let mut add_ons = plan.reports.add_ons.iter().zip(for_unusual);
+    let input_counter = add_ons.find_map(|(add_on, bytes)| add_on.input_counter(*bytes));
     let mut inputs = match (&plan.aligning, &plan.merging) {
-        (Some(wanted), _) => aligned(plan, wanted, scope, &memory, fastqc.as_ref(), &rules, console)?,
+        (Some(wanted), _) => {
+            aligned(plan, wanted, scope, &memory, input_counter.as_ref(), &rules, console)?
+        }
         (_, Some(wanted)) => merged(plan, wanted, &memory, &rules, console)?,
         _ => Inputs::open(&plan.inputs, rules, plan.steps.group_by_file)?,
     };
@@ -166,9 +163,9 @@ pub(crate) fn with_state<T>(
     late.extend(added_late);
     tallies::check_order(plan, &header)?;
     let known: [&[Box<dyn Step>]; 3] = [&steps, &after_duplicates, &late];
-    let tallies = RunTallies::new(plan, inputs.header(), &header, &known, others, &memory)?
-        .with_fastqc(fastqc.map(|fastqc| fastqc.run));
-    tallies.warnings().iter().for_each(|warning| console.warn(warning));
+    let came = inputs.header();
+    let tallies = RunTallies::new(plan, came, &header, &known, others, &memory, input_counter)?;
+    tallies.warnings().for_each(|warning| console.warn(warning));
     let without_end = inputs.lanes().map_or_else(Vec::new, |lanes| lanes.missing_ends());
     let later = leaving::changes_of_later_steps(plan).union(&changes(&after_duplicates));
     let changes = [changes(&steps), later.union(&changes(&late))];
@@ -184,7 +181,6 @@ pub(crate) fn with_state<T>(
         lone,
         discarded,
         tallies,
-        coverage: None,
         trimming: inputs.lanes().and_then(|lanes| lanes.trimming.clone()),
         lone_reads: inputs.lanes().map(|lanes| Arc::clone(&lanes.single_reads)),
         sums: sums.unwrap_or_default(),
@@ -211,7 +207,7 @@ fn aligned(
     wanted: &Aligning,
     scope: AlignScope,
     memory: &Memory,
-    fastqc: Option<&AlignFastqc>,
+    input_counter: Option<&Arc<dyn InputCounter>>,
     rules: &OpenOptions,
     console: &Console,
 ) -> Result<Inputs> {
@@ -250,7 +246,7 @@ fn aligned(
     let room = memory.aligning.unwrap_or_default();
     let allow_missing_eof = resources.allow_missing_eof;
     let lanes = Lanes::open(wanted, chosen, unaligned, kernel, memory.crew, room, allow_missing_eof)?;
-    let lanes = lanes.with_fastqc(fastqc);
+    let lanes = lanes.with_input_counter(input_counter);
     if matches!(chosen, ChosenLanes::All) {
         lanes.report_encoding(console);
     }
@@ -310,10 +306,7 @@ pub(crate) struct RunState<'a> {
     /// Reads that are dropped, where only so many may be.
     discarded: Option<Arc<DiscardLimit>>,
     tallies: RunTallies,
-    /// The coverage of the main output, once its files are open.
-    coverage: Option<Arc<CoverageTally>>,
-    /// What the steps before the sort may change in reads, and what the later steps may
-    /// change.
+    /// What the steps before the sort may change in reads, and what the later steps may change.
     changes: [Changes; 2],
     /// What is trimmed, if reads are.
     trimming: Option<Arc<Trimming>>,
@@ -363,28 +356,18 @@ impl RunState<'_> {
         Ok(sink)
     }
 
-    /// Has `sink` count the main output by the ordered tallies that the plan asks for, whose files are open in `files`.
+    /// Has `sink` count the main output in its order, and gives add-ons the files that they write meanwhile.
     fn count_output(&mut self, sink: &mut Sink, files: &mut ReportFiles) -> Result<()> {
-        let Memory { crew, ledger, .. } = &self.memory;
-        if let Some(request) = &self.plan.tallies.coverage {
-            let opened = OpenCoverageFiles {
-                files: files.take_coverage(),
-                finds_piles: self.plan.tallies.describe(),
-                in_flight: crew.in_flight,
-            };
-            let coverage = CoverageTally::of_pieces(request, &self.header);
-            let coverage = coverage.with_files(request, &self.header, opened, ledger, self.console)?;
-            self.coverage = Some(Arc::new(coverage));
-        }
-        sink.count_in_order(self.tallies.in_order(self.coverage.as_ref(), ledger));
+        let setup = FileSetup {
+            header: &self.header,
+            is_described: self.plan.reports.is_described(),
+            in_flight: self.memory.crew.in_flight,
+            ledger: &self.memory.ledger,
+            console: self.console,
+        };
+        self.tallies.open_files(files, &setup)?;
+        sink.count_in_order(self.tallies.take_ordered());
         Ok(())
-    }
-
-    /// Returns the ordered tallies, which only make pieces that a later stage adds.
-    fn piece_tallies(&self) -> OrderedTallies {
-        let request = self.plan.tallies.coverage.as_ref();
-        let coverage = request.map(|it| Arc::new(CoverageTally::of_pieces(it, &self.header)));
-        self.tallies.in_order(coverage.as_ref(), &self.memory.ledger)
     }
 
     fn spill(&self) -> Arc<Spill> {
@@ -516,7 +499,7 @@ impl RunState<'_> {
             _ => Detail::Whole,
         };
         let feed = Feed::new(inputs, self.max_record(), crew, &self.memory.tickets).with_detail(detail);
-        let feed = feed.with_fastqc(self.tallies.fastqc());
+        let feed = feed.with_input_counter(self.tallies.input_counter());
         let output = sink.as_mut().map(|sink| StreamOutput { sink, header: &self.header });
         let (read, written) =
             stream::stream_reads(crew, feed, pipeline, output, &self.memory.ledger, self.console)?;

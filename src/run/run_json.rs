@@ -1,5 +1,5 @@
-//! The description of a run as JSON (`--json`, and what the page of `--report` is made of): what was asked for, what was read and written, all reports, and what each
-//! stage took. `docs/run.schema.json` states its form.
+//! The description of a run as JSON, for `--json` and for add-ons that need it: what was asked for, what was read and
+//! written, all reports, and what each stage took. `docs/run.schema.json` states its form.
 //!
 //! Numbers of reports are those of their texts, which are read back. Times and memory differ from run to run; all else is
 //! the same for any number of threads, any memory, and in stages.
@@ -137,7 +137,7 @@ fn sample(sample: &UsageSample) -> Value {
     })
 }
 
-/// All files that are written, but for the description itself and the page that is made of it.
+/// Returns all files that are written, without the description itself and files that are made of it.
 fn outputs(
     plan: &Plan,
     summary: &RunSummary,

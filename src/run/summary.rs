@@ -13,7 +13,7 @@ use readmill_process::used;
 use readmill_record::{Header, Ledger};
 
 use crate::pipeline::StepCounts;
-use crate::plan::{Destination, FastqFiles, Plan, QcRequest, SplitNames};
+use crate::plan::{Destination, FastqFiles, Plan, SplitNames};
 use crate::run::memory::Memory;
 
 #[derive(Debug, Default)]
@@ -75,8 +75,7 @@ pub fn log_samtools_duplicates(tally: &DuplicateCounts, console: &Console) {
 fn describe_output(plan: &Plan) -> String {
     let request = plan.steps.recalibration.as_ref().and_then(|it| it.table_request());
     let table = request.and_then(|request| request.table.as_ref());
-    let tally = plan.tallies.files.first().map(|(_, path)| path.as_path());
-    let tally = tally.or_else(|| plan.tallies.qc.as_ref().map(QcRequest::prefix));
+    let report = plan.reports.add_ons.iter().find_map(|add_on| add_on.shown_output());
     match &plan.destination {
         Destination::Main(output, _) if output.is_in_parts() => {
             format!("{} in {} parts", output.path.display(), output.parts)
@@ -92,7 +91,7 @@ fn describe_output(plan: &Plan) -> String {
             FastqFiles::PerReadGroup(pattern) => pattern.text().to_string(),
         },
         Destination::Nowhere => {
-            let path = table.map(|path| &**path).or(tally);
+            let path = table.map(|path| &**path).or(report);
             path.map_or("nowhere".into(), |path| path.display().to_string())
         }
     }

@@ -1,71 +1,38 @@
-//! The tallies of a run, and the points where they tap the reads.
+//! What a run counts: its add-ons, the checksums of `--verify`, and tallies of another program.
 
 use std::sync::Arc;
 
-use readmill_engine::{Crew, map_ordered};
-use readmill_fastqc::FastqcRun;
-use readmill_filters::tally::stats::{StatsOrder, StatsSettings};
-use readmill_filters::tally::{Checksum, ChecksumColumns, RunNames, TallyContext, TallyReport};
-use readmill_fingerprint::{Fingerprint, FingerprintTally, Sites};
-use readmill_format::region::{ContigPart, Region};
-use readmill_process::console::{Console, log};
-use readmill_qc::{QcTally, ReferenceSpan, RunEnd, SpanThreads, SpanWork};
-use readmill_record::{
-    Changes, DynOrderedTally, DynTally, Error, Header, Ledger, LongestSpan, Result, SharedOrderedTally,
-    SharedTally, Step,
-};
+use readmill_filters::tally::{Checksum, ChecksumColumns};
+use readmill_process::console::Console;
+use readmill_record::{Changes, DynTally, Error, Header, LongestSpan, Result, SharedTally, Step};
 use readmill_sort::Order;
+use serde_json::Value;
 
-use crate::outputs::coverage::CoverageTally;
+use crate::addons::{AddOnSetup, FileSetup, InputCounter, RunningAddOn};
 use crate::outputs::part_counts::OrderedTallies;
-use crate::outputs::report_files::{ReportFile, ReportFiles};
+use crate::outputs::report_files::ReportFiles;
 use crate::pipeline::batch_pipeline::DynTallies;
+use crate::pipeline::tap::Tap;
 use crate::plan::{self, Plan};
 use crate::run::memory::Memory;
-
-/// A point of the pipeline where tallies see the reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tap {
-    /// Input reads, before any step.
-    Input,
-    /// Reads after the steps before the sort.
-    SortBuffer,
-    /// Sorted reads, before the steps after the sort.
-    BeforeLate,
-    /// Reads after all steps.
-    AfterLate,
-    /// Reads of the main output.
-    MainOutput,
-}
 
 /// All tallies of a run.
 #[derive(Default)]
 pub struct RunTallies {
-    /// Those whose result is a file.
-    reports: Vec<RunReport>,
-    /// The ordered tallies of quality metrics.
-    metrics_in_order: Vec<Arc<dyn DynOrderedTally>>,
-    /// The modules of FastQC.
-    fastqc: Option<Arc<FastqcRun>>,
-    /// Statistics that depend on the order of reads.
-    stats: Option<Arc<StatsOrder>>,
+    /// The add-ons, in the order of the plan.
+    add_ons: Vec<Box<dyn RunningAddOn>>,
+    /// Their ordered tallies, in the order of their turns, until they are taken.
+    ordered: OrderedTallies,
+    /// Counts the inputs before any step, if an add-on does.
+    input_counter: Option<Arc<dyn InputCounter>>,
     /// The span of the longest read, if stages trim pieces by it.
     spans: Option<SharedTally<LongestSpan>>,
     verify: Option<[SharedTally<Checksum>; 4]>,
     others: Vec<Arc<dyn DynTally>>,
-    /// Warnings about the files that tallies read.
-    warnings: Vec<String>,
-}
-
-/// A tally whose result is written, and its files.
-struct RunReport {
-    tap: Tap,
-    files: Vec<ReportFile>,
-    report: TallyReport,
 }
 
 impl RunTallies {
-    /// Creates the tallies of the plan, and `others`. Reads come in under the header `came` and leave under `header`;
+    /// Starts the add-ons of the plan, and adds `others`. Reads come in under the header `came` and leave under `header`;
     /// `steps` are the steps known so far.
     pub fn new(
         plan: &Plan,
@@ -74,54 +41,45 @@ impl RunTallies {
         steps: &[&[Box<dyn Step>]],
         others: Vec<Arc<dyn DynTally>>,
         memory: &Memory,
+        input_counter: Option<Arc<dyn InputCounter>>,
     ) -> Result<Self> {
-        let wanted = &plan.tallies;
-        let sorted = plan.order() == Order::Coordinate || header.declares_coordinate_order();
-        let stats = wanted.count_stats().then(|| statistics(plan, header, memory)).transpose()?;
-        let context = TallyContext { header, sorted, stats: stats.as_ref(), ledger: &memory.ledger };
         let known = steps.iter().fold(late_changes(plan), |all, steps| all.union(&changes(steps)));
         let tags = known.tags;
         let verifying = |header| SharedTally::new(Checksum::new(header, tags.clone()));
-        let mut reports = Vec::new();
-        for (spec, _) in &wanted.files {
-            let tap = if spec.of_input { Tap::Input } else { Tap::MainOutput };
-            let files = vec![ReportFile::Tally(spec.name)];
-            reports.push(RunReport { tap, files, report: (spec.make)(&context) });
+        let (mut started, mut ordered) = (Vec::new(), OrderedTallies::new());
+        for (number, add_on) in plan.reports.add_ons.by_turn() {
+            let mut running = add_on.start(&AddOnSetup {
+                header,
+                is_sorted: plan.order() == Order::Coordinate || header.declares_coordinate_order(),
+                regions: plan.regions.as_ref().map(|regions| &regions.texts[..]),
+                reference: plan.resources.reference.as_ref(),
+                crew: memory.crew,
+                ledger: &memory.ledger,
+                unusual_bytes: memory.for_unusual_reads[number],
+                input_counter: input_counter.as_ref(),
+            })?;
+            ordered.extend(running.take_ordered_tallies());
+            started.push((number, running));
         }
-        reports.extend(fingerprint(plan, header, memory)?);
-        let unknown = stats.as_ref().and_then(|stats| stats.unknown_contig());
-        let unknown = unknown
-            .map(|name| format!("regions lie on {name}, which is not in the header, and are left out"));
-        let (mut metrics_in_order, mut warnings) = (Vec::new(), Vec::from_iter(unknown));
-        if let Some((report, in_order)) = quality(plan, header, memory, &mut warnings)? {
-            reports.push(report);
-            metrics_in_order = in_order;
-        }
+        started.sort_by_key(|(number, _)| *number);
         Ok(RunTallies {
-            reports,
-            metrics_in_order,
-            fastqc: None,
-            stats,
+            add_ons: started.into_iter().map(|(_, running)| running).collect(),
+            ordered,
+            input_counter,
             spans: None,
-            verify: wanted.verify.then(|| [came, header, header, header].map(verifying)),
+            verify: plan.reports.verify.then(|| [came, header, header, header].map(verifying)),
             others,
-            warnings,
         })
     }
 
-    /// Returns what the user should know of the files that tallies read.
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
+    /// Returns warnings about the files that add-ons have read.
+    pub fn warnings(&self) -> impl Iterator<Item = &String> {
+        self.add_ons.iter().flat_map(|add_on| add_on.warnings())
     }
 
-    /// Adds the modules of FastQC.
-    pub fn with_fastqc(self, fastqc: Option<Arc<FastqcRun>>) -> Self {
-        RunTallies { fastqc, ..self }
-    }
-
-    /// The modules of FastQC, if they are wanted.
-    pub fn fastqc(&self) -> Option<&Arc<FastqcRun>> {
-        self.fastqc.as_ref()
+    /// Returns what counts the inputs before any step, if an add-on does.
+    pub fn input_counter(&self) -> Option<&Arc<dyn InputCounter>> {
+        self.input_counter.as_ref()
     }
 
     /// Returns the tallies at this point.
@@ -138,7 +96,8 @@ impl RunTallies {
         }
         tallies
             .extend(self.spans.iter().filter(|_| tap == Tap::SortBuffer).map(|it| it as &dyn DynTally));
-        tallies.extend(self.reports.iter().filter(|it| it.tap == tap).map(|it| &*it.report.tally));
+        let counted = self.add_ons.iter().filter_map(|add_on| add_on.tally());
+        tallies.extend(counted.filter(|(at, _)| *at == tap).map(|(_, tally)| tally));
         if tap == Tap::MainOutput {
             tallies.extend(self.others.iter().map(|it| &**it as &dyn DynTally));
         }
@@ -147,7 +106,7 @@ impl RunTallies {
 
     /// Has the span of the longest read measured, if a later stage trims pieces by it.
     pub fn measure_spans(&mut self) {
-        let trims = self.metrics_in_order.iter().any(|tally| tally.trims());
+        let trims = self.ordered.iter().any(|tally| tally.trims());
         self.spans = trims.then(|| SharedTally::new(LongestSpan));
     }
 
@@ -156,12 +115,9 @@ impl RunTallies {
         self.spans.as_ref().map_or(Ok(0), SharedTally::take_total)
     }
 
-    /// Returns the ordered tallies of the main output, charged to `ledger`. Their order is that of the pieces in the
-    /// files of stages.
-    pub fn in_order(&self, coverage: Option<&Arc<CoverageTally>>, ledger: &Ledger) -> OrderedTallies {
-        let coverage = coverage.map(|it| SharedOrderedTally::shared(it, ledger));
-        let stats = self.stats.as_ref().map(|it| SharedOrderedTally::shared(it, ledger));
-        coverage.into_iter().chain(self.metrics_in_order.iter().cloned()).chain(stats).collect()
+    /// Takes the ordered tallies of the main output. Pieces in the files of stages have their order.
+    pub fn take_ordered(&mut self) -> OrderedTallies {
+        std::mem::take(&mut self.ordered)
     }
 
     /// Returns the bytes of memory that all of them take on so many threads.
@@ -180,7 +136,8 @@ impl RunTallies {
     /// All tallies, in an order that the plan decides.
     fn all(&self) -> impl Iterator<Item = &dyn DynTally> {
         let verifying = self.verify.iter().flatten().map(|it| it as &dyn DynTally);
-        self.reports.iter().map(|it| &*it.report.tally).chain(verifying)
+        let counted = self.add_ons.iter().filter_map(|add_on| add_on.tally());
+        counted.map(|(_, tally)| tally).chain(verifying)
     }
 
     /// Returns all totals so far, to be added to those of another run of the same plan.
@@ -193,17 +150,40 @@ impl RunTallies {
         self.all().zip(saved).try_for_each(|(tally, saved)| tally.add_saved(saved))
     }
 
-    /// Writes the files that the plan asks for.
+    /// Gives add-ons the files that they write while reads are counted.
+    pub fn open_files(&self, files: &mut ReportFiles, setup: &FileSetup<'_>) -> Result<()> {
+        for (number, add_on) in self.add_ons.iter().enumerate() {
+            let opened = files.take_files_of_counting(number);
+            if !opened.is_empty() {
+                add_on.open_files(opened, setup)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the files of all results.
     pub fn write(&self, plan: &Plan, files: &mut ReportFiles, console: &Console) -> Result<()> {
-        let mut reports = self.reports.iter();
-        reports.try_for_each(|it| files.write_tally(plan, &it.files, &it.report))?;
-        let counters = self.fastqc.iter().flat_map(|fastqc| fastqc.files());
-        counters.enumerate().try_for_each(|(number, counter)| {
-            let report = counter.make_report()?;
-            report.encoding_warning().iter().for_each(|warning| console.warn(warning));
-            files.write(ReportFile::FastqcData(number), report.format_data().as_bytes())?;
-            files.write(ReportFile::FastqcSummary(number), report.format_summary().as_bytes())
+        let mut add_ons = self.add_ons.iter().enumerate();
+        add_ons.try_for_each(|(number, add_on)| {
+            files.write_texts(plan, number, |names, write| add_on.write_texts(names, console, write))
         })
+    }
+
+    /// Completes the files that add-ons wrote while reads were counted.
+    pub fn complete_files(&self, plan: &Plan, files: &mut ReportFiles) -> Result<()> {
+        let mut add_ons = self.add_ons.iter().enumerate();
+        add_ons
+            .try_for_each(|(number, add_on)| files.put_complete(plan, number, add_on.complete_files()?))
+    }
+
+    /// Writes the files that are made of the description of the run.
+    pub fn write_from_description(&self, run: &Value, files: &mut ReportFiles) -> Result<()> {
+        for (number, add_on) in self.add_ons.iter().enumerate() {
+            if let Some(text) = add_on.text_of_run(run, files.charge())? {
+                files.write_after_description(number, &text)?;
+            }
+        }
+        Ok(())
     }
 
     /// Fails if reads were lost, doubled or altered. `held` says whether the run buffered its reads.
@@ -226,14 +206,14 @@ impl RunTallies {
     }
 }
 
-/// Refuses to count the coverage, or depths, of reads that do not leave by coordinate.
+/// Refuses reads that do not leave in the order of coordinates, if an add-on needs this order.
 pub fn check_order(plan: &Plan, header: &Header) -> Result<()> {
     let claims = plan.order() == Order::Input && header.declares_coordinate_order();
-    if !plan.tallies.count_in_order() || plan.order() == Order::Coordinate || claims {
+    let mut add_ons = plan.reports.add_ons.iter();
+    let Some(what) = add_ons.find_map(|add_on| add_on.order()?.sorted_count) else { return Ok(()) };
+    if plan.order() == Order::Coordinate || claims {
         return Ok(());
     }
-    let program = plan.tallies.qc.as_ref().and_then(|qc| qc.metrics.ordered_program());
-    let what = program.map_or("coverage", |program| program.name);
     let what = format!(
         "{what} is counted of reads that are sorted by coordinate, and the header does not say so"
     );
@@ -242,83 +222,6 @@ pub fn check_order(plan: &Plan, header: &Header) -> Result<()> {
         _ => "sort the file first: readmill sort IN -o SORTED",
     };
     Err(Error::usage(what).hint(way_out))
-}
-
-/// Returns the tally of the quality metrics that the plan asks for, and the count of depths that it needs.
-fn quality(
-    plan: &Plan,
-    header: &Header,
-    memory: &Memory,
-    warnings: &mut Vec<String>,
-) -> Result<Option<(RunReport, OrderedTallies)>> {
-    let Some(request) = &plan.tallies.qc else { return Ok(None) };
-    let reference = plan.resources.reference.as_ref();
-    let reference = reference.map(|fasta| fasta.open(&memory.ledger)).transpose()?;
-    let (crew, more) = (memory.crew, memory.more_for_metrics);
-    let threads = crew.threads as u64;
-    let tally = QcTally::new(&request.metrics, header, reference, &memory.ledger, threads, more)?;
-    warnings.extend_from_slice(tally.warnings());
-    let in_order = tally.ordered_tallies(&memory.ledger);
-    let tally = Arc::new(tally);
-    let counted = Arc::clone(&tally);
-    let texts = move |names: &RunNames<'_>| {
-        counted.texts(&RunEnd {
-            command: names.picard_command_line,
-            started: names.started,
-            threads: &CrewThreads(crew),
-            warn: &|warning| log(&format!("readmill: warning: {warning}")),
-        })
-    };
-    let files = request.files().map(|(ending, _)| ReportFile::Qc(ending)).collect();
-    let report =
-        RunReport { tap: Tap::MainOutput, files, report: TallyReport::of_counted(tally, texts) };
-    Ok(Some((report, in_order)))
-}
-
-/// Returns the count of statistics that depend on the order of reads.
-fn statistics(plan: &Plan, header: &Header, memory: &Memory) -> Result<Arc<StatsOrder>> {
-    let options = &plan.tallies.stats;
-    let regions = plan.regions.as_ref().filter(|_| options.within_regions);
-    let regions = regions.map(|regions| parts(&regions.texts, header)).transpose()?;
-    let settings = StatsSettings::new(options, regions.as_deref(), header, &memory.ledger)?;
-    Ok(Arc::new(StatsOrder::new(settings)))
-}
-
-/// The parts of contigs that texts name.
-fn parts(texts: &[String], header: &Header) -> Result<Vec<ContigPart>> {
-    let mut parts = Vec::new();
-    for text in texts {
-        if let Region::Part(part) = Region::parse(text, header).map_err(Error::usage)? {
-            parts.push(part);
-        }
-    }
-    Ok(parts)
-}
-
-/// The threads of a run, for programs of quality metrics that look at the whole reference.
-struct CrewThreads(Crew);
-
-impl SpanThreads for CrewThreads {
-    fn for_each_span<'a>(
-        &self,
-        spans: &mut (dyn Iterator<Item = Result<ReferenceSpan>> + Send),
-        work: &(dyn Fn() -> SpanWork<'a> + Sync),
-    ) -> Result<()> {
-        map_ordered(self.0, || spans.next().transpose(), work, |work, span| work(span), |()| Ok(()))?;
-        Ok(())
-    }
-}
-
-/// Returns the tally of the fingerprint that the plan asks for.
-fn fingerprint(plan: &Plan, header: &Header, memory: &Memory) -> Result<Option<RunReport>> {
-    let Some(request) = &plan.tallies.fingerprint else { return Ok(None) };
-    let sites = Sites::read(&request.sites, header, &memory.ledger)?;
-    let tally = FingerprintTally::new(sites, header);
-    let texts = |total: Fingerprint, names: &RunNames<'_>| {
-        Ok(vec![Fingerprint { sample: names.sample.into(), ..total }.to_text().into()])
-    };
-    let (files, report) = (vec![ReportFile::Fingerprint], TallyReport::of_files(tally, texts));
-    Ok(Some(RunReport { tap: Tap::MainOutput, files, report }))
 }
 
 /// Fails if reads differ after `what` in more than it may change.

@@ -301,21 +301,20 @@ fn hash_request(plan: &Plan, words: &[String]) -> Result<String> {
         merging: _, // merges are not done in stages
         steps,
         destination,
-        tallies,
+        reports,
         resources,
     } = plan;
-    let files = Vec::from_iter(tallies.files.iter().map(|(spec, path)| (spec.name, path)));
-    let qc = tallies.qc.iter().map(|it| format!(" {it:?}")).collect::<String>();
-    let said = format!(
-        "{} {command:?} {inputs:?} {steps:?} {destination:?} {files:?} {} {:?} {:?} {}",
+    let add_ons = reports.add_ons.iter().map(|add_on| add_on.stage_identity());
+    let add_ons = Vec::from_iter(add_ons.filter(|identity| !identity.is_empty()));
+    let mut said = format!(
+        "{} {command:?} {inputs:?} {steps:?} {destination:?} {add_ons:?} {} {:?} {:?} {}",
         plan.command_line(),
-        tallies.verify,
-        tallies.sample,
+        reports.verify,
+        reports.sample,
         resources.reference,
         resources.allow_missing_eof,
     );
-    let coverage = tallies.coverage.iter().map(|it| format!(" {it:?}")).collect::<String>();
-    let mut said = said + &qc + &coverage + &describe_side_files(plan, words);
+    said += &describe_side_files(plan, words);
     if let Some(aligning) = aligning {
         said += &format!(" {aligning:?}");
         index_files(aligning)?.iter().for_each(|path| said += &describe_file_state(path));
@@ -336,7 +335,7 @@ fn describe_file_state(path: &Path) -> String {
 /// something else.
 fn describe_side_files(plan: &Plan, words: &[String]) -> String {
     let outputs = plan.destination.main().map_or_else(Vec::new, |output| output.names());
-    let reports = report_files::paths(plan).into_iter().map(|(_, path)| path.to_path_buf());
+    let reports = report_files::planned_files(plan).into_iter().map(|(_, file)| file.path.to_path_buf());
     let others: Vec<PathBuf> = outputs.into_iter().chain(reports).chain(plan.inputs.clone()).collect();
     let mut text = String::new();
     for path in words.iter().flat_map(|word| word.split('=')).map(Path::new) {

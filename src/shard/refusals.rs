@@ -30,8 +30,8 @@ pub fn refuse_unsupported(plan: &Plan) -> Result<()> {
     if plan.steps.group_by_file {
         return refuse("read groups are named after files (--group-by-file)", without);
     }
-    if plan.tallies.fastqc.is_some() {
-        return refuse("FastQC modules depend on the order of the input (--fastqc)", without);
+    if let Some(what) = plan.reports.add_ons.iter().find_map(|add_on| add_on.stage_refusal()) {
+        return refuse(what, without);
     }
     let is_file = |path: &std::path::Path| std::fs::metadata(path).map_or(true, |meta| meta.is_file());
     if output.path.as_os_str() == "-" || !output.files().iter().all(|path| is_file(path)) {

@@ -291,7 +291,8 @@ impl PlannedJob {
         let names = main.into_iter().flat_map(|output| {
             output.files().into_iter().chain(index_names(&output.path)).collect::<Vec<_>>()
         });
-        let reports = report_files::paths(&self.plan).into_iter().map(|(_, path)| path.to_path_buf());
+        let reports =
+            report_files::planned_files(&self.plan).into_iter().map(|(_, file)| file.path.to_path_buf());
         let state = |path: PathBuf| {
             let meta = std::fs::metadata(path).ok()?;
             Some((meta.len(), [meta.mtime(), meta.mtime_nsec()]))
@@ -309,7 +310,8 @@ impl PlannedJob {
                 .is_ok_and(|parent| parent == directory)
         };
         let outputs = plan.destination.main().map_or_else(Vec::new, |output| output.files());
-        let reports = report_files::paths(plan).into_iter().map(|(_, path)| path.to_path_buf());
+        let reports =
+            report_files::planned_files(plan).into_iter().map(|(_, file)| file.path.to_path_buf());
         let mut all = plan.inputs.iter().cloned().chain(outputs).chain(reports);
         match all.find(|path| is_there(path) && path.file_name().is_some_and(is_own_name)) {
             None => Ok(()),

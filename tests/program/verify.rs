@@ -115,7 +115,7 @@ fn alter(fault: Fault, record: RecordRef<'_>, out: &mut Vec<u8>) {
 
 fn plan(input: &Path, output: &Path, holds: bool) -> Plan {
     let mut plan = Plan::new([input], output);
-    plan.tallies.verify = true;
+    plan.reports.verify = true;
     plan.resources.threads = 2;
     plan.resources.verbosity = Verbosity::Quiet;
     if holds {

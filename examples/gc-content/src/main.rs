@@ -48,7 +48,7 @@ fn main() -> Result<()> {
     let paths: Vec<String> = std::env::args().skip(1).collect();
     let [input, output] = &paths[..] else { return Err(Error::usage("gc-content IN OUT")) };
     let mut plan = Plan::new([input], output);
-    (plan.steps.sort, plan.tallies.verify) = (Some(Order::Coordinate), true);
+    (plan.steps.sort, plan.reports.verify) = (Some(Order::Coordinate), true);
     plan.steps.duplicates = Some(Duplicates::with_mode(DuplicateMode::Auto));
     let gc = std::sync::Arc::new(SharedTally::new(Gc));
     let additions = Additions::default().step(|_| Ok(Box::new(DropShorter(30)))).tally(gc.clone());

@@ -12,6 +12,7 @@ mod shared;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use readmill::addons::ReadTally;
 use readmill::plan::{Aligner, Aligning, Command, Destination};
 use readmill::{Plan, memory};
 use readmill_filters::tally::adapters as adapter_tally;
@@ -103,8 +104,10 @@ impl AlignArgs {
         let steps = self.steps.to_steps(Some(reference))?;
         let (aligner, words) = self.kernel.to_aligner()?;
         let mut plan = self.output.plan(Command::Align, self.reads.files(), steps)?;
-        plan.tallies.sample = self.steps.sample_name();
-        plan.tallies.files.extend(self.adapters.metrics().map(|file| (&adapter_tally::SPEC, file)));
+        plan.reports.sample = self.steps.sample_name();
+        if let Some(file) = self.adapters.metrics() {
+            plan.reports.add_ons.push(ReadTally::new(&adapter_tally::SPEC, file));
+        }
         if plan.resources.reference.is_none() && self.fasta.is_file() {
             let fasta = LazyReference::new(&self.fasta);
             plan.resources.reference = Some(fasta.clone());

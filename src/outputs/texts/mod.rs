@@ -1,23 +1,15 @@
 //! Reports as JSON: the texts that a run writes, read back. So a number in JSON is the number of the text.
 
-mod fastqc;
-mod fingerprint;
-mod mosdepth;
 mod picard;
 mod recalibration;
-mod samtools;
 
 use serde_json::{Map, Value, json};
 
-pub use fastqc::fastqc;
-pub use fingerprint::fingerprint;
-pub use mosdepth::{distribution, summary};
 pub use picard::metrics;
 pub use recalibration::recalibration;
-pub use samtools::{flagstat, idxstats, stats};
 
-/// The most bytes of memory of such a text as values: a row is an object, with a node for each eleven cells, a name for each
-/// of them, and a place in a list that may be twice as long.
+/// Returns the maximum bytes of memory of such a text as values: a row is an object, with a node for each eleven cells, a
+/// name for each of them, and a place in a list that may be twice as long.
 pub fn max_bytes(text: &[u8]) -> u64 {
     const NODE: usize = 11 * (size_of::<String>() + size_of::<Value>()) + 32;
     let row = |line: &[u8]| {
@@ -28,8 +20,8 @@ pub fn max_bytes(text: &[u8]) -> u64 {
     text.split(|&byte| byte == b'\n').map(|line| row(line) as u64).sum()
 }
 
-/// A cell of a table: a number where it is one, null where nothing is stated, else text.
-fn cell(text: &str) -> Value {
+/// Returns the value of a cell of a table: a number if it is one, null if it is empty or `?`, else text.
+pub fn cell(text: &str) -> Value {
     match text {
         "" | "?" => Value::Null,
         _ => text
@@ -48,15 +40,15 @@ fn is_decimal(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte))
 }
 
-/// A line of a table whose columns have these names.
-fn row(names: &[&str], line: &str) -> Value {
+/// Returns a line of a table as an object. `names` are the names of the columns.
+pub fn row(names: &[&str], line: &str) -> Value {
     let cells = line.split('\t').map(cell).chain(std::iter::repeat(Value::Null));
     let named = names.iter().map(|name| name.to_string()).zip(cells);
     Value::Object(named.collect::<Map<String, Value>>())
 }
 
-/// The columns of a table by their names; the first line has these.
-fn columns<'a>(mut lines: impl Iterator<Item = &'a str>) -> Value {
+/// Returns the columns of a table by their names, which are in the first line.
+pub fn columns<'a>(mut lines: impl Iterator<Item = &'a str>) -> Value {
     let names: Vec<&str> = lines.next().map_or_else(Vec::new, |line| line.split('\t').collect());
     let mut columns = vec![Vec::new(); names.len()];
     for line in lines {

@@ -209,7 +209,7 @@ impl<'a> RunState<'a> {
             optical.distance = distance;
         }
         let ends = DuplicateEnds::new(&self.header, pairing, rules)?;
-        Ok(Some(ends.with_tile_counts(self.plan.tallies.describe())))
+        Ok(Some(ends.with_tile_counts(self.plan.reports.is_described())))
     }
 
     fn sort_context(
@@ -441,7 +441,7 @@ impl<'a> RunState<'a> {
             output,
             &self.header,
             sorted,
-            CountSettings { tallies: self.piece_tallies(), max_span: Some(slices.span) },
+            CountSettings { tallies: self.tallies.take_ordered(), max_span: Some(slices.span) },
             parts,
             &self.memory.ledger,
             into,

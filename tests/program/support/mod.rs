@@ -16,7 +16,7 @@ use std::thread::JoinHandle;
 
 use readmill::Plan;
 use readmill::formats::SamFormat;
-use readmill::plan::{self, Format, Index, Output, Resources, Steps, Tallies, Verbosity};
+use readmill::plan::{self, Format, Index, Output, Reports, Resources, Steps, Verbosity};
 use readmill_format::bgzf::{self, Codec};
 use readmill_format::spill_codec::SpillCodec;
 use readmill_format::{bam, sam};
@@ -83,7 +83,7 @@ impl TestDir {
                 },
                 Vec::new(),
             ),
-            tallies: Tallies::default(),
+            reports: Reports::default(),
             resources: Resources {
                 threads,
                 memory: 128 << 20,

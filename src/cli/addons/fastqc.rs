@@ -3,11 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use readmill::addons::FastqcRequest;
 use readmill::memory;
-use readmill::plan::{Aligner, Aligning, FastqcRequest, Import, LaneInput, ReadTags};
+use readmill::plan::{Aligner, Aligning, Import, LaneInput, ReadTags, Reports};
 use readmill_fastq::QualityEncoding;
 use readmill_fastqc::FastqcOptions;
 use readmill_record::{Error, Result};
+
+use super::{AddOnFlags, GivenRun};
 
 #[derive(Args)]
 pub struct FastqcFlags {
@@ -25,14 +28,21 @@ impl FastqcFlags {
         self.fastqc.as_deref()
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.fastqc.is_none()
-    }
-
     /// Returns the request for reports of the unmodified reads of `inputs`.
     pub fn request(&self, inputs: &[PathBuf]) -> Result<Option<FastqcRequest>> {
         let options = FastqcOptions { no_group: self.fastqc_nogroup };
         self.fastqc.as_ref().map(|directory| FastqcRequest::new(directory, inputs, options)).transpose()
+    }
+}
+
+impl AddOnFlags for FastqcFlags {
+    fn is_empty(&self) -> bool {
+        self.fastqc.is_none()
+    }
+
+    fn add_to(&self, reports: &mut Reports, run: &GivenRun<'_>) -> Result<()> {
+        self.request(run.inputs)?.into_iter().for_each(|request| reports.add_ons.push(request));
+        Ok(())
     }
 }
 

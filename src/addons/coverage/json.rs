@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{cell, row};
+use crate::outputs::texts::{cell, row};
 
 /// Returns the lines of the summary as objects, with mosdepth's names of columns.
 pub fn summary(text: &str) -> Value {
@@ -11,7 +11,7 @@ pub fn summary(text: &str) -> Value {
     lines.map(|line| row(&names, line)).collect()
 }
 
-/// Returns the distribution of all contigs together: `{"depth": [n, …], "share": [x, …]}`, where `share` is that of the
+/// Returns the distribution of all contigs together: `{"depth": [n, …], "share": [x, …]}`. `share` is the fraction of
 /// bases with at least this depth.
 pub fn distribution(text: &str) -> Value {
     let (mut depths, mut shares) = (Vec::new(), Vec::new());

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{cell, row};
+use crate::outputs::texts::{cell, row};
 
 /// Returns `{"total": {"passed": n, "failed": n}, …}` of flagstat's text. Names are its own: `in total`,
 /// `properly paired`, `with mate mapped to a different chr (mapQ>=5)`; shares are left out, since they follow.

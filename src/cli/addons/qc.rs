@@ -4,9 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use readmill::plan::QcRequest;
+use readmill::addons::QcRequest;
+use readmill::plan::Reports;
 use readmill_qc::{MetricSelection, PicardProgram, QcOptions};
 use readmill_record::{Error, Result};
+
+use super::{AddOnFlags, GivenRun};
 
 /// A program that is requested by name; `None` means `all`.
 pub type AskedProgram = Option<&'static PicardProgram>;
@@ -40,22 +43,25 @@ pub struct SamePassQc {
     options: QcOptions,
 }
 
-impl SamePassQc {
-    pub fn is_empty(&self) -> bool {
+impl AddOnFlags for SamePassQc {
+    fn is_empty(&self) -> bool {
         self.qc.is_none()
     }
 
-    /// Returns the request for metrics, or `None` without `--qc`. Options without `--qc` are an
-    /// error.
-    pub fn request(&self, has_reference: bool) -> Result<Option<QcRequest>> {
+    fn add_to(&self, reports: &mut Reports, run: &GivenRun<'_>) -> Result<()> {
         match &self.qc {
-            Some(prefix) => request(prefix, &self.qc_metrics, &self.options, has_reference).map(Some),
+            Some(prefix) => {
+                let programs = &self.qc_metrics;
+                let request = request(prefix, programs, &self.options, run.has_reference)?;
+                reports.add_ons.push(request);
+            }
             None if self.options != QcOptions::default() => {
                 let what = "options of quality metrics are given, but no metrics are written";
-                Err(Error::usage(what).hint("add --qc PREFIX, or omit the options"))
+                return Err(Error::usage(what).hint("add --qc PREFIX, or omit the options"));
             }
-            None => Ok(None),
+            None => {}
         }
+        Ok(())
     }
 }
 

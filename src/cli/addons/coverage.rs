@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use readmill::plan::CoverageRequest;
+use readmill::addons::CoverageRequest;
+use readmill::plan::Reports;
 use readmill_coverage::{Quantize, ReadOptions, ReportOptions};
 use readmill_record::{Error, Result};
+
+use super::{AddOnFlags, GivenRun};
 
 #[derive(Args)]
 pub struct SamePassCoverage {
@@ -17,13 +20,15 @@ pub struct SamePassCoverage {
     options: CoverageOptions,
 }
 
-impl SamePassCoverage {
-    pub fn is_empty(&self) -> bool {
+impl AddOnFlags for SamePassCoverage {
+    fn is_empty(&self) -> bool {
         self.coverage.is_none()
     }
 
-    pub fn request(&self) -> Result<Option<CoverageRequest>> {
-        self.options.request(self.coverage.as_deref())
+    fn add_to(&self, reports: &mut Reports, _: &GivenRun<'_>) -> Result<()> {
+        let request = self.options.request(self.coverage.as_deref())?;
+        request.into_iter().for_each(|request| reports.add_ons.push(request));
+        Ok(())
     }
 }
 

@@ -14,30 +14,31 @@ use readmill_format::bam::index::{IndexBuilder, IndexScheme};
 use readmill_format::bgzf::EOF_BLOCK;
 use readmill_process::atomic_file::AtomicFile;
 use readmill_process::console::Console;
-use readmill_record::{Charge, Error, Header, Ledger, OrderedTally, Result, ledger::UserName};
+use readmill_record::{Charge, Error, Header, OrderedTally, Result, ledger::UserName};
 
-use crate::plan::{CoverageRequest, index_ending};
+use super::request::{CoverageRequest, index_ending};
+use crate::addons::add_on::FileSetup;
 
-/// The name of the memory.
-pub const COVERAGE: UserName = "coverage";
+/// The name of its memory in the ledger and in `--explain`.
+pub(super) const COVERAGE: UserName = "coverage";
 
-/// Bytes of memory of what is told of a contig in memory.
+/// Bytes of memory for the name and the length of a contig.
 const CONTIG_BYTES: u64 = 128;
 
-/// The most BED files.
+/// Maximum number of BED files.
 const BED_FILES: u64 = 4;
 
-/// Returns the bytes that coverage takes where so many tickets are under way, beside what grows with the reads.
-pub fn memory(in_flight: usize) -> u64 {
+/// Returns the bytes that coverage takes with `in_flight` batches in progress, without what grows with the reads.
+pub(super) fn usual_bytes(in_flight: usize) -> u64 {
     CoverageTally::USUAL_PIECE_BYTES * in_flight as u64 + PAGE_BYTES * (2 * in_flight as u64 + BED_FILES)
 }
 
-/// A window that is deep, with the name of its contig.
-pub type NamedPile = (String, Pile);
+/// A deep window, with the name of its contig.
+pub(super) type NamedPile = (String, Pile);
 
 /// The complete coverage of an output.
-pub struct CompleteCoverage {
-    /// The files, by the ends of their names.
+pub(super) struct CompleteCoverage {
+    /// The files, by the endings of their names.
     pub files: Vec<(&'static str, AtomicFile)>,
     /// The deepest windows, if they were looked for.
     pub deepest: Vec<NamedPile>,
@@ -45,27 +46,18 @@ pub struct CompleteCoverage {
 
 /// The coverage of an output, as an ordered tally.
 ///
-/// A stage that only makes pieces has no files: [`CoverageTally::of_pieces`]. The process that joins the pieces opens them:
-/// [`CoverageTally::with_files`].
-pub struct CoverageTally {
+/// A process that only makes pieces needs no files. The process that joins the pieces opens them first:
+/// [`CoverageTally::open_files`].
+pub(super) struct CoverageTally {
+    request: CoverageRequest,
     options: Arc<ReadOptions>,
     lengths: Arc<[u32]>,
-    /// Both are `None` if pieces are only made, and once the files are complete.
+    /// Both are `None` before the files are opened, and once they are complete.
     files: Mutex<Option<Arc<CoverageFiles>>>,
     output: Mutex<Option<CoverageOutput>>,
 }
 
-/// The files of a run that counts coverage.
-pub struct OpenCoverageFiles {
-    /// Each file with the ending of its name.
-    pub files: Vec<(&'static str, AtomicFile)>,
-    /// Whether the deepest windows are wanted, for the description of the run.
-    pub finds_piles: bool,
-    /// Tickets in flight, which bounds the pages that wait to be compressed.
-    pub in_flight: usize,
-}
-
-/// What joins the pieces, and writes.
+/// The part that joins the pieces and writes the files.
 struct CoverageOutput {
     options: ReportOptions,
     contigs: Vec<(String, u32)>,
@@ -78,33 +70,27 @@ struct CoverageOutput {
 }
 
 impl CoverageTally {
-    /// Creates a tally of reads under `header` that only makes pieces.
-    pub fn of_pieces(request: &CoverageRequest, header: &Header) -> Self {
+    /// Creates a tally of reads under `header`, without files.
+    pub fn new(request: &CoverageRequest, header: &Header) -> Self {
         let lengths = header.references().iter().map(|contig| contig.length).collect();
-        let options = Arc::new(request.reads.clone());
-        CoverageTally { options, lengths, files: Mutex::new(None), output: Mutex::new(None) }
+        let (request, options) = (request.clone(), Arc::new(request.reads.clone()));
+        CoverageTally { request, options, lengths, files: Mutex::new(None), output: Mutex::new(None) }
     }
 
-    /// Adds the opened files, into which the joined pieces are written.
+    /// Takes the opened files, each with the ending of its name. Joined pieces are written into them.
     ///
     /// # Errors
     /// The BED file cannot be read, a contig is too long for an index, or the memory is not free.
-    pub fn with_files(
-        self,
-        request: &CoverageRequest,
-        header: &Header,
-        files: OpenCoverageFiles,
-        ledger: &Ledger,
-        console: &Console,
-    ) -> Result<Self> {
-        let OpenCoverageFiles { files, finds_piles, in_flight } = files;
+    pub fn open_files(
+        &self,
+        files: Vec<(&'static str, AtomicFile)>,
+        setup: &FileSetup<'_>,
+    ) -> Result<()> {
+        let &FileSetup { header, is_described, in_flight, ledger, console } = setup;
         let n = header.references().len() as u64;
         let _contigs = ledger.charge(COVERAGE, n * CONTIG_BYTES)?;
-        let regions = request
-            .bed
-            .as_ref()
-            .map(|bed| CoverageRegions::read_bed(bed, header, ledger))
-            .transpose()?;
+        let bed = self.request.bed.as_ref();
+        let regions = bed.map(|bed| CoverageRegions::read_bed(bed, header, ledger)).transpose()?;
         if let Some(regions) = &regions {
             warn_of_regions(regions, console);
         }
@@ -113,26 +99,28 @@ impl CoverageTally {
         let contigs = header.references().iter();
         let contigs = Vec::from_iter(contigs.map(|contig| (name(&contig.name), contig.length)));
         let files = Arc::new(CoverageFiles::new(&contigs, files, in_flight)?);
-        let options = request.report.clone();
+        let options = self.request.report.clone();
         let report = new_report(&files, &options, &contigs, &regions)?;
         let join = CoverageJoin::new(&self.lengths);
-        let piles = finds_piles.then(Piles::default);
+        let piles = is_described.then(Piles::default);
         let output = CoverageOutput { options, contigs, regions, join, report, piles, _contigs };
-        Ok(CoverageTally { files: Mutex::new(Some(files)), output: Mutex::new(Some(output)), ..self })
+        (*lock(&self.files), *lock(&self.output)) = (Some(files), Some(output));
+        Ok(())
     }
 
     fn files(&self) -> Option<Arc<CoverageFiles>> {
         lock(&self.files).clone()
     }
 
-    /// Completes the files under their temporary names, once all pieces are added and all threads are done.
+    /// Completes the files under their temporary names, once all pieces are added and all threads are done. Returns
+    /// `None` if no files were opened.
     ///
     /// # Errors
     /// A file cannot be written.
-    pub fn complete(&self) -> Result<CompleteCoverage> {
+    pub fn complete(&self) -> Result<Option<CompleteCoverage>> {
         let (Some(files), Some(mut output)) = (lock(&self.files).take(), lock(&self.output).take())
         else {
-            return Err(Error::bug("coverage without files is completed"));
+            return Ok(None);
         };
         match &mut output.piles {
             Some(piles) => output.join.finish(&mut BothReceivers(&mut output.report, piles))?,
@@ -147,7 +135,7 @@ impl CoverageTally {
         files.write_pending()?;
         let files = Arc::into_inner(files);
         let files = files.ok_or_else(|| Error::bug("files of coverage are in use at the end"))?;
-        Ok(CompleteCoverage { files: files.complete(contigs)?, deepest })
+        Ok(Some(CompleteCoverage { files: files.complete(contigs)?, deepest }))
     }
 }
 
@@ -204,7 +192,7 @@ impl OrderedTally for CoverageTally {
     }
 }
 
-/// Warns of regions that are not counted.
+/// Warns about regions that are not counted.
 fn warn_of_regions(regions: &CoverageRegions, console: &Console) {
     if regions.skipped_lines > 0 {
         let what = "lines of the BED file have fewer than three columns and are ignored";
@@ -226,7 +214,7 @@ fn new_report(
     CoverageReport::new(pages, options.clone(), contigs.to_vec(), regions.clone())
 }
 
-/// Puts full pages where threads find them.
+/// Puts full pages into the queue from which threads take them.
 struct PageQueue(Arc<CoverageFiles>);
 
 impl PageTarget for PageQueue {
@@ -245,7 +233,7 @@ impl PageTarget for PageQueue {
     }
 }
 
-pub struct CoverageFiles {
+struct CoverageFiles {
     names: Arc<[String]>,
     scheme: IndexScheme,
     /// Pages that wait to be compressed.
@@ -256,7 +244,7 @@ pub struct CoverageFiles {
     encoders: Mutex<Vec<PageEncoder>>,
 }
 
-/// A BED file, its index, and pages that wait for those before them.
+/// A BED file, its index, and compressed pages that wait for earlier pages.
 struct BedOutput {
     target: AtomicFile,
     index_target: AtomicFile,
@@ -301,7 +289,7 @@ impl CoverageFiles {
     }
 
     /// Compresses the pages that wait. A thread calls this before it encodes its own reads.
-    pub fn write_pending(&self) -> Result<()> {
+    fn write_pending(&self) -> Result<()> {
         loop {
             let next = lock(&self.tasks).pop_front();
             let Some(page) = next else { return Ok(()) };
@@ -362,7 +350,7 @@ impl CoverageFiles {
 }
 
 impl BedOutput {
-    /// Takes a page, and writes those whose turn it is.
+    /// Takes a compressed page, and writes all pages up to the first that is missing.
     fn take(&mut self, number: u64, page: EncodedPage) -> Result<()> {
         self.ready.insert(number, page);
         while let Some(EncodedPage { bytes, fragment }) = self.ready.remove(&self.next) {

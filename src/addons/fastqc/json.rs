@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::columns;
+use crate::outputs::texts::{cell, columns};
 
 /// The modules of a file, each with its verdict, its lines before the table, and the columns of this.
 pub fn fastqc(text: &str) -> Value {
@@ -23,7 +23,7 @@ pub fn fastqc(text: &str) -> Value {
         }
         let mut value = json!({ "name": name, "status": status, "columns": columns(table) });
         if let (Some(note), Some(object)) = (note, value.as_object_mut()) {
-            object.insert("deduplicated_percentage".into(), super::cell(note));
+            object.insert("deduplicated_percentage".into(), cell(note));
         }
         modules.push(value);
     }

@@ -45,13 +45,13 @@ impl LimitFlags {
     }
 }
 
-/// Reads a UTF-8 text file of at most `most` bytes. A larger file is an error.
-pub fn text_of(path: &Path, most: u64) -> Result<String> {
+/// Reads a UTF-8 text file of at most `max_bytes` bytes. A larger file is an error.
+pub fn text_of(path: &Path, max_bytes: u64) -> Result<String> {
     let mut bytes = Vec::new();
     let file = input_file::open(path).map_err(|error| unreadable(path, &error))?;
-    file.take(most + 1).read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
-    if bytes.len() as u64 > most {
-        return Err(wrong(path, &format!("it is larger than {most} bytes")));
+    file.take(max_bytes + 1).read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
+    if bytes.len() as u64 > max_bytes {
+        return Err(wrong(path, &format!("it is larger than {max_bytes} bytes")));
     }
     String::from_utf8(bytes).map_err(|_| wrong(path, "it is not UTF-8 text"))
 }

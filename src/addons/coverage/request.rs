@@ -1,4 +1,4 @@
-//! Coverage in the same pass: the request.
+//! The request for coverage: which reads count, and which files are written.
 
 use std::path::{Path, PathBuf};
 
@@ -8,17 +8,18 @@ use readmill_record::{Error, Result};
 /// Coverage, in files that are named as those of mosdepth.
 #[derive(Clone, Debug)]
 pub struct CoverageRequest {
-    prefix: PathBuf,
+    pub(super) prefix: PathBuf,
     /// Which reads count.
-    pub reads: ReadOptions,
+    pub(super) reads: ReadOptions,
     /// What is written.
-    pub report: ReportOptions,
-    /// The regions, if they are of a BED file.
-    pub bed: Option<PathBuf>,
-    files: Vec<(&'static str, PathBuf)>,
+    pub(super) report: ReportOptions,
+    /// The BED file of the regions, if they are not windows.
+    pub(super) bed: Option<PathBuf>,
+    /// The files and their indexes, each with the ending of its name.
+    pub(super) files: Vec<(&'static str, PathBuf)>,
 }
 
-/// What the name of an index ends in.
+/// The endings of the names of indexes.
 const INDEX: [(CoverageFile, &str); 4] = [
     (CoverageFile::PerBase, ".per-base.bed.gz.csi"),
     (CoverageFile::Regions, ".regions.bed.gz.csi"),
@@ -26,13 +27,16 @@ const INDEX: [(CoverageFile, &str); 4] = [
     (CoverageFile::Thresholds, ".thresholds.bed.gz.csi"),
 ];
 
-/// Returns what the name of the index of a file ends in, if it has one.
-pub fn index_ending(file: CoverageFile) -> Option<&'static str> {
+/// Returns the ending of the name of a file's index, if it has one.
+pub(super) fn index_ending(file: CoverageFile) -> Option<&'static str> {
     INDEX.iter().find(|(which, _)| *which == file).map(|(_, ending)| *ending)
 }
 
 impl CoverageRequest {
-    /// A request for coverage, in files whose names begin with `prefix`; `by` is a number of bases, or a BED file.
+    /// The name of its row in the table of add-ons.
+    pub const NAME: &'static str = "coverage";
+
+    /// Creates a request for coverage, in files whose names begin with `prefix`; `by` is a number of bases, or a BED file.
     ///
     /// # Errors
     /// The options do not fit together, or the prefix is no beginning of a name.
@@ -78,15 +82,5 @@ impl CoverageRequest {
             .flat_map(|file| std::iter::once(file.file_suffix()).chain(index_ending(file)).map(name));
         let files = files.collect();
         Ok(CoverageRequest { prefix: prefix.to_path_buf(), reads, report, bed, files })
-    }
-
-    /// What the names of the files begin with.
-    pub fn prefix(&self) -> &Path {
-        &self.prefix
-    }
-
-    /// The files and their indexes, each after what its name ends in.
-    pub fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
-        self.files.iter().map(|(ending, path)| (*ending, path.as_path()))
     }
 }

@@ -1,28 +1,22 @@
-//! Counts the reads of a lane for the FastQC reports, as its files hold them, before trimming.
+//! Counts the reads of a lane as its files hold them, before trimming, for an [`InputCounter`].
 //!
 //! Threads count batches of FASTQ in parallel, before it is known whether the batches were cut
-//! correctly. So their counts wait in [`LaneFastqc`] until the batches are linked in order; counts
+//! correctly. So their counts wait in [`LaneCounts`] until the batches are linked in order; counts
 //! of a batch that was cut wrongly are discarded.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use readmill_fastqc::{FastqcPiece, FastqcRun, FileCounter, RecordText};
-use readmill_record::{Error, ReadBatch, Result};
+use readmill_record::{ReadBatch, Result};
 
 use super::queue::RawRecords;
-use crate::plan::FastqcRequest;
+use crate::addons::{InputCounter, InputPiece};
 
-/// The FastQC counters of all inputs, and which input belongs to which report.
-#[derive(Clone)]
-pub struct AlignFastqc {
-    pub run: Arc<FastqcRun>,
-    pub request: FastqcRequest,
-}
-
-pub struct LaneFastqc {
-    run: Arc<FastqcRun>,
+/// The counts of a lane's files.
+pub struct LaneCounts {
+    counter: Arc<dyn InputCounter>,
+    /// The files, each with its number in the counter.
     files: Vec<(PathBuf, usize)>,
     pending: Mutex<PendingCounts>,
 }
@@ -30,23 +24,19 @@ pub struct LaneFastqc {
 #[derive(Default)]
 struct PendingCounts {
     next: u64,
-    pieces: HashMap<u64, Result<Vec<FastqcPiece>>>,
+    pieces: HashMap<u64, Result<Vec<InputPiece>>>,
 }
 
-impl AlignFastqc {
-    pub fn lane_counters(&self, files: &[PathBuf]) -> LaneFastqc {
-        let numbers = files.iter().filter_map(|file| Some((file.clone(), self.request.number(file)?)));
-        LaneFastqc { run: Arc::clone(&self.run), files: numbers.collect(), pending: Mutex::default() }
-    }
-}
-
-impl LaneFastqc {
-    fn counter(&self, number: usize) -> Result<&FileCounter> {
-        self.run.file(number).ok_or_else(|| Error::bug("an input has no report"))
+impl LaneCounts {
+    /// Creates the counts of a lane with these files.
+    pub fn new(counter: &Arc<dyn InputCounter>, files: &[PathBuf]) -> Self {
+        let numbers = files.iter().filter_map(|file| Some((file.clone(), counter.file_number(file)?)));
+        let files = numbers.collect();
+        LaneCounts { counter: Arc::clone(counter), files, pending: Mutex::default() }
     }
 
     /// Counts the reads of batch number `batch`, in parallel with others. The counts are kept until
-    /// [`LaneFastqc::add_linked_batch`] accepts or discards them.
+    /// [`LaneCounts::add_linked_batch`] accepts or discards them.
     pub fn count_batch(&self, batch: u64, reads: &ReadBatch) {
         let pieces = self.count_per_file(reads);
         self.pending.lock().unwrap_or_else(PoisonError::into_inner).pieces.insert(batch, pieces);
@@ -72,25 +62,23 @@ impl LaneFastqc {
             }
         };
         for (piece, (file, number)) in pieces.into_iter().zip(&self.files) {
-            self.counter(*number)?.add_piece(piece).map_err(|error| error.file(file))?;
+            self.counter.add_piece(*number, piece).map_err(|error| error.file(file))?;
         }
         Ok(())
     }
 
-    fn discard_counts(&self, counted: Option<Result<Vec<FastqcPiece>>>) {
+    fn discard_counts(&self, counted: Option<Result<Vec<InputPiece>>>) {
         let pieces = counted.and_then(Result::ok).unwrap_or_default();
         for (piece, (_, number)) in pieces.into_iter().zip(&self.files) {
-            if let Some(counter) = self.run.file(*number) {
-                counter.discard_piece(piece);
-            }
+            self.counter.discard_piece(*number, piece);
         }
     }
 
     /// Counts a batch for each file: one segment of the templates each if there are two files.
-    fn count_per_file(&self, reads: &ReadBatch) -> Result<Vec<FastqcPiece>> {
+    fn count_per_file(&self, reads: &ReadBatch) -> Result<Vec<InputPiece>> {
         let is_pair = self.files.len() > 1;
         let piece = |(segment, (file, number)): (usize, &(PathBuf, usize))| {
-            let piece = self.counter(*number)?.count_batch(reads, is_pair.then_some(segment));
+            let piece = self.counter.count_reads(*number, reads, is_pair.then_some(segment));
             piece.map_err(|error| error.file(file))
         };
         self.files.iter().enumerate().map(piece).collect()
@@ -105,9 +93,8 @@ impl LaneFastqc {
         let Some((file, number)) = self.files.first() else { return Ok(()) };
         let spans = raw.batch.spans()[raw.range.clone()].iter();
         // A damaged record becomes no read; that error was reported before this call.
-        let records = spans.filter_map(|&span| raw.batch.record(span).check(n_ref).ok());
-        let counted =
-            self.counter(*number)?.count_records(raw.number, records, &mut RecordText::default());
+        let mut records = spans.filter_map(|&span| raw.batch.record(span).check(n_ref).ok());
+        let counted = self.counter.count_records(*number, raw.number, &mut records);
         counted.map_err(|error| error.file(file))
     }
 }

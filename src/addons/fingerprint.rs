@@ -1,0 +1,79 @@
+//! Fingerprints of samples: alleles at common sites, and reads on X and Y.
+
+use std::path::{Path, PathBuf};
+
+use readmill_filters::tally::{RunNames, TallyReport};
+use readmill_fingerprint::{Fingerprint, FingerprintTally, Sites};
+use readmill_record::Result;
+use serde_json::{Value, json};
+
+use super::add_on::{AddOn, AddOnNeeds, AddOnSetup, RunningAddOn};
+use super::planned_file::PlannedFile;
+use super::reported_tally::ReportedTally;
+use crate::pipeline::tap::Tap;
+
+/// A fingerprint of the sample.
+#[derive(Clone, Debug)]
+pub struct FingerprintRequest {
+    /// The file to write.
+    pub file: PathBuf,
+    /// The common sites: VCF, or a haplotype map of Picard.
+    pub sites: PathBuf,
+}
+
+impl FingerprintRequest {
+    /// The name of its row in the table of add-ons.
+    pub const NAME: &'static str = "fingerprint";
+}
+
+impl AddOn for FingerprintRequest {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn needs(&self) -> AddOnNeeds {
+        AddOnNeeds { sample: true, sample_of_read_groups: true, ..AddOnNeeds::default() }
+    }
+
+    fn input_files(&self) -> Vec<&Path> {
+        vec![&self.sites]
+    }
+
+    fn output_files(&self) -> Vec<PlannedFile<'_>> {
+        vec![PlannedFile::new("fingerprint", &self.file).with_json(fingerprint_to_json)]
+    }
+
+    /// Returns nothing: the sites are among the files of the command line, whose state a job compares.
+    fn stage_identity(&self) -> String {
+        String::new()
+    }
+
+    fn start(&self, setup: &AddOnSetup<'_>) -> Result<Box<dyn RunningAddOn>> {
+        let sites = Sites::read(&self.sites, setup.header, setup.ledger)?;
+        let tally = FingerprintTally::new(sites, setup.header);
+        let texts = |total: Fingerprint, names: &RunNames<'_>| {
+            Ok(vec![Fingerprint { sample: names.sample.into(), ..total }.to_text().into()])
+        };
+        let report = TallyReport::of_files(tally, texts);
+        Ok(Box::new(ReportedTally::new(Tap::MainOutput, report)))
+    }
+}
+
+/// Returns reads and bases of autosomes, X and Y; the ratios of their depths and the sex these tell; and the numbers of sites,
+/// and of bases counted at them.
+fn fingerprint_to_json(text: &str) -> Value {
+    let Ok(found) = Fingerprint::parse(text) else { return Value::Null };
+    let [autosomes, x, y] = found.reads.map(|on| json!({ "reads": on.reads, "bases": on.bases }));
+    let [ratio_x, ratio_y] = found.sex_ratios();
+    let counted: u64 = found.sites.iter().flat_map(|site| site.counts).sum();
+    json!({
+        "autosomes": autosomes,
+        "X": x,
+        "Y": y,
+        "x_ratio": ratio_x,
+        "y_ratio": ratio_y,
+        "sex": found.sex(),
+        "sites": found.sites.len(),
+        "bases": counted,
+    })
+}

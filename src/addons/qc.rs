@@ -1,0 +1,136 @@
+//! The quality metrics of Picard.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use readmill_engine::{Crew, map_ordered};
+use readmill_filters::tally::{RunNames, TallyReport};
+use readmill_qc::{
+    MetricSelection, ORDERED_MEMORY, QcTally, ReferenceSpan, RunEnd, SpanThreads, SpanWork,
+};
+use readmill_record::Result;
+
+use super::add_on::{
+    AddOn, AddOnNeeds, AddOnSetup, MemoryShare, OrderedCount, RoomShare, RunFacts, RunningAddOn,
+};
+use super::planned_file::PlannedFile;
+use super::reported_tally::ReportedTally;
+use crate::outputs::texts;
+use crate::pipeline::tap::Tap;
+use readmill_process::console::log;
+
+/// Quality metrics, in files that are named as those of Picard CollectMultipleMetrics.
+#[derive(Clone, Debug)]
+pub struct QcRequest {
+    prefix: PathBuf,
+    metrics: MetricSelection,
+    files: Vec<PathBuf>,
+}
+
+impl QcRequest {
+    /// The name of its row in the table of add-ons.
+    pub const NAME: &'static str = "quality metrics";
+
+    /// Creates a request for these metrics, in files whose names begin with `prefix`.
+    pub fn new(prefix: &Path, metrics: MetricSelection) -> Self {
+        let file = |ending: &str| {
+            let mut name = prefix.as_os_str().to_owned();
+            name.push(ending);
+            PathBuf::from(name)
+        };
+        let files = metrics.endings().map(file).collect();
+        QcRequest { prefix: prefix.to_path_buf(), metrics, files }
+    }
+}
+
+impl AddOn for QcRequest {
+    fn name(&self) -> &'static str {
+        Self::NAME
+    }
+
+    fn check(&self, run: &RunFacts) -> Result<()> {
+        self.metrics.check_reference(run.has_reference)
+    }
+
+    fn needs(&self) -> AddOnNeeds {
+        AddOnNeeds { sample: true, ..AddOnNeeds::default() }
+    }
+
+    fn input_files(&self) -> Vec<&Path> {
+        self.metrics.files().map(PathBuf::as_path).collect()
+    }
+
+    fn output_files(&self) -> Vec<PlannedFile<'_>> {
+        let files = self.metrics.endings().zip(&self.files).map(|(ending, path)| {
+            let file = PlannedFile::new(ending.trim_start_matches('.'), path);
+            // The depth of each base is too long for the description.
+            if ending.ends_with("_coverage") { file } else { file.with_json(texts::metrics) }
+        });
+        files.collect()
+    }
+
+    fn prefix(&self) -> Option<&Path> {
+        Some(&self.prefix)
+    }
+
+    fn shown_output(&self) -> Option<&Path> {
+        Some(&self.prefix)
+    }
+
+    fn memory_shares(&self, run: &RunFacts, crew: Crew) -> Vec<MemoryShare> {
+        let pieces = self.metrics.needs_order().then(|| MemoryShare {
+            name: ORDERED_MEMORY,
+            bytes: self.metrics.usual_piece_bytes() * crew.in_flight as u64,
+        });
+        let counts = MemoryShare {
+            name: QcTally::NAME,
+            bytes: QcTally::min_bytes(&self.metrics, run.has_reference, crew.threads as u64),
+        };
+        pieces.into_iter().chain([counts]).collect()
+    }
+
+    /// Returns the share for reads that are long, or of many read groups or insert sizes.
+    fn room_share(&self) -> Option<RoomShare> {
+        Some(RoomShare { name: "quality metrics for unusual reads", parts: 16 })
+    }
+
+    fn order(&self) -> Option<OrderedCount> {
+        let program = self.metrics.ordered_program()?;
+        Some(OrderedCount { memory: ORDERED_MEMORY, sorted_count: Some(program.name) })
+    }
+
+    fn start(&self, setup: &AddOnSetup<'_>) -> Result<Box<dyn RunningAddOn>> {
+        let reference = setup.reference.map(|fasta| fasta.open(setup.ledger)).transpose()?;
+        let (crew, unusual) = (setup.crew, setup.unusual_bytes);
+        let threads = crew.threads as u64;
+        let tally =
+            QcTally::new(&self.metrics, setup.header, reference, setup.ledger, threads, unusual)?;
+        let (ordered, warnings) = (tally.ordered_tallies(setup.ledger), tally.warnings().to_vec());
+        let tally = Arc::new(tally);
+        let counted = Arc::clone(&tally);
+        let texts = move |names: &RunNames<'_>| {
+            counted.texts(&RunEnd {
+                command: names.picard_command_line,
+                started: names.started,
+                threads: &CrewThreads(crew),
+                warn: &|warning| log(&format!("readmill: warning: {warning}")),
+            })
+        };
+        let (tap, report) = (Tap::MainOutput, TallyReport::of_counted(tally, texts));
+        Ok(Box::new(ReportedTally { tap, report, ordered, warnings }))
+    }
+}
+
+/// The threads of a run, for programs that look at the whole reference.
+struct CrewThreads(Crew);
+
+impl SpanThreads for CrewThreads {
+    fn for_each_span<'a>(
+        &self,
+        spans: &mut (dyn Iterator<Item = Result<ReferenceSpan>> + Send),
+        work: &(dyn Fn() -> SpanWork<'a> + Sync),
+    ) -> Result<()> {
+        map_ordered(self.0, || spans.next().transpose(), work, |work, span| work(span), |()| Ok(()))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,57 @@
+//! Flags for the description of a run: as JSON, and as a page.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use readmill::addons::PageRequest;
+use readmill::plan::Reports;
+use readmill_record::{Error, Result};
+
+use super::limits::LimitFlags;
+use super::{AddOnFlags, GivenRun};
+
+/// Flags for the description of a run.
+#[derive(Args)]
+pub struct DescriptionFlags {
+    /// Write a run file (JSON), from which readmill report makes an HTML report
+    ///
+    /// It has the command, the files, all counts and reports, and the time and memory of each
+    /// stage.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write an HTML report of the run, with plots and a verdict, in one file
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    #[command(flatten)]
+    limits: LimitFlags,
+}
+
+impl DescriptionFlags {
+    /// Adds the files that are asked for.
+    ///
+    /// # Errors
+    /// There are limits without a page, or their file is wrong.
+    pub fn describe(&self, reports: &mut Reports) -> Result<()> {
+        reports.json.clone_from(&self.json);
+        let Some(file) = self.report.clone() else {
+            if self.limits.is_empty() {
+                return Ok(());
+            }
+            let what = "--assay and --qc-thresholds apply to the HTML report, but none is written";
+            return Err(Error::usage(what).hint("add --report FILE, or omit them"));
+        };
+        let page = PageRequest { file, limits: self.limits.limits()?, limits_file: self.limits.file() };
+        reports.add_ons.push(page);
+        Ok(())
+    }
+}
+
+impl AddOnFlags for DescriptionFlags {
+    fn is_empty(&self) -> bool {
+        self.json.is_none() && self.report.is_none()
+    }
+
+    fn add_to(&self, reports: &mut Reports, _: &GivenRun<'_>) -> Result<()> {
+        self.describe(reports)
+    }
+}

@@ -1,0 +1,90 @@
+//! Flags of add-ons in commands that write reads.
+//!
+//! Each add-on has a file here: a clap `Args` with its flags that implements [`AddOnFlags`]. [`SamePassAddOns`] lists
+//! them in the order of the help; all commands that write reads have them from there.
+//!
+//! | file | flags |
+//! |---|---|
+//! | `tallies` | `--flagstat`, `--stats` and so on |
+//! | `qc` | `--qc` and the options of Picard's programs |
+//! | `coverage` | `--coverage` and its options |
+//! | `fastqc` | `--fastqc` |
+//! | `fingerprint` | `--fingerprint` |
+//! | `description` | `--json`, `--report` and its limits |
+//! | `limits` | limits of the numbers of a page |
+
+pub mod coverage;
+pub mod description;
+pub mod fastqc;
+mod fingerprint;
+pub mod limits;
+pub mod qc;
+mod tallies;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use readmill::plan::Reports;
+use readmill_record::Result;
+
+use coverage::SamePassCoverage;
+use description::DescriptionFlags;
+use fastqc::FastqcFlags;
+use fingerprint::SamePassFingerprint;
+use qc::SamePassQc;
+use tallies::TallyFlags;
+
+/// The flags of an add-on in commands that write reads.
+pub trait AddOnFlags {
+    /// Whether the add-on is not asked for.
+    fn is_empty(&self) -> bool;
+
+    /// Adds its request, if there is one.
+    ///
+    /// # Errors
+    /// Its flags contradict each other, or there are options of an add-on that is not asked for.
+    fn add_to(&self, reports: &mut Reports, run: &GivenRun<'_>) -> Result<()>;
+}
+
+/// What the command line says of a run, besides its add-ons.
+pub struct GivenRun<'a> {
+    pub inputs: &'a [PathBuf],
+    pub has_reference: bool,
+}
+
+/// The flags of all add-ons.
+#[derive(Args)]
+pub struct SamePassAddOns {
+    #[command(flatten)]
+    tallies: TallyFlags,
+    #[command(flatten)]
+    qc: Box<SamePassQc>,
+    #[command(flatten)]
+    coverage: Box<SamePassCoverage>,
+    #[command(flatten)]
+    fastqc: FastqcFlags,
+    #[command(flatten)]
+    fingerprint: SamePassFingerprint,
+    #[command(flatten)]
+    description: DescriptionFlags,
+}
+
+impl SamePassAddOns {
+    /// Returns the flags of each add-on, in the order of the help.
+    fn all(&self) -> [&dyn AddOnFlags; 6] {
+        let SamePassAddOns { tallies, qc, coverage, fastqc, fingerprint, description } = self;
+        [tallies, &**qc, &**coverage, fastqc, fingerprint, description]
+    }
+
+    /// Whether no add-on is asked for.
+    pub fn is_empty(&self) -> bool {
+        self.all().iter().all(|flags| flags.is_empty())
+    }
+
+    /// Returns the requests for all add-ons.
+    pub fn reports(&self, run: &GivenRun<'_>) -> Result<Reports> {
+        let mut reports = Reports::default();
+        self.all().iter().try_for_each(|flags| flags.add_to(&mut reports, run))?;
+        Ok(reports)
+    }
+}

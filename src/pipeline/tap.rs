@@ -1,0 +1,16 @@
+//! The points of a run where tallies see the reads.
+
+/// A point of the pipeline where tallies see the reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tap {
+    /// Input reads, before any step.
+    Input,
+    /// Reads after the steps before the sort.
+    SortBuffer,
+    /// Sorted reads, before the steps after the sort.
+    BeforeLate,
+    /// Reads after all steps.
+    AfterLate,
+    /// Reads of the main output.
+    MainOutput,
+}
