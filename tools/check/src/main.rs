@@ -1,5 +1,5 @@
-//! Rules that the compiler, clippy and Cargo cannot hold: imports do not go in a circle, no file is too long, documents
-//! name paths that exist, and names and docs keep the rules of [`words`]. `readmill-check picture` draws the crates and modules into docs/ARCHITECTURE.md, and `readmill-check
+//! Rules that the compiler, clippy and Cargo cannot hold: imports do not go in a circle, the core does not name add-ons, no
+//! file is too long, documents name paths that exist, and names and docs keep the rules of [`words`]. `readmill-check picture` draws the crates and modules into docs/ARCHITECTURE.md, and `readmill-check
 //! rows` writes the index of accepted differences into docs/parity.md.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -10,6 +10,7 @@ mod drawn;
 mod files;
 mod memory;
 mod picture;
+mod rings;
 mod rows;
 mod words;
 
@@ -36,6 +37,7 @@ fn main() -> Result<()> {
         findings.extend(files::check_length(file)?);
     }
     findings.extend(memory::check(root, &files)?);
+    findings.extend(rings::check(root, &files)?);
     findings.extend(words::check(root, &files)?);
     findings.extend(documents::check(root)?);
     findings.extend(picture::check(root)?);

@@ -56,7 +56,7 @@ const BOUNDED: [(&str, &str); 15] = [
     ("crates/record/src/header/merge/groups.rs", "charged by Header::merge"),
     ("crates/report/src/sheet.rs", "a file of a few MiB at most"),
     ("crates/sort/src/key/template.rs", "read groups, which the header charges"),
-    ("src/aligning/fastqc.rs", "batches in progress"),
+    ("src/aligning/input_counts.rs", "batches in progress"),
     ("src/outputs/extra_writer.rs", "pages under way, whose bytes are charged"),
 ];
 
