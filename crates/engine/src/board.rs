@@ -1,5 +1,5 @@
-//! The bookkeeping of a pass: the state of every ticket, and the next job. It is plain data;
-//! [`super::pass`] puts a lock around it.
+//! The state of a pass: the phase of every ticket, and which job is next. It is plain data;
+//! [`super::pass`] guards it with a lock.
 //!
 //! ```text
 //! claimed ──► links (gate) ──► linked (queue) ──► commits (gate) ──► committed
@@ -8,9 +8,9 @@
 //!
 //! *Limits.* `claimed - committed` never exceeds `in_flight`, and no queue holds more values than that.
 //!
-//! *End and errors.* One number handles both: `end`, the first ticket that is not completed. It starts
-//! at infinity and only decreases: to the ticket whose claim returned `None`, and to each ticket that
-//! fails. No job starts at or after `end`, all earlier tickets continue, and the pass is over when
+//! *End and errors.* One number handles both: `end`, the first ticket that will not be completed. It
+//! starts at infinity and only decreases: to the ticket whose claim returned `None`, and to each ticket
+//! that fails. No job starts at or after `end`, all earlier tickets continue, and the pass is over when
 //! `committed` reaches `end`. The values of abandoned tickets stay here until the pass is over, so that
 //! no destructor of the user's types runs under the lock.
 //!
@@ -40,7 +40,7 @@ pub(crate) enum PassJob<'a, P: Pass> {
     Commit(Ticket, &'a mut CommitFn<'a, P>, P::Output),
 }
 
-/// The result of a job, with the closure to put back.
+/// The result of a job. Serial phases also return their closure, which goes back to the board.
 pub(crate) enum JobResult<'a, P: Pass> {
     Claim(Ticket, &'a mut ClaimFn<'a, P>, PhaseResult<P, Option<P::Input>>),
     Open(Ticket, PhaseResult<P, P::Opened>),
@@ -76,7 +76,7 @@ struct PhaseGate<F, T> {
     /// The closure of the phase, or `None` while a thread runs it.
     turn: Option<F>,
     next: Ticket,
-    /// The values that have arrived. The first place belongs to `next`, and missing ones are `None`.
+    /// The values from ticket `next` on; `None` for a ticket that has not arrived yet.
     ready: VecDeque<Option<T>>,
 }
 
@@ -111,14 +111,14 @@ impl<F, T> PhaseGate<F, T> {
 pub(crate) struct Board<'a, P: Pass> {
     in_flight: u64,
     claim: Option<&'a mut ClaimFn<'a, P>>,
-    /// Number of tickets claimed, including the one that is being claimed; also the number of the next
-    /// ticket.
+    /// Number of tickets claimed, including one that is being claimed. This is also the number of the
+    /// next ticket.
     claimed: Ticket,
     links: PhaseGate<&'a mut LinkFn<'a, P>, P::Opened>,
     /// Tickets ready for work. The oldest is first, because links end in ticket order.
     linked: VecDeque<(Ticket, P::Linked)>,
     commits: PhaseGate<&'a mut CommitFn<'a, P>, P::Output>,
-    /// Number of tickets committed, without the one that is being committed.
+    /// Number of tickets committed, excluding one that is being committed.
     committed: Ticket,
     end: Ticket,
     errors: Vec<(Ticket, P::Error)>,
@@ -159,11 +159,12 @@ impl<'a, P: Pass> Board<'a, P> {
             || self.can_claim()
     }
 
-    /// Takes the best job to do next.
+    /// Takes the job that a free thread should run next.
     ///
     /// Links are first because they are short and give work to other threads, then commits because they
-    /// free memory. A thread that leaves a gate takes the next value there before any other thread does,
-    /// so it drains the gate. A new ticket is claimed only if nothing can be done for those in flight.
+    /// free memory. A thread that finishes a serial phase takes the next value for that phase before any
+    /// other thread can, so it drains the gate. A new ticket is claimed only if no other job is
+    /// available.
     pub(crate) fn take_job(&mut self) -> Option<PassJob<'a, P>> {
         if let Some((ticket, link, opened)) = self.links.enter_next(self.end) {
             return Some(PassJob::Link(ticket, link, opened));
@@ -182,8 +183,8 @@ impl<'a, P: Pass> Board<'a, P> {
         None
     }
 
-    /// Records a result. A claimed input is returned at once as the job to open it, because it is still
-    /// in this thread's cache.
+    /// Records the result of a job. For a claimed input, returns the job that opens it, because the
+    /// input is still in this thread's cache.
     pub(crate) fn record_result(&mut self, done: JobResult<'a, P>) -> Option<PassJob<'a, P>> {
         match done {
             JobResult::Claim(ticket, claim, outcome) => {
@@ -217,8 +218,8 @@ impl<'a, P: Pass> Board<'a, P> {
         None
     }
 
-    /// Returns the end of the pass: the payload of a panic, the error of the first ticket that failed,
-    /// or `Ok(None)`.
+    /// Returns the outcome of the pass: the payload of a panic, the error of the first ticket that
+    /// failed, or `Ok(None)`.
     pub(crate) fn into_result(self) -> Result<Option<P::Error>, Payload> {
         match self.panics.into_iter().next() {
             Some(payload) => Err(payload),
@@ -236,8 +237,8 @@ impl<'a, P: Pass> Board<'a, P> {
         self.claim.is_some() && self.claimed < self.end && self.claimed - self.committed < self.in_flight
     }
 
-    /// Ends the pass at `ticket`. Errors of later tickets are kept, too: dropping one here would run the
-    /// user's code under the lock.
+    /// Ends the pass at `ticket`. Errors of later tickets are kept as well, because dropping one here
+    /// would run the user's code under the lock.
     fn record_error(&mut self, ticket: Ticket, error: P::Error) {
         self.end = self.end.min(ticket);
         self.errors.push((ticket, error));

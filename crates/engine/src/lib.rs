@@ -1,6 +1,7 @@
-//! Threads, and the order of the work that they share. This crate does not know what a ticket contains.
+//! Runs work on several threads and delivers the results in input order. This crate does not know what
+//! the work is.
 //!
-//! A *pass* takes inputs one after the other, works on many of them at the same time, and hands over the
+//! A *pass* takes inputs one after the other, works on many of them at the same time, and delivers the
 //! results in input order. Each input has a [`Ticket`], its number, and goes through five phases:
 //!
 //! ```text

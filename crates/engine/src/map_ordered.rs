@@ -35,9 +35,9 @@ where
     }
 }
 
-/// Runs a pass of one parallel phase: `claim` takes inputs one after the other, `map` works on them on
-/// all threads, and `commit` gets the results in input order. `worker` makes the scratch memory of each
-/// thread.
+/// Runs a pass with one parallel phase: `claim` takes inputs one after the other, `map` processes them
+/// on all threads, and `commit` receives the results in input order. `worker` creates the scratch memory
+/// of each thread.
 ///
 /// ```
 /// use readmill_engine::{Crew, map_ordered};
@@ -54,7 +54,7 @@ where
 /// ```
 ///
 /// # Errors
-/// The error of the first input, in input order, for which a closure fails, as for [`run_pass`].
+/// Returns the error of the first input, in input order, for which a closure fails (see [`run_pass`]).
 pub fn map_ordered<I: Send, O: Send, W: Send, E: Send>(
     crew: Crew,
     mut claim: impl FnMut() -> Result<Option<I>, E> + Send,

@@ -6,14 +6,14 @@
 //! a closure that a thread takes from the board and puts back, so there are no further locks and no lock
 //! order.
 //!
-//! *End.* A thread leaves when the board reports that the pass is over: every ticket before its end is
+//! *End.* A thread stops when the board reports that the pass is over: all tickets before its end are
 //! committed, or a thread has panicked. The thread that ends the pass wakes all sleeping threads.
 //!
-//! *No wakeup is lost.* Every change of the board happens in the same critical section as the choice of
-//! the next job. A thread that leaves the section with a job wakes one sleeping thread if there is
-//! another job, and that thread does the same.
+//! *No wakeup is lost.* The board changes only in the critical section in which the next job is chosen.
+//! A thread that leaves this section with a job wakes a sleeping thread if another job is available, and
+//! that thread does the same.
 //!
-//! *Errors.* A failed ticket moves the end of the pass back to itself, see [`Board`]. A panic is caught
+//! *Errors.* A failed ticket moves the end of the pass back to itself (see [`Board`]). A panic is caught
 //! on its thread, stored on the board, and resumed in the caller once every thread has left.
 #![allow(clippy::disallowed_methods, reason = "the one place that starts threads")]
 
@@ -24,11 +24,11 @@ use super::board::{Board, JobResult, PassJob, Payload};
 pub use super::phases::{Pass, Ticket};
 use super::sync::{Condvar, Mutex, MutexGuard, thread};
 
-/// Stack of a spawned thread. It is set explicitly, because the division of memory among its users must
-/// not depend on the environment or the platform.
+/// Stack size of a spawned thread. It is set explicitly, so that the division of memory does not depend
+/// on the environment or the platform.
 const WORKER_STACK_BYTES: usize = 2 << 20;
 
-/// Limits of concurrency. A zero in either field counts as one.
+/// Limits on concurrency. Zero in either field counts as one.
 #[derive(Clone, Copy, Debug)]
 pub struct Crew {
     /// Total number of threads, including the caller.
@@ -86,9 +86,9 @@ pub struct Crew {
 /// ```
 ///
 /// # Errors
-/// The error of the first ticket, in ticket order, that fails in any phase. A failed claim counts as the
-/// ticket that it would have become. All tickets before it have been committed; it and later tickets
-/// never will be.
+/// Returns the error of the first ticket, in ticket order, that fails in any phase. A failed claim
+/// counts as a failure of the ticket that it would have created. All earlier tickets have been
+/// committed; this ticket and later ones never will be.
 ///
 /// # Panics
 /// Resumes the first panic of the user's code, once all threads have finished their current jobs.
@@ -133,8 +133,8 @@ struct Runner<'a, P: Pass> {
 }
 
 impl<'a, P: Pass> Runner<'a, P> {
-    /// Runs jobs on this thread until the pass is over. Returns its worker, or `None` if the user's code
-    /// panicked.
+    /// Runs jobs on this thread until the pass is over. Returns the worker of the thread, or `None` if
+    /// the user's code panicked.
     fn run_jobs(&self, pass: &P) -> Option<P::Worker> {
         // A panic drops the worker through which it unwinds, and a closure that was not put back is
         // never called again.
@@ -150,7 +150,7 @@ impl<'a, P: Pass> Runner<'a, P> {
         catch_unwind(work).map_err(|payload| self.record_panic(payload)).ok()
     }
 
-    /// Puts the result of a job on the board and takes the next job; `None` means that the pass is over.
+    /// Records the result of a job and takes the next one. Returns `None` when the pass is over.
     fn complete_job(&self, done: JobResult<'a, P>) -> Option<PassJob<'a, P>> {
         let mut board = self.lock_board();
         match board.record_result(done) {
@@ -180,8 +180,8 @@ impl<'a, P: Pass> Runner<'a, P> {
         }
     }
 
-    /// Wakes another thread if there is another job. Sleepers are counted, because notifying costs a
-    /// system call even if no thread sleeps.
+    /// Releases the board, wakes another thread if there is a job for it, and returns `job`. Sleepers
+    /// are counted, because notifying costs a system call even if no thread sleeps.
     fn leave_with(
         &self,
         job: PassJob<'a, P>,

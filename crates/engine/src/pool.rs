@@ -1,14 +1,14 @@
-//! Buffers that are used again by later tickets.
+//! A pool of buffers that later tickets reuse.
 //!
 //! A pool holds at most `limit` idle values and never waits. Its lock is held for a push or a pop, never
 //! while a value is made or dropped.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Recycles buffers: a new ticket takes the buffers of a finished one, so that a pass soon allocates no
-/// more.
+/// Recycles buffers: a new ticket takes the buffers of a finished one, so that a pass stops allocating
+/// after its first tickets.
 ///
-/// The value that was put last is taken first, because it is the most likely to be in a CPU cache.
+/// The most recently returned value is taken first, because it is the most likely to be in a CPU cache.
 ///
 /// ```
 /// use readmill_engine::Pool;
@@ -31,7 +31,7 @@ impl<T: Send> Pool<T> {
         Pool { limit, idle: Mutex::new(Vec::new()) }
     }
 
-    /// Takes an idle value. `None` means that there is none, and the caller makes its own.
+    /// Takes an idle value. Returns `None` if there is none; the caller then creates one.
     pub fn take(&self) -> Option<T> {
         self.lock_idle().pop()
     }

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// The value of `total` while the total is not known.
 const UNKNOWN_TOTAL: u64 = u64::MAX;
 
-/// Counters of finished and total work, which a display polls. The caller decides on the unit, such as
-/// bytes of the input.
+/// Counters of finished and total work, which a display polls. The caller chooses the unit, such as
+/// input bytes.
 ///
 /// ```
 /// use readmill_engine::Progress;
@@ -35,7 +35,7 @@ impl Progress {
         self.done.load(Relaxed)
     }
 
-    /// Starts again from zero, for the next pass, with a new total if it is known.
+    /// Resets the counter for the next pass, with a new total if it is known.
     pub fn restart(&self, total: Option<u64>) {
         self.done.store(0, Relaxed);
         self.set_total(total);

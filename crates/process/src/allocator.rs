@@ -1,29 +1,29 @@
-//! Configures the allocator of the C library, so that resident memory stays close to what is in
+//! Configures the allocator of the C library, so that resident memory stays close to the memory in
 //! use.
 #![allow(unsafe_code, reason = "sets the allocator of C")]
 
 use std::ffi::c_int;
 
-/// How the allocator serves the threads of a run. The number of heaps (glibc arenas) trades memory
-/// for speed.
+/// The number of heaps (glibc arenas) for the threads of a run, and whether they keep freed
+/// buffers. More heaps use more memory but reduce waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heaps {
-    /// All threads share two heaps. Used if threads allocate little at once, because large buffers
-    /// come from arenas of their own. A buffer of 128 KiB or more is returned to the system when it
-    /// is freed (glibc would otherwise learn to keep such buffers).
+    /// All threads share two heaps. Used if threads allocate little from the heap, because their
+    /// large buffers are mapped separately. A buffer of 128 KiB or more is returned to the system
+    /// when it is freed (glibc would otherwise learn to keep such buffers).
     Few,
-    /// Two heaps, but freed buffers are kept. Used for CRAM: containers and their text need many
-    /// large buffers, and the system would clear each page again for each container.
+    /// Two heaps that keep freed buffers. Used for CRAM: containers and their text need many large
+    /// buffers, and the system would otherwise clear their pages again for each container.
     FewKept,
-    /// A heap for each of this many aligning threads, and one for the first thread. Aligners
-    /// allocate for every read, and threads that share a heap wait for each other. Freed buffers
-    /// are kept: a batch allocates and frees buffers of more than 128 KiB, and clearing their pages
+    /// One heap for each of this many aligning threads, and one for the main thread. Aligners
+    /// allocate for every read, so threads that share a heap wait for each other. Freed buffers are
+    /// kept: a batch allocates and frees buffers of more than 128 KiB, and clearing their pages
     /// each time took 2 % of the cycles of a run.
     Aligning(usize),
 }
 
-/// Configures the allocator. Must be called before the first thread starts, because glibc reads the
-/// number of heaps when the first thread allocates, and never again.
+/// Configures the allocator. It must be called before the first thread starts, because glibc reads
+/// the number of heaps when the first thread allocates, and never again.
 pub fn configure_allocator(heaps: Heaps) {
     let (count, keep, trim) = match heaps {
         Heaps::Few => (2, 128 << 10, 1 << 20),

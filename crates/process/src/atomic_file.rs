@@ -37,8 +37,8 @@ impl AtomicFile {
         Self::open_as(path, false)
     }
 
-    /// Like [`AtomicFile::open`]. If `replaces_input` is set, the file may be an input, which is
-    /// replaced when the new file is complete.
+    /// Like [`AtomicFile::open`]. If `replaces_input` is set, `path` may be an input of the run,
+    /// which is replaced when the new file is complete.
     pub fn open_as(path: &Path, replaces_input: bool) -> Result<Self> {
         let failed = |e: &std::io::Error| Error::io(format!("{} cannot be written", path.display()), e);
         if path.as_os_str() == "-" {
@@ -87,12 +87,12 @@ impl AtomicFile {
         self.names.as_ref().map(|(_, name)| name.as_path())
     }
 
-    /// Returns whether it is a regular file, which is renamed at the end.
+    /// Returns whether this is a regular file that has not been renamed yet.
     pub fn is_file(&self) -> bool {
         self.names.is_some()
     }
 
-    /// Returns the size so far; `None` for a device or pipe.
+    /// Returns the current size in bytes; `None` for a device or pipe.
     pub fn bytes(&self) -> Option<u64> {
         let meta = self.file.metadata().ok().filter(|_| self.is_file());
         meta.map(|meta| meta.len())
@@ -118,7 +118,7 @@ impl AtomicFile {
         self.file.write_all(bytes).map_err(|e| self.error(&e))
     }
 
-    /// Writes everything that `put` writes, through a buffer.
+    /// Calls `put` with a buffered writer for this file, then flushes the writer.
     pub fn write_with(
         &mut self,
         put: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>,
@@ -136,8 +136,8 @@ impl AtomicFile {
         Some(PositionedFile { file, shown: self.shown.clone() })
     }
 
-    /// Returns a reader of `n` bytes that were written to a regular file, from `offset`. The reader
-    /// shares the file position, so nothing may be written while it is used.
+    /// Returns a reader of up to `n` bytes of a regular file, from `offset`. The reader shares the
+    /// file position with this handle, so nothing may be written while it is in use.
     pub fn read_from(&self, offset: u64, n: u64) -> Result<impl Read + Send + use<>> {
         let mut file = self.file.try_clone().map_err(|e| self.error(&e))?;
         file.seek(SeekFrom::Start(offset)).map_err(|e| self.error(&e))?;
@@ -216,25 +216,25 @@ impl PositionedFile {
     }
 }
 
-/// Syncs the directories of `files`, so that new names and removed names survive a loss of power.
-/// Not every file system supports it, so errors are ignored.
+/// Syncs the directories of `files`, so that created and removed names survive a power failure.
+/// Errors are ignored, because not every file system supports this.
 pub fn sync_directories<'a>(files: impl IntoIterator<Item = &'a Path>) {
     let mut dirs: Vec<&Path> = files.into_iter().filter_map(Path::parent).collect();
     dirs.dedup();
     for dir in dirs {
         let dir = if dir.as_os_str().is_empty() { Path::new(".") } else { dir };
-        let _ = File::open(dir).and_then(|dir| dir.sync_all()); // not every file system can
+        let _ = File::open(dir).and_then(|dir| dir.sync_all());
     }
 }
 
-/// Returns `path` with `suffix` after its whole name.
+/// Returns `path` with `suffix` appended to its file name.
 pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
 }
 
-/// Follows a chain of symbolic links, even if its target does not exist.
+/// Resolves symbolic links, even if the target does not exist.
 fn resolve_links(path: &Path) -> PathBuf {
     if let Ok(found) = std::fs::canonicalize(path) {
         return found;
@@ -247,7 +247,7 @@ fn resolve_links(path: &Path) -> PathBuf {
     path
 }
 
-/// Returns an error if `older`, the existing file with the path of an output, is an input.
+/// Returns an error if `older`, the existing file at the path of an output, is an input of the run.
 fn refuse_input(older: Option<&Metadata>, path: &Path) -> Result<()> {
     match older {
         Some(meta) if input_file::is_input(meta) => Err(is_an_input(path)),

@@ -1,5 +1,5 @@
-//! Messages on standard error: a start line, notes, warnings and a summary, and progress on a
-//! terminal. For other programs, each message can be a line of JSON.
+//! Messages on standard error: a start line, notes, warnings, a summary, and progress on a
+//! terminal. Messages can be written as JSON lines for other programs.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -23,7 +23,7 @@ use crate::used;
 pub enum Verbosity {
     /// Only warnings and errors.
     Quiet,
-    /// Also a first line, notes and a summary, and progress on a terminal.
+    /// Also a start line, notes and a summary, and progress on a terminal.
     Normal,
     /// Also progress if standard error is not a terminal.
     Verbose,
@@ -31,12 +31,12 @@ pub enum Verbosity {
 
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Maximum number of different warnings that are written.
+/// Maximum number of distinct warnings that are written.
 const MAX_WARNINGS: usize = 1000;
 
 static AS_JSON: AtomicBool = AtomicBool::new(false);
 
-/// Writes all later messages of the process as lines of JSON, or as text.
+/// Selects the form of all later messages of this process: JSON lines or text.
 pub fn write_json(wanted: bool) {
     AS_JSON.store(wanted, Relaxed);
 }
@@ -58,7 +58,8 @@ fn colour_severity(line: &str) -> String {
     }
 }
 
-/// Returns the message as JSON: the time (seconds since 1970), the severity and the text.
+/// Returns the message as a JSON object with the time (seconds since 1970), the severity and the
+/// text.
 fn json_message(line: &str) -> serde_json::Value {
     let text = line.strip_prefix("readmill: ").unwrap_or(line);
     let levels = ["error", "warning", "note"];
@@ -86,11 +87,11 @@ pub type StageShares = Vec<(&'static str, f64)>;
 #[derive(Clone, Copy)]
 struct Outlook {
     began: Instant,
-    /// Number of this stage, from 1. `stages` is the number of all stages.
+    /// Number of this stage, from 1, and the total number of stages in `stages`.
     number: usize,
     stages: usize,
-    /// Sum of the shares of earlier stages. `own` is the share of this stage, and `all` the sum of
-    /// all shares.
+    /// Sum of the shares of earlier stages. `own` is the share of this stage, and `all` the total
+    /// of all shares.
     before: f64,
     own: f64,
     all: f64,
@@ -113,8 +114,8 @@ impl Outlook {
         (self.before + self.own * part) / self.all
     }
 
-    /// Estimates the time to the end of the run. `None` in its first 1 %, when an estimate would be
-    /// poor.
+    /// Estimates the time until the end of the run. Returns `None` during the first 1 %, when an
+    /// estimate would be unreliable.
     fn time_left(&self, done: u64, total: u64) -> Option<Duration> {
         let share = self.done_fraction(done, total);
         let seconds = self.began.elapsed().as_secs_f64() * (1.0 - share) / share;
@@ -122,7 +123,7 @@ impl Outlook {
     }
 }
 
-/// A stage of a run, finished or current, with the resources that it used.
+/// A stage of a run, finished or still running, with the resources it has used.
 #[derive(Clone, Debug)]
 pub struct StageTime {
     pub name: &'static str,
@@ -132,7 +133,7 @@ pub struct StageTime {
     /// CPU seconds of all threads.
     pub cpu_seconds: f64,
     pub spilled: u64,
-    /// Peak resident memory of the process until the end of the stage, in bytes. `None` if the
+    /// Peak resident memory of the process in bytes, up to the end of the stage. `None` if the
     /// system does not report it.
     pub peak: Option<u64>,
 }
@@ -158,8 +159,8 @@ struct History {
 /// Writes messages and progress of a run for the user. Shared by all threads.
 ///
 /// A run announces its stages, begins each with [`Console::begin_stage`], reports progress with
-/// [`Console::advance`], and ends with [`Console::clear_progress`]. The console also keeps the
-/// warnings and the times of stages for the file of `--json`.
+/// [`Console::advance`], and ends with [`Console::clear_progress`]. The console also keeps warnings
+/// and stage times for the `--json` file.
 pub struct Console {
     verbosity: Verbosity,
     is_drawn: bool,
@@ -201,13 +202,12 @@ impl Console {
         self.is_drawn
     }
 
-    /// Returns true only on the first call, so that the stages of a job write one start line
-    /// together.
+    /// Returns true only on the first call, so that the stages of a job write a single start line.
     pub fn begin_log(&self) -> bool {
         !self.is_started.swap(true, Relaxed)
     }
 
-    /// Takes a last sample, and returns the memory, CPU time and spill over the time of the run.
+    /// Takes a final sample, and returns all samples of memory, CPU time and spilled bytes.
     pub fn take_samples(&self) -> Vec<UsageSample> {
         let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
         samples.take_sample(self.began.elapsed());
@@ -227,8 +227,8 @@ impl Console {
         }
     }
 
-    /// Returns the stages so far, in order. A first stage `starting` covers the time before the
-    /// first one that was begun; the last stage ends now.
+    /// Returns the stages so far, in order. The first one, `starting`, covers the time before the
+    /// first call of [`Console::begin_stage`]; the last one ends now.
     pub fn stages(&self) -> Vec<StageTime> {
         let start = ResourcesUsed { seconds: 0.0, cpu_seconds: 0.0, spilled: 0, peak: None };
         let mut borders = vec![("starting", start)];
@@ -256,8 +256,8 @@ impl Console {
         self.shares.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Announces the stages of the run. From now on, the remaining time is shown for the whole run,
-    /// not for the stage.
+    /// Announces the stages of the run and their shares of its time. From then on, the remaining
+    /// time is shown for the whole run instead of the current stage.
     pub fn announce_stages(&self, shares: StageShares) {
         *self.shares.lock().unwrap_or_else(PoisonError::into_inner) = shares;
     }
@@ -273,8 +273,8 @@ impl Console {
         self.write_line(&format!("readmill: note: {line}"));
     }
 
-    /// Writes a warning, even with `--quiet`. A warning that was written before is left out, and so
-    /// is any after `MAX_WARNINGS` different ones.
+    /// Writes a warning, even with `--quiet`. A repeated warning is omitted, and so is every
+    /// warning after the first `MAX_WARNINGS` distinct ones.
     pub fn warn(&self, line: &str) {
         let mut history = self.history();
         let said = &history.warnings;
@@ -295,8 +295,8 @@ impl Console {
         }
     }
 
-    /// Begins a stage of `total` bytes (if `bytes` is set) or reads. `None` if the total is
-    /// unknown.
+    /// Begins the stage `name`. `total` counts bytes if `bytes` is set, otherwise reads; `None`
+    /// means that it is unknown.
     pub fn begin_stage(&self, name: &'static str, total: Option<u64>, bytes: bool) {
         let used = self.resources_used();
         self.history().stages.push((name, used));
@@ -338,7 +338,8 @@ impl Console {
                 let _ = if bytes > 0 { write!(out, ", {} spilled", HumanBytes(bytes)) } else { Ok(()) };
             };
             let style = style.with_key("run", run).with_key("left", left).with_key("spilled", spilled);
-            // Each call may draw, and the old stage with the new name would be wrong.
+            // Each call may redraw the bar. The empty style hides the old progress under the new
+            // name.
             self.bar.set_style(empty_style());
             self.bar.reset();
             self.bar.set_length(total.unwrap_or(0));
@@ -352,8 +353,8 @@ impl Console {
         }
     }
 
-    /// Adds `n` bytes or reads to the progress of the stage. Any thread may call it; it also takes
-    /// samples of the memory in use.
+    /// Adds `n` bytes or reads to the progress of the stage, and samples the resources in use. Any
+    /// thread may call this.
     pub fn advance(&self, n: u64) {
         self.bar.inc(n);
         self.progress.add(n);

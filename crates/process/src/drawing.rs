@@ -23,7 +23,7 @@ pub enum Tone {
     Faint,
 }
 
-/// Returns the text in the colour of its role, or unchanged if colours are off.
+/// Returns `text` styled for `tone`, or unchanged if colours are off.
 pub fn paint(tone: Tone, text: &str) -> String {
     if !COLOURED.load(Relaxed) {
         return text.to_string();
@@ -41,7 +41,7 @@ const LEFT_EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "
 
 const LOWER_EIGHTHS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Returns a bar of `width` characters that is filled up to `share` (0 to 1). Any share above 0 is
+/// Returns a bar of `width` characters, filled up to `share` (0 to 1). Any share above 0 is
 /// visible.
 pub fn draw_bar(share: f64, width: usize) -> String {
     let eighths = (share.clamp(0.0, 1.0) * width as f64 * 8.0).round() as usize;
@@ -51,8 +51,8 @@ pub fn draw_bar(share: f64, width: usize) -> String {
     filled + &" ".repeat(spaces)
 }
 
-/// Returns a chart with one character for each value, in eight heights. `most` is the value of the
-/// full height.
+/// Returns a chart with one character per value, in eight heights. `most` is the value of a full
+/// column.
 pub fn draw_columns(values: &[u64], most: u64) -> String {
     let height = |value: u64| (value.min(most) as f64 / most.max(1) as f64 * 7.0).round() as usize;
     values.iter().map(|&value| LOWER_EIGHTHS[height(value)]).collect()

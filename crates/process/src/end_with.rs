@@ -1,4 +1,4 @@
-//! Ends this process when another process ends, for any reason (`--end-with`). So stages do not
+//! Ends this process when another process ends for any reason (`--end-with`), so that stages do not
 //! outlive a workflow engine that was killed.
 
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub fn end_with(pid: u32) -> Result<()> {
 }
 
 enum ProcessEnd {
-    /// The system reports the end by this descriptor (pidfd, Linux 5.3 and later).
+    /// A pidfd (Linux 5.3 and later), which becomes readable when the process ends.
     #[cfg(target_os = "linux")]
     Told(std::os::fd::OwnedFd),
     Asked(Pid),
@@ -68,7 +68,7 @@ impl ProcessEnd {
     }
 }
 
-/// Returns whether the process exists, also if it belongs to another user.
+/// Returns whether the process exists, even if it belongs to another user.
 fn process_exists(pid: Pid) -> bool {
     test_kill_process(pid) != Err(Errno::SRCH)
 }

@@ -21,8 +21,7 @@ impl FileId {
         file.metadata().map(|meta| Self::from(&meta))
     }
 
-    /// Returns whether the file has this path. A symbolic link to the file counts as a different
-    /// file.
+    /// Returns whether `path` is this file. A symbolic link to the file counts as a different file.
     pub fn is_at(self, path: &Path) -> bool {
         path.symlink_metadata().is_ok_and(|meta| Self::from(&meta) == self)
     }
@@ -36,8 +35,8 @@ impl From<&Metadata> for FileId {
 
 /// Creates `partial`, the temporary file for the output `shown`, and locks it until it is closed.
 ///
-/// A regular file with this name was left by a run that was killed. It is removed first, but its
-/// contents survive under any other names (hard links) that it has.
+/// An existing regular file with this name was left by a killed run and is removed first. Its
+/// contents survive under any other hard link.
 ///
 /// # Errors
 /// Fails if another run holds the lock, or if the name belongs to something else, such as a
@@ -84,23 +83,24 @@ pub fn create(partial: &Path, shown: &Path) -> Result<File> {
     Err(busy())
 }
 
-/// What has the name of a file that is to be created.
+/// What exists at the path of a file to be created.
 enum ExistingFile {
-    /// The file was removed, or has disappeared.
+    /// Nothing: the file was removed or has disappeared.
     Nothing,
     /// Another run is writing the file.
     Locked,
-    /// It is not a regular file; the value names its type.
+    /// Something other than a regular file; the value names its type.
     Other(&'static str),
 }
 
-/// Removes the temporary file of a run that was killed. Does nothing if a run is still writing it
-/// or if it cannot be removed.
+/// Removes the temporary file of a killed run. Does nothing if a run is still writing the file or
+/// if the file cannot be removed.
 pub fn clean_up(path: &Path) {
     let _ = remove_left_behind(path);
 }
 
-/// Removes a regular file, unless a run is writing it, and returns what has the name now.
+/// Removes the regular file at `path`, unless a run is writing it. Returns what exists at `path`
+/// now.
 fn remove_left_behind(path: &Path) -> std::io::Result<ExistingFile> {
     let gone = |e: IoError| match e.kind() {
         ErrorKind::NotFound => Ok(ExistingFile::Nothing),
@@ -131,7 +131,7 @@ fn remove_left_behind(path: &Path) -> std::io::Result<ExistingFile> {
     if FileId::of(&file)? == id && id.is_at(path) {
         std::fs::remove_file(path).map(|()| ExistingFile::Nothing).or_else(gone)
     } else {
-        Ok(ExistingFile::Nothing) // it changed meanwhile: look again
+        Ok(ExistingFile::Nothing) // the file changed meanwhile, so the caller tries again
     }
 }
 

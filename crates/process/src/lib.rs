@@ -1,4 +1,4 @@
-//! This process: its memory, its messages, the signals that end it, and the files that it leaves.
+//! This process: its memory, its messages, the signals that end it, and its output files.
 //!
 //! | part | what it does | modules |
 //! |---|---|---|

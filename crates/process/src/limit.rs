@@ -6,36 +6,36 @@ use std::sync::OnceLock;
 use readmill_record::{Error, Result};
 use rustix::process::{Resource, getrlimit};
 
-/// The default of `-m` without control groups.
+/// The default of `-m`, unless a control group or the address space allows less.
 pub const DEFAULT_LIMIT: u64 = 2 << 30;
 
 /// Memory of the program itself: code, libraries, standard streams, the header's tables, allocator
-/// slack. (Measured: a run of a file of one read peaks at 18 or 19 MiB on Linux 6.18 with one
-/// thread's codecs, at 23 or 24 in the dev profile, most of it pages of code that the system maps in
+/// slack. (Measured: a run on a file with one read peaks at 18 to 19 MiB on Linux 6.18 with the codecs
+/// of one thread, and at 23 to 24 MiB in the dev profile. Most of this is code, which the system maps in
 /// large pieces.)
 pub const PROGRAM: u64 = 22 << 20;
 
-/// Bytes of address space that a process needs in addition to `-m`: for its program and
-/// libraries, and for two heaps of the allocator.
+/// Address space in bytes that a process needs in addition to `-m`: for the program, its libraries, and
+/// two allocator heaps.
 const PROCESS_ADDRESS_SPACE: u64 = 320 << 20;
 
 const THREAD_ADDRESS_SPACE: u64 = 8 << 20;
 
-/// Returns the default of `-m`: [`DEFAULT_LIMIT`], three quarters of the limit of the control groups, or
-/// the address space that is left, whichever is less.
+/// Returns the default of `-m`: [`DEFAULT_LIMIT`], three quarters of the control group limit, or the
+/// remaining address space, whichever is smallest.
 pub fn default_limit() -> u64 {
     let limit = group_limit().map_or(DEFAULT_LIMIT, |limit| DEFAULT_LIMIT.min(limit / 4 * 3));
     address_space_left().map_or(limit, |left| limit.min(left.max(1 << 20)))
 }
 
-/// Returns the memory that the limit of the address space (`ulimit -v`) leaves; `None` if there is
-/// no limit.
+/// Returns the memory that the address space limit (`ulimit -v`) leaves for `-m`; `None` if there is no
+/// limit.
 pub fn address_space_left() -> Option<u64> {
     address_space()
         .map(|(bytes, _)| bytes.saturating_sub(address_space_besides_memory(available_threads())))
 }
 
-/// Returns `memory`, or the rest of the address space if that is less. For memory limits that the
+/// Returns `memory`, or the remaining address space if that is less. Used for memory limits that the
 /// user did not set.
 pub fn within_address_space(memory: u64) -> u64 {
     address_space_left().map_or(memory, |left| memory.min(left))
@@ -50,8 +50,8 @@ fn address_space_besides_memory(threads: usize) -> u64 {
     PROCESS_ADDRESS_SPACE.saturating_add(THREAD_ADDRESS_SPACE.saturating_mul(threads as u64))
 }
 
-/// Returns an error if a run with this memory and number of threads does not fit into the address
-/// space. Otherwise an allocation would fail in the middle of the run, and end the process.
+/// Returns an error if a run with this memory and number of threads does not fit into the address space.
+/// Without this check, a failed allocation would abort the process in the middle of the run.
 ///
 /// # Errors
 /// The limit of the address space is too small; the hint names the `-m` that fits.
@@ -78,15 +78,15 @@ fn address_space() -> Option<(u64, &'static str)> {
     limits.into_iter().filter_map(|(limit, flag)| Some((getrlimit(limit).current?, flag))).min()
 }
 
-/// Returns the memory of the machine or the limit of the control groups, whichever is less, with
-/// words that name it.
+/// Returns the memory of the machine or the control group limit, whichever is less, with the phrase that
+/// introduces it in messages.
 pub fn available_memory() -> Option<(u64, &'static str)> {
     let machine = machine_memory().map(|bytes| (bytes, "the machine has"));
     let group = group_limit().map(|bytes| (bytes, "the control group allows"));
     machine.into_iter().chain(group).min()
 }
 
-/// Returns the smallest limit of the control groups, in bytes; read once.
+/// Returns the smallest memory limit of the control groups, in bytes. The files are read only once.
 fn group_limit() -> Option<u64> {
     static LIMIT: OnceLock<Option<u64>> = OnceLock::new();
     *LIMIT.get_or_init(|| {
@@ -102,8 +102,8 @@ fn machine_memory() -> Option<u64> {
     Some(kib << 10)
 }
 
-/// Returns the paths of the memory limits of the control groups of this process and of all groups
-/// above, in both versions of control groups.
+/// Returns the files that contain the memory limits of this process's control groups and their parent
+/// groups (cgroup v1 and v2).
 fn group_files() -> impl Iterator<Item = PathBuf> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let own: Vec<(PathBuf, &str, &str)> = groups

@@ -6,7 +6,7 @@ use readmill_record::{Error, Result};
 
 use crate::signal;
 
-/// The directories that a run has created. When it is dropped, empty ones are removed, for example
+/// The directories that a run has created. Dropping it removes those that are empty, for example
 /// after an error.
 #[derive(Default)]
 pub struct MadeDirectories {

@@ -1,10 +1,11 @@
-//! Amounts of memory as users write them: the values of `-m` and of `READMILL_MEMORY`.
+//! Parses memory sizes: the values of `-m` and `READMILL_MEMORY`.
 
 use readmill_record::{Error, Result};
 
 use crate::limit;
 
-/// Reads a size such as `512M` or `1.5G`, in units of 2^10; a bare number is bytes.
+/// Parses a size such as `512M` or `1.5G`. Units are powers of 1,024, and a plain number counts
+/// bytes.
 ///
 /// # Errors
 /// The text is not a size above zero, or has an unknown unit.
@@ -27,7 +28,7 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     Ok((number * unit as f64) as u64)
 }
 
-/// Reads the memory limit of a command: a size, or `auto` for the default.
+/// Parses the memory limit of a command: a size, or `auto` for the default.
 ///
 /// # Errors
 /// The text is not a size, or the memory does not fit into the address space.
@@ -40,18 +41,18 @@ pub fn parse_memory(text: &str) -> Result<u64, String> {
             Err(format!("{text} are bytes; write a unit, such as {text}G or {text}M"))
         }
         bytes => {
-            // What a thread takes more is looked at where threads are known.
+            // The address space of further threads is checked once their number is known.
             limit::check_address_space(bytes, 1).map_err(|error| error.to_string())?;
             Ok(bytes)
         }
     }
 }
 
-/// Returns the memory limit in the environment (`READMILL_MEMORY`). Commands whose `-m` has another
-/// meaning have it, too.
+/// Returns the memory limit from the environment (`READMILL_MEMORY`). It also applies to commands
+/// whose `-m` has a different meaning.
 ///
 /// # Errors
-/// Those of [`parse_memory`].
+/// The same as for [`parse_memory`].
 pub fn environment_memory() -> Result<Option<u64>> {
     let Some(text) = std::env::var_os("READMILL_MEMORY") else { return Ok(None) };
     let wrong = |what: String| Error::usage(format!("READMILL_MEMORY: {what}"));

@@ -1,5 +1,4 @@
-//! Indexes of an older file: a new file of reads must not stand beside one, because readers would
-//! use it.
+//! Removes the indexes of a file that is replaced, because readers would use them with the new file.
 
 use std::path::{Path, PathBuf};
 
@@ -14,9 +13,9 @@ pub fn index_names(bam: &Path) -> Vec<PathBuf> {
     names
 }
 
-/// Removes the indexes of an older file, except `own`. An output is about to get its name, `name`;
-/// it was given as `given`, which may be a link. Returns the removed names, and a note for each that
-/// no new index replaces.
+/// Removes the indexes of the file that an output is about to replace, except `own`. `name` is the final
+/// path of the output, and `given` is the path that the user gave, which may be a link. Returns the
+/// removed files, and a note for each one that no new index replaces.
 pub fn remove_indexes(given: &Path, name: &Path, own: Option<&Path>) -> (Vec<PathBuf>, Vec<String>) {
     let (mut removed, mut notes) = (Vec::new(), Vec::new());
     for stale in index_names(given).into_iter().chain(index_names(name)) {

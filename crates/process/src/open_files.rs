@@ -1,11 +1,11 @@
-//! Raises the limit of open files of this process.
+//! Raises the limit on open files of this process.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 const OTHER_FILES: u64 = 256;
 
-/// Raises the limit for `files` files, as far as the system allows an unprivileged process. If that
-/// is too little, opening a file fails later with an error of its own.
+/// Raises the limit so that `files` files can be open, as far as the system allows an unprivileged
+/// process. If that is not enough, opening a file fails later with its own error.
 pub fn raise_open_file_limit(files: usize) {
     let needed = files as u64 + OTHER_FILES;
     let limits = getrlimit(Resource::Nofile);

@@ -1,12 +1,12 @@
 //! Named moments at which a test can pause the program, so that a race has a known outcome.
 //!
-//! With `READMILL_PAUSE_AT=MOMENT:SAY:WAIT`, the program stops at that moment: it writes the name
-//! of the moment into the file SAY (a pipe, by `/dev/fd/N`, or a FIFO), reads the file WAIT to its
-//! end, and continues. `MOMENT#3:…` selects the third time the moment occurs. Meanwhile the test
-//! knows where the program is, and can send a signal or create a file.
+//! With `READMILL_PAUSE_AT=MOMENT:SAY:WAIT`, the program pauses at that moment: it writes the
+//! moment's name to the file SAY (a FIFO, or a pipe given as `/dev/fd/N`), reads the file WAIT to
+//! its end, and continues. `MOMENT#3:…` selects the third occurrence of the moment. During the
+//! pause, the test knows where the program is, and can send a signal or create a file.
 //!
-//! All of this exists only in builds with debug assertions, which tests run. In a release build
-//! [`at`] is empty, and no environment variable changes what the program does.
+//! This exists only in builds with debug assertions, which tests run. In a release build [`at`] is
+//! empty, and no environment variable changes what the program does.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moment {
@@ -17,20 +17,20 @@ pub enum Moment {
     RunSpilled,
     /// All outputs are complete, under their temporary names.
     OutputsComplete,
-    /// One of several outputs has got its final name.
+    /// One of several outputs has its final name.
     FileNamed,
     AllNamed,
     IndexBegun,
-    /// The files of an aligner's index are complete, but do not have their names yet.
+    /// The files of an aligner's index are complete, but do not have their final names yet.
     IndexComplete,
 }
 
-/// Pauses here if a test asked for this moment. Empty in release builds.
+/// Pauses if a test selected this moment. Empty in release builds.
 #[cfg(not(debug_assertions))]
 #[inline(always)]
 pub fn at(_: Moment) {}
 
-/// Pauses here if a test asked for this moment.
+/// Pauses if a test selected this moment.
 #[cfg(debug_assertions)]
 pub fn at(moment: Moment) {
     use std::sync::OnceLock;

@@ -1,4 +1,4 @@
-//! Finds that two paths are one file, so that no output overwrites an input.
+//! Detects that two paths are the same file, so that no output overwrites an input.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -7,11 +7,11 @@ use readmill_record::Result;
 
 use crate::atomic_file::{check_distinct, is_an_input};
 
-/// Returns an error if writing `output` would overwrite `input`, also under another name or while
-/// the output has its temporary name. `-` stands for standard input and output.
+/// Returns an error if writing `output` or its temporary file would overwrite `input`, even under a
+/// different name. `-` stands for standard input and output.
 ///
 /// # Errors
-/// They are the same file.
+/// Fails if both are the same file, or if `input` is the temporary file of `output`.
 pub fn ensure_output_is_not_input(input: &Path, output: &Path) -> Result<()> {
     let input = if input.as_os_str() == "-" { Path::new("/dev/stdin") } else { input };
     check_distinct(input, output)?;
@@ -22,7 +22,7 @@ pub fn ensure_output_is_not_input(input: &Path, output: &Path) -> Result<()> {
     }
 }
 
-/// Returns whether two paths are the same path, or the same file.
+/// Returns whether two paths are equal or name the same file.
 pub fn is_same_file(a: &Path, b: &Path) -> bool {
     let file = |path: &Path| {
         let meta = std::fs::metadata(path).ok().filter(|meta| meta.is_file())?;

@@ -1,5 +1,5 @@
 //! Samples of the resources that a run uses over time. The number of samples is limited, so their
-//! interval grows with the time of the run.
+//! interval grows with the run time.
 
 use std::time::Duration;
 
@@ -33,8 +33,8 @@ impl Default for UsageSamples {
 }
 
 impl UsageSamples {
-    /// Takes a sample at time `now` since the start, unless the last one is too recent or the
-    /// system does not report memory.
+    /// Takes a sample at time `now` (since the start), unless the last one is too recent or the
+    /// system does not report memory use.
     pub fn take_sample(&mut self, now: Duration) {
         if self.is_due(now)
             && let Some(resident) = used::resident_bytes()
@@ -49,8 +49,8 @@ impl UsageSamples {
         self.list.is_empty() || now.as_secs_f64() >= next
     }
 
-    /// Adds a sample. If there are too many, drops every other one and doubles the interval of
-    /// later ones.
+    /// Adds a sample. If the list is full, first drops every second sample and doubles the interval
+    /// between later ones.
     fn add_sample(&mut self, sample: UsageSample) {
         if self.list.len() == MAX_SAMPLES {
             let mut number = 0;
@@ -68,8 +68,8 @@ impl UsageSamples {
     }
 }
 
-/// Returns the peak memory in each of `n` parts of equal time, up to the last sample, for a chart.
-/// A part without a sample gets the value of the part before it.
+/// Returns the peak resident memory in each of `n` equal time intervals up to the last sample, for
+/// a chart. An interval without samples gets the value of the interval before it.
 pub fn resident_by_time(samples: &[UsageSample], n: usize) -> Vec<u64> {
     let Some(last) = samples.last() else { return Vec::new() };
     let mut parts: Vec<Option<u64>> = vec![None; n];

@@ -19,20 +19,20 @@ use signal_hook::consts::signal::{
 use crate::exclusive::{self, FileId};
 use crate::pause::{self, Moment};
 
-/// The signals that stop a run: all that end a process by default, except SIGPIPE, which is an
-/// error of the write, and SIGILL, SIGFPE and SIGSEGV, after which no code of this process can be
+/// The signals that stop a run: all that end a process by default, except SIGPIPE, which appears as
+/// a write error, and SIGILL, SIGFPE and SIGSEGV, after which no code of this process can be
 /// trusted.
 ///
 /// Batch systems send SIGUSR1 or SIGUSR2 some time before they end a job. SIGXCPU means that the
-/// limit of CPU time is reached. After SIGABRT or SIGBUS that the process itself caused (a mapped
-/// file was truncated), the process ends as usual, unless the waiting thread is faster.
+/// CPU time limit has been reached. If the process itself causes SIGABRT or SIGBUS (for example
+/// because a mapped file was truncated), it ends as usual, unless the signal thread is faster.
 const STOPPING: [i32; 15] = [
     SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGVTALRM, SIGPROF, SIGIO,
     SIGABRT, SIGBUS, SIGSYS, SIGTRAP,
 ];
 
-/// Further signals of Linux that end a process: SIGSTKFLT, SIGPWR (power will fail), and the
-/// real-time signals that the C library leaves to programs.
+/// Further Linux signals that end a process: SIGSTKFLT, SIGPWR (power will fail), and the real-time
+/// signals that the C library leaves to programs.
 #[cfg(target_os = "linux")]
 const OTHERS: [std::ops::RangeInclusive<i32>; 3] = [16..=16, 30..=30, 34..=64];
 #[cfg(not(target_os = "linux"))]
@@ -60,7 +60,7 @@ struct UnfinishedOutputs {
     unfinished: Vec<Unfinished>,
     /// Directories that were created for files, each after its parent.
     directories: Vec<PathBuf>,
-    /// Whether any file has got its final name.
+    /// Whether any file already has its final name.
     any_complete: bool,
 }
 
@@ -83,7 +83,7 @@ fn lock<T>(mutex: &'static Mutex<T>) -> MutexGuard<'static, T> {
 /// Creates `partial`, the temporary file for `shown`. A signal removes it until it is renamed or
 /// [removed](remove).
 pub fn create(partial: &Path, shown: &Path) -> Result<File> {
-    let mut outputs = lock(&OUTPUTS); // held while the file is created, so that no signal comes between
+    let mut outputs = lock(&OUTPUTS); // held so that no signal is handled before the file is registered
     let file = exclusive::create(partial, shown)?;
     outputs.unfinished.push(Unfinished {
         partial: partial.to_path_buf(),
@@ -95,14 +95,14 @@ pub fn create(partial: &Path, shown: &Path) -> Result<File> {
 
 /// Creates a directory for output files. A signal removes it if it is empty.
 pub fn create_directory(path: &Path) -> std::io::Result<()> {
-    let mut outputs = lock(&OUTPUTS); // held while it is made, so that no signal comes between
+    let mut outputs = lock(&OUTPUTS); // held so that no signal is handled before it is registered
     std::fs::create_dir(path)?;
     outputs.directories.push(path.to_path_buf());
     Ok(())
 }
 
 /// Registers files that other code creates, so that a signal removes them. `shown` is their name in
-/// messages. The aligner's index uses this.
+/// messages. Used for the index files of aligners.
 pub fn remove_too(partials: &[PathBuf], shown: &str) {
     let new = partials.iter().map(|partial| Unfinished {
         partial: partial.clone(),
@@ -112,14 +112,14 @@ pub fn remove_too(partials: &[PathBuf], shown: &str) {
     lock(&OUTPUTS).unfinished.extend(new);
 }
 
-/// Unregisters files of [`remove_too`] when they have been renamed.
+/// Unregisters files that [`remove_too`] registered, once they have been renamed.
 pub fn complete(partials: &[PathBuf]) {
     let mut outputs = lock(&OUTPUTS);
     outputs.unfinished.retain(|file| !partials.contains(&file.partial));
     outputs.any_complete = true;
 }
 
-/// Removes a file of [`create`], unless it has been renamed to its final name.
+/// Removes a file that [`create`] created, unless it already has its final name.
 pub fn remove(partial: &Path) {
     let mut outputs = lock(&OUTPUTS);
     let gone = outputs.unfinished.extract_if(.., |file| file.partial == partial);
@@ -132,10 +132,10 @@ pub fn hold_off() -> impl Drop {
     lock(&NAMING)
 }
 
-/// Renames files, all or none. A signal takes effect before the first or after the last.
+/// Renames all files or none. A signal takes effect before the first rename or after the last.
 ///
-/// With several files, an existing file with the last name is removed first. If the machine stops
-/// halfway, the last file is then missing, and readers notice this.
+/// With several files, the existing file at the last name is removed first. If the machine stops
+/// halfway, the last file is then missing, which readers notice.
 ///
 /// # Errors
 /// Returns the index of the file that could not be renamed, with the reason. The files before it
@@ -166,19 +166,19 @@ pub fn rename_all(files: &[&(PathBuf, PathBuf)]) -> Result<(), (usize, std::io::
     Ok(())
 }
 
-/// Ignores SIGXFSZ, so that a write beyond the file-size limit returns an error instead of ending
-/// the process.
+/// Handles SIGXFSZ without ending the process, so that a write beyond the file size limit returns
+/// an error.
 pub fn report_size_limit() -> std::io::Result<()> {
     signal_hook::flag::register(SIGXFSZ, Arc::default()).map(drop)
 }
 
 /// Starts the thread that waits for signals. On a signal it removes unfinished files, prints one
-/// line, and ends the process with 128 + the number of the signal. Spilled data has no name, so the
+/// line, and ends the process with exit code 128 + signal number. Spilled data has no name, so the
 /// system frees it.
 ///
-/// A thread is needed, because a flag would not be noticed by a thread that waits for a pipe. It
-/// does no work and does not count as one of the `-@` threads. Signals that are ignored at the
-/// start, such as SIGHUP under `nohup`, stay ignored.
+/// A separate thread is needed, because a thread that is blocked on a pipe would not notice a flag.
+/// The signal thread does no other work, so it does not count towards `-@`. Signals that are
+/// ignored at the start, such as SIGHUP under `nohup`, stay ignored.
 pub fn watch() -> std::io::Result<()> {
     let ignored = ignored_signals();
     let all = STOPPING.into_iter().chain(OTHERS.into_iter().flatten());
@@ -207,8 +207,8 @@ pub fn watch() -> std::io::Result<()> {
     Ok(())
 }
 
-/// If a signal has arrived, waits until its thread has ended the process. `main` calls this before
-/// it returns, so that the signal decides the last line of the log and the exit code.
+/// If a signal has arrived, waits until the signal thread has ended the process. `main` calls this
+/// before it returns, so that the signal determines the last line of the log and the exit code.
 pub fn give_way() {
     while CAME.get().is_some_and(|came| came.load(SeqCst)) {
         std::thread::park();
@@ -239,8 +239,8 @@ impl UnfinishedOutputs {
     }
 }
 
-/// Writes the line to standard error if this does not block. It does not use the lock of the
-/// standard library, because a thread that waits for the reader of the log may hold it.
+/// Writes `line` to standard error unless this would block. Bypasses the standard library's lock,
+/// which a thread may hold while it waits for the reader of the log.
 fn say(line: &str) {
     let stderr = std::io::stderr();
     let mut ready = [PollFd::new(&stderr, PollFlags::OUT)];

@@ -31,7 +31,7 @@ extern "C" fn look() {
     }
 }
 
-/// Makes reads of standard input fail if it was closed. Call it first in `main`.
+/// Makes reads from standard input fail if it was closed. Must be called first in `main`.
 pub fn report_closed_stdin() {
     if CLOSED.load(Relaxed) & 1 != 0 {
         input_file::set_stdin_closed();
