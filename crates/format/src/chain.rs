@@ -73,7 +73,7 @@ impl OpenedChunk {
     /// Replaces the bytes with the inflated blocks of `chunk`.
     ///
     /// # Errors
-    /// A block is damaged.
+    /// Fails if a block is damaged.
     pub fn inflate_chunk(&mut self, inflater: &mut Inflater, chunk: &Chunk) -> Result<()> {
         self.is_stale = false;
         inflater.replace_with_chunk(chunk, self.batch.parts_mut().0)
@@ -140,7 +140,7 @@ impl OpenedChunk {
     /// Returns the records of a chunk that starts and ends at record borders, as chunks of CRAM do.
     ///
     /// # Errors
-    /// The error that ended the chunk, if there is one.
+    /// Returns the error that ended the chunk, if any.
     pub fn into_batch(mut self) -> Result<UncheckedBatch> {
         self.bytes_mut();
         self.fault.map_or(Ok(self.batch), Err)

@@ -34,7 +34,7 @@ impl RefFlatReader {
     /// Opens a file, which may be compressed. Its buffers are charged to `ledger`.
     ///
     /// # Errors
-    /// It cannot be opened, or the memory is not available.
+    /// Fails if it cannot be opened, or the memory is not available.
     pub fn open(path: &Path, ledger: &Ledger) -> Result<Self> {
         Ok(RefFlatReader(LineReader::open(path, ledger)?))
     }
@@ -43,7 +43,7 @@ impl RefFlatReader {
     /// of the file. Lines of other contigs are skipped before they are parsed.
     ///
     /// # Errors
-    /// A line does not have eleven columns, or a position is not a number.
+    /// Fails if a line does not have eleven columns, or a position is not a number.
     pub fn next_row(&mut self, is_known: impl Fn(&[u8]) -> bool) -> Result<Option<RefFlatRow>> {
         while self.0.advance_line()? {
             let line = self.0.line();

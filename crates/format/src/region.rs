@@ -55,8 +55,8 @@ impl Region {
     /// must choose with braces.
     ///
     /// # Errors
-    /// The text names no contig of the header, or is not a region. The message suggests what to
-    /// write instead.
+    /// Fails if the text names no contig of the header, or is not a region. The message suggests
+    /// what to write instead.
     pub fn parse(text: &str, header: &Header) -> Result<Self, String> {
         match text {
             "." => return Ok(Region::All),

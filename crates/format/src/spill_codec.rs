@@ -60,7 +60,7 @@ impl SpillCodec {
     /// Zstandard allocates 94 KiB for each call; keeping them would save a twentieth of the time.
     ///
     /// # Errors
-    /// The data is damaged.
+    /// Fails if the data is damaged.
     pub fn decompress(self, input: &[u8], into: &mut [u8]) -> Result<()> {
         if input.len() == into.len() {
             into.copy_from_slice(input);

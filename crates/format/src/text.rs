@@ -63,7 +63,7 @@ impl TextInput {
     /// none.
     ///
     /// # Errors
-    /// Reading fails, or the memory is not available. The error does not name the file.
+    /// Fails if reading fails, or the memory is not available. The error does not name the file.
     pub fn append_bytes(&mut self, n: u64, bytes: &mut Vec<u8>, charge: &mut Charge) -> Result<u64> {
         let mut read = 0;
         while read < n {
@@ -111,7 +111,7 @@ type Inflated<'a> = (Box<dyn Read + Send + 'a>, usize);
 /// bytes, and its memory in bytes.
 ///
 /// # Errors
-/// The first bytes cannot be read.
+/// Fails if the first bytes cannot be read.
 pub fn inflating_reader<'a>(mut packed: impl Read + Send + 'a) -> std::io::Result<Inflated<'a>> {
     let mut start = Vec::new();
     (&mut packed).take(18).read_to_end(&mut start)?;
@@ -210,7 +210,7 @@ impl LineReader {
     /// Moves to the next line; returns `false` at the end of the file.
     ///
     /// # Errors
-    /// The file cannot be read, a line is longer than 256 MiB, or the memory for it is not
+    /// Fails if the file cannot be read, a line is longer than 256 MiB, or the memory for it is not
     /// available.
     pub fn advance_line(&mut self) -> Result<bool> {
         let mut searched = self.at;

@@ -12,7 +12,7 @@ const INTERVAL: Duration = Duration::from_millis(500);
 /// Starts a thread that sends SIGTERM to this process as soon as process `pid` has ended.
 ///
 /// # Errors
-/// There is no such process, or the thread cannot be started.
+/// Fails if there is no process `pid`, or the thread cannot be started.
 pub fn end_with(pid: u32) -> Result<()> {
     let gone = || Error::usage(format!("--end-with: there is no process {pid} on this machine"));
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or_else(gone)?;

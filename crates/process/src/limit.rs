@@ -54,7 +54,7 @@ fn address_space_besides_memory(threads: usize) -> u64 {
 /// Without this check, a failed allocation would abort the process in the middle of the run.
 ///
 /// # Errors
-/// The limit of the address space is too small; the hint names the `-m` that fits.
+/// Fails if the address space limit is too small; the hint names the `-m` that fits.
 pub fn check_address_space(memory: u64, threads: usize) -> Result<()> {
     let Some((limit, flag)) = address_space() else { return Ok(()) };
     let needed = memory.saturating_add(address_space_besides_memory(threads));

@@ -8,7 +8,7 @@ use crate::limit;
 /// bytes.
 ///
 /// # Errors
-/// The text is not a size above zero, or has an unknown unit.
+/// Fails if the text is not a size above zero, or has an unknown unit.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match text[digits.len()..].to_ascii_uppercase().as_str() {
@@ -31,7 +31,7 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
 /// Parses the memory limit of a command: a size, or `auto` for the default.
 ///
 /// # Errors
-/// The text is not a size, or the memory does not fit into the address space.
+/// Fails if the text is not a size, or the memory does not fit into the address space.
 pub fn parse_memory(text: &str) -> Result<u64, String> {
     if text == "auto" {
         return Ok(limit::default_limit());

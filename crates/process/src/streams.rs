@@ -41,7 +41,7 @@ pub fn report_closed_stdin() {
 /// Returns standard output as a file.
 ///
 /// # Errors
-/// It was closed when the process started.
+/// Fails if standard output was closed when the process started.
 pub fn stdout_file() -> Result<File> {
     let failed = |e: &std::io::Error| Error::io("standard output cannot be written", e);
     if CLOSED.load(Relaxed) & 2 != 0 {
@@ -54,7 +54,7 @@ pub fn stdout_file() -> Result<File> {
 /// Writes text to standard output.
 ///
 /// # Errors
-/// It was closed when the process started, or cannot be written.
+/// Fails if standard output was closed when the process started, or cannot be written.
 pub fn write_stdout(text: &str) -> Result<()> {
     let written = stdout_file()?.write_all(text.as_bytes());
     written.map_err(|e| Error::io("standard output cannot be written", &e))

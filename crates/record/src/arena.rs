@@ -16,8 +16,8 @@ use memmap2::{MmapMut, MmapOptions};
 
 use crate::ledger::audit;
 
-/// Minimum capacity, in bytes, from which pages of 2 MiB are requested. In a smaller arena the unused
-/// rest of the last such page would be a notable part of the whole.
+/// Minimum capacity, in bytes, for which 2 MiB pages are requested. In a smaller arena, the unused rest
+/// of the last page would be a notable share of the whole.
 const MIN_HUGE_PAGE_BYTES: usize = 64 << 20;
 
 /// Memory that threads fill with records.
@@ -36,14 +36,14 @@ const MIN_HUGE_PAGE_BYTES: usize = 64 << 20;
 /// ```
 pub struct Arena {
     map: Option<MmapMut>,
-    /// Start of the map. A slice over the whole map is never made while threads write: it would overlap
-    /// the slices that they hold.
+    /// Start of the map. No slice covers the whole map while threads write, because it would overlap the
+    /// slices that they hold.
     start: *mut u8,
     capacity: usize,
     used: UsedBytes,
 }
 
-/// Number of bytes that were handed out. On drop, they leave the audit of debug builds.
+/// Number of bytes handed out. On drop, it is subtracted from the audit of debug builds.
 struct UsedBytes(AtomicUsize);
 
 impl Drop for UsedBytes {
@@ -65,8 +65,7 @@ pub struct SealedArena {
 }
 
 impl Arena {
-    /// Reserves `capacity` bytes of address space. A page takes memory only after it has been written
-    /// to.
+    /// Reserves `capacity` bytes of address space. A page uses memory only once it has been written to.
     pub fn new(capacity: usize) -> std::io::Result<Self> {
         let mut options = MmapOptions::new();
         options.len(capacity.max(1));
@@ -81,7 +80,7 @@ impl Arena {
         Ok(Self::from_map(Some(map)))
     }
 
-    /// Returns an arena without capacity. It takes the place of an arena that was full and is now sealed.
+    /// Returns an arena without capacity, which replaces a full arena that is being sealed.
     pub fn empty() -> Self {
         Self::from_map(None)
     }
@@ -105,8 +104,8 @@ impl Arena {
         self.used.0.load(Relaxed)
     }
 
-    /// Allocates `len` bytes, and returns their offset and the bytes. `None` means that they do not fit;
-    /// the arena may still have room for fewer bytes.
+    /// Allocates `len` bytes, and returns their offset and the bytes. Returns `None` if they do not fit;
+    /// a smaller allocation may still succeed.
     #[allow(clippy::mut_from_ref)] // each call returns other bytes
     pub fn alloc(&self, len: usize) -> Option<(usize, &mut [u8])> {
         let fits = |used: usize| used.checked_add(len).filter(|&end| end <= self.capacity());
@@ -133,7 +132,7 @@ impl SealedArena {
 }
 
 /// Prefetches the start of the record at `offset` (three cache lines) on x86-64; does nothing on other
-/// processors. The merge calls it some records ahead of the record that it copies.
+/// processors. The merge prefetches records shortly before it copies them.
 #[inline]
 pub fn prefetch_record(bytes: &[u8], offset: usize) {
     #[cfg(target_arch = "x86_64")]

@@ -26,7 +26,7 @@ pub const CODES: [u8; 256] = {
     codes
 };
 
-/// The two letters of each byte of SEQ, so that decoding takes one table lookup for two bases.
+/// The two letters that each byte of SEQ encodes, so that one table lookup decodes two bases.
 pub static PAIRS: [[u8; 2]; 256] = {
     let (mut pairs, mut i) = ([[0; 2]; 256], 0);
     while i < 256 {

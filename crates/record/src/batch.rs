@@ -1,4 +1,4 @@
-//! Batches of records, which pass the steps of the pipeline together.
+//! Batches of records, which go through the steps of the pipeline together.
 
 use crate::error::{Error, Result};
 use crate::view::RecordRef;
@@ -7,8 +7,8 @@ use crate::view::RecordRef;
 /// template.
 ///
 /// Both are packed into one number, so that stamps sort in input order: 40 bits for the ordinal (10^12
-/// records), 24 bits for the distance. A template of more records is cut (see `readmill_format::chain`),
-/// so the distance never overflows.
+/// records), 24 bits for the distance. A template with more records is split (see
+/// `readmill_format::chain`), so the distance never overflows.
 ///
 /// ```
 /// use readmill_record::Stamp;
@@ -47,7 +47,7 @@ impl Stamp {
     }
 }
 
-/// The place of one record in the bytes of a batch, and its position in the input.
+/// The byte range of one record in a batch, and the record's position in the input.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
     pub start: u32,
@@ -59,7 +59,7 @@ impl Span {
     /// Returns the span of a record of `len` bytes at offset `start`.
     ///
     /// # Errors
-    /// The record ends beyond 4 GiB, because offsets have 32 bits.
+    /// Fails if the record would end beyond 4 GiB, because offsets have 32 bits.
     pub fn new(start: usize, len: usize, stamp: Stamp) -> Result<Self> {
         match u32::try_from(start.saturating_add(len)) {
             Ok(end) => Ok(Span { start: end - len as u32, len: len as u32, stamp }),
@@ -68,14 +68,14 @@ impl Span {
     }
 }
 
-/// [`Batch::amend_records`] moves single records to the end if at most one record in this many changes;
+/// [`Batch::amend_records`] appends the changed records if at most one record in this many changes;
 /// otherwise it rewrites the batch.
 const MIN_RECORDS_PER_AMEND: usize = 8;
 
-/// Records in order, as they pass through the steps of the pipeline.
+/// Records in order, as they go through the steps of the pipeline.
 ///
 /// The bytes of all records are in one buffer, and a list of spans gives the order. Dropping a record
-/// only removes its span; a record that changes its length is written to the end of the buffer:
+/// only removes its span; a record whose length changes is appended to the buffer:
 ///
 /// ```text
 /// bytes:  | r0 | old r1 | r2 | new r1 |
@@ -136,9 +136,9 @@ impl Batch {
         self.spans.iter().map(|&span| (span.stamp, self.record(span)))
     }
 
-    /// Removes the records before the batch goes back to a pool, and frees the buffer if it is larger
-    /// than `most` bytes. The bytes keep their values, so that a reader can fill the buffer again
-    /// without first setting it to zero.
+    /// Removes the records before the batch returns to a pool, and frees the buffer if its capacity
+    /// exceeds `most` bytes. The buffer keeps its old contents, so that a reader can fill it again
+    /// without zeroing it first.
     pub fn clear_for_reuse(&mut self, most: usize) {
         self.spans.clear();
         if self.bytes.capacity() > most {
@@ -163,7 +163,7 @@ impl Batch {
     /// Appends a record.
     ///
     /// # Errors
-    /// The batch would become larger than 4 GiB.
+    /// Fails if the batch would become larger than 4 GiB.
     pub fn push(&mut self, raw: &[u8], stamp: Stamp) -> Result<()> {
         self.spans.push(Span::new(self.bytes.len(), raw.len(), stamp)?);
         self.bytes.extend_from_slice(raw);
@@ -177,20 +177,20 @@ impl Batch {
         });
     }
 
-    /// Calls `change` for each record. The length of a record must not change.
+    /// Calls `change` with the bytes of each record. The length of a record cannot change.
     pub fn edit_in_place(&mut self, mut change: impl FnMut(Stamp, &mut [u8])) {
         for span in &self.spans {
             change(span.stamp, &mut self.bytes[span.start as usize..][..span.len as usize]);
         }
     }
 
-    /// Replaces each record by the bytes that `write` appends. If `write` appends nothing, the
-    /// record is dropped. Not allowed inside [`Batch::for_each_slice`], because the records of the
-    /// other slices would be lost.
+    /// Replaces each record with the bytes that `write` appends, or drops it if `write` appends nothing.
+    /// Not allowed inside [`Batch::for_each_slice`], because the records of the other slices would be
+    /// lost.
     ///
     /// # Errors
-    /// `write` failed, or the batch would become larger than 4 GiB. The error gets the record's number
-    /// and name.
+    /// Fails if `write` fails or the batch would become larger than 4 GiB. The error contains the
+    /// record's number and name.
     pub fn rewrite_records(
         &mut self,
         mut write: impl FnMut(Stamp, RecordRef<'_>, &mut Vec<u8>) -> Result<()>,
@@ -222,7 +222,7 @@ impl Batch {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Calls `work` for `records` records at a time, so that they stay in the CPU caches during all
+    /// Calls `work` on `records` records at a time, so that they stay in the CPU caches during all
     /// steps. `work` may drop records, change them in place, or [amend](Batch::amend_records) them.
     pub fn for_each_slice(
         &mut self,
@@ -251,7 +251,7 @@ impl Batch {
         outcome
     }
 
-    /// Copies the records to a new buffer without gaps, after amended records have left many.
+    /// Copies the records to a new buffer without gaps, once amended records have left many gaps.
     fn copy_without_gaps<'a>(&mut self, spans: impl Iterator<Item = &'a mut Span>) -> Result<()> {
         let mut out = std::mem::take(&mut self.spare_bytes);
         out.clear();
@@ -264,18 +264,18 @@ impl Batch {
         Ok(())
     }
 
-    /// Returns the indexes in `spans` of the records for which `holds` is true, as
-    /// [`Batch::amend_records`] takes them.
+    /// Returns the indexes in `spans` of the records for which `holds` returns true, for
+    /// [`Batch::amend_records`].
     pub fn find_positions(&self, mut holds: impl FnMut(RecordRef<'_>) -> bool) -> Vec<u32> {
         let at = self.spans.iter().zip(0..).filter(|&(&span, _)| holds(self.record(span)));
         at.map(|(_, at)| at).collect()
     }
 
-    /// Replaces the records at `positions`, which must be in ascending order, by the bytes that `write`
-    /// appends. If `write` appends nothing, the record is dropped.
+    /// Replaces the records at `positions`, which must be in ascending order, with the bytes that
+    /// `write` appends. If `write` appends nothing, the record is dropped.
     ///
-    /// If few records change, their new bytes go to the end of the buffer and all other records stay
-    /// where they are. If many change, the whole batch is rewritten.
+    /// If few records change, their new bytes are appended to the buffer and all other records stay in
+    /// place. If many change, the whole batch is rewritten.
     pub fn amend_records(
         &mut self,
         positions: &[u32],
@@ -322,7 +322,7 @@ impl Batch {
         Ok(bytes)
     }
 
-    /// Numbers the records `first, first + 1, …`, each as a template of one record. For input that is
+    /// Numbers the records `first, first + 1, …` and treats each as its own template. For input that is
     /// not grouped by name.
     pub fn number_records(&mut self, first: u64) {
         for (i, span) in self.spans.iter_mut().enumerate() {
@@ -330,9 +330,9 @@ impl Batch {
         }
     }
 
-    /// Numbers the records `first, first + 1, …` and notes where each template starts. A template is a
-    /// run of records with the same name. A record named `*` has no name and is a template of one
-    /// record.
+    /// Numbers the records `first, first + 1, …` and records where each template starts. A template
+    /// consists of consecutive records with the same name. A record named `*` has no name and is its own
+    /// template.
     pub fn stamp_templates(&mut self, first: u64) {
         let (mut lead, mut previous) = (0u32, None::<Span>);
         for i in 0..self.spans.len() {

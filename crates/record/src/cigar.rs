@@ -1,4 +1,4 @@
-//! CIGAR, and the bases of the read and of the reference that each operator consumes.
+//! CIGARs, and the read and reference bases that each operator consumes.
 
 /// A CIGAR as BAM stores it: for each operator a little-endian `u32`, length << 4 | operator.
 ///
@@ -44,23 +44,23 @@ impl<'a> Cigar<'a> {
         self.0.is_empty()
     }
 
-    /// Returns the number of reference bases from the first to the last aligned base, skipped ones (N)
-    /// included.
+    /// Returns the number of reference bases from the first to the last aligned base, including skipped
+    /// bases (N).
     pub fn reference_length(self) -> i64 {
         self.ops().filter(|&(op, _)| consumes_reference(op)).map(|(_, n)| i64::from(n)).sum()
     }
 
-    /// Returns the number of bases that SEQ must have, soft clips included.
+    /// Returns the number of bases that SEQ must have, including soft clips.
     pub fn query_length(self) -> i64 {
         self.ops().filter(|&(op, _)| consumes_query(op)).map(|(_, n)| i64::from(n)).sum()
     }
 
-    /// Returns the number of bases clipped, soft and hard, before the first other operator.
+    /// Returns the number of clipped bases (soft and hard) before the first other operator.
     pub fn leading_clip(self) -> i64 {
         sum_clips(self.ops())
     }
 
-    /// Returns the number of bases clipped, soft and hard, after the last other operator.
+    /// Returns the number of clipped bases (soft and hard) after the last other operator.
     pub fn trailing_clip(self) -> i64 {
         sum_clips(self.ops().rev())
     }

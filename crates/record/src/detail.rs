@@ -2,14 +2,13 @@
 
 /// How much of each read a step or tally needs. Each value includes the values before it.
 ///
-/// The readers of CRAM and SAM decode only this much; the maximum over all steps and tallies of a run
-/// decides.
+/// CRAM and SAM readers decode only the largest value that a step or tally of the run needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
     Flags,
     /// Also the alignment: RNAME, POS, CIGAR, RNEXT and PNEXT.
     Places,
-    /// All columns from the name to the qualities, but no optional fields and no template boundaries.
+    /// All columns from QNAME to QUAL, but no optional fields and no template boundaries.
     WithoutFields,
     #[default]
     Whole,

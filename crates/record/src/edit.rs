@@ -1,7 +1,7 @@
-//! Edits of raw records: fixed fields in place, and optional fields, which change the length.
+//! Edits raw records: fixed fields in place, and optional fields, which change the record's length.
 //!
-//! Functions that take `out` and `start` work on the last record of a buffer, which starts at `start`
-//! and reaches to the end; they keep `block_size` up to date.
+//! Functions that take `out` and `start` edit the last record of the buffer `out`, which begins at
+//! offset `start`, and keep its `block_size` up to date.
 //!
 //! ```
 //! use readmill_record::{RecordRef, edit, tag};
@@ -40,7 +40,7 @@ pub fn set_mapq(raw: &mut [u8], mapq: u8) {
     raw[13] = mapq;
 }
 
-/// Sets the BAI bin from POS, CIGAR and FLAG. htslib and htsjdk do so when they change one of these.
+/// Sets the BAI bin from POS, CIGAR and FLAG, as htslib and htsjdk do when they change one of these.
 pub fn set_bin(raw: &mut [u8]) {
     let record = RecordRef::new(raw);
     let bin = bai_bin(record.pos().into(), record.end());
@@ -71,8 +71,8 @@ pub fn set_tlen(raw: &mut [u8], tlen: i32) {
     put_bytes(raw, 32, &tlen.to_le_bytes());
 }
 
-/// Appends a copy of `record` to `out`, without the optional fields called `tag`. Returns the offset of
-/// the copy.
+/// Appends a copy of `record` to `out`, without its optional fields `tag`. Returns the offset of the
+/// copy.
 pub fn copy_without_field(record: RecordRef<'_>, tag: Tag, out: &mut Vec<u8>) -> usize {
     let start = out.len();
     let fields = record.fields_start();
@@ -111,8 +111,8 @@ pub fn append_integer(out: &mut Vec<u8>, start: usize, tag: Tag, value: u32) {
     set_block_size(out, start);
 }
 
-/// Appends a copy of `record` to `out` with the text field `tag` set to `value`. The value replaces the
-/// first field of that name, later ones are removed, and a missing field is appended.
+/// Appends a copy of `record` to `out` with the text field `tag` set to `value`. The first such field
+/// gets the value and later ones are removed; if there is none, the field is appended.
 pub fn copy_with_text(record: RecordRef<'_>, tag: Tag, value: &[u8], out: &mut Vec<u8>) {
     let fields = record.field_bytes();
     let Some(found) = tag::locate_field(fields, tag) else {
@@ -132,8 +132,8 @@ pub fn copy_with_text(record: RecordRef<'_>, tag: Tag, value: &[u8], out: &mut V
     set_block_size(out, start);
 }
 
-/// Sets the first field `tag` of the record at `start`, or appends it. `typed` is a type letter and the
-/// bytes of a value, as BAM stores them.
+/// Sets the first field `tag` of the record at `start`, or appends it. `typed` is the type letter
+/// followed by the value as BAM stores it.
 pub fn set_field(out: &mut Vec<u8>, start: usize, tag: Tag, typed: &[u8]) {
     let fields = start + RecordRef::new(&out[start..]).fields_start();
     if let Some(found) = tag::locate_field(&out[fields..], tag) {
@@ -153,7 +153,7 @@ pub fn remove_fields(out: &mut Vec<u8>, start: usize, tag: Tag) {
     set_block_size(out, start);
 }
 
-/// Sets `block_size` of the record at `start` so that it reaches to the end of `out`.
+/// Sets `block_size` of the record at `start` which extends to the end of `out`.
 pub fn set_block_size(out: &mut [u8], start: usize) {
     let size = (out.len() - start - 4) as u32;
     put_bytes(&mut out[start..], 0, &size.to_le_bytes());

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The class of an error. The command line maps it to the exit code of the program, so that a workflow
-/// manager can tell a damaged input from a full disk.
+/// The class of an error. The command line maps it to the exit code, so that a workflow manager can tell
+/// a damaged input from a full disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The request cannot be met as it was made: a flag, a combination of flags, too little memory (exit
-    /// code 1).
+    /// The request cannot be met as given: an invalid flag or combination of flags, or too little memory
+    /// (exit code 1).
     Usage,
     /// The input is damaged, or is not what the user said it is (exit code 2).
     Input,
@@ -23,21 +23,21 @@ pub enum ErrorKind {
     /// A failure that may not occur again, so a workflow manager should retry the job (exit code 75).
     Temporary,
     /// The reader of our output closed its pipe (exit code 141). No message is printed, because `| head`
-    /// does this.
+    /// routinely does this.
     BrokenPipe,
     Bug,
 }
 
-/// The place in the data where something went wrong. The message leaves out the parts that are not
-/// known. Functions fill in what they know while the error passes through them.
+/// Where in the data an error occurred. The message omits the parts that are not known. Callers add what
+/// they know as they pass the error on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErrorContext {
     /// The file as the user named it. `-` stands for a pipe, and is printed as "standard input".
     pub file: Option<PathBuf>,
-    /// Bytes from the start of the file; for BGZF these are compressed bytes.
+    /// Byte offset in the file; for BGZF, in the compressed file.
     pub offset: Option<u64>,
-    /// Number of the record in the input, counted from 1 and before any filter, as `samtools view` lists
-    /// them.
+    /// Number of the record in the input, from 1 and before any filter, in the order in which
+    /// `samtools view` lists records.
     pub record: Option<u64>,
     pub qname: Option<String>,
 }
@@ -70,8 +70,8 @@ pub struct Error {
     /// What the user can do, in one clause. It follows the fault after a semicolon.
     pub hint: Option<Cow<'static, str>>,
     pub place: Box<ErrorContext>,
-    /// Whether the same operation may succeed later, because space or memory can be freed or a server
-    /// can return. Callers that can wait or spill use this to decide whether to try again.
+    /// Whether the same operation may succeed later, because space or memory may be freed or a server
+    /// may return. Callers that can wait or spill use this to decide whether to retry.
     pub is_retryable: bool,
 }
 
@@ -85,8 +85,8 @@ impl Error {
         Self::new(ErrorKind::Input, what)
     }
 
-    /// Returns an error for a request that cannot be met as the user made it, such as flags that exclude
-    /// each other or too little memory.
+    /// Returns an error for a request that cannot be met as given, such as mutually exclusive flags or
+    /// too little memory.
     pub fn usage(what: impl Into<String>) -> Self {
         Self::new(ErrorKind::Usage, what)
     }
@@ -95,22 +95,22 @@ impl Error {
         Self::new(ErrorKind::Different, what)
     }
 
-    /// Returns an error for a failure that another run may not meet, such as a stage that another
+    /// Returns an error for a failure that may not recur on a retry, such as a stage that another
     /// process is still working on.
     pub fn temporary(what: impl Into<String>) -> Self {
         Self::new(ErrorKind::Temporary, what)
     }
 
-    /// Returns an error for a defect of readmill, with a hint to report it. Used where other code should
-    /// have made the situation impossible.
+    /// Returns an error for a bug in readmill, with a hint to report it. Used for situations that other
+    /// code should have made impossible.
     pub fn bug(what: impl Into<String>) -> Self {
         Self::new(ErrorKind::Bug, what).hint("this is a defect of readmill: please report it")
     }
 
     /// Returns an I/O error. `doing` says what was attempted ("reading in.bam").
     ///
-    /// A closed pipe becomes [`ErrorKind::BrokenPipe`]. Errors that can pass, such as a full disk or a
-    /// lost network, set [`Error::is_retryable`].
+    /// A closed pipe becomes [`ErrorKind::BrokenPipe`]. Transient errors, such as a full disk or a lost
+    /// network connection, set [`Error::is_retryable`].
     pub fn io(doing: impl fmt::Display, error: &std::io::Error) -> Self {
         let kind = match error.kind() {
             std::io::ErrorKind::BrokenPipe => ErrorKind::BrokenPipe,
@@ -125,7 +125,7 @@ impl Error {
     }
 
     /// Marks the error as temporary: the operation may succeed once other users of memory release some.
-    /// The readers of text set it for a line that does not fit at the moment.
+    /// Text readers use this for a line that does not fit at the moment.
     #[must_use]
     pub fn as_retryable(self) -> Self {
         Error { is_retryable: true, ..self }
@@ -155,7 +155,7 @@ impl Error {
         self
     }
 
-    /// Adds the number of the record, unless the error has one. `ordinal` counts from 0; the message
+    /// Adds the record number, unless the error already has one. `ordinal` counts from 0; the message
     /// counts from 1.
     #[must_use]
     pub fn record(mut self, ordinal: u64) -> Self {
@@ -163,7 +163,7 @@ impl Error {
         self
     }
 
-    /// Adds the name of the read, unless the error has one or the name is empty.
+    /// Adds the read name, unless the error already has one or the name is empty.
     #[must_use]
     pub fn qname(mut self, qname: &[u8]) -> Self {
         if !qname.is_empty() {

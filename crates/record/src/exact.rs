@@ -1,8 +1,8 @@
 //! Powers and logarithms with correct rounding, so that results are the same on every machine.
 //!
 //! The C library's functions differ in the last bit between libraries, and in glibc between processors
-//! with and without a fused multiply-add. The last bit matters: for the estimated size of a library,
-//! which forty halvings find, and for recalibrated qualities, if a prior is 30 or slightly below. Here
+//! with and without a fused multiply-add. The last bit matters for the estimated library size, which is
+//! found by 40 bisections, and for recalibrated qualities if a prior is 30 or slightly below. Here
 //! results are computed to about 100 bits: a value is the sum of two numbers, the second far below the
 //! last bit of the first.
 //!
@@ -53,7 +53,7 @@ pub fn log10(x: f64) -> f64 {
     if x <= 0.0 || !x.is_finite() {
         return x.log10();
     }
-    // The correction of the estimate is ln(1 + r) = r - r²/2, with a tiny r.
+    // The correction of the estimate is ln(1 + r) = r - r²/2, where r is tiny.
     let estimate = x.ln();
     let (power, exponent) = power_of_e(DoubleDouble(-estimate, 0.0));
     let DoubleDouble(high, low) =
@@ -65,7 +65,7 @@ pub fn log10(x: f64) -> f64 {
     high + low
 }
 
-/// Returns e^x as a number near 1 and the exponent of the power of two by which it must be multiplied.
+/// Returns e^x as a number near 1 and the exponent of the power of two to multiply it by.
 fn power_of_e(x: DoubleDouble) -> (DoubleDouble, f64) {
     let exponent = (x.0 / std::f64::consts::LN_2).round();
     // e^r - 1 for the small remainder r: a series for r / 256, whose result is then squared eight times.

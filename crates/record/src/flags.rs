@@ -45,8 +45,7 @@ bits! {
 }
 
 impl Flags {
-    /// Returns whether the record is neither secondary nor supplementary. Each segment has one such
-    /// record.
+    /// Returns whether this is the primary alignment of its read: neither secondary nor supplementary.
     pub fn is_primary(self) -> bool {
         self.0 & (Self::SECONDARY | Self::SUPPLEMENTARY) == 0
     }

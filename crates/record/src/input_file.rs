@@ -1,8 +1,8 @@
 //! The files that this process reads, so that no output replaces one of them.
 //!
 //! Code that opens a file named by the user, or a file next to it (an index, a reference, a list), does
-//! so with [`open`]. Before an output is created, the caller asks [`is_input`]. Files that the run made
-//! itself, such as those of stages, are not registered.
+//! so with [`open`]. Before an output is created, the caller asks [`is_input`]. Files that the run
+//! created, such as those of stages, are not registered.
 
 use std::collections::BTreeSet;
 use std::fs::{File, Metadata};
@@ -13,8 +13,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Device and inode of each regular file that was opened. They identify a file under all its names and
-/// links.
+/// Device and inode of each regular file that was opened, which identify it under any name or link.
 static OPENED: Mutex<BTreeSet<(u64, u64)>> = Mutex::new(BTreeSet::new());
 
 static STDIN_IS_CLOSED: AtomicBool = AtomicBool::new(false);
@@ -26,7 +25,7 @@ fn lock_opened() -> MutexGuard<'static, BTreeSet<(u64, u64)>> {
 /// Opens an input for reading, and remembers its device and inode.
 ///
 /// # Errors
-/// The errors of [`File::open`], with an explanation if the path is a URL.
+/// Returns the error of [`File::open`], with an explanation if the path is a URL.
 pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
     let file = File::open(&path).map_err(|error| explain_url_error(error, path.as_ref()))?;
     if let Ok(meta) = file.metadata() {
@@ -35,7 +34,7 @@ pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
     Ok(file)
 }
 
-/// Replaces "not found" for a path that is a URL by an explanation; returns any other error unchanged.
+/// Replaces "not found" with an explanation if the path is a URL; returns any other error unchanged.
 pub fn explain_url_error(error: io::Error, path: &Path) -> io::Error {
     let is_address = error.kind() == io::ErrorKind::NotFound && path.to_string_lossy().contains("://");
     if !is_address {
@@ -49,8 +48,8 @@ pub fn explain_url_error(error: io::Error, path: &Path) -> io::Error {
 /// Returns standard input, and remembers the file if it is redirected from one.
 ///
 /// # Errors
-/// Standard input was closed when the process started (`<&-`). The standard library would then read
-/// `/dev/null`, and a missing input would look like an empty one.
+/// Fails if standard input was closed when the process started (`<&-`). Without this check, the standard
+/// library would read `/dev/null`, and a missing input would look like an empty one.
 pub fn open_stdin() -> io::Result<io::Stdin> {
     if STDIN_IS_CLOSED.load(Relaxed) {
         return Err(io::Error::other("it is closed"));

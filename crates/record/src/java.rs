@@ -1,8 +1,8 @@
-//! Numbers and orders as Java produces them, so that reports equal those of Picard and GATK byte for
-//! byte.
+//! Formats numbers and orders names as Java does, so that reports equal those of Picard and GATK byte
+//! for byte.
 
-/// Returns a number as Double.toString of Java 17 writes it: with an exponent from ten million on and
-/// below a thousandth.
+/// Formats a number like `Double.toString` of Java 17, which uses an exponent from 10^7 on and below
+/// 10^-3.
 ///
 /// ```
 /// use readmill_record::java::format_double;
@@ -36,8 +36,8 @@ pub fn format_double(value: f64) -> String {
     }
 }
 
-/// Sorts names in the order in which a Java HashSet lists them if they are added one by one. Names must
-/// be distinct.
+/// Sorts names into the order in which a Java HashSet lists them when they are added one by one. The
+/// names must be distinct.
 pub fn sort_by_hash(names: &mut [Vec<u8>]) {
     let buckets = bucket_count(names.len());
     names.sort_by_key(|name| bucket_index(string_hash(name), buckets));
@@ -52,8 +52,8 @@ pub fn bucket_count(keys: usize) -> usize {
     buckets
 }
 
-/// Returns the bucket of a key with this hash code. Keys of one bucket are listed in the order in which
-/// they were added.
+/// Returns the bucket of a key with this hash code. Keys in the same bucket are listed in the order in
+/// which they were added.
 pub fn bucket_index(hash: u32, buckets: usize) -> usize {
     (hash ^ hash >> 16) as usize & (buckets - 1)
 }

@@ -23,13 +23,13 @@ use crate::ledger::Ledger;
 pub struct Limit {
     bytes: u64,
     parts: u64,
-    /// Capacity of the ledger (`-m`) in bytes, from which the hint of an error is computed.
+    /// Capacity of the ledger (`-m`) in bytes, which the hint of an error needs.
     capacity: u64,
 }
 
 impl Limit {
-    /// Returns the limit for one of `parts` equal parts of `room`. `room` is the number of bytes that
-    /// remain of `ledger` for reads.
+    /// Returns the limit for one of `parts` equal parts of `room`, the bytes of `ledger` that remain for
+    /// reads.
     pub fn part_of(room: u64, parts: u64, ledger: &Ledger) -> Self {
         let parts = parts.max(1);
         Limit { bytes: room / parts, parts, capacity: ledger.capacity() }

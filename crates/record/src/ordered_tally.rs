@@ -17,7 +17,7 @@
 //!
 //! A metric implements [`OrderedTally`]. [`SharedOrderedTally`] charges its memory, and makes it a
 //! [`DynOrderedTally`]. A run has a list of these, which is all that outputs, stages and restarts
-//! know of the metrics.
+//! need to know about the metrics.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -79,27 +79,27 @@ use crate::tally::Tally;
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 pub trait OrderedTally: Send + Sync + 'static {
-    /// The name of its memory in the ledger and in messages.
+    /// Name of the tally's memory in the ledger and in messages.
     const MEMORY: UserName;
 
     /// Usual size of a piece. The plan sets aside this many bytes for each ticket in flight, so
     /// only larger pieces are charged one by one.
     const USUAL_PIECE_BYTES: u64;
 
-    /// Whether [`PieceMaker::trim`] makes pieces smaller. Only then do stages measure the longest
-    /// read.
+    /// Whether [`PieceMaker::trim`] makes pieces smaller. Stages measure the longest read only if
+    /// this is true.
     const TRIMS: bool = false;
 
-    /// The contribution of one batch. Stages of a job store it in files.
+    /// The contribution of one batch. The stages of a job store pieces in files.
     type Piece: Send + Serialize + DeserializeOwned + 'static;
 
-    /// Makes pieces. Each thread has its own.
+    /// The type that makes pieces. Each thread has its own value.
     type Maker: PieceMaker<Piece = Self::Piece> + 'static;
 
-    /// Returns the maker of pieces for one thread.
+    /// Returns a piece maker for one thread.
     fn maker(self: &Arc<Self>) -> Self::Maker;
 
-    /// Returns the bytes that a piece has on the heap.
+    /// Returns the heap memory of a piece in bytes.
     fn piece_bytes(piece: &Self::Piece) -> u64;
 
     /// Returns the peak memory in bytes while `piece` is added.
@@ -107,33 +107,34 @@ pub trait OrderedTally: Send + Sync + 'static {
         0
     }
 
-    /// Returns the bytes that the tally holds for counts that later pieces may still change.
+    /// Returns the memory in bytes of counts that later pieces may still change.
     fn heap_bytes(&self) -> u64 {
         0
     }
 
-    /// Prepares for pieces. Called once, before the first piece, in the process that adds them.
+    /// Prepares the tally. Called once, before the first piece, in the process that adds the
+    /// pieces.
     fn begin(&self) {}
 
-    /// Drops all counts. Called if the output is written again, because the reads turned out to be
+    /// Drops all counts. Called if the output is written again because the reads turned out to be
     /// unsorted.
     ///
     /// # Errors
-    /// A file that the tally writes cannot be truncated.
+    /// Fails if a file that the tally writes cannot be truncated.
     fn restart(&self) -> Result<()>;
 
     /// Adds the next piece, in the order of the output.
     ///
     /// # Errors
-    /// A read of the piece starts before a read of an earlier piece, or a file of the tally cannot
-    /// be read or written.
+    /// Fails if a read of the piece starts before a read of an earlier piece, or a file of the
+    /// tally cannot be read or written.
     fn add(&self, piece: Self::Piece) -> Result<()>;
 
-    /// Writes data that earlier pieces have left. Every thread calls this before it encodes its
-    /// next batch, so that all threads share the compression of the tally's files.
+    /// Writes data of earlier pieces that is ready to be written. Every thread calls this before it
+    /// encodes its next batch, so that all threads share the work of compressing the tally's files.
     ///
     /// # Errors
-    /// A file cannot be written.
+    /// Fails if a file cannot be written.
     fn write_pending(&self) -> Result<()> {
         Ok(())
     }
@@ -144,23 +145,23 @@ pub trait PieceMaker: Send {
     /// The same as [`OrderedTally::Piece`].
     type Piece;
 
-    /// Makes the piece of a batch. If this may take more memory than the reads of the batch do, it
-    /// is charged to `charge`.
+    /// Makes the piece of a batch. Memory is charged to `charge` if it may exceed the memory of the
+    /// reads in the batch.
     ///
     /// # Errors
-    /// The reads are not sorted by coordinate, the reference cannot be read, or there is not enough
-    /// memory.
+    /// Fails if the reads are not sorted by coordinate, the reference cannot be read, or there is
+    /// not enough memory.
     fn make(&mut self, batch: &Batch, charge: &mut Charge) -> Result<Self::Piece>;
 
-    /// Removes data from a piece that no read of another piece can reach, if no read of the job
-    /// spans more than `max_span` reference bases. The result stays the same, and the stored piece
-    /// becomes smaller.
+    /// Removes data that no read of another piece can change, if no read of the job spans more than
+    /// `max_span` reference bases. This makes the stored piece smaller, but does not change the
+    /// result.
     fn trim(&self, _piece: &mut Self::Piece, _max_span: u32) {}
 }
 
-/// An ordered tally as a trait object, whose memory is charged.
+/// An [`OrderedTally`] as a trait object, with its memory charged.
 pub trait DynOrderedTally: Send + Sync {
-    /// Returns the counter of batches for one thread.
+    /// Returns a batch counter for one thread.
     fn counter(&self) -> Box<dyn BatchCounter>;
 
     /// See [`OrderedTally::TRIMS`].
@@ -172,25 +173,27 @@ pub trait DynOrderedTally: Send + Sync {
     /// See [`OrderedTally::restart`].
     ///
     /// # Errors
-    /// The same as there.
+    /// The same as for the method of [`OrderedTally`].
     fn restart(&self) -> Result<()>;
 
-    /// Adds the next piece. It is from a counter of this tally or from [`DynOrderedTally::load`].
+    /// Adds the next piece, which must come from a counter of this tally or from
+    /// [`DynOrderedTally::load`].
     ///
     /// # Errors
     /// The same as for [`OrderedTally::add`], or there is not enough memory for the waiting counts.
     fn add(&self, piece: OrderedPiece) -> Result<()>;
 
-    /// Reads a piece that [`OrderedPiece::store`] has written. Also returns the bytes after it.
+    /// Reads a piece that [`OrderedPiece::store`] has written. Returns it with the bytes that
+    /// follow it.
     ///
     /// # Errors
-    /// The bytes are not such a piece, or there is not enough memory for it.
+    /// Fails if the bytes are not a piece of this tally, or there is not enough memory for it.
     fn load<'a>(&self, bytes: &'a [u8]) -> Result<(OrderedPiece, &'a [u8])>;
 
     /// See [`OrderedTally::write_pending`].
     ///
     /// # Errors
-    /// The same as there.
+    /// The same as for the method of [`OrderedTally`].
     fn write_pending(&self) -> Result<()>;
 }
 
@@ -213,14 +216,14 @@ impl OrderedPiece {
     /// Appends the piece to `bytes`, for [`DynOrderedTally::load`].
     ///
     /// # Errors
-    /// The piece cannot be encoded.
+    /// Fails if the piece cannot be encoded.
     pub fn store(&self, bytes: &mut Vec<u8>) -> Result<()> {
         *bytes = self.piece.append_to(std::mem::take(bytes))?;
         Ok(())
     }
 }
 
-/// A piece whose type only its tally knows.
+/// A piece whose type is known only to its tally.
 trait AnyPiece: Send {
     fn append_to(&self, bytes: Vec<u8>) -> Result<Vec<u8>>;
 
@@ -241,7 +244,7 @@ impl<P: Send + Serialize + 'static> AnyPiece for P {
 /// An ordered tally with the charge for the counts that it holds.
 pub struct SharedOrderedTally<T: OrderedTally> {
     tally: Arc<T>,
-    /// The charge for counts that take more than one usual piece.
+    /// The charge for counts beyond the size of one usual piece.
     charge: Mutex<Charge>,
     ledger: Ledger,
 }
@@ -254,7 +257,8 @@ impl<T: OrderedTally> SharedOrderedTally<T> {
         SharedOrderedTally { tally, charge, ledger: ledger.clone() }
     }
 
-    /// Does the same as [`SharedOrderedTally::new`], and returns the tally for the list of a run.
+    /// Like [`SharedOrderedTally::new`], but returns a trait object for the list of tallies of a
+    /// run.
     pub fn shared(tally: &Arc<T>, ledger: &Ledger) -> Arc<dyn DynOrderedTally> {
         Arc::new(SharedOrderedTally::new(Arc::clone(tally), ledger))
     }
@@ -264,7 +268,7 @@ impl<T: OrderedTally> SharedOrderedTally<T> {
     }
 }
 
-/// Wraps a piece. `charge`, which has paid for making it, is reduced to the memory of the piece
+/// Wraps a piece. Reduces `charge`, which was charged for making the piece, to the piece's memory
 /// beyond the usual size.
 fn charge_piece<T: OrderedTally>(piece: T::Piece, mut charge: Charge) -> Result<OrderedPiece> {
     let bytes = T::piece_bytes(&piece).saturating_sub(T::USUAL_PIECE_BYTES);
@@ -295,8 +299,8 @@ impl<T: OrderedTally> DynOrderedTally for SharedOrderedTally<T> {
             return Err(Error::bug(format!("a piece of another tally was added to {}", T::MEMORY)));
         };
         let mut charge = self.charge();
-        // The memory of one usual piece is set aside, and covers the tally as long as nothing
-        // unusual waits.
+        // The memory of one usual piece is set aside in advance, and is enough for the tally unless
+        // an unusual amount of counts waits.
         let max = self.tally.max_bytes_to_add(&piece).saturating_sub(T::USUAL_PIECE_BYTES);
         charge.charge_around(max, || {
             self.tally.add(*piece)?;
@@ -325,7 +329,7 @@ impl<T: OrderedTally> BatchCounter for ChargedMaker<T> {
     fn count(&mut self, batch: &Batch, max_span: Option<u32>) -> Result<OrderedPiece> {
         let mut charge = self.ledger.empty_charge(T::MEMORY);
         let mut piece = self.maker.make(batch, &mut charge)?;
-        // The piece is charged before it is trimmed, too.
+        // The untrimmed piece is in memory first, so it is charged.
         charge.grow_to(T::piece_bytes(&piece).saturating_sub(T::USUAL_PIECE_BYTES))?;
         if let Some(max_span) = max_span {
             self.maker.trim(&mut piece, max_span);
@@ -334,7 +338,7 @@ impl<T: OrderedTally> BatchCounter for ChargedMaker<T> {
     }
 }
 
-/// Measures the maximum number of reference bases that a read spans, for [`PieceMaker::trim`].
+/// Finds the maximum number of reference bases that a read spans, for [`PieceMaker::trim`].
 #[derive(Clone, Copy, Debug)]
 pub struct LongestSpan;
 

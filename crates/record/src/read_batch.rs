@@ -1,13 +1,13 @@
 //! Batches of reads before alignment: names, bases and qualities, as FASTQ has them.
 //!
-//! The readers of FASTQ fill such a batch; trimming changes it in place; the aligner reads it. Fields
-//! that are needed for few inputs (optional fields, flags, adapters, index reads) have lists of their
-//! own, which stay empty otherwise.
+//! The readers of FASTQ fill such a batch; trimming changes it in place; the aligner reads it. Data that
+//! few inputs need (optional fields, flags, adapters, index reads) is kept in separate lists, which
+//! otherwise stay empty.
 
 use std::ops::Range;
 
-/// Reads of consecutive templates in input order. The reads of one template are adjacent, the first
-/// segment first.
+/// Reads of consecutive templates in input order. The reads of one template are adjacent, with read 1
+/// first.
 ///
 /// The lines of the files are kept as one text, and spans point into it, so that reading FASTQ copies no
 /// bases. Trimming only moves the borders of a span.
@@ -36,7 +36,7 @@ pub struct ReadBatch {
     index: Vec<ReadSpan>,
     index_reads: usize,
     singles: Option<Box<BatchSingles>>,
-    /// For a batch of single reads: the number of pairs before each of them in the file.
+    /// For a batch of single reads: the number of pairs that precede each read in the file.
     pairs_before: Vec<u32>,
     segments: usize,
     first: u64,
@@ -46,11 +46,11 @@ pub struct ReadBatch {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BatchSingles {
     pub reads: ReadBatch,
-    /// Number of the first read of the batch in the file, pair or single, 0-based.
+    /// 0-based number in the file of the first read of the batch, paired or single.
     pub first_read: u64,
 }
 
-/// The position of the parts of one read in the text of its batch, in bytes.
+/// Byte offsets and lengths of the parts of one read in the text of its batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadSpan {
     pub name: u32,
@@ -63,7 +63,7 @@ pub struct ReadSpan {
 }
 
 impl ReadSpan {
-    /// Marks a read without qualities (FASTA, or SAM with `*`).
+    /// Value of `qualities` for a read without qualities (FASTA, or SAM with `*`).
     pub const NONE: u32 = u32::MAX;
 }
 
@@ -78,8 +78,8 @@ pub struct Read<'a> {
 }
 
 impl ReadBatch {
-    /// Returns an empty batch for templates of `segments` reads each (1 or 2). `first` is the number of
-    /// its first template in the input, 0-based.
+    /// Returns an empty batch for templates of `segments` reads each (1 or 2). `first` is the 0-based
+    /// number of its first template in the input.
     pub fn new(segments: usize, first: u64) -> Self {
         ReadBatch { segments, first, ..ReadBatch::default() }
     }
@@ -97,8 +97,8 @@ impl ReadBatch {
         (self.segments, self.first) = (segments, first);
     }
 
-    /// Allows single reads among the pairs ([`ReadBatch::push_single`]). `first_read` is the number in
-    /// the file of the first read of this batch, 0-based.
+    /// Allows single reads among the pairs ([`ReadBatch::push_single`]). `first_read` is the 0-based
+    /// number in the file of the first read of this batch.
     pub fn allow_singles(&mut self, first_read: u64) {
         let reads = ReadBatch::new(1, self.first);
         self.singles = Some(Box::new(BatchSingles { reads, first_read }));
@@ -140,8 +140,8 @@ impl ReadBatch {
         self.spans.iter().map(|span| span.len as usize).max().unwrap_or(0)
     }
 
-    /// Takes the single reads out, so that they can be changed as a batch; [`ReadBatch::set_singles`]
-    /// returns them.
+    /// Takes out the single reads, so that they can be changed as a batch; [`ReadBatch::set_singles`]
+    /// puts them back.
     pub fn take_singles(&mut self) -> Option<Box<BatchSingles>> {
         self.singles.take()
     }
@@ -177,14 +177,14 @@ impl ReadBatch {
         self.index_reads = count;
     }
 
-    /// Adds an index read at `span` of the text. Index reads come in template order, those of one
-    /// template together.
+    /// Adds an index read at `span` of the text. Index reads must be added in template order, all index
+    /// reads of a template together.
     pub fn push_index_span(&mut self, span: ReadSpan) {
         self.index.push(span);
     }
 
-    /// Returns the index reads of a template, given by its number in this batch. After
-    /// [`ReadBatch::drop_index_reads`] there are none.
+    /// Returns the index reads of a template, given by its number in this batch. Returns none after
+    /// [`ReadBatch::drop_index_reads`].
     pub fn index_reads(&self, template: usize) -> impl ExactSizeIterator<Item = Read<'_>> {
         let start = template * self.index_reads;
         self.index
@@ -270,8 +270,8 @@ impl ReadBatch {
         }
     }
 
-    /// Keeps the templates for which `stays` returns true; it gets their numbers in this batch. Single
-    /// reads among the pairs all stay.
+    /// Keeps the templates for which `stays` returns true when given their number in this batch. All
+    /// single reads among the pairs are kept.
     pub fn retain_templates(&mut self, stays: impl Fn(usize) -> bool) {
         fn retain<T>(list: &mut Vec<T>, segments: usize, stays: &impl Fn(usize) -> bool) {
             let mut index = 0;
@@ -299,14 +299,14 @@ impl ReadBatch {
         retain(&mut self.index, self.index_reads.max(1), &stays);
     }
 
-    /// Sets the number of the first template. It is lower than in the input if templates before this
-    /// batch were dropped.
+    /// Sets the number of the first template. It is smaller than the number in the input if templates
+    /// before this batch were dropped.
     pub fn set_first_template(&mut self, first: u64) {
         self.first = first;
     }
 
-    /// Sets the optional fields of the next read that has none: this range of the text, as BAM stores
-    /// them. All records of the read get them.
+    /// Sets the optional fields of the next read that has none yet. `place` is their range in the text,
+    /// which holds them as BAM stores them. All records of the read get these fields.
     pub fn push_fields(&mut self, place: Range<u32>) {
         self.fields.push((place.start, place.end - place.start));
     }
@@ -338,7 +338,8 @@ impl ReadBatch {
         self.adapters.get(index).copied().filter(|&start| start > 0)
     }
 
-    /// Returns the bytes of the text and of all lists, for the ledger. Unused capacity is not counted.
+    /// Returns the size in bytes of the text and of all lists, for the ledger. Unused capacity is not
+    /// counted.
     pub fn data_bytes(&self) -> usize {
         self.text.len()
             + size_of_val(&self.spans[..])

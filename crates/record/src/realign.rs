@@ -1,4 +1,4 @@
-//! Records with a changed CIGAR, and the text form of CIGARs, as `MC` and `SA` have it.
+//! Changes the CIGAR of a record, and parses and writes CIGARs as text, as in `MC` and `SA`.
 
 use crate::cigar::{OPERATORS, SKIPPED_REGION, SOFT_CLIP, consumes_reference};
 use crate::edit;
@@ -72,8 +72,8 @@ pub fn write_number(mut n: u32, out: &mut Vec<u8>) {
 
 /// Appends a copy of `record` to `out` with the CIGAR `ops`, and returns the offset of the copy.
 ///
-/// `block_size` and the bin are set to fit. More than 65,535 operators are stored in `CG`; with fewer, a
-/// `CG` field that held the old CIGAR is removed.
+/// Updates `block_size` and the bin. More than 65,535 operators are stored in `CG`; with fewer, a `CG`
+/// field that held the old CIGAR is removed.
 pub fn copy_with_cigar(record: RecordRef<'_>, ops: &[PackedOperator], out: &mut Vec<u8>) -> usize {
     let (raw, start) = (record.raw(), out.len());
     let name_end = crate::view::FIXED_BYTES + usize::from(raw[12]);

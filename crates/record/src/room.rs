@@ -1,14 +1,14 @@
-//! Lists and small blocks that grow with the input, charged to the ledger before they grow.
+//! Lists and small blocks that grow with the input and are charged to the ledger before they grow.
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::Result;
 use crate::ledger::Charge;
 
-/// Bytes that are charged in advance, so that small blocks do not take the lock of the ledger each time.
+/// Bytes that are charged in advance, so that small blocks do not each lock the ledger.
 const PREPAID_BYTES: u64 = 64 << 10;
 
-/// A charge for many small blocks, such as names, which is paid 64 KiB in advance.
+/// A charge for many small blocks, such as names. It takes 64 KiB at a time from the ledger.
 ///
 /// ```
 /// use readmill_record::{Ledger, Prepaid};
@@ -34,7 +34,7 @@ impl Prepaid {
     /// Pays for a block of `bytes` and the allocator's overhead before the block is allocated.
     ///
     /// # Errors
-    /// The bytes are not free, see [`Charge::grow`].
+    /// Fails if the bytes are not free (see [`Charge::grow`]).
     #[inline]
     pub fn pay_block(&mut self, bytes: usize) -> Result<()> {
         let bytes = (bytes + MAX_ALLOCATOR_OVERHEAD) as u64;
@@ -64,7 +64,7 @@ impl Prepaid {
     }
 }
 
-/// A charge from which all threads of a tally pay, each 64 KiB in advance.
+/// A charge that all threads of a tally share. Each thread takes 64 KiB at a time.
 pub struct SharedPrepaid(Mutex<Charge>);
 
 impl SharedPrepaid {
@@ -72,11 +72,11 @@ impl SharedPrepaid {
         SharedPrepaid(Mutex::new(charge))
     }
 
-    /// Pays for `bytes` before they are allocated, first from `left`, which this thread has paid in
-    /// advance.
+    /// Pays for `bytes` before they are allocated, first from `left`, the bytes that this thread has
+    /// already paid for.
     ///
     /// # Errors
-    /// The bytes are not free, see [`Charge::grow_to`].
+    /// Fails if the bytes are not free (see [`Charge::grow_to`]).
     #[inline]
     pub fn pay(&self, left: &mut u64, bytes: u64) -> Result<()> {
         match left.checked_sub(bytes) {
@@ -101,11 +101,11 @@ const MAX_ALLOCATOR_OVERHEAD: usize = 16;
 
 /// Makes room in `list` for `more` elements, and charges them before the allocation.
 ///
-/// The capacity doubles if so much memory is free; otherwise it grows by the needed elements only.
+/// The capacity doubles if that much memory is free; otherwise it grows only by the needed elements.
 /// Several lists may share a charge.
 ///
 /// # Errors
-/// Even the needed elements are not free, see [`Charge::grow`].
+/// Fails if not even the needed elements are free (see [`Charge::grow`]).
 ///
 /// ```
 /// use readmill_record::{Ledger, make_room};
@@ -132,7 +132,7 @@ fn grow_list<T>(list: &mut Vec<T>, more: usize, charge: &mut Charge) -> Result<(
     if try_grow_list(list, twice, charge) || try_grow_list(list, needed, charge) {
         return Ok(());
     }
-    // Nobody knows how long the list will become, so the refusal asks for twice the present size.
+    // The final length of the list is unknown, so the refusal asks for twice the present size.
     Err(charge.shortage_error(growth_bytes(list, twice)))
 }
 
@@ -149,16 +149,16 @@ fn growth_bytes<T>(list: &Vec<T>, capacity: usize) -> u64 {
     ((capacity - list.capacity()) as u64).saturating_mul(size_of::<T>() as u64) + beside as u64
 }
 
-/// Returns the slots of the new table if a hash table of `len` entries grows by `more`, or 0 if they
-/// fit. While it grows, these slots exist in addition to the present ones. `capacity` is the capacity
-/// that the map or set reports.
+/// Returns the number of slots of the new table if a hash table of `len` entries must grow to take
+/// `more`, or 0 if they fit. Both tables exist while the table grows. `capacity` is the capacity that
+/// the map or set reports.
 pub fn extra_slots_to_grow(capacity: usize, len: usize, more: usize) -> usize {
     let needed = len.saturating_add(more);
     if needed <= capacity { 0 } else { table_slots(needed.max(capacity + 1)) }
 }
 
-/// Returns the slots of a hash table for `entries` entries (std and hashbrown fill a table to seven
-/// eighths). Each slot takes the size of an entry and one byte.
+/// Returns the number of slots of a hash table for `entries` entries (std and hashbrown fill a table to
+/// seven eighths). Each slot takes the size of an entry plus one byte.
 pub fn table_slots(entries: usize) -> usize {
     match entries {
         0 => 0,

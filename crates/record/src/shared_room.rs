@@ -7,7 +7,8 @@ use crate::error::{Error, Result};
 /// A fixed number of bytes for the counts of all threads together, which was charged before the run.
 ///
 /// Metrics and FastQC modules grow with read length, tiles and quality values. They take bytes from the
-/// room without a lock, and an input for which it is too small gets an error instead of more memory.
+/// room without a lock. If the room is too small for an input, the run fails with an error instead of
+/// using more memory.
 ///
 /// ```
 /// use readmill_record::{CountingRoom, CountingRoomUser};
@@ -26,7 +27,7 @@ pub struct CountingRoom {
     user: &'static CountingRoomUser,
 }
 
-/// The parts of the error message if the memory of a room is not enough.
+/// The parts of the error message for a room that is too small.
 #[derive(Debug)]
 pub struct CountingRoomUser {
     pub what: &'static str,
@@ -42,7 +43,7 @@ impl CountingRoom {
     /// Takes bytes before they are allocated.
     ///
     /// # Errors
-    /// Fewer bytes than these are left.
+    /// Fails if fewer than `bytes` bytes are left.
     pub fn take_bytes(&self, bytes: u64) -> Result<()> {
         let taken = self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(bytes));
         if taken.is_ok() {
@@ -56,9 +57,9 @@ impl CountingRoom {
         self.left.fetch_add(bytes, Relaxed);
     }
 
-    /// Lengthens `list` with default values to at least `needed` elements: to the next power of two, but
-    /// not beyond `most`. Twice the growth is taken from the room, because the lists of two threads
-    /// exist at the same time while they are added.
+    /// Extends `list` with default values to at least `needed` elements: to the next power of two, but
+    /// not beyond `most`. Takes twice the growth from the room, because the lists of two threads exist
+    /// at the same time while they are merged.
     #[inline]
     pub fn lengthen_list<T: Clone + Default>(
         &self,

@@ -1,8 +1,9 @@
 //! The trait of all steps of a pipeline, and the changes that a step may make to reads.
 //!
-//! A [`Step`] changes or drops the reads of a batch; a [`Tally`](crate::Tally) counts something of them.
-//! Both see one batch at a time, on any thread and in any order. `examples/gc-content` is a program that
-//! adds one of each. These traits and [`Changes`] change only with a new minor version (0.x).
+//! A [`Step`] changes or drops the reads of a batch; a [`Tally`](crate::Tally) counts them or their
+//! properties. Both see one batch at a time, on any thread and in any order. `examples/gc-content` is a
+//! program that adds one of each. These traits and [`Changes`] change only with a new minor version
+//! (0.x).
 
 use crate::batch::Batch;
 use crate::detail::Detail;
@@ -50,18 +51,19 @@ pub trait Step: Send + Sync {
     /// Returns a copy for one thread, with its own scratch memory and with counts of 0.
     fn fork_for_thread(&self) -> Box<dyn Step>;
 
-    /// Returns the maximum number of bytes by which the step may lengthen a record. The memory for
-    /// batches is computed from it.
+    /// Returns the maximum number of bytes by which the step may lengthen a record. It determines the
+    /// memory for batches.
     fn max_growth_bytes(&self) -> usize {
         0
     }
 
-    /// Returns the changes that the step may make. `--verify` fails a run in which it makes others.
+    /// Returns the changes that the step may make. `--verify` fails a run in which the step makes any
+    /// other change.
     fn changes(&self) -> Changes;
 
-    /// Returns whether the step looks at each record on its own, and drops it, changes it in place
-    /// or amends it ([`Batch::amend_records`]), but never rewrites the batch. Several such steps in
-    /// a row get a few records at a time, which stay in the CPU caches from one step to the next.
+    /// Returns whether the step looks at each record on its own, and drops it, changes it in place or
+    /// amends it ([`Batch::amend_records`]), but never rewrites the batch. Consecutive steps of this
+    /// kind get a few records at a time, which stay in the CPU caches from one step to the next.
     fn is_per_record(&self) -> bool {
         false
     }
@@ -73,8 +75,8 @@ pub trait Step: Send + Sync {
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()>;
 
-    /// Returns the reads that this copy has dropped or changed so far, each count with its name in the
-    /// summary.
+    /// Returns the numbers of reads that this copy has dropped or changed so far, each with its label in
+    /// the summary.
     fn counts(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
@@ -118,7 +120,7 @@ impl Changes {
         Changes::default()
     }
 
-    /// Returns the changes of a filter: reads are dropped, and the others stay as they are.
+    /// Returns the changes of a filter, which drops reads and leaves the others unchanged.
     pub fn dropping_reads() -> Self {
         Changes { reads: true, ..Changes::default() }
     }

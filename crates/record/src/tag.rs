@@ -4,7 +4,7 @@ pub type Tag = [u8; 2];
 
 pub const RG: Tag = *b"RG";
 pub const MC: Tag = *b"MC";
-/// CIGAR with more than 65,535 operators, which the fixed part of a record cannot hold.
+/// A CIGAR with more than 65,535 operators, which does not fit into the fixed part of a record.
 pub const CG: Tag = *b"CG";
 pub const DT: Tag = *b"DT";
 pub const DI: Tag = *b"DI";
@@ -13,9 +13,9 @@ pub const DS: Tag = *b"DS";
 pub const XT: Tag = *b"XT";
 
 pub const OQ: Tag = *b"OQ";
-/// Qualities of insertions, which GATK 1 to 3 wrote.
+/// Insertion qualities, written by GATK 1 to 3.
 pub const BI: Tag = *b"BI";
-/// Qualities of deletions, which GATK 1 to 3 wrote.
+/// Deletion qualities, written by GATK 1 to 3.
 pub const BD: Tag = *b"BD";
 
 /// One optional field: its tag, its BAM type letter and the bytes of its value.
@@ -53,8 +53,8 @@ impl Field<'_> {
     }
 }
 
-/// An iterator over the optional fields of a record. It stops at the first field that is cut off or has
-/// an unknown type; [`Fields::rest`] then is not empty.
+/// An iterator over the optional fields of a record. It stops at the first field that is truncated or
+/// has an unknown type; [`Fields::rest`] is then not empty.
 #[derive(Clone, Debug)]
 pub struct Fields<'a> {
     rest: &'a [u8],
@@ -80,8 +80,8 @@ pub const fn value_bytes(kind: u8) -> Option<usize> {
     }
 }
 
-/// Bytes of a field with its tag and type, by type letter; 0 for types of variable size and unknown
-/// ones.
+/// Length of a field in bytes, including tag and type, indexed by type letter; 0 for types of variable
+/// length and for unknown types.
 const FIELD_LENGTHS: [u8; 256] = {
     let mut lengths = [0; 256];
     let mut kind = 0;
@@ -114,8 +114,8 @@ fn find_nul(bytes: &[u8]) -> Option<usize> {
     memchr::memchr(0, &bytes[at..]).map(|more| at + more)
 }
 
-/// Returns the position of the first NUL in fewer than 8 remaining bytes: the last 8 bytes are tested,
-/// whose first part is known to have none.
+/// Returns the position of the first NUL if fewer than 8 bytes remain. Tests the last 8 bytes, of which
+/// those before the rest are known not to be NUL.
 fn find_nul_in_rest(bytes: &[u8]) -> Option<usize> {
     let Some(word) = bytes.last_chunk::<8>() else {
         return bytes.iter().position(|&byte| byte == 0);
@@ -124,8 +124,8 @@ fn find_nul_in_rest(bytes: &[u8]) -> Option<usize> {
     (found != 0).then(|| bytes.len() - 8 + found.trailing_zeros() as usize / 8)
 }
 
-/// Returns a word whose high bits are set in each byte that is 0. Bytes after the first such byte may be
-/// set, too, so only the first one is used.
+/// Returns a word in which the high bit of each byte that is 0 is set. Bytes after the first 0 may be
+/// marked as well, so only the first mark is valid.
 #[inline]
 fn mark_nuls(word: u64) -> u64 {
     const ONES: u64 = u64::from_ne_bytes([0x01; 8]);
@@ -141,8 +141,8 @@ fn array_length(bytes: &[u8]) -> Option<usize> {
     5usize.checked_add(count.checked_mul(each)?)
 }
 
-/// Returns the bytes of the field at the start of `bytes`, with its tag and type; `None` if it is cut
-/// off. Numbers and short texts, which are most fields, take the fast path here.
+/// Returns the length in bytes of the field at the start of `bytes`, including tag and type; `None` if
+/// it is truncated. Numbers and short texts, which are most fields, take the fast path.
 #[inline(always)]
 fn field_length(bytes: &[u8]) -> Option<usize> {
     if let Some(&[_, _, kind, ref word @ ..]) = bytes.first_chunk::<{ FIELD_HEAD_BYTES + 8 }>() {
@@ -215,8 +215,8 @@ pub fn locate_field(bytes: &[u8], tag: Tag) -> Option<std::ops::Range<usize>> {
     }
 }
 
-/// A set of tags, to search for several of them in one walk over the fields. A bitmap with one bit for
-/// each possible pair of bytes (8 KiB).
+/// A set of tags, for finding any of them in one pass over the fields. Stored as a bitmap with one bit
+/// for each possible pair of bytes (8 KiB).
 ///
 /// ```
 /// use readmill_record::tag::{self, TagSet};

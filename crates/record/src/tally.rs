@@ -1,4 +1,4 @@
-//! The trait of all tallies of a pipeline, and tallies of any kind as trait objects.
+//! The trait of all tallies of a pipeline, and its form as a trait object.
 //!
 //! Each thread counts on its own, and its counts are merged when the thread is done:
 //!
@@ -15,7 +15,7 @@ use crate::batch::Batch;
 use crate::detail::Detail;
 use crate::error::{Error, Result};
 
-/// A metric: counts something of the reads without changing them.
+/// A metric: counts properties of the reads without changing them.
 ///
 /// The counts of all threads are merged at the end, in any order. So counts must be integers, because
 /// sums of floating-point numbers would depend on the number of threads.
@@ -53,9 +53,8 @@ pub trait Tally: Send + Sync {
     type Partial: Send + Default + Serialize + DeserializeOwned;
     type Total;
 
-    /// Returns the bytes of memory that the tally takes on `threads` threads, with its result and the
-    /// text of the result, if they grow with the header. The few KiB that every tally takes are not
-    /// counted.
+    /// Returns the memory in bytes of the counts of `threads` threads, of the result and of its text, if
+    /// they grow with the header. The few KiB that every tally needs are not counted.
     fn memory_bytes(&self, _threads: u64) -> u64 {
         0
     }
@@ -90,14 +89,14 @@ pub trait DynTally: Send + Sync {
 
     fn reset_total(&self);
 
-    /// Returns the total so far as bytes, which another run can add ([`DynTally::add_saved`]).
-    /// Stages of a job and processes of a distributed run exchange totals in this form.
+    /// Returns the serialized total so far, which another run can add ([`DynTally::add_saved`]). Stages
+    /// of a job and processes of a distributed run exchange totals in this form.
     fn save_total(&self) -> Result<Vec<u8>>;
 
     /// Adds the total that another run has saved.
     ///
     /// # Errors
-    /// The bytes are not the total of a tally of this kind.
+    /// Fails if the bytes are not the total of a tally of this kind.
     fn add_saved(&self, saved: &[u8]) -> Result<()>;
 
     fn memory_bytes(&self, threads: u64) -> u64;
@@ -108,7 +107,7 @@ pub trait DynTally: Send + Sync {
 pub trait TallyWorker: Send {
     fn observe(&mut self, batch: &Batch) -> Result<()>;
 
-    /// Adds the counts of this thread to the total. The pipeline calls it once, when the thread is done.
+    /// Adds the counts of this thread to the total. Called once, when the thread is done.
     fn merge_into_total(self: Box<Self>);
 }
 

@@ -6,8 +6,8 @@ use crate::view::{FIXED_BYTES, RecordRef};
 
 /// The bytes of one record before they are checked, `block_size` included.
 ///
-/// It has no accessor that can fail on damaged bytes. [`UncheckedRecord::check`] is the only way to a
-/// [`RecordRef`], so a damaged record is found before any code uses its fields:
+/// No accessor can fail on damaged bytes. [`UncheckedRecord::check`] is the only way to a [`RecordRef`],
+/// so a damaged record is found before any code uses its fields:
 ///
 /// ```
 /// use readmill_record::UncheckedRecord;
@@ -34,8 +34,8 @@ impl<'a> UncheckedRecord<'a> {
         self.0
     }
 
-    /// Returns the read name without its NUL, for error messages. It is empty if the record has no name
-    /// or ends inside it.
+    /// Returns the read name without its NUL, for error messages. The result is empty if the record has
+    /// no name or ends before the end of its name.
     pub fn name(self) -> &'a [u8] {
         let length = self.0.get(12).map_or(0, |&length| usize::from(length));
         let name = self.0.get(FIXED_BYTES..FIXED_BYTES + length).unwrap_or_default();
@@ -45,17 +45,17 @@ impl<'a> UncheckedRecord<'a> {
     /// Checks the whole record, for a file with `n_ref` reference sequences.
     ///
     /// # Errors
-    /// The lengths do not add up, or a reference sequence is not in the header.
+    /// Fails if the lengths do not add up, or a reference sequence is not in the header.
     #[inline]
     pub fn check(self, n_ref: i32) -> std::result::Result<RecordRef<'a>, &'static str> {
         RecordRef::check(self.0, n_ref).map(|()| RecordRef::new(self.0))
     }
 
     /// Checks everything except the optional fields ([`RecordRef::check_without_fields`]), which the
-    /// caller must not read then.
+    /// caller must then not read.
     ///
     /// # Errors
-    /// The lengths do not add up, or a reference sequence is not in the header.
+    /// Fails if the lengths do not add up, or a reference sequence is not in the header.
     #[inline]
     pub fn check_without_fields(self, n_ref: i32) -> std::result::Result<RecordRef<'a>, &'static str> {
         RecordRef::check_without_fields(self.0, n_ref).map(|()| RecordRef::new(self.0))
@@ -68,8 +68,8 @@ impl<'a> UncheckedRecord<'a> {
 pub struct UncheckedBatch(Batch);
 
 impl UncheckedBatch {
-    /// Returns an empty batch in the memory of `memory`. The old bytes stay until the reader replaces
-    /// them.
+    /// Returns an empty batch that reuses the buffers of `memory`. The old bytes stay until the reader
+    /// overwrites them.
     pub fn in_memory_of(mut memory: Batch) -> Self {
         memory.spans.clear();
         UncheckedBatch(memory)
@@ -107,7 +107,7 @@ impl UncheckedBatch {
     /// Appends a record.
     ///
     /// # Errors
-    /// The batch would become larger than 4 GiB.
+    /// Fails if the batch would become larger than 4 GiB.
     pub fn push(&mut self, record: UncheckedRecord<'_>, stamp: Stamp) -> Result<()> {
         self.0.push(record.raw(), stamp)
     }
@@ -123,7 +123,8 @@ impl UncheckedBatch {
     /// Checks every record and returns them as a batch.
     ///
     /// # Errors
-    /// The error has the number of the first damaged record, counted from `first`, and its name.
+    /// Fails at the first damaged record. The error contains its number, counted from `first`, and its
+    /// name.
     pub fn check(self, first: u64, n_ref: i32) -> Result<Batch> {
         self.check_each(first, |record| record.check(n_ref).map(drop))
     }
@@ -131,7 +132,8 @@ impl UncheckedBatch {
     /// Checks every record except its optional fields ([`RecordRef::check_without_fields`]).
     ///
     /// # Errors
-    /// The error has the number of the first damaged record, counted from `first`, and its name.
+    /// Fails at the first damaged record. The error contains its number, counted from `first`, and its
+    /// name.
     pub fn check_without_fields(self, first: u64, n_ref: i32) -> Result<Batch> {
         self.check_each(first, |record| record.check_without_fields(n_ref).map(drop))
     }

@@ -50,7 +50,7 @@ fn fields_start(raw: &[u8]) -> u64 {
 pub const MALFORMED_FIELDS: &str = "the optional fields are malformed";
 
 impl<'a> RecordRef<'a> {
-    /// Wraps `raw`, which must have passed [`RecordRef::check`]. Accessors of other bytes may panic.
+    /// Wraps `raw`, which must have passed [`RecordRef::check`]. Otherwise accessors may panic.
     pub fn new(raw: &'a [u8]) -> Self {
         debug_assert!(raw.len() >= FIXED_BYTES);
         RecordRef(raw)
@@ -60,8 +60,8 @@ impl<'a> RecordRef<'a> {
     /// 4.2).
     ///
     /// # Errors
-    /// The lengths do not add up, a position is out of range, or a reference sequence is not in the
-    /// header.
+    /// Fails if the lengths do not add up, a position is out of range, or a reference sequence is not in
+    /// the header.
     pub fn check(raw: &[u8], n_ref: i32) -> Result<(), &'static str> {
         let fields = RecordRef::check_lengths(raw, n_ref)?;
         if tag::is_well_formed(&raw[fields..]) { Ok(()) } else { Err(MALFORMED_FIELDS) }
@@ -113,9 +113,8 @@ impl<'a> RecordRef<'a> {
         Ok(fields as usize)
     }
 
-    /// Returns whether a record may start at `bytes`, by a quick check of the fixed part. A thread
-    /// that inflates a chunk guesses with it where the first record starts. Fewer than
-    /// [`FIXED_BYTES`] bytes never pass.
+    /// Returns whether a record may start at `bytes`, by a quick check of the fixed part. Used to guess
+    /// where the first record of an inflated chunk starts. Fewer than [`FIXED_BYTES`] bytes never pass.
     pub fn is_plausible(bytes: &[u8], n_ref: i32) -> bool {
         if bytes.len() < FIXED_BYTES {
             return false;
@@ -193,7 +192,7 @@ impl<'a> RecordRef<'a> {
         Cigar(&self.0[self.name_end()..self.seq_start()])
     }
 
-    /// Returns the true CIGAR: the one in the `CG` field if the stored one is its placeholder (SAM
+    /// Returns the actual CIGAR, which is in the `CG` field if the stored one is its placeholder (SAM
     /// specification, section 4.2.2).
     pub fn cigar(self) -> Cigar<'a> {
         let stored = self.stored_cigar();
@@ -251,7 +250,7 @@ impl<'a> RecordRef<'a> {
     }
 
     /// Returns the unclipped 5′ position, 0-based: soft and hard clips count as aligned. Duplicate
-    /// marking compares reads by it. It may lie outside the reference sequence.
+    /// marking compares reads by this position, which may lie outside the reference sequence.
     pub fn five_prime(self) -> i64 {
         let (pos, cigar) = (i64::from(self.pos()), self.cigar());
         if self.flags().is_reverse() {

@@ -50,7 +50,7 @@ impl HeaderOutline {
     /// complete.
     ///
     /// # Errors
-    /// A length is negative.
+    /// Fails if a length is negative.
     pub fn is_complete(&mut self, bytes: &[u8]) -> Result<bool> {
         let text = match self.text {
             Some(text) => text,
@@ -83,7 +83,7 @@ impl HeaderOutline {
     /// Its memory is charged to `ledger` first.
     ///
     /// # Errors
-    /// The header is damaged, or there is too little memory for it.
+    /// Fails if the header is damaged, or there is too little memory for it.
     pub fn parse_header(&self, bytes: &[u8], ledger: &Ledger) -> Result<(Header, usize)> {
         let (text, dictionary) = self.split_parts(bytes)?;
         let header = Header::parse_and_mend(text, ledger)?.with_dictionary(dictionary)?;
@@ -95,7 +95,7 @@ impl HeaderOutline {
     /// compare or replace a header read it in this way.
     ///
     /// # Errors
-    /// The dictionary is damaged, or there is too little memory for the header.
+    /// Fails if the dictionary is damaged, or there is too little memory for the header.
     pub fn parse_header_as_is(&self, bytes: &[u8], ledger: &Ledger) -> Result<(Header, usize)> {
         let (text, dictionary) = self.split_parts(bytes)?;
         Ok((Header::from_bam_unchecked(text, dictionary, ledger)?, self.at))
@@ -121,7 +121,7 @@ impl HeaderOutline {
 /// `bytes` ends before the header does. The memory is not charged to a ledger.
 ///
 /// # Errors
-/// The header is damaged.
+/// Fails if the header is damaged.
 pub fn parse_header(bytes: &[u8]) -> Result<Option<(Header, usize)>> {
     let mut outline = HeaderOutline::default();
     let complete = outline.is_complete(bytes)?;
@@ -164,7 +164,7 @@ pub fn header_bytes(header: &Header) -> u64 {
 /// Appends the header in its binary form.
 ///
 /// # Errors
-/// The text takes more than 2 GiB, which BAM cannot hold.
+/// Fails if the text takes more than 2 GiB, which BAM cannot hold.
 pub fn write_header(header: &Header, out: &mut Vec<u8>) -> Result<()> {
     let text = header.to_text();
     let Ok(length) = i32::try_from(text.len()) else {

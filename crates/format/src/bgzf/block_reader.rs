@@ -197,7 +197,7 @@ impl<R: Read> BlockReader<R> {
     /// file.
     ///
     /// # Errors
-    /// The input cannot be read, a header is damaged, or the file is truncated.
+    /// Fails if the input cannot be read, a header is damaged, or the file is truncated.
     pub fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool> {
         chunk.clear(self.offset);
         chunk.compressed.append(&mut self.read_ahead);

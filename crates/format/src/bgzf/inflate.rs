@@ -23,7 +23,7 @@ impl Inflater {
     /// Inflates all blocks of `chunk` and appends them to `out`.
     ///
     /// # Errors
-    /// A block is damaged; the error has its file offset.
+    /// Fails if a block is damaged; the error has its file offset.
     pub fn append_chunk(&mut self, chunk: &Chunk, out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
         self.write_blocks(chunk, out, start)

@@ -89,7 +89,7 @@ impl BlockWindow {
     /// file, and if the memory for them is not available; then [`Self::is_short`] is true.
     ///
     /// # Errors
-    /// The file cannot be read, or a block is damaged.
+    /// Fails if the file cannot be read, or a block is damaged.
     pub fn inflate_more(&mut self) -> Result<bool> {
         let BlockWindow { reader, inflater, chunk, bytes, starts, charge, .. } = self;
         if !reader.next_chunk(chunk)? {

@@ -22,7 +22,7 @@ impl FeatureDictionary {
     /// Adds a contig with its length in bases, if that is known.
     ///
     /// # Errors
-    /// The memory is not available.
+    /// Fails if the memory is not available.
     pub(super) fn push_contig(&mut self, name: &[u8], length: Option<u32>) -> Result<()> {
         make_room(&mut self.names, name.len(), &mut self.charge)?;
         make_room(&mut self.contigs, 1, &mut self.charge)?;

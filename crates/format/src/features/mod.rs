@@ -83,7 +83,7 @@ impl FeatureReader {
     /// recognized by its content; a file is BED if its name does not end like another format.
     ///
     /// # Errors
-    /// The file cannot be read, or its header, or a line of it, needs more memory than is
+    /// Fails if the file cannot be read, or its header, or a line of it, needs more memory than is
     /// available.
     pub fn open(path: &Path, ledger: &Ledger) -> Result<Self> {
         Self::read_input(path, text::open_inflated(path, ledger)?)
@@ -93,8 +93,8 @@ impl FeatureReader {
     /// to find the format.
     ///
     /// # Errors
-    /// The header cannot be read, or does not match the format that the name or the first bytes
-    /// indicate.
+    /// Fails if the header cannot be read, or does not match the format that the name or the first
+    /// bytes indicate.
     pub fn read_input(path: &Path, mut input: text::TextInput) -> Result<Self> {
         let ledger = &input.ledger().clone();
         let mut start = Vec::new();
@@ -130,7 +130,7 @@ impl FeatureReader {
     /// Returns the position of the next feature; `None` at the end of the file.
     ///
     /// # Errors
-    /// A line or record is not valid; the error names it.
+    /// Fails if a line or record is not valid; the error names it.
     pub fn next_place(&mut self) -> Result<Option<FeaturePlace<'_>>> {
         match &mut self.content {
             FeatureRecords::Bcf(records) => records.next_place(&self.dictionary),

@@ -68,7 +68,7 @@ impl Intervals {
     /// Resolves the arguments to intervals.
     ///
     /// # Errors
-    /// An argument is not valid, the result is empty, or the memory for it is not available.
+    /// Fails if an argument is not valid, the result is empty, or the memory for it is not available.
     pub fn from_arguments(
         chosen: &IntervalArguments<'_>,
         header: &Header,

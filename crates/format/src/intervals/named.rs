@@ -46,8 +46,8 @@ impl NamedIntervals {
     /// Reads Picard interval lists or BED files, and merges the intervals of all of them.
     ///
     /// # Errors
-    /// A file is not valid, has no interval, or names a contig that `header` lacks; or the memory
-    /// is not available.
+    /// Fails if a file is not valid, has no interval, or names a contig that `header` lacks; or the
+    /// memory is not available.
     pub fn read_files(paths: &[PathBuf], header: &Header, ledger: &Ledger) -> Result<Self> {
         let contigs = ContigNames { header, ledger };
         let mut charge = ledger.empty_charge("regions");
@@ -91,7 +91,7 @@ impl NamedIntervals {
     /// order.
     ///
     /// # Errors
-    /// The memory is not available.
+    /// Fails if the memory is not available.
     pub fn from_unnamed(intervals: &[(u32, u32, u32)], contigs: usize, ledger: &Ledger) -> Result<Self> {
         let mut charge = ledger.empty_charge("regions");
         let mut given: Vec<GivenInterval> = Vec::new();

@@ -48,7 +48,7 @@ impl IntervalCollector {
     /// Checks that there was memory for all intervals.
     ///
     /// # Errors
-    /// There was not. The message says how much memory they need.
+    /// Fails if there was too little. The message says how much memory the intervals need.
     pub fn check_memory(&self) -> Result<()> {
         let ledger = self.charge.ledger();
         match self.missing * size_of::<ContigInterval>() as u64 {
@@ -112,7 +112,7 @@ impl IntervalCollector {
     /// Merges the intervals and returns them as a set on `contigs` contigs.
     ///
     /// # Errors
-    /// The memory is not available.
+    /// Fails if the memory is not available.
     pub fn into_set(mut self, contigs: usize) -> Result<IntervalSet> {
         self.check_memory()?;
         self.merge_overlaps();

@@ -49,7 +49,7 @@ impl FaiEntries {
     /// were ignored to `notes`.
     ///
     /// # Errors
-    /// The memory for sorting the names is not available.
+    /// Fails if the memory for sorting the names is not available.
     fn remove_repeated(&mut self, notes: &mut Vec<String>, ledger: &Ledger) -> Result<()> {
         let bytes = self.list.len() * (size_of::<u32>() + size_of::<bool>());
         let _charge = ledger.charge(LEDGER_NAME, bytes as u64)?;

@@ -20,7 +20,7 @@ pub struct FastaIndex {
 /// Reads the FASTA at `path` once to make its index files. Existing index files are ignored.
 ///
 /// # Errors
-/// The file cannot be read, or a contig has lines of different lengths.
+/// Fails if the file cannot be read, or a contig has lines of different lengths.
 pub fn make_index(path: &Path, ledger: &Ledger) -> Result<FastaIndex> {
     let layout =
         FastaLayout::new(path, ReferenceFiles::open_fasta(path)?, None, &mut Vec::new(), ledger)?;
@@ -51,7 +51,7 @@ impl Reference {
     /// as they are in the file, in pieces without line ends.
     ///
     /// # Errors
-    /// The file cannot be read, or `take` fails.
+    /// Fails if the file cannot be read, or `take` fails.
     pub fn for_each_piece(
         &self,
         number: u32,

@@ -48,7 +48,7 @@ impl Matched {
     /// [`Reference::match_contigs`].
     ///
     /// # Errors
-    /// They do not match, or the memory for their indexes is not available.
+    /// Fails if they do not match, or the memory for their indexes is not available.
     pub fn new(reference: &Reference, header: &Header) -> Result<Self> {
         let contigs = header.references().len();
         let each = size_of::<Option<u32>>() + size_of::<Option<Sum>>() + size_of::<AtomicBool>();
@@ -75,7 +75,7 @@ impl Matched {
     /// header has no such contig. The first call for a contig may compute its MD5.
     ///
     /// # Errors
-    /// The reference does not have the contig, or has other bases under its name.
+    /// Fails if the reference does not have the contig, or has other bases under its name.
     #[inline]
     pub fn place(&self, contig: i32) -> Result<Option<(u32, u32)>> {
         let Ok(contig) = usize::try_from(contig) else { return Ok(None) };
@@ -175,7 +175,7 @@ impl Reference {
     /// dict and Picard, it takes any visible character for a letter.
     ///
     /// # Errors
-    /// The file cannot be read.
+    /// Fails if the file cannot be read.
     pub fn md5(&self, number: u32) -> Result<String> {
         self.sum_bases(number).map(|sum| show_sum(&sum))
     }

@@ -41,7 +41,7 @@ impl ReferenceFiles {
     /// Opens the FASTA at `path`, and its index files if they exist.
     ///
     /// # Errors
-    /// A file exists but cannot be opened.
+    /// Fails if a file exists but cannot be opened.
     pub fn open(path: &Path) -> Result<Self> {
         let index = |ending| {
             let path = append_suffix(path, ending);

@@ -44,8 +44,8 @@ impl<'a, R: Read> FastaScanner<'a, R> {
     /// Returns the next contig that has bases; `None` at the end of the file.
     ///
     /// # Errors
-    /// The file cannot be read, or its lines do not follow the rules of this module. The error
-    /// names the line.
+    /// Fails if the file cannot be read, or its lines do not follow the rules of this module. The
+    /// error names the line.
     pub fn next_contig(&mut self) -> Result<Option<FaiEntry>> {
         while self.skip_blank_lines()? {
             let name = self.read_name()?;

@@ -107,7 +107,7 @@ impl ReferenceWindow {
     /// else.
     ///
     /// # Errors
-    /// The file cannot be read, or `end` is beyond the end of the contig, as in GATK.
+    /// Fails if the file cannot be read, or `end` is beyond the end of the contig, as in GATK.
     #[inline]
     pub fn codes(&mut self, contig: u32, start: u32, end: u32) -> Result<&[u8]> {
         let page = start / PAGE_BASES;

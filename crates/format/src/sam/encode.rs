@@ -32,7 +32,7 @@ pub fn write_record(header: &Header, record: RecordRef<'_>, out: &mut Vec<u8>) {
 /// This saves a separate pass over the fields if a record is only converted to text.
 ///
 /// # Errors
-/// The optional fields are malformed. The line has been appended up to the damaged field.
+/// Fails if the optional fields are malformed. The line has been appended up to the damaged field.
 pub fn try_write_record(
     header: &Header,
     record: RecordRef<'_>,

@@ -49,7 +49,8 @@ pub fn restore_long_cigar(
 /// leaves a placeholder.
 ///
 /// # Errors
-/// The CIGAR or the read spans 2^28 bases or more, so the placeholder cannot hold its length.
+/// Fails if the CIGAR or the read spans 2^28 bases or more, so the placeholder cannot hold its
+/// length.
 pub fn store_long_cigar(out: &mut Vec<u8>, cigar: &mut Range<usize>, l_seq: usize) -> Result<()> {
     let span = Cigar(&out[cigar.clone()]).reference_length();
     if span >= 1 << 28 || l_seq >= 1 << 28 {

@@ -83,8 +83,8 @@ impl SiteBlock {
     /// Reads the sites of the block into `sites`.
     ///
     /// # Errors
-    /// The spill cannot be read, or its bytes have changed: the last site does not end where it
-    /// should.
+    /// Fails if the spill cannot be read, or its bytes have changed: the last site does not end
+    /// where it should.
     pub fn read_sites(&self, spill: &Spill, extent: &Extent, sites: &mut Vec<Site>) -> Result<()> {
         let mut buffer = [0; BLOCK_BYTES];
         let into = &mut buffer[..self.bytes as usize];

@@ -71,8 +71,8 @@ impl KnownSites {
     /// index lasts as long as a clone of the sites.
     ///
     /// # Errors
-    /// A file belongs to another genome: its contigs (##contig, @SQ) have other lengths, or none of
-    /// them occurs in the reads. Or a file cannot be read, or there is too little memory.
+    /// Fails if a file belongs to another genome: its contigs (##contig, @SQ) have other lengths, or
+    /// none of them occurs in the reads. Or a file cannot be read, or there is too little memory.
     pub fn read_files(
         paths: &[PathBuf],
         header: &Header,

@@ -54,7 +54,7 @@ pub trait Indexer: Send {
     /// Takes the next piece of the file; `offsets` translates positions in it to virtual offsets.
     ///
     /// # Errors
-    /// A line or record is damaged, or out of order.
+    /// Fails if a line or record is damaged, or out of order.
     fn take_piece(&mut self, bytes: &[u8], offsets: &mut VirtualOffsets<'_>) -> Result<()>;
 
     fn heap_bytes(&self) -> u64;
@@ -63,7 +63,7 @@ pub trait Indexer: Send {
     /// scheme, and the number of records.
     ///
     /// # Errors
-    /// The file ends within a record.
+    /// Fails if the file ends within a record.
     fn finish_file(self: Box<Self>, end: u64) -> Result<(IndexBuilder, IndexScheme, u64)>;
 }
 
@@ -96,7 +96,7 @@ impl EntryCollector {
     /// sort such a file.
     ///
     /// # Errors
-    /// The record is out of order, or beyond the maximum position of the index.
+    /// Fails if the record is out of order, or beyond the maximum position of the index.
     fn add_record(
         &mut self,
         place: RecordInterval,

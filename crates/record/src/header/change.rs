@@ -1,4 +1,4 @@
-//! Changes of a header: replacing lines, setting the sort order, adding a program.
+//! Changes a header: replaces lines, sets the sort order, adds a program.
 
 use super::contigs::allocated_bytes;
 use super::line::HEADERS_USER;
@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::ledger::Charge;
 
 impl Header {
-    /// Replaces all lines of a kind by `new`. They take the place of the first old line; without old
-    /// lines they are put before the first line of a kind in `before`, or at the end.
+    /// Replaces all lines of `kind` with `new`, at the position of the first old line. Without old
+    /// lines, `new` is inserted before the first line of a kind in `before`, or at the end.
     pub fn replace_lines(
         &mut self,
         kind: &[u8; 2],
@@ -58,11 +58,11 @@ impl Header {
         });
     }
 
-    /// Appends @PG lines as samtools does: one for each chain of two or more programs. Without such a
-    /// chain, one line follows the last program.
+    /// Appends @PG lines as samtools does: one to each chain of two or more programs or, if there is no
+    /// such chain, one after the last program.
     ///
     /// # Errors
-    /// There is too little memory for the lines.
+    /// Fails if there is too little memory for the lines.
     pub fn add_program(&mut self, name: &str, version: &str, command_line: &str) -> Result<()> {
         let (lines, charge) = self.make_program_lines(name, version, command_line)?;
         self.change_lines(|all| {

@@ -18,24 +18,24 @@ pub struct ReferenceSequence {
 
 /// The reference sequences in order, with lookup by name and by alternative name.
 ///
-/// A header can have millions of contigs, so the table of names holds only their numbers: 5 bytes for
-/// each contig instead of a copy of its name.
+/// A header can have millions of contigs, so the name table holds only their indexes: 5 bytes for each
+/// contig instead of a copy of its name.
 #[derive(Debug, Default)]
 pub(super) struct Contigs {
     pub(super) list: Vec<ReferenceSequence>,
     by_name: HashTable<u32>,
-    /// Index by alternative name (AN). Names that some sequence has as its own are left out.
+    /// Index by alternative name (AN), except names that are also the SN of a sequence.
     aliases: HashMap<Box<[u8]>, u32>,
     hasher: RandomState,
     pub(super) charge: Option<Charge>,
 }
 
-/// Maximum bytes of the table of names for each sequence: a number and a byte, with up to twice as many
-/// slots and a seventh more.
+/// Maximum size of the name table in bytes per sequence: each slot takes 5 bytes (index and control
+/// byte), and there are up to 16/7 slots per sequence.
 const MAX_TABLE_ENTRY_BYTES: u64 = 12;
 
-/// Returns the bytes that the allocator takes for a buffer of `bytes` bytes. glibc adds 8, rounds up to
-/// 16, and gives at least 32.
+/// Returns the memory that the allocator uses for a buffer of `bytes` bytes. glibc adds 8, rounds up to
+/// a multiple of 16, and uses at least 32.
 pub(super) fn allocated_bytes(bytes: usize) -> u64 {
     if bytes == 0 { 0 } else { ((bytes as u64 + 8).next_multiple_of(16)).max(32) }
 }
@@ -44,7 +44,7 @@ impl Contigs {
     /// Builds the dictionary from the @SQ lines.
     ///
     /// # Errors
-    /// A line lacks a name or a length, or two lines have the same name.
+    /// Fails if a line lacks a name or a length, or two lines have the same name.
     pub(super) fn from_lines(lines: &[HeaderLine]) -> Result<Self> {
         let of_sequences = || lines.iter().filter(|line| line.kind() == b"SQ");
         let n = of_sequences().count();
@@ -65,8 +65,8 @@ impl Contigs {
         Ok(contigs)
     }
 
-    /// Builds the dictionary from the binary one of BAM. If two sequences share a name, the first is
-    /// found by it.
+    /// Builds the dictionary from the binary dictionary of a BAM file. If two sequences share a name, a
+    /// lookup finds the first.
     pub(super) fn from_dictionary<'a>(
         dictionary: impl ExactSizeIterator<Item = (&'a [u8], u32)>,
     ) -> Self {
@@ -123,10 +123,10 @@ impl Contigs {
         names + aliases + Self::max_heap_bytes(self.list.capacity() as u64, 0)
     }
 
-    /// Returns the maximum bytes of memory for `n` sequences whose lines have `line_bytes` bytes
-    /// together. Charged before the dictionary is built.
+    /// Returns the maximum memory in bytes for `n` sequences whose lines have `line_bytes` bytes in
+    /// total. This is charged before the dictionary is built.
     pub(super) fn max_heap_bytes(n: u64, line_bytes: u64) -> u64 {
-        // A name is a part of its line. An alias takes its name, a slot of a table and the allocator's
+        // A name is part of its line. An alias needs its name, a table slot and the allocator's
         // overhead.
         n * (size_of::<ReferenceSequence>() as u64 + MAX_TABLE_ENTRY_BYTES)
             + line_bytes

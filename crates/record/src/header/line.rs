@@ -25,7 +25,7 @@ impl HeaderLine {
         &self.0
     }
 
-    /// Returns the two letters after the `@`, or nothing for a shorter line.
+    /// Returns the two letters after the `@`, or an empty slice if the line is shorter.
     pub fn kind(&self) -> &[u8] {
         self.0.get(1..3).unwrap_or_default()
     }

@@ -1,9 +1,9 @@
 //! Mends header lines that other programs cannot read, if their meaning is clear; otherwise refuses
 //! them.
 //!
-//! The measure is what samtools 1.24 and htsjdk 4.2 accept. Each line is mended on its own
-//! (`fields.rs`), then lines that contradict each other (`between.rs`). Each change is noted with the
-//! number of its line, so that the command line can print a warning.
+//! A line is mended until samtools 1.24 and htsjdk 4.2 accept it: first each line on its own
+//! (`fields.rs`), then lines that contradict each other (`between.rs`). Each change is noted with its
+//! line number, so that the command line can print a warning.
 
 mod between;
 mod blanks;
@@ -29,7 +29,7 @@ fn line_error(line: usize, what: &str, text: &[u8]) -> Error {
 /// Returns `line` in a form that samtools and htsjdk accept.
 ///
 /// # Errors
-/// The meaning of the line is not clear.
+/// Fails if the meaning of the line is not clear.
 pub(super) fn mend_line<'a>(
     line: &'a [u8],
     number: usize,

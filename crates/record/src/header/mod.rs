@@ -32,14 +32,13 @@ pub use mend::HeaderNotes;
 pub use merge::{IdChange, IdRenames, MergedHeader, Renames};
 pub use read_group::{GivenReadGroup, UNKNOWN_LIBRARY};
 
-/// Number of additional lines for which a copy reserves room, so that adding a @PG line does not double
-/// the list.
+/// Number of spare lines in a copy, so that adding a @PG line does not double the list.
 const SPARE_LINES: usize = 16;
 
 /// A header: its lines, and the dictionary of reference sequences that the @SQ lines define.
 ///
 /// Clones share both until one of them is changed, so passing a header on costs nothing even if it has a
-/// million contigs. Memory is charged to the ledger with which the header was read.
+/// million contigs. The memory is charged to the ledger that was given when the header was read.
 ///
 /// ```
 /// use readmill_record::Header;
@@ -66,8 +65,8 @@ struct HeaderLines {
     charge: Option<Charge>,
 }
 
-/// Bytes that a read group takes in tables which a run builds from the header: its library by ID (for
-/// sort keys, expressions and duplicates) and its number. They are charged with the lines.
+/// Memory in bytes that a read group takes in the tables that a run builds from the header: its library
+/// by ID (for sort keys, expressions and duplicates) and its index. Charged together with the lines.
 const GROUP_TABLE_BYTES: u64 = 160;
 
 impl HeaderLines {
@@ -133,7 +132,7 @@ fn breaks_a_line(name: &[u8]) -> bool {
 /// Splits header text into lines without changing them, and charges them to `ledger`.
 ///
 /// # Errors
-/// A line for which `is_line` is false, or too little memory.
+/// Fails if `is_line` returns false for a line, or if there is too little memory.
 fn parse_lines(text: &[u8], is_line: impl Fn(&[u8]) -> bool, ledger: &Ledger) -> Result<HeaderLines> {
     let text = text.split(|&b| b == 0).next().unwrap_or_default(); // BAM text may be NUL-padded
     let n = memchr::memchr_iter(b'\n', text).count() + 1;
@@ -164,7 +163,7 @@ impl Header {
     /// written.
     ///
     /// # Errors
-    /// A line does not start with `@`, or the @SQ lines are damaged.
+    /// Fails if a line does not start with `@`, or the @SQ lines are damaged.
     pub fn parse(text: &[u8]) -> Result<Self> {
         Header::parse_within(text, &Ledger::unlimited())
     }
@@ -173,7 +172,8 @@ impl Header {
     /// allocated.
     ///
     /// # Errors
-    /// A line does not start with `@`, the @SQ lines are damaged, or there is too little memory.
+    /// Fails if a line does not start with `@`, the @SQ lines are damaged, or there is too little
+    /// memory.
     pub fn parse_within(text: &[u8], ledger: &Ledger) -> Result<Self> {
         let is_line = |line: &[u8]| line[0] == b'@' && line.len() >= 3;
         let mut header =
@@ -182,11 +182,11 @@ impl Header {
         Ok(header)
     }
 
-    /// Takes the header of a BAM file without any check, to be shown or replaced (`head`, `reheader`):
-    /// any line, and the binary dictionary even if the @SQ lines differ.
+    /// Creates the header of a BAM file without checks, for commands that show or replace it (`head`,
+    /// `reheader`). Accepts any line, and a binary dictionary that differs from the @SQ lines.
     ///
     /// # Errors
-    /// There is too little memory.
+    /// Fails if there is too little memory.
     pub fn from_bam_unchecked<'a>(
         text: &[u8],
         dictionary: impl ExactSizeIterator<Item = (&'a [u8], u32)> + Clone,
@@ -205,11 +205,11 @@ impl Header {
     /// Reads the header of an input, and mends lines that samtools or htsjdk would refuse if their
     /// meaning is clear.
     ///
-    /// So outputs under this header can be read by other programs. [`Header::notes`] lists what was
-    /// changed. Lines and dictionary are charged to `ledger`.
+    /// Other programs can then read outputs with this header. [`Header::notes`] lists the changes. Lines
+    /// and dictionary are charged to `ledger`.
     ///
     /// # Errors
-    /// The meaning of a line is not clear, or there is too little memory.
+    /// Fails if the meaning of a line is not clear, or there is too little memory.
     pub fn parse_and_mend(text: &[u8], ledger: &Ledger) -> Result<Self> {
         let text = trim_padding(text);
         let (mut notes, mut blank) = (HeaderNotes::default(), None);
@@ -247,8 +247,8 @@ impl Header {
         Ok(header)
     }
 
-    /// Returns the notes about lines that were mended, and about lines that other programs will not
-    /// accept. The command line prints them as warnings.
+    /// Returns the notes on lines that were mended, and on lines that other programs will not accept.
+    /// The command line prints them as warnings.
     pub fn notes(&self) -> &HeaderNotes {
         &self.notes
     }
@@ -268,10 +268,10 @@ impl Header {
         Ok(())
     }
 
-    /// Returns a copy for changes, with its own lines; the dictionary stays shared.
+    /// Returns a copy whose lines can be changed. The dictionary stays shared.
     ///
     /// # Errors
-    /// There is too little memory.
+    /// Fails if there is too little memory.
     pub fn try_clone(&self) -> Result<Self> {
         let charge = self.lines.charge.as_ref();
         drop(charge.map(|charge| charge.ledger().charge(HEADERS_USER, charge.bytes())).transpose()?);
@@ -330,7 +330,7 @@ impl Header {
         self.lines().iter().filter(move |line| line.kind() == kind)
     }
 
-    /// Returns the dictionary of reference sequences. Indexes into it are the `ref_id` of records.
+    /// Returns the dictionary of reference sequences. The `ref_id` of a record is an index into it.
     pub fn references(&self) -> &[ReferenceSequence] {
         &self.contigs.list
     }
@@ -343,18 +343,18 @@ impl Header {
         self.contigs.id_of_name(name)
     }
 
-    /// Returns the index of the reference sequence with this name, or of the one that lists it among its
-    /// alternative names (AN).
+    /// Returns the index of the reference sequence with this name, or of the one that has it as an
+    /// alternative name (AN).
     pub fn reference_id_by_any_name(&self, name: &[u8]) -> Option<i32> {
         self.contigs.id_of_name(name).or_else(|| self.contigs.id_of_alias(name))
     }
 
-    /// Takes the binary dictionary of a BAM file. If the text has no @SQ lines, they are made from it;
-    /// otherwise the two must agree.
+    /// Adds the binary dictionary of a BAM file. If the text has no @SQ lines, they are created from it;
+    /// otherwise both must agree.
     ///
     /// # Errors
-    /// The two differ, a name cannot be written in a @SQ line, or there is too little memory for the
-    /// lines.
+    /// Fails if both differ, a name cannot be written in an @SQ line, or there is too little memory for
+    /// the lines.
     pub fn with_dictionary<'a>(
         mut self,
         dictionary: impl ExactSizeIterator<Item = (&'a [u8], u32)> + Clone,

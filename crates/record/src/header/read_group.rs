@@ -17,7 +17,7 @@ impl GivenReadGroup {
     /// Parses a line such as `@RG\tID:g1\tSM:s1`. Tabs may be real or written as `\t`.
     ///
     /// # Errors
-    /// A field is not `TAG:VALUE`, a tag is given twice, or there is no ID.
+    /// Fails if a field is not `TAG:VALUE`, a tag is given twice, or there is no ID.
     ///
     /// ```
     /// use readmill_record::header::GivenReadGroup;

@@ -6,7 +6,7 @@
 
 use crate::error::{Error, Result};
 
-/// Number of columns up to TLEN, by which a record is recognised.
+/// Number of columns, up to TLEN, that identify a record.
 const MIN_RECORD_COLUMNS: usize = 9;
 
 /// The byte order mark of UTF-8, which some editors write at the start of a text.
@@ -43,11 +43,11 @@ fn is_header_form(line: &[u8]) -> bool {
 
 /// Returns whether a line before the first record belongs to the header of SAM text.
 ///
-/// Empty lines belong to it, and so do lines that start with `@` but are not a record: the code that
-/// reads the header then says what is wrong with them. `number` is the line number for the message.
+/// Empty lines belong to the header. So do lines that start with `@` but are not records: the header
+/// parser then reports what is wrong with them. `number` is the line number for the message.
 ///
 /// # Errors
-/// The line has the form of a header line and of a record.
+/// Fails if the line has the form of both a header line and a record.
 pub fn belongs_to_header(line: &[u8], number: u64) -> Result<bool> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -73,8 +73,8 @@ pub enum ReadsFormat {
 }
 
 impl ReadsFormat {
-    /// Recognises the format from the start of a file, after BGZF or gzip was removed. `None` means
-    /// another format.
+    /// Recognises the format from the start of a file, decompressed if it is BGZF or gzip. Returns
+    /// `None` for any other format.
     ///
     /// ```
     /// use readmill_record::header::text::ReadsFormat;
@@ -100,7 +100,7 @@ impl ReadsFormat {
         }
     }
 
-    /// Recognises text by its first three lines, the last of which may be cut off. In FASTQ, the second
+    /// Recognises text by its first three lines, of which the last may be cut off. In FASTQ, the second
     /// line has only bases; in SAM, it is another header line or a record.
     fn recognize_text(start: &[u8]) -> Option<Self> {
         let start = &start[start.iter().take_while(|byte| byte.is_ascii_whitespace()).count()..];

@@ -1,5 +1,5 @@
 //! Sums over all ledgers of the process. Debug builds compare them with the memory that the allocator
-//! has handed out, so that memory that nobody charged is found by the tests (`readmill::audit`).
+//! has handed out, so that tests detect memory that was not charged (`readmill::audit`).
 //!
 //! In release builds nothing is counted, and all sums are 0.
 
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 static CHARGED: AtomicU64 = AtomicU64::new(0);
 static MAPPED: AtomicU64 = AtomicU64::new(0);
-/// Largest number of bytes charged beyond the capacity of a ledger, for memory that was in use already.
+/// Largest number of bytes charged beyond the capacity of a ledger, for memory already in use.
 static MAX_OVERDRAFT: AtomicU64 = AtomicU64::new(0);
 
 pub fn sum_charged() -> u64 {

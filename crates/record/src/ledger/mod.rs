@@ -58,9 +58,9 @@ struct LedgerSums {
     reserved: u64,
     peak: u64,
     users: Vec<LedgerUser>,
-    /// Bytes that only the users named in `keepers` may take ([`Ledger::keep_free_for`]).
-    /// `used_by_keepers` is the sum of all bytes these users have, and `share` is the number of
-    /// such parts in the memory that is divided.
+    /// Bytes that only the users in `keepers` may take ([`Ledger::keep_free_for`]). `used_by_keepers` is
+    /// the sum of the bytes that these users have, and `kept_share` is the number of equal parts in the
+    /// divided memory, one of which is `kept_bytes`.
     kept_bytes: u64,
     keepers: Vec<UserName>,
     used_by_keepers: u64,
@@ -76,8 +76,8 @@ struct LedgerUser {
     noted_use: Option<u64>,
 }
 
-/// Maximum step in bytes by which a refusal raises `-m` above the present capacity. The step is an
-/// eighth of the capacity, which for a large `-m` may be more than the machine has left.
+/// Maximum increase of `-m`, in bytes, that a refusal suggests in addition to what is needed. The
+/// increase is an eighth of the capacity, which for a large `-m` may be more than the machine has left.
 const MAX_STEP: u64 = 64 << 20;
 
 impl Ledger {
@@ -93,14 +93,14 @@ impl Ledger {
     /// Charges `bytes` before they are allocated.
     ///
     /// # Errors
-    /// The bytes are not free. The message names the user, the free memory, the largest users, and the
-    /// `-m` that would be enough.
+    /// Fails if the bytes are not free. The message names the user, the free memory, the largest users,
+    /// and the `-m` that would be enough.
     pub fn charge(&self, name: UserName, bytes: u64) -> Result<Charge> {
         self.try_charge(name, bytes).ok_or_else(|| self.shortage_error(name, bytes))
     }
 
-    /// Charges `bytes`, or returns `None` if they are not free. For callers that have another way, such
-    /// as writing reads to disk.
+    /// Charges `bytes`, or returns `None` if they are not free. For callers with an alternative, such as
+    /// writing reads to disk.
     #[must_use]
     pub fn try_charge(&self, name: UserName, bytes: u64) -> Option<Charge> {
         let mut charge = self.empty_charge(name);
@@ -108,8 +108,8 @@ impl Ledger {
     }
 
     /// Charges `bytes`, an upper bound, or returns `None` if they are not free. Only `expected` of them
-    /// count as in use from now on; the others count once they are moved to another charge
-    /// ([`Charge::move_to`]). So the reported peak does not contain memory that was never used.
+    /// count as in use at first; the rest count once they are moved to another charge
+    /// ([`Charge::move_to`]), so that the reported peak does not include memory that was never used.
     #[must_use]
     pub fn try_reserve(&self, name: UserName, bytes: u64, expected: u64) -> Option<Charge> {
         let mut sums = self.lock_sums();
@@ -122,11 +122,11 @@ impl Ledger {
         Some(Charge { ledger: self.clone(), name, bytes, reserved: idle })
     }
 
-    /// Keeps `bytes` free for the users `keepers`, which may also take others. Without this, reads that
-    /// wait to be sorted would take all memory before these users start.
+    /// Keeps `bytes` free for the users `keepers`, which may also take other free bytes. Otherwise,
+    /// reads that wait to be sorted would take all memory before these users start.
     ///
-    /// `bytes` must be one of `share` equal parts of the memory that is divided, so that a refusal can
-    /// compute by how much `-m` must grow.
+    /// `bytes` must be one of `share` equal parts of the divided memory, so that a refusal can tell how
+    /// much larger `-m` must be.
     pub fn keep_free_for(&self, bytes: u64, share: u64, keepers: Vec<UserName>) {
         let mut sums = self.lock_sums();
         (sums.kept_bytes, sums.kept_share, sums.keepers) = (bytes, share, keepers);
@@ -150,7 +150,7 @@ impl Ledger {
         self.lock_sums().peak
     }
 
-    /// Returns the bytes that any user could still charge; bytes kept for others are not among them.
+    /// Returns the bytes that any user could still charge, excluding bytes kept for the keepers.
     pub fn free(&self) -> u64 {
         let sums = self.lock_sums();
         self.capacity().saturating_sub(sums.used).saturating_sub(sums.unused_kept_bytes())
@@ -175,7 +175,7 @@ impl Ledger {
     /// Returns the error for `bytes` that are not free.
     ///
     /// Its hint names an `-m` that is enough for this charge, and at least an eighth (up to 64 MiB) more
-    /// than the present one, so that a user does not meet one refusal after the other.
+    /// than the present one, so that a user does not get one refusal after another.
     pub fn shortage_error(&self, name: UserName, bytes: u64) -> Error {
         let sums = self.lock_sums();
         let mut users: Vec<&LedgerUser> =
@@ -188,8 +188,8 @@ impl Ledger {
         let free = self.capacity().saturating_sub(sums.used).saturating_sub(kept_back) >> 20;
         let mut least = sums.used.saturating_add(bytes).saturating_add(kept_back);
         if sums.keepers.contains(&name) {
-            // Reads that wait take any memory that is free, so of additional memory only the kept part
-            // counts.
+            // Reads that wait to be sorted take all free memory, so only the kept part of any additional
+            // memory counts.
             let lacks = sums.used_by_keepers.saturating_add(bytes).saturating_sub(sums.kept_bytes);
             least = least.max(self.capacity().saturating_add(lacks.saturating_mul(sums.kept_share)));
         }
@@ -326,17 +326,17 @@ impl Charge {
     /// Charges `more` bytes before they are allocated.
     ///
     /// # Errors
-    /// They are not free, see [`Ledger::charge`].
+    /// Fails if they are not free (see [`Ledger::charge`]).
     pub fn grow(&mut self, more: u64) -> Result<()> {
         if self.try_grow(more) { Ok(()) } else { Err(self.shortage_error(more)) }
     }
 
-    /// Raises the charge to `bytes` before they are allocated. A charge that is larger already is not
-    /// changed.
+    /// Raises the charge to `bytes` before they are allocated. Does nothing if the charge is already
+    /// this large.
     ///
     /// # Errors
-    /// The bytes are not free. A table that grows in steps will grow again, so the hint asks for the
-    /// present size once more.
+    /// Fails if the bytes are not free. A table that grows in steps will grow again, so the hint asks
+    /// for the present size once more.
     pub fn grow_to(&mut self, bytes: u64) -> Result<()> {
         let more = bytes.saturating_sub(self.bytes);
         if more == 0 || self.try_grow(more) {
@@ -346,11 +346,11 @@ impl Charge {
         }
     }
 
-    /// Runs `step` with a charge of `most` bytes, the maximum it may have in use at any time. Afterwards
-    /// the charge is set to the bytes that the step returns next to its result.
+    /// Runs `step` with a charge of at least `most` bytes, the maximum that the step has in use at any
+    /// time. Then sets the charge to the bytes that the step returns with its result.
     ///
     /// # Errors
-    /// The bytes are not free, see [`Charge::grow_to`], or the step fails.
+    /// Fails if the bytes are not free (see [`Charge::grow_to`]) or the step fails.
     pub fn charge_around<T>(&mut self, most: u64, step: impl FnOnce() -> Result<(T, u64)>) -> Result<T> {
         self.grow_to(most)?;
         let (done, bytes) = step()?;
@@ -399,8 +399,8 @@ impl Charge {
     /// Sets the charge to `bytes`. A larger charge is accepted even if the bytes are not free, because
     /// the memory is allocated already.
     ///
-    /// So charge an upper bound first ([`Charge::charge_around`]) or use [`Charge::grow_to`]. The
-    /// audit of debug builds fails a run that exceeds its ledger here.
+    /// Prefer to charge an upper bound first ([`Charge::charge_around`]) or to use [`Charge::grow_to`].
+    /// The audit of debug builds fails a run that exceeds its ledger here.
     pub fn resize(&mut self, bytes: u64) {
         if bytes == self.bytes {
             return;
@@ -416,8 +416,8 @@ impl Charge {
         self.bytes = bytes;
     }
 
-    /// Sets the charge of `to` to `bytes`, and takes the increase from this charge as far as it goes. No
-    /// other user can take the bytes in between, because they are never free.
+    /// Sets `to` to `bytes`, and takes the increase from this charge as far as possible. The moved bytes
+    /// are never free in between, so no other user can take them.
     pub fn move_to(&mut self, to: &mut Charge, bytes: u64) {
         let mut sums = self.ledger.lock_sums();
         let moved = bytes.saturating_sub(to.bytes).min(self.bytes);

@@ -6,8 +6,8 @@ use super::{Ledger, UserName};
 
 /// The use of a share that was charged in advance for `number` buffers of each of `KINDS` kinds.
 ///
-/// Tickets in flight hold such buffers. Their use is estimated as the largest buffer of each kind so
-/// far, times their number, and reported to the ledger ([`Ledger::record_used`]).
+/// Tickets in flight hold these buffers. Their use is estimated as the sum of the largest buffer of each
+/// kind so far, times `number`, and reported to the ledger ([`Ledger::record_used`]).
 pub struct ShareUse<const KINDS: usize> {
     ledger: Ledger,
     name: UserName,
@@ -21,8 +21,8 @@ impl<const KINDS: usize> ShareUse<KINDS> {
         ShareUse { ledger: ledger.clone(), name, number: number as u64, largest }
     }
 
-    /// Records that a buffer of this kind has `bytes` bytes. Called for every ticket, so it takes the
-    /// lock of the ledger only if the buffer is larger than all before it.
+    /// Records that a buffer of this kind has `bytes` bytes. This is called for every ticket, so it
+    /// locks the ledger only if the buffer is larger than all before it.
     pub fn note_buffer(&self, kind: usize, bytes: u64) {
         if self.largest[kind].fetch_max(bytes, Relaxed) < bytes {
             let sum: u64 = self.largest.iter().map(|largest| largest.load(Relaxed)).sum();

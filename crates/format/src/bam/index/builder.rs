@@ -147,7 +147,8 @@ impl IndexBuilder {
     /// Writes the index file.
     ///
     /// # Errors
-    /// The records were not in coordinate order, so the index would miss some; or writing failed.
+    /// Fails if the records were not in coordinate order, so the index would miss some; or writing
+    /// failed.
     pub fn write_to(mut self, writer: &mut dyn Write) -> Result<()> {
         if self.unsorted {
             let what = "the records are not in coordinate order and cannot be indexed";

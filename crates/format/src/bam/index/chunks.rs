@@ -65,7 +65,7 @@ impl ChunkReader {
     /// Inflates a chunk into `bytes` and guesses where its first record starts.
     ///
     /// # Errors
-    /// A block is damaged.
+    /// Fails if a block is damaged.
     pub fn open_chunk(&mut self, chunk: Chunk, mut bytes: Vec<u8>) -> Result<OpenChunk> {
         self.inflater.replace_with_chunk(&chunk, &mut bytes)?;
         let mut open = OpenChunk { chunk, bytes, ..OpenChunk::default() };
@@ -96,7 +96,7 @@ impl ChunkJoiner {
     /// Takes the next chunk and settles where its records start.
     ///
     /// # Errors
-    /// A record is damaged or too large.
+    /// Fails if a record is damaged or too large.
     pub fn join_chunk(&mut self, mut open: OpenChunk) -> Result<JoinedChunk> {
         let entry = self.header.take().unwrap_or(0);
         let number = self.records;
@@ -144,7 +144,7 @@ impl ChunkJoiner {
     /// Ends the file and returns the number of its records.
     ///
     /// # Errors
-    /// The file ends within a record.
+    /// Fails if the file ends within a record.
     pub fn finish_file(self) -> Result<u64> {
         if self.partial.is_empty() {
             return Ok(self.records);
@@ -181,7 +181,7 @@ impl ChunkIndexer {
     /// Collects the index entries of the records of a chunk.
     ///
     /// # Errors
-    /// A record is damaged, or not in coordinate order.
+    /// Fails if a record is damaged, or not in coordinate order.
     pub fn index_chunk(&mut self, joined: JoinedChunk) -> Result<IndexedChunk> {
         let JoinedChunk { open, straddler, straddler_at, mut number } = joined;
         let first = number;
@@ -251,7 +251,7 @@ impl OrderCheck {
     /// Takes the next chunk.
     ///
     /// # Errors
-    /// Its first record should precede the last record of an earlier chunk.
+    /// Fails if its first record should precede the last record of an earlier chunk.
     pub fn check_chunk(&mut self, chunk: &IndexedChunk) -> Result<()> {
         let Some((first, last)) = chunk.ends else { return Ok(()) };
         if self.0.is_some_and(|before| is_before(first, before)) {

@@ -139,7 +139,7 @@ impl BamIndex {
     /// other contigs as well, but keeps only the end of their records, for [`BamIndex::placed_end`].
     ///
     /// # Errors
-    /// The index is damaged or does not fit the indexed file, or the memory is not available.
+    /// Fails if the index is damaged or does not fit the indexed file, or the memory is not available.
     pub fn open(
         path: &Path,
         file: IndexedFile,

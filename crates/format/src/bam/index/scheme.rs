@@ -101,7 +101,7 @@ impl IndexScheme {
     /// Returns the scheme of a BAI.
     ///
     /// # Errors
-    /// A reference sequence is too long for a BAI.
+    /// Fails if a reference sequence is too long for a BAI.
     pub fn bai(header: &Header) -> Result<Self> {
         match header.references().iter().find(|reference| reference.length > BAI_LENGTH) {
             None => Ok(IndexScheme { kind: IndexFormat::Bai, ..IndexScheme::tbi() }),
@@ -130,7 +130,7 @@ impl IndexScheme {
     /// levels below the root, and more if reference sequences of `longest` bases need them.
     ///
     /// # Errors
-    /// The windows are too small for such a long reference sequence.
+    /// Fails if the windows are too small for such a long reference sequence.
     pub fn csi_for_length(min_shift: u8, depth: u8, longest: u64) -> Result<Self> {
         let span = longest + 256; // htslib's allowance for overhangs
         let covers =

@@ -9,11 +9,11 @@ use super::notes::HeaderNotes;
 use crate::error::Result;
 use crate::ledger::Ledger;
 
-/// Mends lines that contradict each other. `number` returns the number in the file of a line of the
-/// list.
+/// Mends lines that contradict each other. `number` maps an index in `lines` to the line number in the
+/// file.
 ///
 /// # Errors
-/// There is too little memory for the lists of IDs.
+/// Fails if there is too little memory for the lists of IDs.
 pub(in super::super) fn mend_conflicts(
     lines: &mut Vec<HeaderLine>,
     number: &dyn Fn(usize) -> usize,
@@ -57,8 +57,8 @@ fn move_hd_first(lines: &mut [HeaderLine], number: &dyn Fn(usize) -> usize, note
     lines[..=at].rotate_right(1);
 }
 
-/// Returns the lines of a kind whose ID an earlier line has, in file order, each with the first line of
-/// that ID.
+/// Returns the index of each line of `kind` whose ID has occurred before, in file order, with the index
+/// of the first line that has this ID.
 fn find_repeated_ids(lines: &[HeaderLine], kind: &[u8; 2]) -> Vec<(usize, usize)> {
     let of_kind = lines.iter().enumerate().filter(|(_, line)| line.kind() == kind);
     let mut ids: Vec<(&[u8], usize)> =
@@ -76,7 +76,7 @@ fn find_repeated_ids(lines: &[HeaderLine], kind: &[u8; 2]) -> Vec<(usize, usize)
     found
 }
 
-/// Gives each program an ID of its own, because htsjdk refuses a header in which an ID occurs twice.
+/// Makes the IDs of programs unique, because htsjdk refuses a header in which an ID occurs twice.
 fn rename_programs(
     lines: &mut [HeaderLine],
     number: &dyn Fn(usize) -> usize,
@@ -88,7 +88,7 @@ fn rename_programs(
         return Ok(());
     }
     let ids = || lines.iter().filter(|line| line.kind() == b"PG").filter_map(|line| line.get(b"ID"));
-    // The set holds each ID and up to as many new ones, which are longer; tables are at most half full.
+    // The set holds each ID and up to as many new, longer ones; its table is at least half empty.
     let bytes: u64 =
         ids().map(|id| 2 * (allocated_bytes(id.len() + 24) + 4 * size_of::<Vec<u8>>() as u64)).sum();
     let _charge = ledger.charge(HEADERS_USER, bytes)?;

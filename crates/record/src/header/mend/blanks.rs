@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// Splits text into fields: each word that starts with one of the `keys` begins a field, and other words
-/// belong to the field before them, as in `ID:x CL:bwa mem ref.fa`.
+/// Splits text into fields: each word that starts with one of the `keys` begins a field, and all other
+/// words belong to the preceding field, as in `ID:x CL:bwa mem ref.fa`.
 pub(super) fn split_at_blanks<'a>(text: &'a [u8], keys: &[&[u8; 2]]) -> Vec<Cow<'a, [u8]>> {
     let mut list: Vec<Cow<'a, [u8]>> = Vec::new();
     for word in text.split(|byte| b"\t ".contains(byte)).filter(|word| !word.is_empty()) {

@@ -15,7 +15,7 @@ fn field_key(field: &[u8]) -> [u8; 2] {
 
 /// Returns `line` with fields that samtools and htsjdk accept.
 ///
-/// A line without faults, which is the usual case, is returned without allocating memory.
+/// A valid line, which is the usual case, is returned without allocating memory.
 pub(super) fn mend_fields<'a>(line: &'a [u8], note: &mut NoteSink<'_>) -> LineResult<Cow<'a, [u8]>> {
     let kind = &line[1..3];
     let Some(known) = KNOWN_KINDS.iter().find(|known| known.kind == kind) else {
@@ -35,10 +35,10 @@ pub(super) fn mend_fields<'a>(line: &'a [u8], note: &mut NoteSink<'_>) -> LineRe
     Ok(if fields.is_changed { Cow::Owned(fields.join_fields()) } else { Cow::Borrowed(line) })
 }
 
-/// Maximum number of fields of a line that is mended, so that its lists stay small.
+/// Maximum number of fields in a line that is mended, which limits the memory for its lists.
 const MAX_FIELDS: usize = 4096;
 
-/// Returns whether the line has no fault. Uses no heap memory, because headers may have millions of
+/// Returns whether the line has no faults. Allocates nothing, because headers may have millions of
 /// contigs.
 fn has_no_faults(line: &[u8], known: &KnownKind) -> bool {
     let mut keys = [[0; 2]; 16];
@@ -131,8 +131,8 @@ impl<'a> LineFields<'a> {
         self.fill_in_required(note)
     }
 
-    /// Takes blanks for tabs if tabs are missing: after the kind, in VN of @HD, and in @SQ lines without
-    /// LN.
+    /// Splits the line at blanks where tabs are missing: after the record type, in VN of @HD, or in an
+    /// @SQ line that lacks SN or LN.
     fn split_at_blanks(&mut self, line: &'a [u8], note: &mut NoteSink<'_>) {
         let has_blank_version = self.get(b"VN").is_some_and(|it| it.contains(&b' '));
         let needs = match (line.get(3), self.known.kind) {
@@ -176,8 +176,8 @@ impl<'a> LineFields<'a> {
         }
     }
 
-    /// Joins fields to the command line (CL) before them if they are not fields of their own. bwa and
-    /// others have written tabs there, from arguments such as `-R '@RG\tID:x\tSM:s'`.
+    /// Joins the parts of a command line (CL) that contains tabs. bwa and others have written tabs
+    /// there, from arguments such as `-R '@RG\tID:x\tSM:s'`.
     fn join_command_line(&mut self, note: &mut NoteSink<'_>) {
         if !self.is_program() {
             return;
@@ -224,8 +224,7 @@ impl<'a> LineFields<'a> {
 
     /// Keeps the first of several fields with the same key, as samtools and htsjdk do.
     ///
-    /// A required field that occurs with two different values is an error, because its meaning is not
-    /// clear.
+    /// Two different values of a required field are an error, because the meaning is not clear.
     fn remove_repeated(&mut self, note: &mut NoteSink<'_>) -> LineResult<()> {
         let mut first: std::collections::HashMap<[u8; 2], usize> = std::collections::HashMap::new();
         let mut list: Vec<Cow<'a, [u8]>> = Vec::with_capacity(self.list.len());
@@ -250,8 +249,8 @@ impl<'a> LineFields<'a> {
         Ok(())
     }
 
-    /// Fills in required fields if their value is clear: from a key in lower case, VN of @HD, and ID of
-    /// @PG from PN.
+    /// Fills in missing required fields whose value is clear: from a key in lower case, VN of @HD, and
+    /// ID of @PG from PN.
     fn fill_in_required(&mut self, note: &mut NoteSink<'_>) -> LineResult<()> {
         for &tag in self.known.required {
             if self.get(tag).is_some() {
@@ -289,8 +288,8 @@ impl<'a> LineFields<'a> {
         Ok(())
     }
 
-    /// Replaces a value that is not in `allowed` by `other`, or removes the field if there is no
-    /// `other`.
+    /// Mends a value that is not in `allowed`: corrects its case if that is enough, otherwise replaces
+    /// it with `other`, or removes the field if there is no `other`.
     fn restrict_value(
         &mut self,
         tag: &[u8; 2],

@@ -31,7 +31,7 @@ pub(super) fn quote_start(text: &[u8]) -> String {
     format!("{:?}", String::from_utf8_lossy(&text[..end]))
 }
 
-/// A result whose error says what is wrong with a line; the caller adds the number of the line.
+/// A result whose error says what is wrong with a line; the caller adds the line number.
 pub(super) type LineResult<T> = std::result::Result<T, String>;
 
 pub(super) type NoteSink<'a> = dyn FnMut(String) + 'a;

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Maximum number of notes that are kept for a header. Further ones are only counted.
+/// Maximum number of notes kept for a header. Further notes are only counted.
 const MAX_NOTES: usize = 5;
 
-/// Notes about what was changed in a header, and what other programs will not accept in it.
+/// Notes on what was changed in a header, and on what other programs will not accept in it.
 #[derive(Clone, Default)]
 pub struct HeaderNotes {
     list: Arc<Vec<String>>,
@@ -31,8 +31,8 @@ impl HeaderNotes {
         Arc::make_mut(&mut self.list).push(what.to_string());
     }
 
-    /// Returns the notes in order, each a sentence without its full stop. The last one counts the notes
-    /// left out.
+    /// Returns the notes in order, each a sentence without its full stop. The last one gives the number
+    /// of omitted notes.
     pub fn texts(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let more = (self.omitted_count > 0)
             .then(|| format!("more notes about header lines, not shown: {}", self.omitted_count));

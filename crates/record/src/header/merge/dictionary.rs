@@ -55,10 +55,10 @@ pub(super) fn merge_dictionaries(headers: &[Header]) -> Result<MergedDictionary>
 }
 
 impl<'a> MergedSequence<'a> {
-    /// Checks that another input describes the same sequence.
+    /// Checks that another input describes this sequence in the same way.
     ///
     /// # Errors
-    /// The lengths or the MD5 sums differ.
+    /// Fails if the lengths or the MD5 sums differ.
     fn check_description(&mut self, line: &'a HeaderLine, length: u32, input: usize) -> Result<()> {
         let name = || String::from_utf8_lossy(line.get(b"SN").unwrap_or_default()).into_owned();
         let hint = "inputs of one run must be aligned to the same reference";
@@ -89,8 +89,8 @@ impl<'a> MergedSequence<'a> {
     }
 }
 
-/// Orders the numbers below `n` so that every chain keeps its order. If chains contradict each other, a
-/// chain is left out if it contradicts those kept before it.
+/// Orders the indexes below `n` so that every chain keeps its order. A chain that contradicts the chains
+/// before it is ignored.
 fn arrange_chains(chains: &[Vec<usize>], n: usize) -> Vec<usize> {
     let mut seen = HashSet::new();
     let chains: Vec<&[usize]> =
@@ -109,7 +109,7 @@ fn arrange_chains(chains: &[Vec<usize>], n: usize) -> Vec<usize> {
     order
 }
 
-/// Returns the order that keeps all chains and otherwise puts smaller numbers first (a topological
+/// Returns the order that keeps all chains and otherwise puts smaller indexes first (a topological
 /// sort), or `None` if the chains contradict each other.
 fn find_topological_order(chains: &[&[usize]], n: usize) -> Option<Vec<usize>> {
     let mut before = vec![0u32; n];

@@ -3,7 +3,7 @@
 //! Groups of two inputs with the same ID are the same group if their lines have the same fields, in any
 //! order. Programs must also have the same predecessors (PP), so that equal chains are kept once and
 //! different chains stay separate. If groups differ but share an ID, the first keeps it; the next
-//! becomes `ID.1`, then `ID.2`. IDs that any input uses itself are skipped.
+//! becomes `ID.1`, then `ID.2`. New IDs that occur in any input are skipped.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -54,8 +54,8 @@ fn group_lines_by_id(header: &Header, kind: LineKind) -> (Vec<IdGroup<'_>>, Hash
     (groups, by_id)
 }
 
-/// Returns the merged lines of a kind, and the renames of the IDs of each input. Programs are merged
-/// first, because read groups refer to them.
+/// Returns the merged lines of `kind`, and the ID renames of each input. Programs are merged first,
+/// because read groups refer to them.
 pub(super) fn merge_lines(
     headers: &[Header],
     kind: LineKind,
@@ -101,7 +101,7 @@ fn rename_line(line: &HeaderLine, id: &[u8], kind: LineKind, programs: &IdRename
     new
 }
 
-/// Returns the fields of a group's lines in sorted order, by which groups are compared.
+/// Returns the lines of a group with their fields in sorted order. Groups are compared by this text.
 fn sorted_content(group: &IdGroup<'_>) -> Vec<u8> {
     let lines: Vec<_> = group.lines.iter().map(|line| line.with_sorted_fields()).collect();
     lines.join(&b'\n')
@@ -122,8 +122,8 @@ struct IdAssigner<'a> {
 }
 
 impl<'a> IdAssigner<'a> {
-    /// Returns the ID for the group called `id` in its input. `content` is the text by which groups are
-    /// compared, with the ID.
+    /// Assigns an ID to the group that has the ID `id` in its input. Groups are the same if their
+    /// `content`, which includes the ID, is the same.
     fn assign_id(&mut self, id: &'a [u8], content: Vec<u8>) -> AssignedId {
         if let Some(id) = self.by_content.get(&content) {
             return AssignedId { id: id.clone(), is_new: false };
@@ -189,7 +189,7 @@ pub struct IdRenames {
     merged: Arc<BTreeSet<Vec<u8>>>,
 }
 
-/// What must be done with a field of a record that holds an ID.
+/// The change that a record field with an ID needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdChange<'a> {
     Keep,

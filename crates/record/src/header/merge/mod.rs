@@ -4,8 +4,8 @@
 //!
 //! - A single input keeps its header unchanged. Otherwise lines are grouped by kind: @HD, @SQ, @RG, @PG,
 //!   unknown kinds, @CO.
-//! - @HD is the first one found. Its order is removed (`SO:unsorted`, no GO, no SS), because sorted
-//!   inputs one after the other are not sorted.
+//! - @HD is the first one found. Its order is removed (`SO:unsorted`, no GO, no SS), because
+//!   concatenated sorted inputs are not sorted.
 //! - @SQ: all sequences. Every input keeps its own order if the inputs do not contradict each other
 //!   (`dictionary.rs`). The line is taken from the first input that has the sequence.
 //! - @RG, @PG: equal lines are merged. If lines differ but share an ID, the first keeps it and the
@@ -68,8 +68,8 @@ impl Header {
     /// Merges the headers of inputs that are read one after the other.
     ///
     /// # Errors
-    /// Two inputs use one name for different reference sequences (the message counts inputs from 1), or
-    /// there is too little memory.
+    /// Fails if two inputs use the same name for different reference sequences (the message counts
+    /// inputs from 1), or there is too little memory.
     pub fn merge(headers: &[Header]) -> Result<MergedHeader> {
         if let [one] = headers {
             return Ok(MergedHeader { header: one.clone(), renames: vec![Renames::default()] });
