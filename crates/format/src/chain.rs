@@ -1,14 +1,12 @@
 //! Turns inflated chunks into batches of whole records by following the chain of record lengths.
 //!
-//! A record may start anywhere in a chunk and span any number of chunks. The work is split, so that
+//! A record may start anywhere in a chunk and span any number of chunks. The work is split so that
 //! almost all of it runs in parallel:
 //!
 //! 1. [`OpenedChunk::guess_first_record`] (any thread) guesses where the first record of its chunk
-//!    starts (htslib starts each block with a record, htsjdk does not) and follows the chain from
-//!    there.
-//! 2. [`ChunkLinker::link_chunk`] (serial, in the order of the file) knows where the last chunk
-//!    ended, so one comparison shows whether the guess was right. After a wrong guess it follows
-//!    the chain again.
+//!    starts (htslib starts each block with a record; htsjdk does not) and follows the chain from there.
+//! 2. [`ChunkLinker::link_chunk`] (serial, in file order) knows where the last chunk ended, so one
+//!    comparison shows whether the guess was right. After a wrong guess it follows the chain again.
 //!
 //! ```text
 //! chunk 1  [ rec | rec | rec | re ]          the record across the border, and the records of the
@@ -16,7 +14,7 @@
 //!             ^ guess of chunk 2
 //! ```
 //!
-//! Few records move, so linking takes only microseconds for each chunk.
+//! Few records move, so linking takes only microseconds per chunk.
 
 use readmill_record::view::FIXED_BYTES;
 use readmill_record::{Batch, Error, Limit, RecordRef, Result, Stamp, UncheckedBatch, batch::Span};
@@ -29,12 +27,12 @@ const MAX_WAITING_BYTES: usize = 1 << 20;
 
 const MAX_REUSED_BYTES: usize = 3 << 19;
 
-/// Number of consecutive records that must look right for a guess. A wrong guess costs only time.
+/// Number of consecutive records that must be plausible for a guess. A wrong guess costs only time.
 const MIN_GUESS_RECORDS: usize = 4;
 
 pub const TRUNCATED_RECORD: &str = "the file ends inside a record";
 
-/// A chunk of inflated bytes, and the records that start in it.
+/// The inflated bytes of a chunk, and the records that start in it.
 ///
 /// For BAM, [`OpenedChunk::inflate_chunk`] and [`OpenedChunk::guess_first_record`] fill it. For SAM
 /// and CRAM, the decoder appends records to [`OpenedChunk::bytes_mut`] and registers each with
@@ -45,8 +43,8 @@ pub struct OpenedChunk {
     first: usize,
     exit: usize,
     fault: Option<Error>,
-    /// True if the buffer still holds the bytes of an earlier chunk. They are cleared only when necessary,
-    /// because inflating can overwrite them.
+    /// Whether the buffer still holds the bytes of an earlier chunk. They are cleared only when
+    /// necessary, because inflating overwrites them.
     is_stale: bool,
 }
 
@@ -79,8 +77,8 @@ impl OpenedChunk {
         inflater.replace_with_chunk(chunk, self.batch.parts_mut().0)
     }
 
-    /// Guesses where the first record starts, and follows the chain from there. `n_ref` is the
-    /// number of reference sequences in the header, which a plausible record does not exceed.
+    /// Guesses where the first record starts, and follows the chain of records from there. `n_ref` is
+    /// the number of reference sequences in the header, which limits the indexes in a plausible record.
     pub fn guess_first_record(&mut self, n_ref: i32) {
         let bytes = self.batch.bytes();
         let at = (0..bytes.len()).find(|&at| looks_like_records(&bytes[at..], n_ref));
@@ -113,8 +111,8 @@ impl OpenedChunk {
         }
     }
 
-    /// Registers the record that was just appended to the bytes at `start`. Decoders of formats
-    /// with known record starts, such as SAM text, call it.
+    /// Registers the record that was just appended to the bytes at `start`. Used by decoders of formats
+    /// with known record starts, such as SAM text.
     pub fn push_record(&mut self, start: usize) {
         self.push_sized_record(start, self.batch.bytes().len() - start);
     }
@@ -130,14 +128,14 @@ impl OpenedChunk {
         }
     }
 
-    /// Drops the records for which `keep` returns false. The others keep their bytes and their
-    /// order.
+    /// Drops the records for which `keep` returns false. The bytes and the order of the others do not
+    /// change.
     pub fn retain(&mut self, mut keep: impl FnMut(&[u8]) -> bool) {
         let (bytes, spans) = self.batch.parts_mut();
         spans.retain(|span| keep(&bytes[span.start as usize..][..span.len as usize]));
     }
 
-    /// Returns the records of a chunk that starts and ends at record borders, as chunks of CRAM do.
+    /// Returns the records of a chunk that starts and ends at record borders, like the chunks of CRAM.
     ///
     /// # Errors
     /// Returns the error that ended the chunk, if any.
@@ -158,7 +156,7 @@ impl OpenedChunk {
         self.batch.len()
     }
 
-    /// Ends the chunk with an error in the record after the last one. The linker reports it when
+    /// Ends the chunk with an error in the record after the last one. The linker reports the error once
     /// all records before it have been passed on.
     pub fn set_fault(&mut self, error: Error) {
         self.fault = Some(error);
@@ -190,11 +188,11 @@ pub(crate) fn looks_like_records(bytes: &[u8], n_ref: i32) -> bool {
     true
 }
 
-/// Joins chunks into batches of whole records and whole templates, and numbers the records.
+/// Turns chunks into batches of whole records and whole templates, and numbers the records.
 ///
-/// It is the serial part of reading: chunks must be linked in the order of the file. The records
-/// that may belong to a template of the next chunk wait in the linker; [`ChunkLinker::finish_input`]
-/// returns the last of them.
+/// This is the serial part of reading: chunks must be linked in file order. Records whose template may
+/// continue in the next chunk wait in the linker; [`ChunkLinker::finish_input`] returns the last of
+/// them.
 ///
 /// ```
 /// use readmill_format::chain::{ChunkLinker, OpenedChunk};
@@ -223,8 +221,8 @@ pub struct ChunkLinker {
     waiting: Vec<u8>,
     lengths: Vec<u32>,
     next: u64,
-    /// Number of the first record of the current input, so that errors count from the start of its
-    /// file.
+    /// Ordinal of the first record of the current input, so that errors count records from the start of
+    /// its file.
     base: u64,
     has_split: bool,
     spare: Vec<Span>,
@@ -232,14 +230,13 @@ pub struct ChunkLinker {
 }
 
 pub struct LinkedRecords {
-    /// The records. Their content has not been checked, and they have no ordinals yet.
+    /// The records, whose content has not been checked yet. They have no ordinals yet.
     pub batch: UncheckedBatch,
     /// Ordinal of the first record, counted over all inputs.
     pub first: u64,
     /// Number of the first record in its own input, for messages.
     pub number: u64,
-    /// The error that ends the input after these records. `None` if the input continues or ends
-    /// well.
+    /// The error that ends the input after these records, if any.
     pub fault: Option<Error>,
 }
 
@@ -265,8 +262,8 @@ impl ChunkLinker {
         self.waiting.len() as u64
     }
 
-    /// Takes the next chunk and returns the records whose templates are complete. An error of the
-    /// input is in [`LinkedRecords::fault`].
+    /// Takes the next chunk and returns the records whose templates are complete. An error in the input
+    /// is returned as [`LinkedRecords::fault`].
     pub fn link_chunk(&mut self, mut opened: OpenedChunk) -> LinkedRecords {
         let border = opened.bytes_mut().len();
         let entry = match self.complete_partial_record(opened.batch.bytes()) {
@@ -300,8 +297,8 @@ impl ChunkLinker {
         self.number_records(batch, keep, fault)
     }
 
-    /// Ends the input: returns the records of the last template, and an error if the input ends
-    /// within a record. Another input may follow; its records are numbered further.
+    /// Ends the input: returns the records of the last template, and an error if the input ends within a
+    /// record. If another input follows, its records continue the numbering.
     pub fn finish_input(&mut self, memory: Batch) -> LinkedRecords {
         let mut batch = UncheckedBatch::in_memory_of(memory);
         let whole: usize = self.lengths.iter().map(|&n| n as usize).sum();
@@ -319,8 +316,8 @@ impl ChunkLinker {
         linked
     }
 
-    /// Returns an empty batch in the memory of another one, for a ticket that brings no chunk of
-    /// input: a step of alignment or of merging.
+    /// Returns an empty batch that reuses `memory`, for a ticket without a chunk of input: a step of
+    /// alignment or merging.
     pub fn link_nothing(&mut self, memory: Batch) -> LinkedRecords {
         self.number_records(UncheckedBatch::in_memory_of(memory), 0, None)
     }
@@ -356,7 +353,8 @@ impl ChunkLinker {
 
     fn end_with_fault(&mut self, fault: Error, mut batch: UncheckedBatch) -> LinkedRecords {
         let fault = fault.record(self.next - self.base + self.lengths.len() as u64);
-        // If they do not fit into a batch, this error is enough: it is reported at the same record.
+        // If the waiting records do not fit into a batch, this error is enough: it is reported at the
+        // same record.
         let _ = self.release_waiting(&mut batch);
         let keep = batch.len();
         self.number_records(batch, keep, Some(fault))
@@ -374,8 +372,8 @@ impl ChunkLinker {
         LinkedRecords { batch, first, number: first - self.base, fault }
     }
 
-    /// Completes the waiting partial record with the start of `chunk`. Returns the position of the
-    /// first record that starts in the chunk; `None` if the chunk ends within the partial record.
+    /// Completes the waiting partial record with the start of `chunk`. Returns the position of the first
+    /// record that starts in the chunk, or `None` if the chunk ends within the partial record.
     fn complete_partial_record(&mut self, chunk: &[u8]) -> Result<Option<usize>> {
         let whole: usize = self.lengths.iter().map(|&n| n as usize).sum();
         let partial = self.waiting.len() - whole;

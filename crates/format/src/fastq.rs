@@ -1,4 +1,4 @@
-//! Writes alignments as FASTQ: four lines for each read, in the direction of sequencing.
+//! Writes records as FASTQ: four lines per read, in sequencing direction.
 //!
 //! The format follows `samtools fastq`; trimming follows Picard SamToFastq
 //! ([`crate::fastq_trim`]).
@@ -28,11 +28,10 @@ use crate::sam;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FastqStyle {
-    /// Append /1 or /2 to the names of first and last reads of a pair.
+    /// Append /1 or /2 to the names of read 1 and read 2.
     pub suffix: bool,
     pub tags: TagSelection,
-    /// Write the qualities of the OQ field instead of QUAL, if a read has the field in the right
-    /// length.
+    /// Write the qualities of the OQ field instead of QUAL, if the field has the right length.
     pub original_qualities: bool,
     /// Phred quality to write for each base of a read without qualities.
     pub default_quality: u8,
@@ -67,7 +66,7 @@ impl FastqStyle {
 }
 
 /// Returns the number of the read in its template: 1 if only flag 0x40 is set, 2 if only 0x80 is
-/// set. `None` if both flags or neither is set.
+/// set, and `None` if both or neither are set.
 pub fn segment_number(record: RecordRef<'_>) -> Option<u8> {
     let flags = record.flags();
     match (flags.is_first(), flags.is_last()) {
@@ -110,8 +109,8 @@ fn trim_last_record(trim: &FastqTrim, record: RecordRef<'_>, start: usize, out: 
     out.drain(start..start + kept.start);
 }
 
-/// Appends the bases and the qualities (Phred + 33) of a read in the direction of sequencing, 5' to
-/// 3'. The aligner gets its reads from BAM files in this way.
+/// Appends the bases and qualities (Phred + 33) of a read in sequencing direction (5′ to 3′), as
+/// the aligner needs them for reads from BAM files.
 pub fn push_read_in_read_order(record: RecordRef<'_>, bases: &mut Vec<u8>, qualities: &mut Vec<u8>) {
     push_bases(record, bases);
     push_qualities(&FastqStyle::default(), record, qualities);

@@ -1,13 +1,11 @@
-//! Clipping and trimming of reads before they are written as FASTQ, by the rules of Picard
-//! SamToFastq 3.4.0.
+//! Clips and trims reads before they are written as FASTQ, by the rules of Picard SamToFastq 3.4.0.
 
 use std::ops::Range;
 
 use readmill_record::RecordRef;
 use readmill_record::tag::Tag;
 
-/// The changes that are made to a read before it is written. They are applied in the order of
-/// Picard SamToFastq 3.4.0:
+/// The changes to a read before it is written. They are applied in the order of Picard SamToFastq 3.4.0:
 ///
 /// 1. clip at the position in an optional field (`clip`),
 /// 2. remove bases at the start (`skip`),
@@ -15,27 +13,26 @@ use readmill_record::tag::Tag;
 /// 4. limit the length (`max_bases`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FastqTrim {
-    /// Clips reads at a position that an optional field gives (`CLIPPING_ATTRIBUTE`).
+    /// Clip reads at the position in an optional field (`CLIPPING_ATTRIBUTE`).
     pub clip: Option<FastqClip>,
-    /// Bases to remove at the start: of single and first reads, and of last reads.
+    /// Number of bases to remove at the start: of single reads and read 1, and of read 2.
     pub skip: [usize; 2],
     /// Phred threshold for trimming low qualities at the end with bwa's algorithm, which leaves at
     /// least one base.
     pub quality: Option<i32>,
-    /// Maximum length in bases: of single and first reads, and of last reads.
+    /// Maximum length in bases: of single reads and read 1, and of read 2.
     pub max_bases: [Option<usize>; 2],
-    /// Write reads in the direction of the alignment instead of the direction of sequencing.
+    /// Write reads in the direction of the alignment instead of sequencing direction.
     pub as_aligned: bool,
 }
 
 /// Where reads are clipped, and what happens to the clipped bases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FastqClip {
-    /// The optional field with the position of the first clipped base, 1-based in the direction of
-    /// sequencing.
+    /// The optional field with the position of the first clipped base, 1-based in sequencing direction.
     pub tag: Tag,
     pub action: ClipAction,
-    /// Minimum position, 1-based: a smaller value in the field is raised to it (`CLIPPING_MIN_LENGTH`).
+    /// Minimum position, 1-based (`CLIPPING_MIN_LENGTH`). Smaller values in the field are raised to it.
     pub min_position: usize,
 }
 
@@ -51,8 +48,8 @@ impl FastqTrim {
         *self == FastqTrim::default()
     }
 
-    /// Clips and trims a read in place; `bases` and `qualities` (Phred + 33) are in the direction
-    /// of sequencing. Returns the range that remains.
+    /// Clips and trims a read in place. `bases` and `qualities` (Phred + 33) are in sequencing
+    /// direction. Returns the range that remains.
     pub fn trim_read(
         &self,
         record: RecordRef<'_>,
@@ -78,8 +75,8 @@ impl FastqTrim {
 }
 
 impl FastqClip {
-    /// Clips the read in place. Returns how many bases remain from its start; with `Mask` and
-    /// `Quality` that is all of them.
+    /// Clips the read in place. Returns how many bases remain from its start; `Mask` and `Quality` keep
+    /// all of them.
     fn clip_read(&self, record: RecordRef<'_>, bases: &mut [u8], qualities: &mut [u8]) -> usize {
         let place = record.field(self.tag).and_then(|field| field.integer());
         let Some(place) = place else { return bases.len() };
@@ -95,8 +92,8 @@ impl FastqClip {
     }
 }
 
-/// Returns the number of bases that remain after trimming low qualities at the end: bwa's
-/// algorithm, as implemented by `TrimmingUtil` of htsjdk 4.2.0.
+/// Returns the number of bases that remain after trimming low qualities at the end with bwa's algorithm,
+/// as implemented by `TrimmingUtil` of htsjdk 4.2.0.
 fn quality_trim_point(qualities: &[u8], least: i32) -> usize {
     let (mut score, mut most, mut point) = (0_i32, 0, qualities.len());
     if least < 1 {

@@ -1,12 +1,12 @@
-//! A range of a file as an independent stream, so that several threads can read one file.
+//! A range of a file as an independent stream, so that several threads can read the same file.
 
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-/// A reader of the bytes between two offsets of a file. It reads with `pread`, so it does not move
-/// the position of the shared file.
+/// A reader of the bytes between two offsets of a file. It uses `pread`, so it does not move the
+/// shared file position.
 #[derive(Clone, Debug)]
 pub struct FileSlice {
     file: Arc<File>,

@@ -1,11 +1,12 @@
-//! Gzip of one or more members, with or without NUL bytes after the last one (RFC 1952).
+//! Reads gzip files of one or more members, optionally followed by NUL bytes (RFC 1952).
 
 use std::io::{self, BufRead, ErrorKind, Read};
 
 use flate2::bufread::GzDecoder;
 
-/// A reader of the text of all members. NUL bytes after the last one are skipped, as `gzip -d`
-/// does: tapes and some copies fill their last block with them. Anything else there is an error.
+/// A reader of the inflated bytes of all members. NUL bytes after the last member are skipped, as
+/// in `gzip -d`: tapes and some copy programs fill their last block with them. Any other data after
+/// the members is an error.
 pub struct GzipMembers<R> {
     decoder: GzDecoder<TakeableInput<R>>,
     state: GzipState,
@@ -42,8 +43,8 @@ impl<R: BufRead> GzipMembers<R> {
         GzipMembers { decoder: GzDecoder::new(TakeableInput(Some(input))), state: GzipState::Member }
     }
 
-    /// Returns a reader of `input`, which starts after the end of a member. The FASTQ reader calls
-    /// it if it has inflated the first members itself.
+    /// Returns a reader of `input`, which starts after the end of a member. The FASTQ reader uses
+    /// this after it has inflated the first members itself.
     pub fn after_member(input: R) -> Self {
         // `GzDecoder::new` reads the header of a member at once, and NUL bytes may come before it.
         let mut decoder = GzDecoder::new(TakeableInput(None));
@@ -62,8 +63,8 @@ impl<R: BufRead> GzipMembers<R> {
     }
 }
 
-/// Skips NUL bytes. Returns whether a member follows; NUL bytes may only be followed by the end of
-/// the input.
+/// Skips NUL bytes. Returns whether a member follows. NUL bytes must be followed by the end of the
+/// input.
 fn skip_nuls(input: &mut impl BufRead) -> io::Result<bool> {
     let mut any = false;
     loop {

@@ -2,19 +2,19 @@
 //! Picard's DuplicationMetrics).
 //!
 //! If N pairs drawn at random from X molecules show C different molecules, then C / X = 1 - e^(-N /
-//! X). Picard halves an interval of X / C forty times and returns its middle. This module does the
-//! same in the same order of operations, so that rounding agrees, too. If there are few duplicates,
-//! the last halvings depend on the last bit of e^x, and Java's e^x is not always the nearest
-//! number: of 300,000 random libraries 27 had another size than Picard's, all with millions of
-//! pairs and less than 1 % of duplicates, in the eighth digit or later.
+//! X). Picard bisects an interval of X / C forty times and returns its middle. This module uses the
+//! same order of operations, so that rounding agrees as well. If there are few duplicates, the last
+//! bisections depend on the last bit of e^x, and Java's e^x is not always the nearest number: of
+//! 300,000 random libraries, the size of 27 differed from Picard's, all with millions of pairs and
+//! less than 1 % duplicates, in the eighth digit or later.
 
 use readmill_record::exact::exp;
 
 const HALVINGS: usize = 40;
 
-/// Estimates the number of molecules of a library in which `unique_pairs` of `pairs` read pairs are
-/// unique (optical duplicates are not counted in `pairs`). Returns `None` if there are no pairs or
-/// no duplicates, because then the size has no upper bound.
+/// Estimates the number of molecules in a library of which `unique_pairs` of `pairs` read pairs are
+/// unique (`pairs` excludes optical duplicates). Returns `None` if there are no pairs or no
+/// duplicates, because the size then has no upper bound.
 ///
 /// ```
 /// use readmill_format::library_size::estimate_library_size;
@@ -27,7 +27,7 @@ pub fn estimate_library_size(pairs: u64, unique_pairs: u64) -> Option<u64> {
         return None;
     }
     let (n, c) = (pairs as f64, unique_pairs as f64);
-    // Above 0 as long as X = multiple * C is too small.
+    // Positive as long as X = multiple * C is too small.
     let excess = |multiple: f64| {
         let x = multiple * c;
         c / x - 1.0 + exp(-n / x)
@@ -50,9 +50,9 @@ pub fn estimate_library_size(pairs: u64, unique_pairs: u64) -> Option<u64> {
     Some((c * (low + high) / 2.0) as u64)
 }
 
-/// Returns the factor by which unique pairs would grow if the library were sequenced `times` as
-/// deep (the histogram of Picard's duplication metrics). `pairs` are all pairs that were examined,
-/// with optical duplicates, which Picard excludes only from the library size.
+/// Returns the factor by which the number of unique pairs would grow if the library were sequenced
+/// `times` as deeply (the histogram of Picard's duplication metrics). `pairs` counts all examined
+/// pairs, including optical duplicates, which Picard excludes only from the library size.
 pub fn expected_yield(library_size: u64, times: f64, pairs: u64, unique_pairs: u64) -> f64 {
     let size = library_size as f64;
     size * (1.0 - exp(-(times * pairs as f64) / size)) / unique_pairs as f64

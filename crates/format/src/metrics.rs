@@ -1,5 +1,5 @@
 //! Metrics files of htsjdk, the text format of Picard's metrics: comment lines, a table, and
-//! histograms. Numbers are written as Java formats them in a locale with a decimal point.
+//! histograms. Numbers are formatted as in Java, with a decimal point.
 
 use std::io::Write as _;
 
@@ -12,7 +12,7 @@ pub fn comment_lines(command_line: &str, started: &str) -> Vec<u8> {
     text
 }
 
-/// A line of a metrics table. Its values are appended in the order of the columns.
+/// A row of a metrics table. Values are appended in column order.
 ///
 /// ```
 /// use readmill_format::metrics::{MetricsRow, append_table};
@@ -53,8 +53,8 @@ impl MetricsRow {
     }
 }
 
-/// Appends a table: its metrics class, the names of the columns, and the rows. Appends nothing if
-/// there are no rows, as htsjdk.
+/// Appends a table: its metrics class, the column names, and the rows. Appends nothing if there are
+/// no rows, like htsjdk.
 pub fn append_table(text: &mut Vec<u8>, class: &str, columns: &[&str], rows: &[MetricsRow]) {
     if rows.is_empty() {
         return;
@@ -66,16 +66,16 @@ pub fn append_table(text: &mut Vec<u8>, class: &str, columns: &[&str], rows: &[M
     }
 }
 
-/// A histogram with its label. Several of them share the key column of a file.
+/// A histogram with its label. The histograms of a file share the key column.
 #[derive(Clone, Debug)]
 pub struct HistogramColumn {
     pub label: Vec<u8>,
-    /// Key and value of each bin, by ascending keys. Bins that are missing are written as 0.
+    /// Key and value of each bin, by ascending key. Missing bins are written as 0.
     pub bins: Vec<(i64, f64)>,
 }
 
-/// Appends the histograms that are not empty as one table, in which each key has a line. `class` is
-/// the Java class of the keys, and `keys` is the title of their column.
+/// Appends the non-empty histograms as one table with a line per key. `class` is the Java class of
+/// the keys, and `keys` is the title of their column.
 pub fn append_histograms(text: &mut Vec<u8>, class: &str, keys: &str, columns: &[HistogramColumn]) {
     let mut columns: Vec<(&HistogramColumn, &[(i64, f64)])> =
         columns.iter().map(|column| (column, &column.bins[..])).collect();

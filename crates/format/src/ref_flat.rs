@@ -1,5 +1,5 @@
-//! refFlat, UCSC's table of transcripts: eleven columns separated by tabs, one transcript in each
-//! line. Positions are 0-based and half-open.
+//! refFlat, UCSC's transcript table: eleven tab-separated columns, one transcript per line.
+//! Positions are 0-based and half-open.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::text::LineReader;
 
 const COLUMNS: usize = 11;
 
-/// A refFlat file that is read line by line. Picard's RNA metrics take their genes from it.
+/// Reads a refFlat file line by line, for the genes of Picard's RNA metrics.
 pub struct RefFlatReader(LineReader);
 
 /// A transcript, as a line of the file describes it. Ranges are 0-based and half-open.
@@ -21,9 +21,9 @@ pub struct RefFlatRow {
     pub contig: Vec<u8>,
     /// The strand column, `+` or `-`; it is not checked here.
     pub strand: Vec<u8>,
-    /// The transcript from start to end (txStart, txEnd), introns included.
+    /// The transcript from start to end (txStart, txEnd), including introns.
     pub transcribed: (u32, u32),
-    /// The coding region (cdsStart, cdsEnd); empty for a transcript that codes for no protein.
+    /// The coding region (cdsStart, cdsEnd); empty for a non-coding transcript.
     pub coding: (u32, u32),
     pub exons: Vec<(u32, u32)>,
     /// Whether the exonCount column differs from the number of exons in the line.
@@ -34,13 +34,13 @@ impl RefFlatReader {
     /// Opens a file, which may be compressed. Its buffers are charged to `ledger`.
     ///
     /// # Errors
-    /// Fails if it cannot be opened, or the memory is not available.
+    /// Fails if the file cannot be opened, or the memory is not available.
     pub fn open(path: &Path, ledger: &Ledger) -> Result<Self> {
         Ok(RefFlatReader(LineReader::open(path, ledger)?))
     }
 
     /// Returns the next transcript on a contig for which `is_known` returns true; `None` at the end
-    /// of the file. Lines of other contigs are skipped before they are parsed.
+    /// of the file. Lines for other contigs are skipped without parsing them.
     ///
     /// # Errors
     /// Fails if a line does not have eleven columns, or a position is not a number.

@@ -1,13 +1,13 @@
-//! Regions of an indexed file, in the syntax of samtools: `chr1`, `chr1:1000`, `chr1:1,000-2,000`,
+//! Regions of an indexed file in samtools syntax: `chr1`, `chr1:1000`, `chr1:1,000-2,000`,
 //! `chr1:-2000`, `{HLA:01}:5-9`, `*` for reads without a position, `.` for all reads.
 //!
-//! They differ from GATK intervals ([`crate::intervals`]): here `chr1:1000` extends to the end of
-//! the contig.
+//! They differ from GATK intervals ([`crate::intervals`]): `chr1:1000` extends to the end of the
+//! contig.
 
 use readmill_record::Header;
 
-/// A selection of the reads of a file in coordinate order. The order of the variants is the order
-/// of the reads in the file.
+/// A selection of reads from a coordinate-sorted file. The variants are in the order of their reads
+/// in the file.
 ///
 /// ```
 /// use readmill_format::region::{ContigPart, Region};
@@ -31,11 +31,11 @@ pub enum Region {
 pub struct ContigPart {
     pub contig: u32,
     pub start: i64,
-    /// The base after the last one. It may be beyond the end of the contig ([`NO_END`]).
+    /// The base after the last one. It may lie beyond the end of the contig ([`NO_END`]).
     pub end: i64,
 }
 
-/// The end of a region that states no end: no read has a larger position.
+/// The end of a region without a stated end: no read has a larger position.
 pub const NO_END: i64 = i32::MAX as i64;
 
 impl ContigPart {
@@ -48,15 +48,15 @@ impl ContigPart {
 }
 
 impl Region {
-    /// Parses a region in the syntax of samtools.
+    /// Parses a region in samtools syntax.
     ///
-    /// Names of contigs may contain colons, so the whole text may be a name, or only the part
-    /// before its last colon. If both are names in the header, the text is ambiguous, and the user
-    /// must choose with braces.
+    /// Contig names may contain colons, so the whole text may be a name, or only the part before
+    /// its last colon. If both are names in the header, the text is ambiguous, and the user must
+    /// use braces.
     ///
     /// # Errors
-    /// Fails if the text names no contig of the header, or is not a region. The message suggests
-    /// what to write instead.
+    /// Fails if the text names no contig of the header, or is not a region. The message suggests a
+    /// correction.
     pub fn parse(text: &str, header: &Header) -> Result<Self, String> {
         match text {
             "." => return Ok(Region::All),
@@ -72,11 +72,11 @@ impl Region {
 
 impl ContigPart {
     /// Parses a contig, with or without a range of positions. The caller supplies the names: `find`
-    /// returns the index of a contig, and `others` two words for the message about an unknown
-    /// contig (see [`unknown_contig_words`]).
+    /// returns the index of a contig, and `others` returns two phrases for the message about an
+    /// unknown contig (see [`unknown_contig_words`]).
     ///
     /// # Errors
-    /// As [`Region::parse`].
+    /// The same as for [`Region::parse`].
     pub fn parse(
         text: &str,
         find: impl Fn(&[u8]) -> Option<u32>,
@@ -128,7 +128,7 @@ fn parse_range(contig: u32, range: &str, text: &str) -> Result<ContigPart, Strin
     Ok(ContigPart { contig, start, end: last })
 }
 
-/// Parses a position with optional commas, or with K, M or G after it (thousand, million, billion).
+/// Parses a position, which may contain commas or end in K, M or G (thousand, million, billion).
 /// Numbers above [`NO_END`] become [`NO_END`].
 fn parse_position(text: &str) -> Option<i64> {
     let (digits, unit) = match text.as_bytes().last()? {
@@ -153,7 +153,7 @@ pub fn unknown_contig_words<'a>(place: &str, mut names: impl Iterator<Item = &'a
 }
 
 /// Returns the message for an unknown contig, with the name that the user may have meant: with or
-/// without `chr`, or the other name of the mitochondrion.
+/// without `chr`, or the other name of the mitochondrial genome.
 fn unknown_contig_message(
     name: &str,
     find: impl Fn(&[u8]) -> Option<u32>,

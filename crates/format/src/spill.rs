@@ -1,11 +1,10 @@
-//! The spill: data that does not fit in memory, in one file for each temporary directory.
+//! The spill: data that does not fit into memory, in one file for each temporary directory.
 //!
-//! The file is unlinked as soon as it has been created, so nothing remains however the program
-//! ends. All spilled data is stored as extents of these few files, so there is no limit of open files.
+//! The file is unlinked as soon as it has been created, so nothing remains, however the program ends.
+//! All spilled data is stored as extents of these few files, so the limit on open files does not matter.
 //!
-//! The data of a job in stages (`readmill shard`) use the same type with files that have a name:
-//! one that is being written ([`Spill::into_file`]), and files of earlier stages, which are only
-//! read ([`Spill::adopt_file`]).
+//! A job in stages (`readmill shard`) uses the same type with named files: the one that is being written
+//! ([`Spill::into_file`]), and files of earlier stages, which are only read ([`Spill::adopt_file`]).
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -20,19 +19,19 @@ use crate::{spill_codec, write_back};
 
 static SPILLED_BYTES: AtomicU64 = AtomicU64::new(0);
 
-/// Returns the bytes that all spills of this process have written so far, except to files with a
-/// name. The progress line shows it.
+/// Returns the number of bytes that all spills of this process have written so far, excluding named
+/// files. The progress line shows it.
 pub fn bytes_spilled_by_process() -> u64 {
     SPILLED_BYTES.load(Relaxed)
 }
 
-/// After each multiple of this many bytes, data of a file with a name is sent to disk.
+/// Interval in bytes at which data of a named file is sent to disk.
 const WRITE_BACK_BYTES: u64 = 8 << 20;
 
-/// The files of the given temporary directories, shared by all threads.
+/// Spill files in the given temporary directories, shared by all threads.
 ///
-/// Writers begin an extent and append to it; readers read from any position of an extent. Equal
-/// work is spread over the directories by the caller's `turn`.
+/// Writers begin an extent and append to it; readers read from any position of an extent. The caller's
+/// `turn` spreads extents over the directories.
 ///
 /// ```
 /// use readmill_format::spill::Spill;
@@ -59,7 +58,7 @@ pub struct Spill {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
-    /// Number of the file. It is unknown in an extent that was read from a stage file, until
+    /// Number of the file. It is not known in an extent that was read from a stage file until
     /// [`Spill::adopt_file`] sets it.
     #[serde(skip)]
     file: usize,
@@ -74,14 +73,13 @@ impl Spill {
         Spill { dirs: dirs.to_vec(), files, adopted, written, has_name }
     }
 
-    /// Returns a spill that appends to `file`, after the data that it has already. `path` is for
-    /// messages.
+    /// Returns a spill that appends to `file` after its existing data. `path` is for messages.
     pub fn into_file(path: &Path, file: File) -> Self {
         Spill { files: OnceLock::from(vec![file]), has_name: true, ..Spill::new(&[path.to_path_buf()]) }
     }
 
-    /// Adds a file that is only read, and makes `extents` refer to it. Later stages of a job read
-    /// the data of earlier ones in this way.
+    /// Adds a file that is only read, and makes `extents` refer to it. Later stages of a job use this to
+    /// read the data of earlier ones.
     pub fn adopt_file(&mut self, path: &Path, file: File, extents: &mut [&mut Extent]) {
         let number = self.dirs.len() + self.adopted.len();
         self.adopted.push((path.to_path_buf(), file));
@@ -101,13 +99,13 @@ impl Spill {
         Ok(self.files.get_or_init(|| made))
     }
 
-    /// Creates the files now, so that a missing or unwritable directory is an error at the start of
-    /// a run.
+    /// Creates the files now, so that a missing or unwritable directory is reported at the start of a
+    /// run.
     pub fn create_files(&self) -> Result<()> {
         self.open_files().map(drop)
     }
 
-    /// Returns the number of bytes written to all files, including extents that were freed.
+    /// Returns the number of bytes written to all files, including freed extents.
     pub fn written_bytes(&self) -> u64 {
         self.written.load(Relaxed)
     }
@@ -116,8 +114,8 @@ impl Spill {
         &self.dirs
     }
 
-    /// Returns the free disk space for this user in bytes: the minimum over the directories times
-    /// their number, because runs are written to each in turn. `None` if a file system does not
+    /// Returns the free disk space for this user in bytes: the minimum over the directories times their
+    /// number, because runs are written to the directories in turn. `None` if a file system does not
     /// report it.
     pub fn free_bytes(&self) -> Option<u64> {
         let free = |dir: &PathBuf| {
@@ -128,8 +126,7 @@ impl Spill {
         free?.into_iter().min().map(|least| least.saturating_mul(self.dirs.len() as u64))
     }
 
-    /// Begins an empty extent at the end of a file, which `turn` modulo the number of files
-    /// selects.
+    /// Begins an empty extent at the end of the file that `turn` modulo the number of files selects.
     pub fn begin_extent(&self, turn: usize) -> Result<Extent> {
         let files = self.open_files()?;
         let file = turn % files.len();
@@ -147,7 +144,7 @@ impl Spill {
         if !self.has_name {
             SPILLED_BYTES.fetch_add(bytes.len() as u64, Relaxed);
         }
-        // A file with a name is synced at the end: its data is sent to disk while more is made.
+        // A named file is synced at the end, so its data is sent to disk while more is produced.
         if self.has_name && before / WRITE_BACK_BYTES != extent.end / WRITE_BACK_BYTES {
             let start = (before / WRITE_BACK_BYTES).saturating_sub(1) * WRITE_BACK_BYTES;
             write_back::start_write_back(file, start, extent.end - start);
@@ -155,8 +152,8 @@ impl Spill {
         Ok(())
     }
 
-    /// Gives the disk space of an extent back to the file system, if that supports holes. Failure
-    /// is ignored.
+    /// Returns the disk space of an extent to the file system, if that supports holes. Errors are
+    /// ignored.
     pub fn free_extent(&self, extent: &Extent) {
         use rustix::fs::{FallocateFlags, fallocate};
         let Some(file) = self.files.get().and_then(|files| files.get(extent.file)) else { return };
@@ -164,7 +161,7 @@ impl Spill {
         let _ = fallocate(file, hole, extent.start, extent.end - extent.start);
     }
 
-    /// Fills `into` with the bytes from file offset `at` on. The range must be inside the extent.
+    /// Fills `into` with the bytes from file offset `at` on. The range must lie inside the extent.
     pub fn read(&self, extent: &Extent, at: u64, into: &mut [u8]) -> Result<()> {
         debug_assert!(at >= extent.start && at + into.len() as u64 <= extent.end);
         if let Some((path, file)) = self.adopted_file(extent.file) {
@@ -177,8 +174,8 @@ impl Spill {
         file.read_exact_at(into, at).map_err(|e| self.io_error(extent.file, "reading spilled data", &e))
     }
 
-    /// Returns the error for an extent whose data has changed since it was written. It names the file if
-    /// the file has a name.
+    /// Returns the error for an extent whose data has changed since it was written. For a named file, it
+    /// contains the path.
     pub fn damaged_error(&self, extent: &Extent) -> Error {
         match self.adopted_file(extent.file) {
             Some((path, _)) => Error::temporary("the file is damaged").file(path),
@@ -195,8 +192,8 @@ impl Spill {
     }
 }
 
-/// Creates a file without a name: `O_TMPFILE` if the file system has it, otherwise a file with a
-/// random name that is unlinked at once.
+/// Creates an unnamed file: with `O_TMPFILE` if the file system supports it, otherwise with a random
+/// name that is unlinked at once.
 fn create_unlinked_file(dir: &Path) -> Result<File> {
     if dir.metadata().is_ok_and(|meta| !meta.is_dir()) {
         let what =

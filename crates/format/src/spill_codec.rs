@@ -1,7 +1,7 @@
 //! Codecs of the spill. Data is written once and read once, so speed matters more than size.
 //!
 //! A frame that a codec does not make smaller is stored uncompressed. Its length shows this, so no
-//! flag is stored.
+//! flag is needed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -28,17 +28,17 @@ use zstd::bulk::Compressor;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SpillCodec {
-    /// LZ4: the fastest one, provided that the disk keeps up.
+    /// LZ4: the fastest, as long as the disk keeps up.
     #[default]
     Lz4,
-    /// Zstandard at level 1: two thirds of the size of LZ4 in one and a half times its time.
+    /// Zstandard at level 1: two thirds of the size of LZ4, in one and a half times the time.
     Zstd,
-    /// No compression: twice the size of LZ4 and almost no time.
+    /// No compression: twice the size of LZ4, and almost no time.
     None,
 }
 
-/// Maximum number of bytes that a compressor keeps from frame to frame, enough for frames without
-/// long reads.
+/// Maximum size in bytes of the buffer that a compressor keeps between frames, enough for frames
+/// without long reads.
 const MAX_KEPT_BYTES: usize = 3 << 19;
 
 /// Higher levels save a few percent of the size each; lower ones save little time.
@@ -55,9 +55,9 @@ impl SpillCodec {
         }
     }
 
-    /// Decompresses `input` into `into`, whose length must equal the original frame's.
+    /// Decompresses `input` into `into`, which must have the length of the original frame.
     ///
-    /// Zstandard allocates 94 KiB for each call; keeping them would save a twentieth of the time.
+    /// Zstandard allocates 94 KiB per call; keeping the memory would save a twentieth of the time.
     ///
     /// # Errors
     /// Fails if the data is damaged.
@@ -97,8 +97,8 @@ impl FromStr for SpillCodec {
     }
 }
 
-/// A compressor of frames; each thread has its own. The bytes of a frame depend only on its
-/// content.
+/// A compressor of frames; each thread has its own. The compressed bytes of a frame depend only on
+/// its contents.
 pub struct FrameCompressor {
     codec: SpillCodec,
     zstd: Option<Compressor<'static>>,
@@ -118,7 +118,7 @@ impl FrameCompressor {
         self.codec
     }
 
-    /// Compresses `frame` and appends it to `out`: at most as many bytes as the frame has.
+    /// Compresses `frame` and appends it to `out`. Never appends more bytes than the frame has.
     pub fn compress(&mut self, frame: &[u8], out: &mut Vec<u8>) {
         let room = match self.codec {
             SpillCodec::Lz4 => lz4_flex::block::get_maximum_output_size(frame.len()),

@@ -1,5 +1,5 @@
-//! Checksums of files, computed while they are read from start to end: XXH3 with 128 bits, the
-//! checksum that `xxh128sum` prints. The report of a run (`--json`) has them.
+//! Checksums of files, computed while they are read from start to end: 128-bit XXH3, as `xxh128sum`
+//! prints it. The report of a run (`--json`) contains them.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use xxhash_rust::xxh3::Xxh3;
 
-/// The checksum of the bytes of a stream so far. Clones belong to the same stream.
+/// The checksum of the bytes of a stream so far. Clones share the checksum.
 #[derive(Clone, Default)]
 pub struct StreamSum(Arc<Mutex<(Xxh3, u64)>>);
 
@@ -36,7 +36,7 @@ impl<R: Read> Read for SummedReader<R> {
     }
 }
 
-/// Checksums of the inputs of a run. Clones share the list.
+/// The checksums of the input files of a run. Clones share the list.
 #[derive(Clone, Default)]
 pub struct InputSums(Arc<Mutex<Vec<(PathBuf, StreamSum)>>>);
 
@@ -53,7 +53,7 @@ impl InputSums {
         list.push((path.to_path_buf(), sum));
     }
 
-    /// Returns the checksum of a file with `bytes` bytes; `None` if not all of them were read in
+    /// Returns the checksum of a file of `bytes` bytes; `None` if not all of them were read in
     /// order.
     pub fn checksum_of(&self, path: &Path, bytes: u64) -> Option<String> {
         let list = lock_ignoring_poison(&self.0);

@@ -1,4 +1,4 @@
-//! Text files that are read line by line: plain, gzip or BGZF, detected from the content.
+//! Reads text files line by line: plain, gzip or BGZF, detected from the contents.
 
 use std::io::{BufReader, Cursor, Read};
 use std::ops::Range;
@@ -11,26 +11,24 @@ use crate::gzip::GzipMembers;
 
 const READ_SIZE: usize = 256 << 10;
 
-/// The maximum length of a line in bytes. A VCF of a hundred thousand samples has lines of
+/// Maximum length of a line in bytes. A VCF with a hundred thousand samples has lines of several
 /// megabytes.
 const MAX_LINE_BYTES: usize = 256 << 20;
 
-/// The maximum memory of a BGZF chunk, compressed and inflated, in bytes. Both buffers may have
-/// grown by doubling.
+/// Maximum memory of a BGZF chunk in bytes, compressed and inflated. Both buffers may have grown by
+/// doubling.
 pub(crate) const MAX_BGZF_BYTES: usize = 4 * crate::bgzf::block_reader::MAX_CHUNK_BYTES;
 
 const GZIP_BYTES: usize = 96 << 10;
 
-/// An open input whose bytes are inflated while they are read. It also holds the charge for its
-/// buffers.
+/// An open input whose bytes are inflated while they are read, with the charge for its buffers.
 pub struct TextInput {
     from: Box<dyn Read + Send>,
     charge: Charge,
 }
 
 impl TextInput {
-    /// Returns an input that is not compressed. Memory that reading needs later is charged to
-    /// `ledger`.
+    /// Returns an uncompressed input. Memory that reading needs later is charged to `ledger`.
     pub fn plain(from: impl Read + Send + 'static, ledger: &Ledger) -> Self {
         TextInput { from: Box::new(from), charge: ledger.empty_charge(LEDGER_NAME) }
     }
@@ -44,7 +42,8 @@ impl TextInput {
         TextInput { from: Box::new(Cursor::new(start).chain(self.from)), charge: self.charge }
     }
 
-    /// Fills `into`. Returns the number of bytes, which is smaller only at the end of the input.
+    /// Fills `into`. Returns the number of bytes read, which is smaller only at the end of the
+    /// input.
     pub fn fill(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let mut n = 0;
         while n < into.len() {
@@ -59,8 +58,8 @@ impl TextInput {
     }
 
     /// Appends the next `n` bytes to `bytes`, or fewer at the end of the input, and pays for them
-    /// with `charge`. Memory is charged as bytes arrive, so a wrong `n` in a damaged file takes
-    /// none.
+    /// with `charge`. Memory is charged as bytes arrive, so a wrong `n` in a damaged file uses no
+    /// memory.
     ///
     /// # Errors
     /// Fails if reading fails, or the memory is not available. The error does not name the file.
@@ -88,12 +87,12 @@ impl Read for TextInput {
     }
 }
 
-/// Opens a file and inflates it while it is read, if it is compressed. Its buffers are charged to
+/// Opens a file, which is inflated while it is read if it is compressed. Its buffers are charged to
 /// `ledger`.
 pub fn open_inflated(path: &Path, ledger: &Ledger) -> Result<TextInput> {
     let opening = |e| {
         let error = Error::io("it cannot be opened", &e).file(path);
-        // Users separate file names by commas, which some tools accept.
+        // Some tools accept file names separated by commas, so users try this.
         let parts = path.to_str().into_iter().flat_map(|name| name.split(','));
         if parts.clone().count() > 1 && parts.clone().all(|part| Path::new(part).is_file()) {
             return error.hint("repeat the flag for each of these files");
@@ -108,7 +107,7 @@ pub fn open_inflated(path: &Path, ledger: &Ledger) -> Result<TextInput> {
 type Inflated<'a> = (Box<dyn Read + Send + 'a>, usize);
 
 /// Detects the compression of `packed` from its first bytes. Returns a reader of the inflated
-/// bytes, and its memory in bytes.
+/// bytes, and the reader's memory in bytes.
 ///
 /// # Errors
 /// Fails if the first bytes cannot be read.
@@ -127,7 +126,7 @@ pub fn inflating_reader<'a>(mut packed: impl Read + Send + 'a) -> std::io::Resul
     })
 }
 
-/// Reads a whole file, inflates it if it is compressed, and pays for its bytes with `charge`.
+/// Reads a whole file, inflating it if it is compressed, and pays for its bytes with `charge`.
 pub fn read_all(path: &Path, charge: &mut Charge) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut input = open_inflated(path, charge.ledger())?;
@@ -160,7 +159,7 @@ pub(crate) fn unnamed_read_error(error: &std::io::Error) -> Error {
 
 const LEDGER_NAME: &str = "files being read";
 
-/// A text file that is read line by line. Lines end in LF or CRLF; the last one may lack its end.
+/// Reads a text file line by line. Lines end in LF or CRLF; the last line may lack its line end.
 ///
 /// ```
 /// use readmill_format::text::{LineReader, TextInput};
@@ -210,8 +209,8 @@ impl LineReader {
     /// Moves to the next line; returns `false` at the end of the file.
     ///
     /// # Errors
-    /// Fails if the file cannot be read, a line is longer than 256 MiB, or the memory for it is not
-    /// available.
+    /// Fails if the file cannot be read, a line is longer than 256 MiB, or there is no memory for
+    /// it.
     pub fn advance_line(&mut self) -> Result<bool> {
         let mut searched = self.at;
         let end = loop {
@@ -238,8 +237,8 @@ impl LineReader {
         &self.bytes[self.line.clone()]
     }
 
-    /// Makes the current line the next one again. A caller that reads a header uses this for the
-    /// first line after it.
+    /// Goes back, so that the current line is read again. A caller that has read a header uses this
+    /// for the first line after it.
     pub fn go_back(&mut self) {
         self.at = self.line.start;
         self.number -= 1;
@@ -259,8 +258,8 @@ impl LineReader {
         Ok(())
     }
 
-    /// Returns the error for a line that does not fit into memory. It skips the rest of the line to
-    /// report the memory that the line needs.
+    /// Returns the error for a line that does not fit into memory. Skips the rest of the line to
+    /// find out how much memory the line needs.
     fn measure_long_line(&mut self) -> Result<Error> {
         let mut length = self.bytes.len();
         let mut piece = std::mem::take(&mut self.bytes);

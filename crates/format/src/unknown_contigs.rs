@@ -1,4 +1,4 @@
-//! Contigs that occur in a file of genomic places but not in the header of the reads.
+//! Contigs that occur in a file of genomic features but not in the header of the reads.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ const MAX_NAMED: usize = 5;
 
 const MAX_NAME_BYTES: usize = 60;
 
-/// Counts places on contigs that the header of the reads lacks. It keeps the first names, so that
+/// Counts features on contigs that the header of the reads lacks. Keeps the first names, so that
 /// one warning covers all of them.
 ///
 /// ```
@@ -46,8 +46,8 @@ impl UnknownContigs {
         self.places == 0
     }
 
-    /// Returns the warning about the places of a file; `None` if there were none. `things` is the
-    /// plural of what the places are called, such as `regions`.
+    /// Returns the warning for a file; `None` if all its contigs are known. `things` is the plural
+    /// noun for the counted features, such as `regions`.
     pub fn warning(&self, path: &Path, things: &str) -> Option<String> {
         let (path, places) = (path.display(), self.places);
         let names = self.names.join(", ") + if self.has_more { ", and others" } else { "" };
@@ -56,8 +56,8 @@ impl UnknownContigs {
         })
     }
 
-    /// Returns the error for a file in which all places are on unknown contigs, so that it belongs
-    /// to another genome.
+    /// Returns the error for a file whose contigs are all unknown, so that it belongs to another
+    /// genome.
     pub fn other_genome_error(&self, path: &Path) -> Error {
         let first = self.names.first().map_or("", String::as_str);
         let what = format!("none of its contigs is in the header of the reads; the first is {first}");

@@ -4,7 +4,7 @@
 
 use std::fs::File;
 
-/// Begins to write `bytes` bytes from offset `start` on to disk. This is only a hint: errors are
+/// Starts writing `bytes` bytes from offset `start` to disk. This is only a hint, so errors are
 /// ignored.
 pub fn start_write_back(file: &File, start: u64, bytes: u64) {
     #[cfg(target_os = "linux")]

@@ -1,16 +1,16 @@
 //! The header of a BAM file: its text, then the binary dictionary of reference sequences (SAM
 //! specification, section 4.2).
 //!
-//! The length of a header is known only at its end, and its bytes arrive in blocks. So a reader
-//! asks a [`HeaderOutline`] after each block whether the header is complete, and parses it then.
+//! The length of a header is known only once all of it has been read, and its bytes arrive in
+//! blocks. So a reader asks a [`HeaderOutline`] after each block whether the header is complete,
+//! and then parses it.
 
 use readmill_record::header::ReferenceSequence;
 use readmill_record::{Error, Header, Ledger, Result};
 
 pub const MAGIC: &[u8; 4] = b"BAM\x01";
 
-/// The positions of the parts of a header, found while its bytes arrive. It never looks at a byte
-/// twice.
+/// Finds the parts of a header while its bytes arrive. No byte is examined twice.
 ///
 /// ```
 /// use readmill_format::bam::header::{self, HeaderOutline};
@@ -46,7 +46,7 @@ fn checked_length(n: i32, of: &str) -> Result<usize> {
 const BEFORE_TEXT: usize = 8;
 
 impl HeaderOutline {
-    /// Continues in `bytes`, which holds all of the stream so far. Returns whether the header is
+    /// Continues in `bytes`, which must hold the whole stream so far. Returns whether the header is
     /// complete.
     ///
     /// # Errors
@@ -80,7 +80,7 @@ impl HeaderOutline {
     }
 
     /// Parses the header, which must be complete in `bytes`. Returns it with its length in bytes.
-    /// Its memory is charged to `ledger` first.
+    /// The memory for the header is charged to `ledger` first.
     ///
     /// # Errors
     /// Fails if the header is damaged, or there is too little memory for it.
@@ -91,8 +91,8 @@ impl HeaderOutline {
     }
 
     /// Parses the header like [`HeaderOutline::parse_header`], but keeps lines that are not valid
-    /// SAM, and takes the reference sequences only from the dictionary. Commands that only show,
-    /// compare or replace a header read it in this way.
+    /// SAM, and takes the reference sequences only from the dictionary. Used by commands that only
+    /// show, compare or replace a header.
     ///
     /// # Errors
     /// Fails if the dictionary is damaged, or there is too little memory for the header.
@@ -128,8 +128,7 @@ pub fn parse_header(bytes: &[u8]) -> Result<Option<(Header, usize)>> {
     complete.then(|| outline.parse_header(bytes, &Ledger::unlimited())).transpose()
 }
 
-/// The entries of the binary dictionary: name, without the NUL byte that ends it, and length in
-/// bases.
+/// The entries of the binary dictionary: the name, without its final NUL, and the length in bases.
 #[derive(Clone)]
 struct BinaryDictionary<'a> {
     rest: &'a [u8],
@@ -155,13 +154,13 @@ impl<'a> Iterator for BinaryDictionary<'a> {
 
 impl ExactSizeIterator for BinaryDictionary<'_> {}
 
-/// Returns the size of the header in its binary form, in bytes.
+/// Returns the size of the header in BAM, in bytes.
 pub fn header_bytes(header: &Header) -> u64 {
     let dictionary = header.references().iter().map(|contig| contig.name.len() as u64 + 9);
     (MAGIC.len() + 8) as u64 + header.text_bytes() + dictionary.sum::<u64>()
 }
 
-/// Appends the header in its binary form.
+/// Appends the header as BAM stores it.
 ///
 /// # Errors
 /// Fails if the text takes more than 2 GiB, which BAM cannot hold.

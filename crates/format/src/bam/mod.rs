@@ -1,8 +1,8 @@
-//! BAM (SAM specification, section 4.2): its header, its index, and a [`BamEncoder`] of partitions of
+//! BAM (SAM specification, section 4.2): its header, its index, and a [`BamEncoder`] for partitions of
 //! the output.
 //!
-//! A partition starts a new block, so any thread can encode it. Its offset in the file is known
-//! only when it is written.
+//! Each partition starts a new block, so any thread can encode it. Its file offset is known only when it
+//! is written.
 
 pub mod header;
 pub mod index;
@@ -12,8 +12,8 @@ use readmill_record::{Batch, RecordRef};
 use crate::bgzf::{BLOCK_PAYLOAD, Codec, Deflater};
 use index::{Fragment, FragmentBuilder, IndexScheme};
 
-/// An encoder of partitions: records become BGZF blocks and, if requested, index entries. Each
-/// thread has its own.
+/// Encodes partitions: turns records into BGZF blocks and, if requested, index entries. Each thread has
+/// its own encoder.
 ///
 /// ```
 /// use readmill_format::bam::BamEncoder;
@@ -48,8 +48,8 @@ pub struct BamEncoder {
     index: Option<FragmentBuilder>,
 }
 
-/// The block that is being filled. Records that are contiguous in the batch are compressed in
-/// place, without a copy. They are contiguous unless a step dropped or rewrote some of them.
+/// The block that is being filled. Records that are adjacent in the batch are compressed in place,
+/// without a copy. They are adjacent unless a step dropped or rewrote some of them.
 #[derive(Default)]
 struct PendingBlock {
     piece: std::ops::Range<usize>,
@@ -82,8 +82,8 @@ impl PendingBlock {
 }
 
 impl BamEncoder {
-    /// Returns an encoder with a codec at a level of 0 to 12. With a scheme, it also collects index
-    /// entries.
+    /// Returns an encoder that compresses with `codec` at `level` (0 to 12). If `index` is given, it
+    /// also collects index entries.
     pub fn new(codec: Codec, level: u8, index: Option<IndexScheme>) -> Self {
         BamEncoder {
             deflater: Deflater::new(codec, level),
@@ -98,9 +98,9 @@ impl BamEncoder {
         }
     }
 
-    /// Appends the records of a batch as whole blocks, and returns their index entries if the
-    /// encoder has a scheme. A block ends before a record that would not fit, as in htslib; a
-    /// record larger than a block is split over several blocks.
+    /// Appends the records of a batch as whole blocks, and returns their index entries if the encoder
+    /// collects them. A block ends before a record that would not fit, as in htslib; a record larger
+    /// than a block is split over several blocks.
     pub fn encode_partition(&mut self, batch: &Batch, out: &mut Vec<u8>) -> Option<Fragment> {
         let base = out.len();
         let mut open: Option<(RecordRef<'_>, u64)> = None;

@@ -1,8 +1,9 @@
-//! Reads BGZF block by block without inflating: only the block headers are parsed, so one thread
-//! can hand out work to many.
+//! Reads BGZF block by block without inflating it: only the block headers are parsed, so one thread
+//! can supply many threads with work.
 //!
-//! A [`Chunk`] is a run of whole blocks. Its limits depend only on the bytes of the file, never on
-//! how many of them a pipe delivered at once. So the output of a run does not depend on timing.
+//! A [`Chunk`] consists of consecutive whole blocks. Where it ends depends only on the bytes of the
+//! file, never on how many of them a pipe delivered at once. So the output of a run does not depend
+//! on timing.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -13,17 +14,17 @@ use readmill_record::{Error, Result};
 use super::gzip_tail::BlockInput;
 use super::{EOF_BLOCK, MAX_BLOCK};
 
-/// A chunk is complete when its blocks inflate to this many bytes, or reach one of the two limits
-/// below.
+/// A chunk is complete when its blocks inflate to this many bytes, or when it reaches one of the
+/// next two limits.
 const CHUNK_INFLATED_BYTES: usize = 1 << 20;
 /// Maximum compressed size of a chunk in bytes, exceeded by at most one block.
 const CHUNK_COMPRESSED_BYTES: usize = 1 << 19;
-/// Maximum number of blocks of a chunk, so that a file of empty blocks cannot grow it without
-/// limit.
+/// Maximum number of blocks in a chunk, so that a file of empty blocks does not make a chunk grow
+/// without limit.
 const CHUNK_BLOCKS: usize = 256;
 
-/// The maximum number of bytes that a chunk inflates to. Readers charge their
-/// buffers to the ledger by this size.
+/// Maximum inflated size of a chunk in bytes. Readers charge their buffers to the ledger by this
+/// size.
 pub const MAX_CHUNK_BYTES: usize = CHUNK_INFLATED_BYTES + MAX_BLOCK;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +32,7 @@ pub struct BgzfBlock {
     pub start: u32,
     /// Size of the gzip header, so the DEFLATE data starts at `start + header`.
     pub header: u16,
-    /// Size of the whole member in bytes: header, DEFLATE data and the footer of 8 bytes.
+    /// Size of the whole gzip member in bytes: header, DEFLATE data and the 8-byte footer.
     pub size: u32,
     /// Inflated size according to the footer (ISIZE). [`Inflater`](super::Inflater) verifies it.
     pub inflated: u32,
@@ -54,7 +55,7 @@ impl Chunk {
     }
 
     /// Returns whether the chunk has reached one of its limits. `compressed` is the size of its
-    /// blocks so far; the buffer may hold bytes of later blocks already.
+    /// blocks so far; the buffer may already hold bytes of later blocks.
     fn is_full(&self, compressed: usize, most_blocks: usize) -> bool {
         self.inflated >= CHUNK_INFLATED_BYTES
             || compressed >= CHUNK_COMPRESSED_BYTES
@@ -64,11 +65,11 @@ impl Chunk {
 
 /// Splits a BGZF file into chunks without inflating it.
 ///
-/// Claiming a chunk reads only the block headers, so it takes little time. In the pipeline one
-/// thread at a time claims chunks, and all threads inflate them.
+/// Claiming a chunk is fast, because only the block headers are parsed. In the pipeline, one thread
+/// at a time claims chunks, and all threads inflate them.
 ///
-/// A file must end with [`EOF_BLOCK`] unless the reader allows it to be missing;
-/// [`BlockReader::with_tail`] chooses what may follow the blocks.
+/// The file must end with [`EOF_BLOCK`] unless the reader allows it to be missing.
+/// [`BlockReader::with_tail`] selects what may follow the blocks.
 ///
 /// ```
 /// use readmill_format::bgzf::{BlockReader, Chunk, Codec, Deflater, EOF_BLOCK, Inflater};
@@ -89,7 +90,7 @@ impl Chunk {
 /// ```
 pub struct BlockReader<R> {
     input: BlockInput<R>,
-    /// Bytes that were read after the end of the last chunk. They begin the next one.
+    /// Bytes that were read beyond the end of the last chunk. They start the next one.
     read_ahead: Vec<u8>,
     offset: u64,
     inflated: u64,
@@ -106,14 +107,14 @@ pub enum BlockTail {
     /// Nothing may follow: BAM and CRAM.
     #[default]
     Nothing,
-    /// NUL bytes, with which tapes and some copies fill their last block.
+    /// NUL bytes, which tapes and some copy programs add to fill their last block.
     Nuls,
-    /// Plain gzip members, which a file has if it was joined by `cat` from bgzip and gzip output,
-    /// and NUL bytes. Offsets of blocks are offsets in the file only up to the first such member.
+    /// Plain gzip members, as in a file that `cat` joined from bgzip and gzip output, and NUL
+    /// bytes. Block offsets equal file offsets only up to the first such member.
     Members,
 }
 
-/// Bytes read from the system at a time, straight into the chunk. Bytes beyond the end of a chunk
+/// Number of bytes per read call, which go straight into the chunk. Bytes beyond the end of a chunk
 /// are copied to the next one, so this is a small part of a chunk.
 const READ_SIZE: usize = 64 << 10;
 
@@ -138,40 +139,39 @@ impl<R: Read> BlockReader<R> {
         }
     }
 
-    /// Sets the file offset at which the input starts. Regions and parts of files are read in this
-    /// way.
+    /// Sets the file offset at which the input starts, for reading regions and parts of files.
     #[must_use]
     pub fn from_offset(self, offset: u64) -> Self {
         BlockReader { offset, ..self }
     }
 
-    /// Chooses the data that is accepted after the blocks. The default is [`BlockTail::Nothing`].
+    /// Selects the data that is accepted after the blocks. The default is [`BlockTail::Nothing`].
     #[must_use]
     pub fn with_tail(self, tail: BlockTail) -> Self {
         BlockReader { tail, ..self }
     }
 
-    /// Accepts a file without EOF block, and sets `lacks_eof` to true if it is missing. The FASTQ
-    /// reader uses this to report a missing EOF block later instead of failing.
+    /// Accepts a file without an EOF block, and sets `lacks_eof` to true if it is missing. The
+    /// FASTQ reader uses this to report a missing EOF block later instead of failing at once.
     #[must_use]
     pub fn with_missing_eof_flag(self, lacks_eof: Arc<AtomicBool>) -> Self {
         BlockReader { allow_missing_eof: true, lacks_eof: Some(lacks_eof), ..self }
     }
 
-    /// Limits the chunks from here on to `blocks` blocks; `None` restores the usual size. A reader
-    /// that needs only a header or a small region uses it to inflate little more than that.
+    /// Limits later chunks to `blocks` blocks; `None` restores the usual size. A reader that needs
+    /// only a header or a small region uses this to inflate little more than that.
     pub fn limit_chunks(&mut self, blocks: Option<usize>) {
         self.max_blocks = blocks.map_or(CHUNK_BLOCKS, |blocks| blocks.clamp(1, CHUNK_BLOCKS));
         self.read_size = if blocks.is_some() { SMALL_READ_SIZE } else { READ_SIZE };
     }
 
-    /// Returns the file offset of the next block, and the inflated size of all blocks so far, both
+    /// Returns the file offset of the next block, and the total inflated size of the blocks so far,
     /// in bytes.
     pub fn offset_and_inflated_bytes(&self) -> (u64, u64) {
         (self.offset, self.inflated)
     }
 
-    /// Returns the `n` bytes of `chunk` from `start` on, and reads them first if necessary. The
+    /// Returns the `n` bytes of `chunk` from `start` on, reading them first if necessary. The
     /// result is shorter only at the end of the file.
     fn buffered_bytes<'a>(&mut self, chunk: &'a mut Chunk, start: usize, n: usize) -> Result<&'a [u8]> {
         let bytes = &mut chunk.compressed;
@@ -228,8 +228,8 @@ impl<R: Read> BlockReader<R> {
         Ok(!chunk.blocks.is_empty())
     }
 
-    /// Parses the block header at `start` of `chunk`. Returns the size of the header and of the
-    /// whole member in bytes, or `None` at the end of the file.
+    /// Parses the block header at offset `start` of `chunk`. Returns the size of the header and of
+    /// the whole member in bytes, or `None` at the end of the file.
     fn next_header(&mut self, chunk: &mut Chunk, start: usize) -> Result<Option<(usize, usize)>> {
         let (offset, complete) = (self.offset, self.last_was_eof_block || self.allow_missing_eof);
         let fixed = self.buffered_bytes(chunk, start, 12)?;
@@ -303,8 +303,8 @@ impl<R: Read> BlockReader<R> {
     }
 }
 
-/// Returns the size of a block (BSIZE + 1) from its gzip extra fields. Other programs may write
-/// further fields before `BC`.
+/// Returns the size of a block (BSIZE + 1) from its gzip extra fields. Other fields may precede
+/// `BC`.
 fn block_size(mut extra: &[u8]) -> Option<usize> {
     loop {
         let &[a, b, low, high] = extra.first_chunk::<4>()?;

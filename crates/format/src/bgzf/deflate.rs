@@ -6,7 +6,7 @@ use super::codec::{Codec, Compress};
 /// A writer of BGZF blocks; each thread has its own.
 ///
 /// The bytes of a block depend only on its payload, the codec and the level, never on earlier
-/// payloads. So a file is the same for any number of threads.
+/// payloads. So the file is the same for any number of threads.
 ///
 /// ```
 /// use readmill_format::bgzf::{Codec, Deflater, EOF_BLOCK, MAX_BLOCK};
@@ -28,16 +28,16 @@ pub struct Deflater {
 /// The gzip header of a block up to BSIZE (SAM specification, section 4.1).
 const HEADER: [u8; 16] = [0x1f, 0x8b, 0x08, 0x04, 0, 0, 0, 0, 0, 0xff, 0x06, 0, b'B', b'C', 0x02, 0];
 
-/// Bytes of a block before the DEFLATE data (the header with BSIZE), and after it (CRC-32 and
-/// ISIZE).
+/// Size of a block's header, which precedes the DEFLATE data, and of its footer (CRC-32 and ISIZE),
+/// in bytes.
 const HEADER_BYTES: usize = HEADER.len() + 2;
 const FOOTER_BYTES: usize = 8;
 
-/// Bytes that DEFLATE adds to a payload if it is stored in one block.
+/// Bytes that DEFLATE adds to a payload that is stored in one block.
 const STORING_BYTES: usize = 5;
 
-/// Bytes beyond the payload that a compressor may write before it must report that the payload does
-/// not fit.
+/// Bytes beyond the size of the payload that a compressor may write before it must report that the
+/// output does not fit.
 const MAX_SLACK_BYTES: usize = 64;
 
 impl Deflater {
@@ -50,8 +50,8 @@ impl Deflater {
         }
     }
 
-    /// Returns a deflater at one of the codec's own levels ([`Codec::own_levels`]). The benchmark
-    /// of codecs uses it.
+    /// Returns a deflater at one of the codec's own levels ([`Codec::own_levels`]), for the codec
+    /// benchmark.
     pub fn at_own_level(codec: Codec, own_level: u8) -> Self {
         Self::with_compressor(Some(codec.new_compressor(own_level)))
     }
@@ -60,9 +60,9 @@ impl Deflater {
         Deflater { compressor, block: vec![0; MAX_BLOCK].into() }
     }
 
-    /// Appends `payload` to `out` as one block. It may have up to [`super::BLOCK_PAYLOAD`] bytes; a
-    /// larger one (up to 64 KiB) is possible only if it is certain to compress, because it could
-    /// not be stored. A payload that does not get smaller is stored.
+    /// Appends `payload` to `out` as one block. The payload may have up to [`super::BLOCK_PAYLOAD`]
+    /// bytes. A larger one (up to 64 KiB) is allowed only if it is certain to compress, because it
+    /// could not be stored. A payload that does not become smaller is stored.
     pub fn deflate_block(&mut self, payload: &[u8], out: &mut Vec<u8>) {
         let Some(compressor) = &mut self.compressor else { return store_block(payload, out) };
         let (before, data) = self.block.split_at_mut(HEADER_BYTES);

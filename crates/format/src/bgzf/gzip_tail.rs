@@ -1,7 +1,7 @@
 //! Plain gzip members after BGZF blocks, as in the output of `cat bgzipped.gz gzipped.gz`. They are
 //! converted to stored BGZF blocks while they are read.
 //!
-//! So a reader of blocks needs no second code path. The blocks before the first member are still
+//! So the block reader needs no second code path. The blocks before the first member are still
 //! inflated on any thread; only the members are inflated on the thread that reads the file.
 
 use std::io::{self, BufReader, Chain, Cursor, Read};
@@ -13,8 +13,8 @@ const PAYLOAD: usize = 60 << 10;
 
 const READ_SIZE: usize = 64 << 10;
 
-/// The input of a [`super::BlockReader`]. It starts as blocks, and changes to members at the first
-/// header that is plain gzip.
+/// The input of a [`super::BlockReader`]. It starts with blocks, and switches to members at the
+/// first header of plain gzip.
 pub(super) enum BlockInput<R> {
     Blocks(R),
     Members(Box<StoredBlocks<R>>),
@@ -22,8 +22,8 @@ pub(super) enum BlockInput<R> {
 }
 
 impl<R: Read> BlockInput<R> {
-    /// Reads gzip members from here on. `start` are the bytes of the first member that have been
-    /// read already.
+    /// Switches to gzip members. `start` holds the bytes of the first member that have been read
+    /// already.
     pub fn switch_to_members(&mut self, start: Vec<u8>) {
         if let BlockInput::Blocks(input) = std::mem::replace(self, BlockInput::Nothing) {
             *self = BlockInput::Members(Box::new(StoredBlocks::new(start, input)));
@@ -69,7 +69,7 @@ impl<R: Read> StoredBlocks<R> {
             return Ok(());
         }
         let length = text.len() as u16; // at most 60 KiB, so it fits
-        // Header, the five bytes before stored data, and the footer.
+        // Header, the five bytes that precede stored data, and the footer.
         let size = (18 + 5 + text.len() + 8 - 1) as u16;
         self.block.extend_from_slice(&EOF_BLOCK[..16]);
         self.block.extend_from_slice(&size.to_le_bytes());

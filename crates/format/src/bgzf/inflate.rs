@@ -9,8 +9,8 @@ use readmill_record::{Error, Result};
 
 use super::{BgzfBlock, BlockReader, Chunk};
 
-/// A decompressor of chunks; each thread has its own. It verifies the CRC-32 and the length of each
-/// block.
+/// A decompressor of chunks, which verifies the CRC-32 and the length of each block. Each thread has its
+/// own.
 pub struct Inflater(Decompressor);
 
 impl Default for Inflater {
@@ -23,17 +23,17 @@ impl Inflater {
     /// Inflates all blocks of `chunk` and appends them to `out`.
     ///
     /// # Errors
-    /// Fails if a block is damaged; the error has its file offset.
+    /// Fails if a block is damaged; the error contains its file offset.
     pub fn append_chunk(&mut self, chunk: &Chunk, out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
         self.write_blocks(chunk, out, start)
     }
 
-    /// Inflates all blocks of `chunk` into `out`, in place of its former content. Overwriting the
-    /// old bytes is faster than clearing the buffer first.
+    /// Replaces the contents of `out` with the inflated blocks of `chunk`. Overwriting the old bytes is
+    /// faster than clearing the buffer first.
     ///
     /// # Errors
-    /// As [`Inflater::append_chunk`].
+    /// The same as for [`Inflater::append_chunk`].
     pub fn replace_with_chunk(&mut self, chunk: &Chunk, out: &mut Vec<u8>) -> Result<()> {
         self.write_blocks(chunk, out, 0)
     }
@@ -44,8 +44,8 @@ impl Inflater {
         for block in &chunk.blocks {
             let end = at + block.inflated as usize;
             if out.len() < end {
-                // Zeros are filled in block by block, so that they are still in a cache when they
-                // are overwritten.
+                // Zeros are written block by block, so that they are still in a CPU cache when they are
+                // overwritten.
                 out.resize(end, 0);
             }
             let into = &mut out[at..end];
@@ -81,9 +81,8 @@ impl Inflater {
     }
 }
 
-/// A reader of the inflated bytes of a BGZF file, on one thread. Text files (VCF, BED, FASTA) and
-/// SAM compressed by bgzip are read in this way. Its I/O errors contain a
-/// [`readmill_record::Error`].
+/// A reader of the inflated bytes of a BGZF file on a single thread, for text files (VCF, BED, FASTA)
+/// and SAM compressed by bgzip. Its I/O errors contain a [`readmill_record::Error`].
 ///
 /// ```
 /// use std::io::Read;
@@ -114,8 +113,8 @@ impl<R: Read> InflateReader<R> {
 }
 
 impl<R: Read> InflateReader<R> {
-    /// Appends the next `n` bytes to `into`. Returns the number of bytes, which is smaller only at
-    /// the end of the file.
+    /// Appends the next `n` bytes to `into`. Returns their number, which is smaller only at the end of
+    /// the file.
     pub fn append(&mut self, n: usize, into: &mut Vec<u8>) -> Result<usize> {
         let mut left = n;
         while left > 0 {
@@ -129,8 +128,8 @@ impl<R: Read> InflateReader<R> {
         Ok(n - left)
     }
 
-    /// Returns the next bytes, at most `most`, and inflates the next chunk if necessary. The slice
-    /// is empty at the end of the file.
+    /// Returns up to `most` of the next bytes, inflating the next chunk if necessary. The slice is empty
+    /// at the end of the file.
     fn next_bytes(&mut self, most: usize) -> Result<&[u8]> {
         while self.at == self.bytes.len() {
             if !self.blocks.next_chunk(&mut self.chunk)? {

@@ -26,21 +26,20 @@ pub use inflate::{InflateReader, Inflater};
 pub use offsets::VirtualOffsets;
 pub use window::BlockWindow;
 
-/// The maximum size of a block in bytes, compressed or inflated (SAM specification, section 4.1).
+/// Maximum size of a block in bytes, compressed or inflated (SAM specification, section 4.1).
 pub const MAX_BLOCK: usize = 1 << 16;
 
-/// The compression level of BGZF if none is given: the size users of samtools expect, at less than
-/// half of zlib's time.
+/// The default compression level of BGZF: it gives the file size that users of samtools expect, in
+/// less than half of zlib's time.
 pub const DEFAULT_LEVEL: u8 = 6;
 
-/// The maximum number of payload bytes that readmill puts into a block: the value of htsjdk
-/// (htslib: 65,280). A payload of this size still fits into a block if it must be stored
-/// uncompressed.
+/// Maximum number of payload bytes that readmill puts into a block: htsjdk's value (htslib:
+/// 65,280). A payload of this size still fits into a block if it must be stored uncompressed.
 pub const BLOCK_PAYLOAD: usize = 65_498;
 
-/// Expected number of record bytes in a block that ends before a record that would not fit. Blocks
-/// of reads of a few hundred to a thousand bytes hold about this many. Partitions of the sorted
-/// output and buffers of extra outputs are multiples of it, so that their last blocks are full.
+/// Expected number of record bytes in a block, if the block ends before a record that would not fit
+/// and records have a few hundred to a thousand bytes. The sizes of partitions and of buffers of
+/// extra outputs are multiples of this, so that their last blocks are full.
 pub const BLOCK_RECORD_BYTES: usize = 64_800;
 
 /// The empty block that ends every complete file (SAM specification, section 4.1.2). A file without

@@ -5,9 +5,9 @@ use super::Chunk;
 /// Translates positions in an inflated chunk to virtual offsets. Positions must be requested in
 /// ascending order, so the translation takes constant time.
 ///
-/// A position between two blocks belongs to the later one. If there are empty blocks, several
-/// blocks start at this position, and it belongs to the first of them. This is the offset that
-/// htslib reports for a reader that has consumed all bytes before it.
+/// A position between two blocks belongs to the later one, or to the first of several if empty
+/// blocks start at this position. This is the offset that htslib reports for a reader that has
+/// consumed all bytes before it.
 ///
 /// ```
 /// use readmill_format::bgzf::{BgzfBlock, Chunk, VirtualOffsets};
@@ -33,7 +33,7 @@ impl<'a> VirtualOffsets<'a> {
     }
 
     /// Returns the virtual offset of byte `at` of the inflated chunk. `at` must not be smaller than
-    /// in the call before.
+    /// in the previous call.
     #[inline]
     pub fn offset_of(&mut self, at: usize) -> u64 {
         let blocks = &self.chunk.blocks;

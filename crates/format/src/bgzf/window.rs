@@ -1,9 +1,9 @@
 //! Random access to a BGZF file: a window of inflated bytes that starts at any block and grows
 //! block by block.
 //!
-//! The caller works with positions in [`BlockWindow::bytes`]; the window translates between them
-//! and virtual offsets. Regions of an indexed BAM file are read through it, and so are the slices
-//! of a job in stages.
+//! The caller works with positions in [`BlockWindow::bytes`]; the window translates between these and
+//! virtual offsets. It is used to read regions of an indexed BAM file, and the slices of a job in
+//! stages.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -15,10 +15,11 @@ use crate::file_slice::FileSlice;
 
 const MAX_CONSUMED_BYTES: usize = 1 << 16;
 
-/// Consumed blocks that may stay. Blocks may be tiny, so bytes alone would not limit the list.
+/// Maximum number of consumed blocks that are kept. Blocks may be tiny, so a limit of bytes alone would
+/// not limit the list.
 const MAX_CONSUMED_BLOCKS: usize = 1 << 10;
 
-/// Inflated bytes of a file from some block on, which remember the block they came from.
+/// The inflated bytes of consecutive blocks of a file, with the position of each block.
 pub struct BlockWindow {
     file: Arc<File>,
     reader: BlockReader<FileSlice>,
@@ -35,8 +36,8 @@ pub struct BlockWindow {
 
 impl BlockWindow {
     /// Opens a window at the block at file offset `offset`. [`BlockWindow::inflate_more`] inflates
-    /// `at_a_time` blocks, or a whole chunk if that is `None`. The inflated bytes are paid for by
-    /// `charge`.
+    /// `at_a_time` blocks, or a whole chunk if `at_a_time` is `None`. `charge` pays for the inflated
+    /// bytes.
     pub fn new(file: &Arc<File>, offset: u64, at_a_time: Option<usize>, charge: Charge) -> Self {
         let (inflater, chunk, bytes, starts, ended, is_short, kept) = Default::default();
         let reader = open_reader(file, offset, at_a_time);
@@ -56,7 +57,7 @@ impl BlockWindow {
         }
     }
 
-    /// Keeps at least `bytes` consumed bytes in [`Self::forget_consumed`], so that
+    /// Makes [`Self::forget_consumed`] keep at least `bytes` consumed bytes, so that
     /// [`Self::block_range`] still finds the blocks before the current one.
     pub fn keep_consumed(&mut self, bytes: usize) {
         self.kept_bytes = bytes;
@@ -66,8 +67,8 @@ impl BlockWindow {
         &self.bytes
     }
 
-    /// Returns whether nothing more can be inflated: at the end of the file, or because the ledger
-    /// has no memory left (see [`Self::is_short`]).
+    /// Returns whether nothing more can be inflated, at the end of the file or because the ledger has no
+    /// memory left (see [`Self::is_short`]).
     pub fn has_ended(&self) -> bool {
         self.ended
     }
@@ -85,8 +86,8 @@ impl BlockWindow {
         self.reader.offset_and_inflated_bytes().0
     }
 
-    /// Inflates the next blocks and appends them to the bytes. Returns `false` at the end of the
-    /// file, and if the memory for them is not available; then [`Self::is_short`] is true.
+    /// Inflates the next blocks and appends them to the bytes. Returns `false` at the end of the file,
+    /// or if there is no memory for them; [`Self::is_short`] is then true.
     ///
     /// # Errors
     /// Fails if the file cannot be read, or a block is damaged.
@@ -119,10 +120,10 @@ impl BlockWindow {
 
     /// Drops the blocks that end before byte `at`, except those that [`Self::keep_consumed`] protects.
     /// Returns the number of bytes removed from the front, which the caller subtracts from its
-    /// positions. To save copies, it removes nothing until enough blocks can go.
+    /// positions. To save copies, nothing is removed until enough blocks can be dropped.
     pub fn forget_consumed(&mut self, at: usize) -> usize {
         let before = |at: usize| self.starts.partition_point(|&(_, start)| start < at).saturating_sub(1);
-        // Blocks may be tiny, and the list of their starts takes memory, too.
+        // Blocks may be tiny, and the list of their starts also takes memory.
         let keep = before(at.saturating_sub(self.kept_bytes))
             .max(before(at).saturating_sub(MAX_CONSUMED_BLOCKS));
         let cut = self.starts.get(keep).map_or(0, |&(_, start)| start);
@@ -151,8 +152,8 @@ impl BlockWindow {
         Some((at, end - at))
     }
 
-    /// Returns the file offset of the block that contains byte `at`, and the position of the byte
-    /// in it, which together are its virtual offset. At the end of the bytes it is the start of the
+    /// Returns the file offset of the block that contains byte `at`, and the position of the byte in the
+    /// block. Together they are its virtual offset. For the end of the bytes, returns the start of the
     /// next block.
     pub fn virtual_position(&self, at: usize) -> (u64, usize) {
         if at == self.bytes.len() {

@@ -1,6 +1,6 @@
-//! BCF, the binary form of VCF (VCF specification 4.3, section 6). The first twelve bytes of a
-//! record's shared part hold its contig, position (0-based) and length, in which the writer has
-//! considered INFO END. GATK 4.6.2 reads only BCF 2.1; bcftools writes 2.2, which differs only in
+//! BCF, the binary form of VCF (VCF specification 4.3, section 6). The shared part of a record
+//! starts with twelve bytes for its contig, position (0-based) and length; the length already takes
+//! INFO END into account. GATK 4.6.2 reads only BCF 2.1; bcftools writes 2.2, which differs only in
 //! parts that are not read here.
 
 use std::io::Read;
@@ -15,7 +15,7 @@ use crate::text::{self, TextInput};
 
 const MAX_HEADER_BYTES: u32 = 256 << 20;
 
-/// Bytes of a record that are read: the lengths of its two parts, contig, position, length.
+/// Number of bytes read of each record: the lengths of its two parts, contig, position and length.
 const FIXED: usize = 20;
 
 const PIECE: usize = 16 << 10;
@@ -23,8 +23,8 @@ const PIECE: usize = 16 << 10;
 pub(super) struct BcfReader {
     path: PathBuf,
     input: TextInput,
-    /// The header's numbers of contigs in order, each with the index of the contig in the
-    /// dictionary.
+    /// The contig numbers of the header in ascending order, each with the index of the contig in
+    /// the dictionary.
     numbers: Vec<(u32, u32)>,
     record: u64,
     piece: Box<[u8]>,
@@ -73,7 +73,7 @@ fn stated_index(fields: &[u8]) -> Option<u32> {
 }
 
 impl BcfReader {
-    /// Returns the position of the next record, on a contig of `dictionary`; `None` at the end of
+    /// Returns the position of the next record on a contig of `dictionary`; `None` at the end of
     /// the file.
     pub fn next_place<'a>(
         &mut self,
@@ -98,7 +98,7 @@ impl BcfReader {
         if end < first || end > i32::MAX as u32 {
             return Err(self.record_error("its position is invalid"));
         }
-        // If numbers repeat, the last one counts.
+        // If a number occurs more than once, the last one counts.
         let after = self.numbers.partition_point(|&(number, _)| number <= contig);
         match self.numbers[..after].last() {
             Some(&(number, place)) if number == contig => Ok(Some(FeaturePlace {

@@ -1,11 +1,11 @@
-//! The contigs in the header of a file of genomic places.
+//! The contigs in the header of a file of genomic features.
 
 use std::path::Path;
 
 use readmill_record::{Charge, Error, Header, Ledger, Result, make_room};
 
 /// Names and lengths of contigs, in the order of a file's header.
-/// [`FeatureDictionary::check_header`] compares them with the reads.
+/// [`FeatureDictionary::check_header`] compares them with the header of the reads.
 #[derive(Debug)]
 pub struct FeatureDictionary {
     names: Vec<u8>,
@@ -19,7 +19,7 @@ impl FeatureDictionary {
         FeatureDictionary { names: Vec::new(), contigs: Vec::new(), charge }
     }
 
-    /// Adds a contig with its length in bases, if that is known.
+    /// Adds a contig with its length in bases, if known.
     ///
     /// # Errors
     /// Fails if the memory is not available.
@@ -48,10 +48,10 @@ impl FeatureDictionary {
         (0..self.len()).map(|number| (self.contig_name(number), self.contigs[number].1))
     }
 
-    /// Checks that the file belongs to the genome of the reads with `header`: they have a contig in
+    /// Checks that the file belongs to the genome of the reads with `header`: both have a contig in
     /// common, and all common contigs have the same length. These are the rules of
-    /// `SequenceDictionaryUtils.validateDictionaries` of GATK 4.6.2 in its default setting; lengths
-    /// of 0 are unknown. A file that names no contig passes.
+    /// `SequenceDictionaryUtils.validateDictionaries` of GATK 4.6.2 with default settings; a length
+    /// of 0 means unknown. A file without contig names passes.
     pub fn check_header(&self, header: &Header, file: &Path) -> Result<()> {
         let mut shared = self.is_empty();
         for (name, length) in self.contigs() {

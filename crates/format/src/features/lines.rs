@@ -1,4 +1,5 @@
-//! The position of a feature in a line of VCF, BED, an interval list or elPrep's sites.
+//! Parses the position of a feature from a line of VCF, BED, a Picard interval list or elPrep's
+//! sites.
 //!
 //! - VCF: a record extends from POS to END of INFO, or over the length of REF (htsjdk 4.2,
 //!   `AbstractVCFCodec`).
@@ -7,8 +8,8 @@
 //! - Picard's interval list: a SAM header, then contig, start (1-based), end (inclusive), strand
 //!   and name, separated by tabs (htsjdk 4.2, `IntervalListCodec`).
 //! - elPrep's sites: a line that names the format, then contig, start (1-based) and end
-//!   (inclusive), separated by tabs, as elPrep 5 makes them from VCF. elPrep reads the sites that
-//!   it made from BED in the same way, 1-based; so does this module.
+//!   (inclusive), separated by tabs, as elPrep 5 makes them from VCF. elPrep also reads sites that
+//!   it made from BED as 1-based, and so does this module.
 
 use std::sync::LazyLock;
 
@@ -23,9 +24,9 @@ use crate::text::LineReader;
 pub struct FeaturePlace<'a> {
     pub contig: &'a [u8],
     pub start: u32,
-    /// The base after the last one. It is equal to `start` for a feature without bases: BED and
-    /// interval lists may have them, and VCF has records at position 0, before the first base, and
-    /// records that end before they start.
+    /// The base after the last one. Equal to `start` for a feature without bases: BED and interval
+    /// lists may contain such features, and VCF may contain records at position 0 (before the first
+    /// base) and records that end before they start.
     pub end: u32,
 }
 
@@ -36,7 +37,7 @@ pub(super) struct LineFeature {
     pub end: u32,
 }
 
-/// Parses a number like Java's `int`: a plus sign is allowed, a minus sign is not.
+/// Parses a non-negative number like Java's `int`, with an optional plus sign.
 pub(crate) fn parse_java_int(text: &[u8]) -> Option<u32> {
     let digit = |sum: u32, byte: &u8| match byte {
         b'0'..=b'9' => sum.checked_mul(10)?.checked_add(u32::from(byte - b'0')),
@@ -47,7 +48,7 @@ pub(crate) fn parse_java_int(text: &[u8]) -> Option<u32> {
 }
 
 /// Parses a position of BED. A number above 2^31 - 1, the maximum of BAM, becomes 2^31 - 1, because
-/// users write such ends to mean the end of the contig.
+/// users write such numbers to mean the end of the contig.
 pub fn parse_bed_position(text: &[u8]) -> Option<u32> {
     let digits = text.strip_prefix(b"+").unwrap_or(text);
     let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
@@ -128,7 +129,7 @@ pub(super) fn parse_vcf_line(line: &[u8]) -> Result<Option<LineFeature>, String>
     }
     let last = match info_end(info) {
         None => (first + reference.len() as u32).saturating_sub(1),
-        // Some callers of translocations write an END before POS, for which GATK masks nothing.
+        // Some translocation callers write an END before POS, for which GATK masks nothing.
         Some(value) => parse_java_int(value)
             .map(|end| end.max(first.saturating_sub(1)))
             .ok_or_else(|| format!("END of INFO is not a position: {}", quoted_start(value)))?,
@@ -137,7 +138,7 @@ pub(super) fn parse_vcf_line(line: &[u8]) -> Result<Option<LineFeature>, String>
     Ok(Some(LineFeature { name: contig.len(), start: first.saturating_sub(1), end: last }))
 }
 
-/// A searcher for `END=`, with which records without END are recognized quickly.
+/// Searches for `END=`, to recognise records without END quickly.
 static END: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(b"END="));
 
 fn info_end(info: &[u8]) -> Option<&[u8]> {
@@ -145,8 +146,8 @@ fn info_end(info: &[u8]) -> Option<&[u8]> {
     info.split(|&byte| byte == b';').rev().find_map(|field| field.strip_prefix(b"END="))
 }
 
-/// Parses the position of a BED line; returns `None` for a header line, which may be anywhere. A
-/// line of two columns is a feature of one base.
+/// Parses the position of a BED line. Returns `None` for a header line, which may occur anywhere. A
+/// line with two columns is a feature of one base.
 pub(super) fn parse_bed_line(line: &[u8]) -> Result<Option<LineFeature>, String> {
     let header = [&b"#"[..], b"track", b"browser"].iter().any(|start| line.starts_with(start));
     if header || line.trim_ascii().is_empty() {

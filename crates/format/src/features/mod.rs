@@ -1,11 +1,11 @@
-//! Files of genomic places: VCF, BCF, BED, interval lists and elPrep's sites, plain or compressed
-//! by gzip or bgzip.
+//! Files of genomic features: VCF, BCF, BED, Picard interval lists and elPrep's sites, uncompressed
+//! or compressed by gzip or bgzip.
 //!
-//! Only the position of each feature is read, by the rules of htsjdk 4.2 (thus GATK 4.6.2). No
-//! index is needed. The columns are parsed here, not by a crate: with END, the lazy records of
-//! noodles-vcf 0.96 took 1400 cycles for a record of dbSNP's length; this takes 360, sites
-//! included, in a phase with only one thread. The header parser of noodles also refuses lines that
-//! htsjdk accepts.
+//! Only the position of each feature is read, by the rules of htsjdk 4.2 (and so of GATK 4.6.2). No
+//! index is needed. The columns are parsed here instead of by a crate: if END is needed, the lazy
+//! records of noodles-vcf 0.96 took 1400 cycles for a record of dbSNP's length. The code here takes
+//! 360 cycles, including the sites, in a phase with only one thread. The header parser of noodles
+//! also refuses lines that htsjdk accepts.
 
 mod bcf;
 mod dictionary;
@@ -29,9 +29,9 @@ pub enum FeatureFormat {
     Vcf,
     Bcf,
     Bed,
-    /// Picard's interval list: intervals, 1-based and closed, after a SAM header.
+    /// Picard's interval list: a SAM header, then 1-based closed intervals.
     IntervalList,
-    /// elPrep's sites: intervals, 1-based and closed, after a line that names the format.
+    /// elPrep's sites: a line that names the format, then 1-based closed intervals.
     Elsites,
 }
 
@@ -47,8 +47,7 @@ impl fmt::Display for FeatureFormat {
     }
 }
 
-/// A reader of the features of a file, one after the other. Known sites, intervals and baits are
-/// all read through it.
+/// Reads the features of a file one by one. Used for known sites, intervals and baits.
 ///
 /// ```
 /// use readmill_format::features::{FeatureFormat, FeaturePlace, FeatureReader};
@@ -79,18 +78,19 @@ enum FeatureRecords {
 const FORMAT_BYTES: u64 = 512;
 
 impl FeatureReader {
-    /// Opens the file at `path` and reads its header. The content shows the format. BED cannot be
-    /// recognized by its content; a file is BED if its name does not end like another format.
+    /// Opens the file at `path` and reads its header. The format is detected from the content.
+    /// Other content counts as BED, unless the name has the suffix of another format, which is an
+    /// error.
     ///
     /// # Errors
-    /// Fails if the file cannot be read, or its header, or a line of it, needs more memory than is
+    /// Fails if the file cannot be read, or if its header or a line needs more memory than is
     /// available.
     pub fn open(path: &Path, ledger: &Ledger) -> Result<Self> {
         Self::read_input(path, text::open_inflated(path, ledger)?)
     }
 
-    /// Reads the header of `input`, which must not be compressed. `path` is for messages, and helps
-    /// to find the format.
+    /// Reads the header of `input`, which must be uncompressed. `path` is used for messages and to
+    /// detect the format.
     ///
     /// # Errors
     /// Fails if the header cannot be read, or does not match the format that the name or the first
@@ -130,7 +130,7 @@ impl FeatureReader {
     /// Returns the position of the next feature; `None` at the end of the file.
     ///
     /// # Errors
-    /// Fails if a line or record is not valid; the error names it.
+    /// Fails if a line or record is not valid. The error contains its number.
     pub fn next_place(&mut self) -> Result<Option<FeaturePlace<'_>>> {
         match &mut self.content {
             FeatureRecords::Bcf(records) => records.next_place(&self.dictionary),
@@ -156,7 +156,7 @@ impl FeatureReader {
     }
 
     /// Returns the name of the last feature, and whether it is on the reverse strand. Only interval
-    /// lists and BED have these columns; otherwise it returns no name and the forward strand.
+    /// lists and BED have these columns; for other formats, returns no name and the forward strand.
     pub fn name_and_strand(&self) -> (Option<&[u8]>, bool) {
         match (&self.content, self.kind) {
             (FeatureRecords::Text(lines), FeatureFormat::Bed) => {
@@ -189,8 +189,8 @@ const OTHER_KINDS: [(&[u8], &str, &str); 9] = [
     (b"#:GATKReport", "a GATK report", "pass a recalibration table with bqsr apply --bqsr-table"),
 ];
 
-/// Refuses files of other kinds by name. Otherwise they would be read as BED or as an interval
-/// list, and fail at some line.
+/// Refuses files of known other formats and names the format. Otherwise they would be read as BED
+/// or as an interval list, and fail at some line.
 fn refuse_other_kinds(start: &[u8], path: &Path) -> Result<()> {
     let known = OTHER_KINDS.iter().find(|(first, ..)| start.starts_with(first));
     let mut lines = start.split(|&byte| byte == b'\n');

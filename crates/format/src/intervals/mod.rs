@@ -1,8 +1,8 @@
-//! Genomic intervals given by the user: -L and -XL as GATK 4.6.2 understands them (`IntervalUtils`,
+//! Genomic intervals given by the user with -L and -XL, interpreted as by GATK 4.6.2 (`IntervalUtils`,
 //! `GenomeLocParser`).
 //!
-//! [`Intervals`] are anonymous and only tell which bases are selected. [`NamedIntervals`] keep the
-//! names of baits and targets for Picard's metrics.
+//! [`Intervals`] are unnamed and only state which bases are selected. [`NamedIntervals`] keep the names
+//! of baits and targets for Picard's metrics.
 
 mod named;
 mod set;
@@ -20,13 +20,13 @@ pub use set::{IntervalCollector, IntervalSet};
 /// The arguments that select intervals.
 ///
 /// An argument is a region or a file. Regions are 1-based and closed: `chr1`, `chr1:100`,
-/// `chr1:100-200`, `chr1:100+`; commas in numbers are ignored, and names of contigs may contain
-/// colons. A file holds features (BED, VCF, BCF, a Picard interval list), or, if its name ends in
-/// `.list` or `.intervals`, one region in each line. `unmapped` means reads without a position, and
-/// adds no interval.
+/// `chr1:100-200`, `chr1:100+`. Commas in numbers are ignored, and contig names may contain colons. A
+/// file holds features (BED, VCF, BCF, a Picard interval list), or, if its name ends in `.list` or
+/// `.intervals`, one region per line. `unmapped` stands for reads without a position, and adds no
+/// interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct IntervalArguments<'a> {
-    /// Intervals to use (-L): the union of all. The whole genome if there are none.
+    /// Intervals to use (-L). Their union is used, or the whole genome if there are none.
     pub include: &'a [String],
     /// Intervals to exclude (-XL).
     pub exclude: &'a [String],
@@ -106,15 +106,15 @@ impl Intervals {
         Ok(intervals)
     }
 
-    /// Returns whether an interval on contig number `contig` shares a base with `start` to `end`
-    /// (0-based, half-open).
+    /// Returns whether an interval on contig `contig` shares a base with `start..end` (0-based,
+    /// half-open).
     pub fn overlaps(&self, contig: u32, start: u32, end: u32) -> bool {
         let next = self.0.first_ending_after(contig as usize, start.into());
         next.is_some_and(|interval| interval.0 < end && start < end)
     }
 
-    /// Returns the first interval on contig number `contig` that ends after base `start`: its first
-    /// base, and the base after its last one (0-based).
+    /// Returns the first interval on contig `contig` that ends after base `start`, 0-based and
+    /// half-open.
     #[inline]
     pub fn next_interval(&self, contig: u32, start: u32) -> Option<(u32, u32)> {
         self.0.first_ending_after(contig as usize, start.into())
@@ -201,8 +201,8 @@ impl ContigNames<'_> {
     }
 }
 
-/// Returns whether a file is a list of regions, according to its name. A file that starts with a
-/// SAM header is an interval list, whatever its name is.
+/// Returns whether the name of a file says that it is a list of regions. A file that starts with a SAM
+/// header is an interval list, whatever its name is.
 fn is_list(path: &Path, ledger: &Ledger) -> Result<bool> {
     let name = path.to_string_lossy().to_lowercase();
     if !name.ends_with(".list") && !name.ends_with(".intervals") {
@@ -223,8 +223,7 @@ pub fn is_unmapped(text: &str) -> bool {
     text.trim().eq_ignore_ascii_case("unmapped")
 }
 
-/// The names of contigs that arguments may use, from the header of the reads, and the ledger that
-/// pays for the intervals.
+/// The header of the reads, whose contigs arguments may name, and the ledger for the intervals.
 #[derive(Clone, Copy)]
 struct ContigNames<'a> {
     pub header: &'a Header,
@@ -253,9 +252,9 @@ impl ContigNames<'_> {
 
     /// Parses a region; returns `None` if the text does not name a contig.
     ///
-    /// Names of contigs may contain colons, as those of HLA alleles do: the whole text may be a
-    /// name, or the part before its last colon. If both are names and the part after the colon can
-    /// be parsed, the text is ambiguous, which is an error.
+    /// Contig names may contain colons, like those of HLA alleles: the whole text may be a name, or only
+    /// the part before its last colon. If both are names and the part after the colon is a valid range,
+    /// the text is ambiguous, which is an error.
     fn parse_region(&self, text: &str) -> Result<Option<ParsedRegion>, String> {
         let text = text.trim();
         let whole = self.contig_number(text.as_bytes()).map(|contig| {

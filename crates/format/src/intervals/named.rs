@@ -1,5 +1,5 @@
-//! Intervals with names, merged like `IntervalList.uniqued` of htsjdk: targets and baits of
-//! Picard's programs.
+//! Named intervals, merged like `IntervalList.uniqued` of htsjdk: the targets and baits of Picard's
+//! programs.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -15,17 +15,17 @@ const NO_NAME: &[u8] = b".";
 /// Disjoint intervals in order, each with the names of the intervals that were merged into it.
 /// Clones share the data.
 ///
-/// The bases of all intervals are also numbered through, so that a table of coverage needs one
-/// entry for each covered base: [`Self::offset`], [`Self::base_number`] and [`Self::interval_at_offset`]
-/// translate.
+/// The bases of all intervals are also numbered consecutively, so that a coverage table needs only one
+/// entry per base. [`Self::base_offset`], [`Self::base_number`] and [`Self::interval_at_offset`]
+/// translate between numbers and positions.
 #[derive(Clone, Debug)]
 pub struct NamedIntervals(Arc<NamedData>);
 
 #[derive(Debug)]
 struct NamedData {
     intervals: Vec<(u32, u32, u32)>,
-    /// For each interval the number of its first base, counted over the bases of all intervals; and
-    /// after the last one the number of all bases.
+    /// The number of the first base of each interval among the bases of all intervals, followed by the
+    /// total number of bases.
     offsets: Vec<u32>,
     ends: Vec<usize>,
     names: Vec<u8>,
@@ -46,8 +46,8 @@ impl NamedIntervals {
     /// Reads Picard interval lists or BED files, and merges the intervals of all of them.
     ///
     /// # Errors
-    /// Fails if a file is not valid, has no interval, or names a contig that `header` lacks; or the
-    /// memory is not available.
+    /// Fails if a file is not valid or names a contig that `header` lacks, if there are no intervals, or
+    /// if the memory is not available.
     pub fn read_files(paths: &[PathBuf], header: &Header, ledger: &Ledger) -> Result<Self> {
         let contigs = ContigNames { header, ledger };
         let mut charge = ledger.empty_charge("regions");
@@ -87,8 +87,7 @@ impl NamedIntervals {
         Self::merge_sorted(&given, &texts, header.references().len(), ledger)
     }
 
-    /// Merges intervals without names: contig, first base, and the base after the last, in any
-    /// order.
+    /// Merges unnamed intervals, given in any order as contig, first base, and the base after the last.
     ///
     /// # Errors
     /// Fails if the memory is not available.
@@ -107,8 +106,8 @@ impl NamedIntervals {
         Self::merge_sorted(&given, &[], contigs, ledger)
     }
 
-    /// Merges sorted intervals that overlap or touch. Each of their names is kept once, in the
-    /// order of the intervals.
+    /// Merges sorted intervals that overlap or touch. Each distinct name is kept once, in the order of
+    /// the intervals.
     fn merge_sorted(
         given: &[GivenInterval],
         texts: &[u8],
@@ -167,7 +166,7 @@ impl NamedIntervals {
         })))
     }
 
-    /// Returns the intervals: contig, first base, and the base after the last (0-based).
+    /// Returns the intervals as contig, first base, and the base after the last (0-based).
     pub fn intervals(&self) -> &[(u32, u32, u32)] {
         &self.0.intervals
     }
@@ -179,8 +178,8 @@ impl NamedIntervals {
         &self.0.names[begin..self.0.name_ends[number]]
     }
 
-    /// Returns the number of the first base of an interval, counted over the bases of all
-    /// intervals. For `number` one after the last interval, it is the number of all bases.
+    /// Returns the number of the first base of interval `number` among the bases of all intervals. For
+    /// the number after the last interval, returns the total number of bases.
     #[inline]
     pub fn base_offset(&self, number: usize) -> u32 {
         self.0.offsets[number]
@@ -195,8 +194,8 @@ impl NamedIntervals {
         self.0.given
     }
 
-    /// Returns the number of the first interval that ends after base `start` of a contig, or is on
-    /// a later contig.
+    /// Returns the index of the first interval that ends after base `start` of a contig, or that is on a
+    /// later contig.
     #[inline]
     pub fn first_ending_after(&self, contig: u32, start: u32) -> usize {
         let Some(&end) = self.0.ends.get(contig as usize) else { return self.0.intervals.len() };
@@ -204,8 +203,8 @@ impl NamedIntervals {
         begin + self.0.intervals[begin..end].partition_point(|interval| interval.2 <= start)
     }
 
-    /// Translates a position on a contig to the number of the base among the bases of all
-    /// intervals. A position between intervals becomes the first base of the next one.
+    /// Translates a position on a contig to the number of the base among the bases of all intervals. A
+    /// position between intervals maps to the first base of the next one.
     pub fn base_number(&self, contig: u32, at: u32) -> u32 {
         let number = self.first_ending_after(contig, at);
         let into = match self.0.intervals.get(number) {
@@ -215,8 +214,7 @@ impl NamedIntervals {
         self.base_offset(number) + into
     }
 
-    /// Returns the number of the interval that contains the base with this number among the bases
-    /// of all.
+    /// Returns the index of the interval that contains base number `offset` of all intervals.
     pub fn interval_at_offset(&self, offset: u32) -> usize {
         self.0.offsets.partition_point(|&first| first <= offset).saturating_sub(1)
     }

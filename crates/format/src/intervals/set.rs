@@ -1,4 +1,4 @@
-//! Unions and differences of intervals, and sets of intervals with lookup by position.
+//! Unions and differences of intervals, and interval sets with lookup by position.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use readmill_record::{Charge, Ledger, Result, make_room};
 /// Contig index, first base, and the base after the last (0-based).
 pub(super) type ContigInterval = (u32, u32, u32);
 
-/// Intervals in any order, which are collected while files are read.
+/// Collects intervals in any order, for example while files are read.
 /// [`IntervalCollector::into_set`] merges them.
 ///
 /// ```
@@ -26,7 +26,7 @@ pub(super) type ContigInterval = (u32, u32, u32);
 pub struct IntervalCollector {
     intervals: Vec<ContigInterval>,
     charge: Charge,
-    /// Number of intervals that did not fit into the memory. They are counted for the message.
+    /// Number of intervals that did not fit into memory, for the error message.
     missing: u64,
 }
 
@@ -36,7 +36,7 @@ impl IntervalCollector {
     }
 
     /// Adds an interval: its contig, its first base, and the base after its last one (0-based). If
-    /// the memory for it is not available, [`IntervalCollector::check_memory`] reports this later.
+    /// there is no memory for it, [`IntervalCollector::check_memory`] reports this later.
     pub fn push_interval(&mut self, contig: u32, start: u32, end: u32) {
         if self.missing == 0 && make_room(&mut self.intervals, 1, &mut self.charge).is_ok() {
             self.intervals.push((contig, start, end));
@@ -53,8 +53,8 @@ impl IntervalCollector {
         let ledger = self.charge.ledger();
         match self.missing * size_of::<ContigInterval>() as u64 {
             0 => Ok(()),
-            // Memory that is free now was not free when they were added: the list has been merged
-            // since.
+            // Memory that is free now was not free when the intervals were added: the list has been
+            // merged since.
             bytes => Err(ledger.shortage_error("regions", ledger.free() + bytes)),
         }
     }
@@ -67,8 +67,8 @@ impl IntervalCollector {
         self.intervals.retain(|interval| interval.1 < interval.2);
     }
 
-    /// Sorts and merges the intervals, so that none overlap or touch. Intervals without bases
-    /// remain if no other interval touches them.
+    /// Sorts and merges the intervals, so that none overlap or touch. Empty intervals remain if no
+    /// other interval touches them.
     pub(super) fn merge_overlaps(&mut self) {
         self.intervals.sort_unstable();
         self.intervals.dedup_by(|next, interval| {
@@ -97,7 +97,7 @@ impl IntervalCollector {
                     }
                     start = start.max(to);
                     if to > end {
-                        break; // it extends into the next one
+                        break; // the hole extends into the next interval
                     }
                 }
                 holes.next();
@@ -146,7 +146,7 @@ impl IntervalSet {
     }
 
     /// Returns the first interval on a contig that ends after base `start`: its first base, and the
-    /// base after its last one.
+    /// base after its last.
     #[inline]
     pub fn first_ending_after(&self, contig: usize, start: i64) -> Option<(u32, u32)> {
         let end = *self.0.ends.get(contig)?;

@@ -1,4 +1,4 @@
-//! The bytes of a FASTA by their offset in the inflated text, for plain and BGZF files.
+//! Access to the bytes of a FASTA by their offset in the inflated text, for plain and BGZF files.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -13,7 +13,7 @@ use crate::text::{self, TextInput};
 
 pub(super) const LEDGER_NAME: &str = "the index of the reference";
 
-/// The layout of a FASTA file. Offsets in the text count the bytes of the inflated file.
+/// The layout of a FASTA file. Text offsets count the bytes of the inflated file.
 pub(super) struct FastaLayout {
     path: PathBuf,
     file: File,
@@ -31,8 +31,8 @@ struct BlockStart {
 }
 
 impl FastaLayout {
-    /// Finds the blocks of the FASTA in `file`, if it is BGZF. They are charged to `ledger`; `path`
-    /// is for messages. Notes for the user are added to `notes`.
+    /// Finds the blocks of the FASTA in `file`, if it is BGZF, and charges them to `ledger`. `path`
+    /// is for messages. Appends notes for the user to `notes`.
     pub fn new(
         path: &Path,
         file: File,
@@ -79,7 +79,7 @@ impl FastaLayout {
         Ok(())
     }
 
-    /// Returns the blocks that the .gzi file lists; `None` if they do not match this file.
+    /// Returns the blocks listed in the .gzi file; `None` if they do not match this file.
     fn read_blocks(
         &mut self,
         gzi: Box<dyn Read + Send>,
@@ -153,7 +153,7 @@ impl FastaLayout {
         self.blocks.as_ref().map_or(0, |blocks| 8 + 16 * blocks.len())
     }
 
-    /// Returns the content of the .gzi: the starts of all blocks except the first and the EOF
+    /// Returns the contents of the .gzi: the starts of all blocks except the first and the EOF
     /// block. `None` if the file is not BGZF.
     pub fn gzi_content(&self) -> Option<Vec<u8>> {
         let blocks = self.blocks.as_ref()?;
@@ -211,7 +211,7 @@ pub(super) struct FastaReader {
 
 impl FastaReader {
     /// Fills `into` with the bytes of the text from `at` on. Returns their number, which is smaller
-    /// only at the end.
+    /// only at the end of the file.
     pub fn read_text(&mut self, layout: &FastaLayout, at: u64, into: &mut [u8]) -> Result<usize> {
         let Some(blocks) = &layout.blocks else {
             let mut plain = FileRangeReader { file: &layout.file, at, left: into.len() as u64 };

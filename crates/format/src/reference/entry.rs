@@ -6,17 +6,17 @@ pub(super) struct FaiEntry {
     pub length: u32,
     pub offset: u64,
     pub line_bases: u64,
-    /// Number of bytes of a full line, with its end.
+    /// Length of a full line in bytes, including its line end.
     pub line_bytes: u64,
 }
 
 impl FaiEntry {
-    /// Returns the offset in the text of a base (0-based).
+    /// Returns the text offset of a base (0-based).
     pub fn base_offset(&self, base: u32) -> u64 {
         let base = u64::from(base);
         self.offset + base / self.line_bases * self.line_bytes + base % self.line_bases
     }
 }
 
-/// Maximum number of bytes of a line end, with spaces before it.
+/// Maximum length of a line end in bytes, including blanks before it.
 pub(super) const MAX_LINE_END: u64 = 16;

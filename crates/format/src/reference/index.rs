@@ -1,4 +1,5 @@
-//! The positions of contigs in the text of a FASTA: its .fai index, read or made in memory.
+//! The positions of contigs in the text of a FASTA: its .fai index, read from a file or built in
+//! memory.
 
 use std::io::ErrorKind::InvalidData;
 use std::io::{self, Read};
@@ -13,8 +14,7 @@ use super::entry::{FaiEntry, MAX_LINE_END};
 use super::scan::{FastaScanner, MAX_DEFINITION_BYTES};
 use crate::text::{self, LineReader, TextInput};
 
-/// The largest offset that a file can have. With it no base of a contig has an offset beyond 64
-/// bits.
+/// Largest offset in a file. With this limit, the offset of no base of a contig exceeds 64 bits.
 const MAX_OFFSET: u64 = i64::MAX as u64;
 
 pub(super) struct FaiEntries {
@@ -29,7 +29,7 @@ impl FaiEntries {
         mut next: impl FnMut() -> Result<Option<FaiEntry>>,
     ) -> Result<FaiEntries> {
         let (mut list, mut prepaid) = (Vec::new(), Prepaid::new(ledger.empty_charge(LEDGER_NAME)));
-        let mut missing = 0; // bytes of those that do not fit, counted for the message
+        let mut missing = 0; // bytes of the entries that do not fit, for the message
         while let Some(sequence) = next()? {
             let bytes = sequence.name.len();
             let fits = missing == 0
@@ -45,8 +45,8 @@ impl FaiEntries {
         }
     }
 
-    /// Keeps the first of the contigs that share a name, as samtools does. Adds a note that some
-    /// were ignored to `notes`.
+    /// Keeps only the first contig of each name, as samtools does. Adds a note to `notes` if some
+    /// were ignored.
     ///
     /// # Errors
     /// Fails if the memory for sorting the names is not available.
@@ -75,7 +75,7 @@ impl FaiEntries {
     }
 }
 
-/// Returns the contigs of the FASTA at `path`: from its index if that matches, otherwise by reading
+/// Returns the contigs of the FASTA at `path`: from its index if this matches, otherwise by reading
 /// the file once.
 pub(super) fn read_or_make_entries(
     path: &Path,
@@ -101,7 +101,7 @@ pub(super) fn read_or_make_entries(
     make_entries(path, layout, notes, ledger)
 }
 
-/// Reads an index line by line, so that a damaged file takes little memory.
+/// Reads an index line by line, so that a damaged file uses little memory.
 fn read_fai(file: &Path, index: Box<dyn Read + Send>, ledger: &Ledger) -> Result<FaiEntries> {
     let mut lines = LineReader::new(file, TextInput::plain(index, ledger));
     FaiEntries::collect_entries(ledger, file, || {
@@ -138,8 +138,8 @@ fn entry_of_record(record: &Record, file: &Path) -> Result<FaiEntry> {
     }
 }
 
-/// Returns the name of the first contig whose entry does not match the text: its name must be
-/// directly before its first base, and a line must end after its last one.
+/// Returns the name of the first contig whose entry does not match the text. Its name must be
+/// directly before its first base, and a line must end after its last base.
 fn find_mismatch(sequences: &[FaiEntry], layout: &FastaLayout, fai: &Path) -> Result<Option<String>> {
     let mut reader = FastaReader::default();
     for it in sequences.iter().filter(|it| it.length > 0) {
@@ -163,8 +163,8 @@ fn find_mismatch(sequences: &[FaiEntry], layout: &FastaLayout, fai: &Path) -> Re
     Ok(None)
 }
 
-/// Bytes before a contig's first base in which its name is searched. If the line is longer, the
-/// entry is accepted.
+/// Number of bytes before a contig's first base that are searched for its name. If the name line is
+/// longer, the entry is accepted.
 const MAX_LOOK_BACK_BYTES: u64 = 2048;
 
 fn is_named(sequence: &FaiEntry, layout: &FastaLayout, reader: &mut FastaReader) -> Result<bool> {
@@ -190,7 +190,8 @@ pub(super) fn make_entries(
 ) -> Result<FaiEntries> {
     let (text, inflating) =
         text::inflating_reader(layout.whole_file()).map_err(|e| text::read_error(&e, path))?;
-    // A name is in memory three times: in its line, alone, and as the name of the previous contig.
+    // A name is in memory three times: in its line, on its own, and as the name of the previous
+    // contig.
     let _reading =
         ledger.charge(LEDGER_NAME, (inflating + READ_SIZE + 3 * MAX_DEFINITION_BYTES) as u64)?;
     let mut scanner = FastaScanner::new(path, text, READ_SIZE);

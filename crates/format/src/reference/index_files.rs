@@ -1,4 +1,5 @@
-//! Makes the index files of a FASTA (.fai, and .gzi if bgzip compressed it), and extracts its text.
+//! Builds the index files of a FASTA (.fai, and .gzi if bgzip compressed it), and extracts its
+//! text.
 
 use std::io::Write;
 use std::path::Path;
@@ -8,7 +9,7 @@ use readmill_record::{Charge, Error, Ledger, Result};
 use super::bytes::{FastaLayout, FastaReader};
 use super::{Reference, ReferenceFiles, index};
 
-/// The content of the index files of a FASTA, which `readmill faidx` writes.
+/// The contents of the index files of a FASTA, which `readmill faidx` writes.
 pub struct FastaIndex {
     pub fai: Vec<u8>,
     pub gzi: Option<Vec<u8>>,
@@ -17,7 +18,7 @@ pub struct FastaIndex {
     _charge: Charge,
 }
 
-/// Reads the FASTA at `path` once to make its index files. Existing index files are ignored.
+/// Reads the FASTA at `path` once and builds its index files. Existing index files are ignored.
 ///
 /// # Errors
 /// Fails if the file cannot be read, or a contig has lines of different lengths.
@@ -47,8 +48,8 @@ pub fn make_index(path: &Path, ledger: &Ledger) -> Result<FastaIndex> {
 const PIECE: u32 = 1 << 20;
 
 impl Reference {
-    /// Calls `take` with the bases of a contig from `start` to `end` (0-based, half-open) exactly
-    /// as they are in the file, in pieces without line ends.
+    /// Calls `take` with the bases `start..end` (0-based, half-open) of a contig exactly as they
+    /// are in the file, in pieces without line ends.
     ///
     /// # Errors
     /// Fails if the file cannot be read, or `take` fails.

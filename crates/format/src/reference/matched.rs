@@ -1,5 +1,5 @@
-//! Maps the contigs of the reads to a reference, and checks that they are the same: name, length
-//! and, if the header states it, the MD5 of the bases.
+//! Maps the contigs of the reads to a reference, and checks that they are the same: by name, length and,
+//! if the header states it, the MD5 of the bases.
 
 use std::io::Read;
 use std::path::Path;
@@ -19,11 +19,11 @@ const PIECE: usize = 1 << 16;
 /// The contigs of a header with their indexes in a reference. Clones share the results of the
 /// checks.
 ///
-/// A contig whose M5 in the header differs from the MD5 of its bases is refused when a read first
-/// needs it. With another sequence under the same name and length, all counts would be wrong
-/// without any message. Picard stops as well; it compares the header with the dictionary next to
-/// the reference (`ref.dict`). This dictionary is used here, too, if it is not older than the
-/// FASTA, because computing the MD5 of 250 million bases takes half a second.
+/// A contig whose M5 in the header differs from the MD5 of its bases is refused when a read first needs
+/// it. Otherwise, a different sequence with the same name and length would silently make all counts
+/// wrong. Picard stops as well; it compares the header with the dictionary next to the reference
+/// (`ref.dict`). This dictionary is also used here, if it is not older than the FASTA, because computing
+/// the MD5 of 250 million bases takes half a second.
 #[derive(Clone)]
 pub struct Matched {
     reference: Reference,
@@ -35,20 +35,20 @@ struct Numbers {
     list: Vec<Option<u32>>,
     /// The M5 of each contig in the header, if it has one.
     stated: Vec<Option<Sum>>,
-    /// Whether the bases of a contig are known to match the header. Also true if the header states no
+    /// Whether the bases of a contig are known to match the header. Always true if the header states no
     /// M5.
     are_same: Vec<AtomicBool>,
-    /// Held while the MD5 of a contig is computed, so that only one thread does this.
+    /// Held while the MD5 of a contig is computed, so that only one thread computes it.
     summing: Mutex<()>,
     _charge: Charge,
 }
 
 impl Matched {
-    /// Matches the contigs of `header` with those of `reference` by the rules of
+    /// Matches the contigs of `header` with those of `reference`, by the rules of
     /// [`Reference::match_contigs`].
     ///
     /// # Errors
-    /// Fails if they do not match, or the memory for their indexes is not available.
+    /// Fails if the contigs do not match, or the memory for their indexes is not available.
     pub fn new(reference: &Reference, header: &Header) -> Result<Self> {
         let contigs = header.references().len();
         let each = size_of::<Option<u32>>() + size_of::<Option<Sum>>() + size_of::<AtomicBool>();
@@ -71,11 +71,11 @@ impl Matched {
         Ok(Matched { reference: reference.clone(), header: header.clone(), numbers })
     }
 
-    /// Returns the index of contig `contig` in the reference, and its length there; `None` if the
-    /// header has no such contig. The first call for a contig may compute its MD5.
+    /// Returns the index of contig `contig` in the reference, and its length there; `None` if the header
+    /// has no such contig. The first call for a contig may have to compute its MD5.
     ///
     /// # Errors
-    /// Fails if the reference does not have the contig, or has other bases under its name.
+    /// Fails if the reference does not have the contig, or has different bases under its name.
     #[inline]
     pub fn place(&self, contig: i32) -> Result<Option<(u32, u32)>> {
         let Ok(contig) = usize::try_from(contig) else { return Ok(None) };
@@ -112,7 +112,7 @@ impl Matched {
     }
 }
 
-/// Parses an MD5. `None` if the text is not one; it then says nothing about the bases.
+/// Parses an MD5. Returns `None` if the text is not an MD5, which then cannot be checked.
 fn parse_sum(text: &[u8]) -> Option<Sum> {
     let digit = |at: usize| char::from(text[at]).to_digit(16);
     let mut sum = Sum::default();
@@ -130,8 +130,8 @@ fn show_sum(sum: &Sum) -> String {
 }
 
 impl Numbers {
-    /// Finds contigs whose M5 agrees with the dictionary next to the reference, so that their bases
-    /// need not be read. For all others the bases decide, because the dictionary may belong to
+    /// Finds contigs whose M5 agrees with the dictionary next to the reference, so that their bases need
+    /// not be read. All other contigs are checked by their bases, because the dictionary may belong to
     /// another file.
     fn compare_with_dictionary(&mut self, reference: &Reference, header: &Header) {
         let Some((text, _charge)) = read_dictionary(reference.path(), reference.0.ledger()) else {
@@ -152,8 +152,8 @@ impl Numbers {
     }
 }
 
-/// Reads the dictionary next to a FASTA. `None` if there is none, if it is older than the FASTA, or
-/// if there is no memory for it.
+/// Reads the dictionary next to a FASTA. Returns `None` if there is none, if it is older than the FASTA,
+/// or if there is no memory for it.
 fn read_dictionary(fasta: &Path, ledger: &Ledger) -> Option<(Vec<u8>, Charge)> {
     let is_packed = fasta.extension().is_some_and(|ending| ending == "gz");
     let stem = if is_packed { fasta.with_extension("") } else { fasta.to_path_buf() };
@@ -171,8 +171,8 @@ fn read_dictionary(fasta: &Path, ledger: &Ledger) -> Option<(Vec<u8>, Charge)> {
 }
 
 impl Reference {
-    /// Returns the MD5 of a contig as in `@SQ` lines: of its letters in upper case. Like samtools
-    /// dict and Picard, it takes any visible character for a letter.
+    /// Returns the MD5 of a contig as in `@SQ` lines, computed from its letters in upper case. Like
+    /// samtools dict and Picard, it treats every visible character as a letter.
     ///
     /// # Errors
     /// Fails if the file cannot be read.

@@ -1,7 +1,7 @@
-//! The reference: an indexed FASTA, plain or BGZF. Only the pages in use are in memory.
+//! The reference: an indexed FASTA, plain or BGZF. Only the pages in use are kept in memory.
 //!
-//! - [`Reference`] is the file with its index, and [`LazyReference`] is one that is opened when it
-//!   is first needed.
+//! - [`Reference`] is the file with its index, and [`LazyReference`] is a reference that is opened
+//!   on first use.
 //! - [`ReferenceWindow`] reads bases; each thread has its own.
 //! - [`Matched`] maps the contigs of the reads to those of the reference, and checks that they are
 //!   the same.
@@ -33,7 +33,7 @@ pub use window::{ReferenceWindow, WINDOW_BYTES};
 pub struct ReferenceFiles {
     pub fasta: File,
     pub fai: Option<Box<dyn Read + Send>>,
-    /// The index of its blocks, if there is one. It is ignored for a FASTA that is not compressed.
+    /// The index of the BGZF blocks, if there is one. Ignored for an uncompressed FASTA.
     pub gzi: Option<Box<dyn Read + Send>>,
 }
 
@@ -89,18 +89,18 @@ impl Reference {
     /// Opens the FASTA at `path`, which may be compressed by bgzip.
     ///
     /// `path`.fai (and `path`.gzi for a compressed file) is used if it exists and matches.
-    /// Otherwise the index is made in memory by reading the file once, and [`Self::notes`] says so.
-    /// No file is ever written. An index that refers to positions beyond the end of the file is an
-    /// error, because the FASTA is then truncated.
+    /// Otherwise the index is built in memory by reading the file once, and [`Self::notes`]
+    /// mentions this. No file is ever written. An index that refers to positions beyond the end of
+    /// the file is an error, because the FASTA is then truncated.
     pub fn open(path: &Path, ledger: &Ledger) -> Result<Self> {
         Self::of_files(path, ReferenceFiles::open(path)?, ledger)
     }
 
-    /// Opens a reference from open files. `path` is the path of the FASTA, for messages. The index
-    /// is charged to `ledger` as long as a clone exists.
+    /// Creates a reference from open files. `path` is the path of the FASTA, for messages. The
+    /// index stays charged to `ledger` as long as a clone exists.
     ///
     /// # Errors
-    /// As [`Self::open`].
+    /// The same as for [`Self::open`].
     pub fn of_files(path: &Path, files: ReferenceFiles, ledger: &Ledger) -> Result<Self> {
         let mut notes = Vec::new();
         let layout = FastaLayout::new(path, files.fasta, files.gzi, &mut notes, ledger)?;
@@ -119,25 +119,25 @@ impl Reference {
         self.0.sequences.iter().map(|it| (&it.name[..], it.length))
     }
 
-    /// Returns the number of bases in a full line of a contig, with which `readmill faidx` wraps
-    /// its output.
+    /// Returns the number of bases in a full line of a contig. `readmill faidx` wraps its output at
+    /// this width.
     pub fn line_bases(&self, contig: u32) -> usize {
         self.0.sequences.get(contig as usize).map_or(0, |it| it.line_bases as usize)
     }
 
-    /// Returns notes for the user about the opening, as sentences: an index that was made in
-    /// memory, or contigs that were ignored.
+    /// Returns notes for the user about opening the file, as sentences: the index was built in
+    /// memory, or contigs were ignored.
     pub fn notes(&self) -> &[String] {
         &self.0.notes
     }
 
-    /// Returns for each contig of `header` its index in this FASTA, by name; `None` for a contig
+    /// Returns the index in this FASTA of each contig of `header`, by name; `None` for a contig
     /// that the FASTA lacks.
     ///
     /// The rules follow GATK 4.6.2 (`SequenceDictionaryUtils.validateDictionaries`): the
     /// dictionaries must have a contig in common, and common contigs must have the same length if
-    /// both lengths are known (LN:0 is unknown). Order does not matter, and each may have contigs
-    /// of its own. [`Self::missing_contig_error`] is the error for a read on a contig that the
+    /// both lengths are known (LN:0 is unknown). The order may differ, and each dictionary may have
+    /// further contigs. [`Self::missing_contig_error`] is the error for a read on a contig that the
     /// FASTA lacks, if its bases are needed.
     pub fn match_contigs(&self, header: &Header) -> Result<Vec<Option<u32>>> {
         let found = self.contig_numbers(header)?;
@@ -151,7 +151,7 @@ impl Reference {
         Ok(found)
     }
 
-    /// Returns the same as [`Self::match_contigs`], without comparing lengths.
+    /// Does the same as [`Self::match_contigs`], but without comparing lengths.
     pub fn contig_numbers(&self, header: &Header) -> Result<Vec<Option<u32>>> {
         let mut found = vec![None; header.references().len()];
         for (number, (name, _)) in (0..).zip(self.contigs()) {
@@ -188,8 +188,8 @@ impl Reference {
         Error::input(what).file(self.path()).hint(SAME_REFERENCE_HINT)
     }
 
-    /// Opens a file with the bases of a single contig and nothing else. The reference cache of CRAM
-    /// stores contigs in this way, by their MD5.
+    /// Opens a file that contains only the bases of a single contig, as in the reference cache of
+    /// CRAM, which stores contigs by their MD5.
     pub fn open_bases(path: &Path, name: &[u8], ledger: &Ledger) -> Result<Self> {
         let layout =
             FastaLayout::new(path, ReferenceFiles::open_fasta(path)?, None, &mut Vec::new(), ledger)?;
@@ -217,25 +217,25 @@ impl Reference {
         })))
     }
 
-    /// Returns a reader for one thread that returns base codes: 0 A, 1 C, 2 G, 3 T, 4 anything
+    /// Returns a reader for one thread, which returns base codes: 0 A, 1 C, 2 G, 3 T, 4 anything
     /// else.
     pub fn code_window(&self) -> ReferenceWindow {
         ReferenceWindow::new(Arc::clone(&self.0), &window::CODES)
     }
 
-    /// Returns a reader for one thread that returns the codes of BAM's alphabet; 0 for a byte that
-    /// is not a letter of it.
+    /// Returns a reader for one thread, which returns the codes of BAM's alphabet; 0 for a byte
+    /// outside the alphabet.
     pub fn bam_code_window(&self) -> ReferenceWindow {
         ReferenceWindow::new(Arc::clone(&self.0), &window::SEQ_CODES)
     }
 
-    /// Returns a reader for one thread that returns upper-case letters instead of codes.
+    /// Returns a reader for one thread, which returns upper-case letters instead of codes.
     pub fn letter_window(&self) -> ReferenceWindow {
         ReferenceWindow::new(Arc::clone(&self.0), &window::LETTERS)
     }
 }
 
-/// A FASTA file that is opened when it is first needed. Clones share it, so it is opened once.
+/// A FASTA file that is opened on first use. Clones share it, so it is opened only once.
 #[derive(Clone, Debug)]
 pub struct LazyReference(Arc<(PathBuf, OnceLock<Result<Reference>>)>);
 

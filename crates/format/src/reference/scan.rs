@@ -7,8 +7,8 @@
 //! - Blank lines may occur before the first contig and after each contig, as in human_g1k_v37.
 //! - A contig without bases is ignored if another follows, and is an error at the end of the file.
 //!
-//! Blanks at the end of a line belong to the line end. Blanks within a line are an error, unlike in
-//! samtools, whose index would then give the wrong bases.
+//! Blanks at the end of a line count as part of the line end. Blanks within a line are an error,
+//! unlike in samtools, whose index would then give the wrong bases.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
@@ -45,7 +45,7 @@ impl<'a, R: Read> FastaScanner<'a, R> {
     ///
     /// # Errors
     /// Fails if the file cannot be read, or its lines do not follow the rules of this module. The
-    /// error names the line.
+    /// error contains the line number.
     pub fn next_contig(&mut self) -> Result<Option<FaiEntry>> {
         while self.skip_blank_lines()? {
             let name = self.read_name()?;
@@ -145,7 +145,8 @@ impl<'a, R: Read> FastaScanner<'a, R> {
         Ok(FaiEntry { name, length, offset, line_bases: first.bases, line_bytes: first.width })
     }
 
-    /// Reads a line of bases. A last line without end counts as if it had one, as in samtools.
+    /// Reads a line of bases. A last line without a line end is treated as if it had one, as in
+    /// samtools.
     fn read_line(&mut self) -> Result<SequenceLine> {
         let (mut line, mut blanks) = (SequenceLine::default(), 0);
         loop {

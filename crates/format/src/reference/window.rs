@@ -1,4 +1,4 @@
-//! An open FASTA file, and one thread's view of it: the pages that it used last, as base codes.
+//! An open FASTA file, and a window for each thread: its recently used pages, as base codes.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use readmill_record::{Charge, Error, Ledger, Result, bases};
 use super::bytes::{FastaLayout, FastaReader};
 use super::entry::FaiEntry;
 
-/// Number of bases of a page. It is small, because reads in random order need another page each,
+/// Number of bases in a page. A page is small, because reads in random order each need a new one,
 /// but large enough for a pair of reads in coordinate order.
 const PAGE_BASES: u32 = 1 << 12;
 
 const PAGES: usize = 128;
 
-/// The maximum memory of a window in bytes, if no more than a page of bases is requested at a time:
-/// its pages, a page as text, and a block of BGZF, compressed (in a buffer that may be twice as
-/// large) and inflated.
+/// Maximum memory of a window in bytes, if at most a page of bases is requested at a time: its
+/// pages, one page as text, and a BGZF block, compressed (in a buffer that may be twice as large)
+/// and inflated.
 pub const WINDOW_BYTES: usize = PAGES * PAGE_BASES as usize + (64 << 10) + (256 << 10);
 
 /// The code of each byte of a FASTA: 0 A, 1 C, 2 G, 3 T (upper or lower case), 4 anything else.
@@ -42,8 +42,8 @@ pub(super) static LETTERS: [u8; 256] = {
     letters
 };
 
-/// The code of each byte of a FASTA in BAM's alphabet (`.` is N); 0 for a byte that is not a letter
-/// of it.
+/// The code of each byte of a FASTA in BAM's alphabet (`.` is N); 0 for a byte outside the
+/// alphabet.
 pub(super) static SEQ_CODES: [u8; 256] = {
     let mut codes = [0; 256];
     let mut i = 1;
@@ -76,7 +76,7 @@ const NO_PAGE: u64 = u64::MAX;
 
 /// One thread's reader of a [`super::Reference`].
 ///
-/// Reads in coordinate order nearly always find their bases in a page in memory, which costs one
+/// For reads in coordinate order, the bases are nearly always in a page in memory, which costs one
 /// comparison. In random order, most reads load 4 KiB from the file, and inflate a block if the
 /// file is compressed.
 pub struct ReferenceWindow {
@@ -102,12 +102,12 @@ impl ReferenceWindow {
         }
     }
 
-    /// Returns the bases of a contig of the FASTA from `start` to `end` (0-based, half-open), one
-    /// byte for each, in the alphabet of the window: by default 0 A, 1 C, 2 G, 3 T, 4 anything
-    /// else.
+    /// Returns the bases `start..end` (0-based, half-open) of a contig of the FASTA, one byte per
+    /// base, in the alphabet of the window: by default 0 A, 1 C, 2 G, 3 T, 4 anything else.
     ///
     /// # Errors
-    /// Fails if the file cannot be read, or `end` is beyond the end of the contig, as in GATK.
+    /// Fails if the file cannot be read. As in GATK, it also fails if `end` is beyond the end of
+    /// the contig.
     #[inline]
     pub fn codes(&mut self, contig: u32, start: u32, end: u32) -> Result<&[u8]> {
         let page = start / PAGE_BASES;
@@ -195,7 +195,7 @@ impl ReferenceWindow {
     }
 }
 
-/// Returns the slot of a page. Neighbouring pages never share one, and contigs are spread over the
+/// Returns the slot of a page. Adjacent pages never share a slot, and contigs are spread over the
 /// slots.
 #[inline]
 fn page_slot(contig: u32, page: u32) -> usize {

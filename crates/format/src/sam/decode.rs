@@ -1,4 +1,4 @@
-//! Parses lines of SAM to BAM records.
+//! Parses SAM lines into BAM records.
 
 use std::ops::Range;
 
@@ -10,12 +10,12 @@ use readmill_record::{Cigar, Detail, Error, Flags, Header, Result, bases, edit};
 use super::fields::{append_fields, column_error, parse_flag, parse_integer, quoted_start};
 use super::long_cigar;
 
-/// Parses the optional fields in `text`, which tabs separate, and appends them as BAM stores them.
-/// Leaves `out` unchanged on error.
+/// Parses the tab-separated optional fields in `text`, and appends them as BAM stores them. Leaves
+/// `out` unchanged on error.
 ///
 /// The fields must follow the SAM specification (section 1.5): a tag is a letter followed by a
-/// letter or digit, and all characters are printable. The aligner checks fields in this way that it
-/// copies from comments of FASTQ. Fields of SAM lines are checked less strictly, as in htslib.
+/// letter or digit, and all characters are printable. The aligner uses this for fields that it
+/// copies from FASTQ comments. Fields of SAM lines are checked less strictly, as in htslib.
 pub fn parse_fields(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     let parsed = text.split(|&b| b == b'\t').try_for_each(|field| {
@@ -32,8 +32,8 @@ pub fn parse_fields(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
     parsed.inspect_err(|_| out.truncate(start))
 }
 
-/// A parser of SAM lines that share a header. It finds the numbers of reference sequences by name,
-/// and remembers the last one.
+/// A parser of SAM lines that share a header. It looks up reference sequences by name, and
+/// remembers the last one.
 ///
 /// ```
 /// use readmill_format::sam::LineParser;
@@ -53,14 +53,12 @@ pub fn parse_fields(text: &[u8], out: &mut Vec<u8>) -> Result<()> {
 /// ```
 pub struct LineParser {
     header: Header,
-    /// The last reference sequence that was looked up: neighbouring records usually have the same
-    /// one.
+    /// The last reference sequence that was looked up: adjacent records usually have the same one.
     last: (Vec<u8>, i32),
     detail: Detail,
 }
 
-/// The fields of a record that do not depend on the lengths of the others: FLAG to TLEN, without
-/// CIGAR.
+/// The fixed-size fields of a record: FLAG to TLEN, without CIGAR.
 struct Placement {
     ref_id: i32,
     pos: i32,
@@ -73,26 +71,26 @@ struct Placement {
 
 impl LineParser {
     /// Returns a parser of the records that follow `header`. A reference sequence is also found by
-    /// its alternative names (`AN`), if no other sequence has that name.
+    /// an alternative name (`AN`), unless another sequence has that name.
     pub fn new(header: &Header) -> Self {
         LineParser { header: header.clone(), last: (Vec::new(), -1), detail: Detail::Whole }
     }
 
-    /// Sets how much of each record is decoded from here on. With [`Detail::Flags`], records have
-    /// no bases, no qualities and no optional fields; of these only the lengths are checked. Any
-    /// other value decodes all of it, because an optional field may hold the CIGAR.
+    /// Sets how much of later records is decoded. With [`Detail::Flags`], records have no bases, no
+    /// qualities and no optional fields; only the lengths of SEQ and QUAL are checked. Any other
+    /// value decodes everything, because an optional field may hold the CIGAR.
     pub fn set_detail(&mut self, detail: Detail) {
         self.detail = detail;
     }
 
-    /// Appends the record in `line`, which has no line end, as BAM stores it (`block_size`
-    /// included). On error `out` is unchanged, and the error names the read.
+    /// Parses `line`, which has no line end, and appends the record as BAM stores it (including
+    /// `block_size`). On error, `out` is unchanged, and the error names the read.
     pub fn parse(&mut self, line: &[u8], out: &mut Vec<u8>) -> Result<()> {
         self.parse_line(line, memchr(0, line).is_none(), out)
     }
 
-    /// Parses a line like [`LineParser::parse`]. A caller that has searched a whole block of text
-    /// for NUL bytes sets `without_nul` if there were none, so that the line need not be searched
+    /// Parses a line like [`LineParser::parse`]. `without_nul` says that the caller has already
+    /// searched a whole block of text and found no NUL bytes, so that the line is not searched
     /// again.
     pub fn parse_line(&mut self, line: &[u8], without_nul: bool, out: &mut Vec<u8>) -> Result<()> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -140,8 +138,7 @@ impl LineParser {
             covered.check_seq_length(&cigar, seq_length)?;
             let fields = &out[fields_at + cigar.len() - stored..];
             if long_cigar::find_long_cigar(&out[cigar.clone()], l_seq, fields).is_some() {
-                // In BAM the second would replace the first, as it does when htslib reads the
-                // record.
+                // In BAM the second CIGAR would replace the first, as when htslib reads the record.
                 return Err(Error::input(
                     "two CG fields contain a CIGAR that replaces the one in column 6",
                 ));
@@ -158,7 +155,7 @@ impl LineParser {
         Ok(())
     }
 
-    /// Parses FLAG to TLEN without CIGAR. As in htslib, position 0 means no position, and a read
+    /// Parses FLAG to TLEN, except CIGAR. As in htslib, position 0 means no position, and a read
     /// without a position is unmapped.
     fn parse_placement(&mut self, columns: &[&[u8]; 11]) -> Result<Placement> {
         let mut flag = parse_flag(columns[1])
@@ -205,7 +202,7 @@ impl LineParser {
     }
 }
 
-/// The remedy if a read is on a contig that the header lacks. samtools removes the position of such
+/// What to do if a read is on a contig that the header lacks. samtools removes the position of such
 /// a read, and warns.
 const UNKNOWN_CONTIG_HINT: &str =
     "add its @SQ line to the header (samtools reheader), or make such reads unmapped: samtools view -b";
@@ -236,7 +233,7 @@ fn split_columns(line: &[u8]) -> Result<([&[u8]; 11], &[u8])> {
     let mut columns = [&line[..0]; 11];
     let mut rest = line;
     for (n, column) in columns.iter_mut().enumerate() {
-        // Looking at each byte is faster if columns are short.
+        // Testing byte by byte is faster for short columns.
         let tab = match n {
             0 | 9 | 10 => memchr(b'\t', rest),
             _ => rest.iter().position(|&byte| byte == b'\t'),
@@ -259,7 +256,7 @@ fn split_columns(line: &[u8]) -> Result<([&[u8]; 11], &[u8])> {
     Ok((columns, rest))
 }
 
-/// Appends the name and its NUL byte. An empty name, which BAM cannot store and CRAM loses, becomes
+/// Appends the name with its NUL. An empty name, which BAM cannot store and CRAM loses, becomes
 /// `*`.
 fn append_name(name: &[u8], out: &mut Vec<u8>) -> Result<()> {
     if name.len() > 254 {
@@ -284,8 +281,8 @@ struct CoveredBases {
 }
 
 impl CoveredBases {
-    /// Returns the bases that the operators of a `CG` field cover. They may be numbers for which
-    /// SAM has no letter.
+    /// Returns the bases that the operators of a `CG` field cover. The field may contain operators
+    /// for which SAM has no letter.
     fn of_operators(cigar: Cigar<'_>) -> Result<Self> {
         if cigar.ops().any(|(op, _)| op > 9) {
             return Err(Error::input("the CIGAR in CG has an operator that does not exist"));
@@ -304,8 +301,7 @@ impl CoveredBases {
     }
 }
 
-/// Returns the number of an operator in BAM. `B` is no longer in the specification, but htslib has
-/// it.
+/// Returns the BAM number of an operator. `B` is no longer in the specification, but htslib has it.
 fn operator_code(letter: u8) -> Option<u32> {
     b"MIDNSHP=XB".iter().position(|&b| b == letter).map(|op| op as u32)
 }
@@ -343,8 +339,8 @@ static NIBBLES: [u8; 256] = {
     table
 };
 
-/// The byte of two bases, indexed by their letters as a little-endian number. A table of pairs
-/// takes half the lookups, and few of its entries are used.
+/// The packed byte for two bases, indexed by their letters as a little-endian number. A table of
+/// pairs halves the number of lookups, and few of its entries are used.
 static PAIRS: [u8; 1 << 16] = {
     let mut table = [0; 1 << 16];
     let mut pair = 0;
@@ -379,7 +375,7 @@ fn check_qual_length(text: &[u8], l_seq: usize) -> Result<()> {
     Err(Error::input(format!("SEQ has {l_seq} bases, but QUAL has {}", text.len())))
 }
 
-/// Appends QUAL as Phred values; 255 for each base if the column is `*`.
+/// Appends QUAL as Phred values, or 255 for each base if the column is `*`.
 fn append_qual(text: &[u8], l_seq: usize, out: &mut Vec<u8>) -> Result<()> {
     if text == b"*" {
         out.resize(out.len() + l_seq, 0xff);

@@ -1,4 +1,4 @@
-//! Writes BAM records as lines of SAM. Numbers are written like `%d` and `%g` of `printf`.
+//! Writes BAM records as SAM lines. Numbers are formatted like `%d` and `%g` of `printf`.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use readmill_record::{Cigar, Header, RecordRef, bases};
 
 use super::long_cigar;
 
-/// Appends `record` as one line of SAM with its line end. `header` supplies the names of the
+/// Appends `record` as a SAM line, including the line end. `header` supplies the names of the
 /// reference sequences. The optional fields must have been checked ([`RecordRef::check`]).
 ///
 /// ```
@@ -32,7 +32,7 @@ pub fn write_record(header: &Header, record: RecordRef<'_>, out: &mut Vec<u8>) {
 /// This saves a separate pass over the fields if a record is only converted to text.
 ///
 /// # Errors
-/// Fails if the optional fields are malformed. The line has been appended up to the damaged field.
+/// Fails if the optional fields are malformed. The line is then appended up to the damaged field.
 pub fn try_write_record(
     header: &Header,
     record: RecordRef<'_>,
@@ -178,9 +178,9 @@ fn push_integer(value: i64, out: &mut Vec<u8>) {
     }
 }
 
-/// Returns the digits of a number below 10^8 with the first one in the lowest byte, and their
-/// count. Four digits, two digits and one digit are split off at once, each in its own part of a
-/// word, without a loop.
+/// Returns the digits of a number below 10^8, with the first one in the lowest byte, and their
+/// count. Splits the number into groups of four, two and one digits in parallel within a word,
+/// without a loop.
 #[inline]
 fn decimal_digits(value: u32) -> (u64, usize) {
     let fours = u64::from(value / 10_000) | u64::from(value % 10_000) << 32;
@@ -205,8 +205,7 @@ fn push_large(mut rest: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// Appends a float with these bytes in the format `%g`. `round` decides values exactly between two
-/// texts.
+/// Appends a float, given by its bytes, in the format `%g`. `round` decides ties between two texts.
 fn push_float(bytes: [u8; 4], round: fn(f64) -> f64, out: &mut Vec<u8>) {
     let value = f64::from(f32::from_le_bytes(bytes));
     let size = value.abs();
@@ -219,7 +218,7 @@ fn push_float(bytes: [u8; 4], round: fn(f64) -> f64, out: &mut Vec<u8>) {
         scale /= 10.0;
         exponent += 1;
     }
-    // Exact: 24 bits of the value times 10^9 = 2^9 * 5^9, whose odd part has 21.
+    // Exact: the value has 24 bits, and 10^9 = 2^9 * 5^9, whose odd part has 21.
     let scaled = round(size * scale) as u32;
     let mut digits = [0; 6];
     let mut rest = scaled;

@@ -1,11 +1,11 @@
-//! Numbers in the text form of SAM, and the optional fields that hold them (`TAG:TYPE:VALUE`, SAM
-//! specification, section 1.5).
+//! Parses the numbers of SAM text, and the optional fields (`TAG:TYPE:VALUE`, SAM specification,
+//! section 1.5).
 
 use memchr::memchr;
 use readmill_record::{Error, Result};
 
-/// The largest absolute value of an integer that is parsed: larger than any field can hold, and far
-/// from overflow.
+/// Largest absolute value of a parsed integer: larger than any field can hold, and far from
+/// overflow.
 const MAX_INTEGER: i64 = 1 << 40;
 
 pub(super) fn parse_integer(text: &[u8]) -> Option<i64> {
@@ -14,7 +14,7 @@ pub(super) fn parse_integer(text: &[u8]) -> Option<i64> {
         [b'+', digits @ ..] => (digits, 1),
         digits => (digits, 1),
     };
-    // Numbers with so few digits are never too large.
+    // Numbers with at most 12 digits are never too large.
     let value =
         if digits.len() <= 12 { parse_short_integer(digits)? } else { parse_digits(digits, 10)? };
     Some(sign * value)
@@ -54,12 +54,12 @@ pub(super) fn parse_flag(text: &[u8]) -> Option<u16> {
     value.and_then(|n| u16::try_from(n).ok())
 }
 
-/// Parses a floating-point number, NaN or infinity. Blanks before it are allowed.
+/// Parses a floating-point number, NaN or infinity. Leading blanks are allowed.
 pub(super) fn parse_double(text: &[u8]) -> Option<f64> {
     std::str::from_utf8(text.trim_ascii_start()).ok()?.parse().ok()
 }
 
-/// Parses a number in single precision. It is rounded to double precision first, as in htslib.
+/// Parses a number in single precision. As in htslib, it is first rounded to double precision.
 pub(super) fn parse_float(text: &[u8]) -> Option<f32> {
     let value = parse_double(text)?;
     if value.is_nan() {
@@ -126,7 +126,8 @@ fn append_text(kind: u8, value: &[u8], out: &mut Vec<u8>) {
     out.push(0);
 }
 
-/// Appends an integer in the smallest type that holds it, signed for a negative one.
+/// Appends an integer in the smallest type that holds it: a signed type if it has a minus sign,
+/// otherwise an unsigned one.
 fn append_integer(text: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
     let value = parse_integer(text).ok_or("i needs a whole number of 32 bits")?;
     let (kind, width) = match (value, text.starts_with(b"-")) {
@@ -196,8 +197,8 @@ fn element_range(kind: u8) -> Option<(i64, i64, usize)> {
     })
 }
 
-/// Returns the element type that htslib uses if the declared one does not hold all values. (It
-/// gives 255 two bytes.)
+/// Returns the element type that htslib uses if the declared type does not hold all values. (htslib
+/// stores 255 in two bytes.)
 fn fitting_type(least: i64, most: i64) -> Option<u8> {
     let fits = |kind: u8| {
         let (low, high, _) = element_range(kind)?;

@@ -1,21 +1,21 @@
 //! CIGARs of more than 65,535 operators (SAM specification, section 4.2.2), treated as in htslib.
 //!
 //! BAM has 16 bits for the number of operators. A longer CIGAR is stored in the optional field
-//! `CG`, and the normal place has a placeholder that clips the whole read.
+//! `CG`, and the CIGAR field has a placeholder that clips the whole read.
 
 use std::ops::Range;
 
 use readmill_record::cigar::{SKIPPED_REGION, SOFT_CLIP};
 use readmill_record::{Cigar, Result, error::Error, tag};
 
-/// Bytes of a `CG:B,I` field before its first operator: tag, type, subtype and count.
+/// Size of a `CG:B,I` field before its first operator, in bytes: tag, type, subtype and count.
 pub const CG_HEAD_BYTES: usize = 8;
 
-/// The maximum number of operators in the normal place (`n_cigar_op`).
+/// Maximum number of operators in the CIGAR field (`n_cigar_op`).
 pub const MAX_STORED_OPERATORS: usize = u16::MAX as usize;
 
-/// Returns the range in `fields` of the `CG` field that holds the true CIGAR, if `stored` is a
-/// placeholder for it. The conditions follow htslib's `bam_tag2cigar`, which requires less than the
+/// Returns the range in `fields` of the `CG` field that holds the actual CIGAR, if `stored` is a
+/// placeholder. The conditions follow htslib's `bam_tag2cigar`, which requires less than the
 /// specification. The record must be placed on a reference sequence.
 pub fn find_long_cigar(stored: &[u8], l_seq: usize, fields: &[u8]) -> Option<Range<usize>> {
     if Cigar(stored).ops().next().map(|(op, n)| (op, n as usize)) != Some((SOFT_CLIP, l_seq)) {
@@ -27,9 +27,9 @@ pub fn find_long_cigar(stored: &[u8], l_seq: usize, fields: &[u8]) -> Option<Ran
     (is_cigar && operators >= stored.len() / 4 && operators < 1 << 29).then_some(found)
 }
 
-/// Moves the CIGAR of a `CG` field to its normal place, and removes the field. `cigar` is the range
-/// of the placeholder in `out`, and is updated; the optional fields start at `fields_at` and extend
-/// to the end. Returns whether there was such a field.
+/// Moves the CIGAR from a `CG` field to the CIGAR field, and removes `CG`. `cigar` is the range of
+/// the placeholder in `out`, and is updated; the optional fields extend from `fields_at` to the
+/// end. Returns whether there was such a field.
 pub fn restore_long_cigar(
     out: &mut Vec<u8>,
     cigar: &mut Range<usize>,
@@ -45,11 +45,11 @@ pub fn restore_long_cigar(
     true
 }
 
-/// Moves a CIGAR that is too long for its normal place to a `CG` field at the end of `out`, and
+/// Moves a CIGAR that is too long for the CIGAR field to a `CG` field at the end of `out`, and
 /// leaves a placeholder.
 ///
 /// # Errors
-/// Fails if the CIGAR or the read spans 2^28 bases or more, so the placeholder cannot hold its
+/// Fails if the CIGAR or the read spans 2^28 bases or more, because the placeholder cannot hold its
 /// length.
 pub fn store_long_cigar(out: &mut Vec<u8>, cigar: &mut Range<usize>, l_seq: usize) -> Result<()> {
     let span = Cigar(&out[cigar.clone()]).reference_length();

@@ -1,10 +1,10 @@
 //! SAM text (SAM specification, section 1.4).
 //!
-//! [`LineParser`] turns a line into a BAM record; [`write_record`] does the reverse. Both give the
-//! same bytes and text as htslib 1.16 (`sam_parse1`, `sam_format1`), with these differences:
+//! [`LineParser`] converts a line to a BAM record; [`write_record`] does the reverse. Both give the same
+//! bytes and text as htslib 1.16 (`sam_parse1`, `sam_format1`), with these differences:
 //!
 //! - Malformed text is refused where htslib guesses: an unknown RNAME or RNEXT does not become `*`,
-//!   `XX:i:abc` not 0, MAPQ 300 not 255, and a field needs both of its colons.
+//!   `XX:i:abc` does not become 0, MAPQ 300 does not become 255, and a field needs both of its colons.
 //! - Negative elements of an unsigned array make it a signed one, as in later versions of htslib;
 //!   1.16 reads 0.
 //! - A missing QNAME is written as `*`.

@@ -1,8 +1,8 @@
-//! Blocks of sites, the unit in which sites are written, read and kept in memory; and the index of
-//! all blocks.
+//! Blocks of sites, in which sites are written, read and kept in memory, and the index of all
+//! blocks.
 //!
-//! Sites are sorted and share no base, so two small numbers describe a site: the number of bases
-//! since the end of the last one, and its length - 1. Each is stored with seven bits to a byte.
+//! Sites are sorted and do not overlap, so two small numbers describe a site: the number of bases
+//! since the end of the previous one, and its length - 1. Each is stored with seven bits per byte.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::spill::{Extent, Spill};
 
 pub(super) const LEDGER_NAME: &str = "known sites";
 
-/// Size of a full block in bytes. It is small, because reads in random order need another block
-/// each.
+/// Size of a full block in bytes. A block is small, because reads in random order each need a new
+/// one.
 pub(super) const BLOCK_BYTES: usize = 1 << 10;
 
 pub(super) const BLOCK_SITES: usize = BLOCK_BYTES / 2;
@@ -46,8 +46,8 @@ impl Default for SiteBlockWriter {
 }
 
 impl SiteBlockWriter {
-    /// Adds a site that begins at the end of the last one or later. Returns the block if it is full
-    /// now.
+    /// Adds a site that does not start before the end of the last one. Returns the block if it is
+    /// now full.
     pub fn push_site(
         &mut self,
         site: Site,
@@ -83,8 +83,8 @@ impl SiteBlock {
     /// Reads the sites of the block into `sites`.
     ///
     /// # Errors
-    /// Fails if the spill cannot be read, or its bytes have changed: the last site does not end
-    /// where it should.
+    /// Fails if the spill cannot be read, or if its bytes have changed, which shows when the last
+    /// site does not end where it should.
     pub fn read_sites(&self, spill: &Spill, extent: &Extent, sites: &mut Vec<Site>) -> Result<()> {
         let mut buffer = [0; BLOCK_BYTES];
         let into = &mut buffer[..self.bytes as usize];
@@ -117,8 +117,8 @@ fn put_varint(bytes: &mut Vec<u8>, mut n: u32) {
     bytes.push(n as u8);
 }
 
-/// Reads the number that [`put_varint`] wrote at the start of `bytes`. The result is arbitrary if
-/// there is none; the caller notices this at the end of the block.
+/// Reads a number that [`put_varint`] wrote from the start of `bytes`. On damaged bytes the result
+/// is arbitrary, which the caller notices at the end of the block.
 fn take_varint(bytes: &mut &[u8]) -> u32 {
     let (mut n, mut shift) = (0, 0);
     while let Some((&byte, rest)) = bytes.split_first() {

@@ -1,4 +1,4 @@
-//! One thread's view of the sites: the blocks that it used last.
+//! One thread's reader of the sites, which keeps the blocks it used last.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use super::block::{BLOCK_SITES, Site, SiteIndex};
 
 const SLOTS: usize = 16;
 
-/// The maximum memory of a cursor in bytes: its blocks. The caller charges it to the ledger for
-/// each thread.
+/// Maximum memory of a cursor in bytes: its blocks. The caller charges this to the ledger for each
+/// thread.
 pub const MAX_CURSOR_BYTES: usize = SLOTS * (BLOCK_SITES * size_of::<Site>() + size_of::<BlockSlot>());
 
 const MAX_LINEAR_STEPS: usize = 8;
 
 /// One thread's reader of [`super::KnownSites`].
 ///
-/// It is fast if consecutive queries are close to one another, as for reads in coordinate order. In
+/// Queries are fast if each is close to the previous one, as for reads in coordinate order. In
 /// random order, most queries read a block of 1 KiB.
 pub struct SiteCursor {
     shared: Arc<SiteIndex>,
@@ -36,9 +36,9 @@ impl SiteCursor {
         SiteCursor { shared, block: 0, slots: Default::default() }
     }
 
-    /// Calls `found` with start and end of each site that overlaps `start` to `end` on a contig of
+    /// Calls `found` with the start and end of each site that overlaps `start..end` on a contig of
     /// the reads, in order. All positions are 0-based and half-open. Sites do not overlap each
-    /// other, and are reported completely even if they extend beyond the query.
+    /// other, and are reported in full even if they extend beyond the query.
     #[inline]
     pub fn for_each_overlap(
         &mut self,

@@ -1,8 +1,8 @@
 //! Sorts sites into layers, which are sorted lists of sites, and merges the layers of each contig.
 //!
-//! A quarter of a million sites are sorted at a time, and appended to the first layer of their
-//! contig that ends before them. A sorted file, as nearly all are, makes one layer for each contig;
-//! more disorder makes more layers.
+//! 2^18 sites are sorted at a time, and appended to the first layer of their contig that ends
+//! before them. A sorted file, the usual case, makes one layer per contig; less sorted files make
+//! more.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -92,7 +92,7 @@ impl LayerBuilder {
     }
 
     /// Sorts, merges and writes the waiting sites. If `more` sites follow, the last one is kept,
-    /// because the next may overlap it.
+    /// because the next site may overlap it.
     fn write_waiting(&mut self, more: bool) -> Result<()> {
         let mut sites = std::mem::take(&mut self.waiting);
         if !self.is_sorted {
@@ -143,7 +143,7 @@ pub(super) fn merge_by_contig(
     let (mut blocks, mut contigs) = (Vec::new(), Vec::new());
     let mut charge = ledger.empty_charge(LEDGER_NAME);
     make_room(&mut contigs, layers.len(), &mut charge)?;
-    // Allocated once, as far as the number is known, to avoid copies.
+    // Allocated once for the known number of blocks, to avoid copies.
     let single = layers.iter().filter_map(|layers| layers.first()).map(|layer| layer.blocks.len());
     make_room(&mut blocks, single.sum(), &mut charge)?;
     for mut layers in layers {

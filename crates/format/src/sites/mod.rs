@@ -1,15 +1,14 @@
-//! Known sites: positions of known variants, at which a mismatch does not count as a sequencing
-//! error.
+//! Known sites: positions of known variants, where a mismatch does not count as a sequencing error.
 //!
 //! ```text
 //! VCF, BCF, BED --SiteCollector--> layers (sorted) --merge--> blocks in the spill --SiteCursor--> bqsr
 //!                                                             + an index of blocks in memory
 //! ```
 //!
-//! All files become one set. Overlapping sites are merged, because they mask the same bases of a
-//! read. Adjacent sites stay separate, because an insertion of a read may be between them. The set
-//! is written once to the spill file in blocks of 1 KiB, with two bytes for most sites; only the
-//! index of the blocks stays in memory.
+//! All files become one set. Overlapping sites are merged, because they mask the same bases of a read.
+//! Adjacent sites stay separate, because a read may have an insertion between them. The set is written
+//! once to the spill file in blocks of 1 KiB, with two bytes for most sites; only the index of the
+//! blocks stays in memory.
 
 mod block;
 mod cursor;
@@ -58,21 +57,21 @@ pub struct SiteFile {
     pub path: PathBuf,
     pub kind: FeatureFormat,
     pub sites: u64,
-    /// Number of sites on other contigs, which are ignored.
+    /// Number of sites on contigs that the header of the reads lacks. They are ignored.
     pub ignored_sites: u64,
 }
 
 impl KnownSites {
-    /// Reads the files at `paths` (VCF, BCF, BED or interval lists, plain or compressed; no index
-    /// is needed) for reads with `header`.
+    /// Reads the known sites in the files at `paths` (VCF, BCF, BED or interval lists, plain or
+    /// compressed; no index is needed) for reads with `header`.
     ///
-    /// Sites may be in any order, but disorder costs a little time and space. No other code may
-    /// append to `spill` meanwhile. The memory is charged to `ledger` first; the charge for the
-    /// index lasts as long as a clone of the sites.
+    /// Sites may be in any order, but unsorted sites cost some time and space. No other code may append
+    /// to `spill` meanwhile. The memory is charged to `ledger` first; the charge for the index lasts as
+    /// long as a clone of the sites.
     ///
     /// # Errors
-    /// Fails if a file belongs to another genome: its contigs (##contig, @SQ) have other lengths, or
-    /// none of them occurs in the reads. Or a file cannot be read, or there is too little memory.
+    /// Fails if a file cannot be read, if there is too little memory, or if a file belongs to another
+    /// genome: its contigs (##contig, @SQ) have different lengths, or none of them occurs in the reads.
     pub fn read_files(
         paths: &[PathBuf],
         header: &Header,
@@ -96,7 +95,7 @@ impl KnownSites {
         self.shared.blocks.is_empty()
     }
 
-    /// Returns the bytes of memory that the index takes: some 3 MB for 60 million sites.
+    /// Returns the memory of the index in bytes: about 3 MB for 60 million sites.
     pub fn index_bytes(&self) -> usize {
         self.shared.memory_bytes()
     }
@@ -106,7 +105,7 @@ impl KnownSites {
     }
 }
 
-/// Maximum number of bytes of a contig's name to remember. (A longer name is looked up for every
+/// Maximum length in bytes of a contig name that is remembered. (A longer name is looked up for every
 /// site.)
 const MAX_NAME: usize = 1 << 10;
 
@@ -152,8 +151,8 @@ fn gather_file_sites(
     Ok(found)
 }
 
-/// Collects sites one by one instead of reading them from a file: recalibration without known sites
-/// takes them from the reads. No other code may append to the spill until
+/// Collects sites one by one instead of reading them from files. Recalibration without known sites uses
+/// it for sites that it finds in the reads. No other code may append to the spill until
 /// [`SiteCollector::finish`].
 pub struct SiteCollector {
     gather: LayerBuilder,
@@ -163,8 +162,8 @@ pub struct SiteCollector {
 }
 
 impl SiteCollector {
-    /// Returns the bytes of memory for collecting up to twenty million sites on this many contigs,
-    /// and for their index.
+    /// Returns the memory in bytes for collecting up to 20 million sites on this many contigs, and for
+    /// their index.
     pub fn needed_bytes(contigs: usize) -> u64 {
         LayerBuilder::working_bytes() + (1 << 20) + 192 * contigs as u64
     }
@@ -174,13 +173,13 @@ impl SiteCollector {
         Ok(SiteCollector { gather, spill, sites: 0, ledger: ledger.clone() })
     }
 
-    /// Adds a site from `start` to `end` (0-based, half-open), which has at least one base.
+    /// Adds the site `start..end` (0-based, half-open), which must have at least one base.
     pub fn push_site(&mut self, contig: u32, start: u32, end: u32) -> Result<()> {
         self.sites += 1;
         self.gather.push_site(contig, start, end)
     }
 
-    /// Sorts and merges the sites. Returns them, and how many were added.
+    /// Sorts and merges the sites. Returns them with the number of sites added.
     pub fn finish(self) -> Result<(KnownSites, u64)> {
         let shared = layers::merge_by_contig(self.spill, self.gather.finish()?, &self.ledger)?;
         Ok((KnownSites { shared: Arc::new(shared), files: Arc::default() }, self.sites))

@@ -1,4 +1,4 @@
-//! Indexes of BCF, which are always CSI.
+//! Indexes BCF files. The index is always a CSI.
 
 use readmill_record::{Error, Result};
 
@@ -11,23 +11,23 @@ const MAGIC: &[u8; 4] = b"BCF\x02";
 
 const BEFORE_TEXT: usize = 9;
 
-/// Bytes of a record that are read: the lengths of its two parts, contig, position, and length on
-/// the reference.
+/// Number of bytes read of each record: the lengths of its two parts, contig, position, and length
+/// on the reference.
 const FIXED: usize = 20;
 
-/// The maximum number of contig numbers (IDX) that no contig line of the header has. A filter may
-/// have removed contigs from the header and kept the numbers of the others.
+/// Maximum number of contig numbers (IDX) without a contig line in the header. Filtering may remove
+/// contigs from the header and keep the numbers of the others.
 const MAX_CONTIG_GAPS: usize = 1 << 22;
 
-/// The length of contigs, in bases, if the header states none.
+/// The contig length in bases that is assumed if the header states none.
 const DEFAULT_CONTIG_LENGTH: u64 = (1 << 31) - 1;
 
-/// Makes the index of a BCF file.
+/// Builds the index of a BCF file.
 pub struct BcfIndexer {
     min_shift: u8,
     partial: Vec<u8>,
     skip_bytes: usize,
-    /// Position of the current record. It is added when the record's end is known.
+    /// Position of the current record, which is added once the end of the record is known.
     pending: Option<RecordInterval>,
     entries: Option<EntryCollector>,
     contigs: usize,

@@ -1,9 +1,9 @@
-//! The columns of a text line that give its position.
+//! The columns of a text line that contain its position.
 
 use super::numbers::parse_number;
 use super::vcf::record_end;
 
-/// A kind of text that tabix indexes, named like tabix's presets.
+/// A text format that tabix indexes, named like tabix's presets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextPreset {
     Vcf,
@@ -11,12 +11,12 @@ pub enum TextPreset {
     Gff,
 }
 
-/// The position of a line: its contig, its first base (0-based), and the base after its last one.
+/// The position of a line: contig, first base (0-based), and the base after the last.
 pub(super) type LinePlace<'a> = (&'a [u8], i64, i64);
 
 impl TextPreset {
-    /// Returns the numbers that an index stores: format, columns of contig, start and end, comment
-    /// character, and lines to skip (tabix specification).
+    /// Returns the numbers that an index stores (tabix specification): format, columns of contig,
+    /// start and end, comment character, and number of lines to skip.
     pub(super) fn stored_numbers(self) -> [u32; 6] {
         match self {
             TextPreset::Vcf => [2, 1, 2, 0, u32::from(b'#'), 0],
@@ -25,8 +25,8 @@ impl TextPreset {
         }
     }
 
-    /// Returns the metadata of an index: its columns, and the names of the contigs in their order,
-    /// each ended by a NUL byte.
+    /// Returns the metadata of an index: the columns, and `names`, the contig names in order, each
+    /// followed by a NUL.
     pub fn index_metadata(self, names: &[u8]) -> Vec<u8> {
         let columns = self.stored_numbers().into_iter().flat_map(u32::to_le_bytes);
         columns.chain((names.len() as u32).to_le_bytes()).chain(names.iter().copied()).collect()
@@ -48,7 +48,7 @@ impl TextPreset {
         }
     }
 
-    /// Returns whether a line looks like this kind of text.
+    /// Returns whether a line looks like this format.
     pub fn is_line_of_kind(self, line: &[u8]) -> bool {
         let columns = line.iter().filter(|&&byte| byte == b'\t').count() + 1;
         let least = match self {

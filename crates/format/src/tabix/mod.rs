@@ -1,9 +1,8 @@
-//! Indexes of sorted text that bgzip compressed (VCF, BED, GFF, SAM), as tabix writes them, and of
-//! BCF.
+//! Indexes sorted text compressed by bgzip (VCF, BED, GFF, SAM), as tabix does, and BCF.
 //!
-//! An [`Indexer`] gets the inflated bytes of a file in pieces, in order, with their virtual
-//! offsets. It keeps the end of a line or record that a piece cuts. The next record begins where
-//! the last one ends; comment lines between two records belong to the later one.
+//! An [`Indexer`] gets the inflated bytes of a file piece by piece, in order, with their virtual
+//! offsets. It keeps the line or record that the end of a piece cuts. Each record begins where the
+//! previous one ends; comment lines between two records belong to the later one.
 
 mod bcf;
 mod columns;
@@ -24,8 +23,8 @@ use readmill_record::{Error, Result};
 use crate::bam::index::{Fragment, FragmentBuilder, IndexBuilder, IndexScheme, RecordInterval};
 use crate::bgzf::VirtualOffsets;
 
-/// Makes the index of a file from its inflated bytes, in one pass on one thread. `readmill index`
-/// inflates chunks in parallel and hands them to an indexer in order.
+/// Builds the index of a file from its inflated bytes, in one pass on one thread. `readmill index`
+/// inflates chunks in parallel and passes them to an indexer in order.
 ///
 /// ```
 /// use readmill_format::bam::index::IndexFormat;
@@ -51,7 +50,7 @@ use crate::bgzf::VirtualOffsets;
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 pub trait Indexer: Send {
-    /// Takes the next piece of the file; `offsets` translates positions in it to virtual offsets.
+    /// Takes the next piece of the file. `offsets` translates positions in the piece to virtual offsets.
     ///
     /// # Errors
     /// Fails if a line or record is damaged, or out of order.
@@ -59,8 +58,7 @@ pub trait Indexer: Send {
 
     fn heap_bytes(&self) -> u64;
 
-    /// Ends the file, whose last byte is before virtual offset `end`. Returns the index, its
-    /// scheme, and the number of records.
+    /// Ends the file at virtual offset `end`. Returns the index, its scheme, and the number of records.
     ///
     /// # Errors
     /// Fails if the file ends within a record.
@@ -74,8 +72,7 @@ struct EntryCollector {
     start: u64,
     last: Option<(i32, i64)>,
     records: u64,
-    /// Whether a position beyond the maximum of the index counts as the maximum, instead of being
-    /// an error.
+    /// Whether positions beyond the maximum of the index are clamped to it instead of being an error.
     clamps_positions: bool,
 }
 
@@ -92,8 +89,8 @@ impl EntryCollector {
         }
     }
 
-    /// Adds the next record, which ends at virtual offset `end`. `sorting` returns the hint how to
-    /// sort such a file.
+    /// Adds the next record, which ends at virtual offset `end`. `sorting` returns the hint on how to
+    /// sort the file.
     ///
     /// # Errors
     /// Fails if the record is out of order, or beyond the maximum position of the index.
@@ -134,7 +131,7 @@ struct LineSplitter {
 }
 
 impl LineSplitter {
-    /// Calls `line` with each complete line: its text without the end, its number from 1, and the
+    /// Calls `line` with each complete line: its text without the line end, its number from 1, and the
     /// virtual offset after it.
     fn for_each_line(
         &mut self,

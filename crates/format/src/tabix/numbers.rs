@@ -1,9 +1,9 @@
-//! Numbers in columns of text.
+//! Parses numbers in text columns.
 
-/// The last base that an index can hold: positions have 31 bits.
+/// The largest position that an index can hold: positions have 31 bits.
 pub(super) const MAX_POSITION: i64 = i32::MAX as i64;
 
-/// Parses the number at the start of a field; `None` if it is beyond [`MAX_POSITION`].
+/// Parses the number at the start of a field. Returns `None` if it is beyond [`MAX_POSITION`].
 pub(super) fn parse_number(text: &[u8]) -> Option<i64> {
     parse_saturated(text).filter(|number| number.abs() <= MAX_POSITION)
 }

@@ -1,4 +1,4 @@
-//! Indexes of SAM text that bgzip compressed.
+//! Indexes SAM text compressed by bgzip.
 
 use readmill_record::header::text::belongs_to_header;
 use readmill_record::{Error, Header, Ledger, RecordRef, Result};
@@ -10,7 +10,7 @@ use crate::sam::LineParser;
 
 type SchemeChoice = Box<dyn Fn(&Header) -> Result<IndexScheme> + Send>;
 
-/// Makes the index of a SAM file.
+/// Builds the index of a SAM file.
 pub struct SamIndexer {
     scheme: SchemeChoice,
     lines: LineSplitter,
@@ -23,7 +23,7 @@ pub struct SamIndexer {
 }
 
 impl SamIndexer {
-    /// Returns an indexer. `scheme` chooses BAI or CSI when the header has been read, because long
+    /// Returns an indexer. `scheme` selects BAI or CSI once the header has been read, because long
     /// contigs need CSI.
     pub fn new(scheme: impl Fn(&Header) -> Result<IndexScheme> + Send + 'static) -> Self {
         SamIndexer {

@@ -1,4 +1,4 @@
-//! Indexes of VCF, BED and GFF.
+//! Indexes VCF, BED and GFF files.
 
 use std::collections::HashMap;
 
@@ -9,13 +9,12 @@ use super::{EntryCollector, Indexer, LineSplitter};
 use crate::bam::index::{IndexBuilder, IndexFormat, IndexScheme, RecordInterval};
 use crate::bgzf::VirtualOffsets;
 
-/// Bits of the positions that each CSI of text can hold, as in tabix 1.16.
+/// Number of position bits that every CSI of text supports, as in tabix 1.16.
 const POSITION_BITS: u8 = 31;
 
 const BYTES_PER_NAME: u64 = 64;
 
-/// Makes the index of a VCF, BED or GFF file. Contigs are numbered in the order in which they
-/// occur.
+/// Builds the index of a VCF, BED or GFF file. Contigs are numbered in order of first occurrence.
 pub struct TextIndexer {
     preset: TextPreset,
     kind: IndexFormat,
@@ -30,7 +29,7 @@ pub struct TextIndexer {
 }
 
 impl TextIndexer {
-    /// Returns an indexer that makes a TBI, or a CSI with bins of at least 2^`min_shift` bases.
+    /// Returns an indexer that builds a TBI, or a CSI whose smallest bins span 2^`min_shift` bases.
     pub fn new(preset: TextPreset, kind: IndexFormat, min_shift: u8) -> Self {
         TextIndexer {
             preset,

@@ -1,17 +1,16 @@
-//! The end of a VCF record, by the rules of htslib since 1.22: a structural variant may state its
-//! length in END, in SVLEN, or in LEN of its samples. The farthest end counts.
+//! Finds the end of a VCF record, by the rules of htslib since 1.22: a structural variant may state
+//! its length in END, in SVLEN, or in LEN of its samples. The farthest end counts.
 
 use super::numbers::{MAX_POSITION, parse_saturated};
 
-/// Kinds of symbolic alleles whose SVLEN is a length on the reference.
+/// Types of symbolic alleles whose SVLEN is a length on the reference.
 const ON_REFERENCE: [&[u8]; 4] = [b"<CNV", b"<DEL", b"<DUP", b"<INV"];
 
-/// Alleles for the bases around a variant. LEN of the samples is the length of their block.
+/// Alleles that stand for a block of bases in gVCF. LEN of the samples is the length of the block.
 const BLOCK_ALLELES: [&[u8]; 2] = [b"<*>", b"<NON_REF>"];
 
-/// Returns the base after the last one of a record that starts at `start` (0-based); `None` if the
-/// record has no REF. `columns` are ID, REF and everything after them; INFO, FORMAT and samples may
-/// be missing.
+/// Returns the base after the last one of a record that starts at `start` (0-based), or `None` if
+/// the record has no REF. `columns` starts at ID; INFO, FORMAT and samples may be missing.
 pub(super) fn record_end<'a>(start: i64, mut columns: impl Iterator<Item = &'a [u8]>) -> Option<i64> {
     let reference = columns.nth(1)?.len() as i64;
     let alleles = columns.next().unwrap_or_default();
@@ -27,14 +26,15 @@ pub(super) fn record_end<'a>(start: i64, mut columns: impl Iterator<Item = &'a [
 fn longest_on_reference(alleles: &[u8], info: &[u8]) -> i64 {
     let Some(lengths) = info_value(info, b"SVLEN") else { return 0 };
     // SVLEN has a value for each allele. As in htslib, the text is split only at commas: if values
-    // are missing, those of the next field are taken.
+    // are missing, those of the next field are used.
     let lengths = lengths.split(|&byte| byte == b',');
     let alleles = alleles.split(|&byte| byte == b',').zip(lengths);
     let on_reference = alleles.filter(|(allele, _)| is_on_reference(allele));
     on_reference.map(|(_, length)| clamped_number(length).abs()).max().unwrap_or(0)
 }
 
-/// Returns whether SVLEN of an allele is a length on the reference, as for `<DEL>` and `<DEL:ME>`.
+/// Returns whether the SVLEN of an allele is a length on the reference, as for `<DEL>` and
+/// `<DEL:ME>`.
 fn is_on_reference(allele: &[u8]) -> bool {
     let kind = allele.get(..4).is_some_and(|kind| ON_REFERENCE.contains(&kind));
     kind && matches!(allele.get(4), Some(b'>' | b':'))
@@ -47,15 +47,15 @@ fn longest_block<'a>(mut columns: impl Iterator<Item = &'a [u8]>) -> i64 {
     lengths.map(clamped_number).max().unwrap_or(0)
 }
 
-/// Returns the text after `KEY=` in the INFO column, to the end of the column.
+/// Returns the text from after `KEY=` to the end of the INFO column.
 fn info_value<'a>(info: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
     let behind = |text: &'a [u8]| text.strip_prefix(key)?.strip_prefix(b"=");
     let first = behind(info);
     first.or_else(|| memchr::memchr_iter(b';', info).find_map(|at| behind(&info[at + 1..])))
 }
 
-/// Returns the number at the start of a text, or 0. A number beyond the maximum of an index becomes
-/// that maximum.
+/// Returns the number at the start of a text, or 0 if there is none. A number beyond the maximum of
+/// an index is clamped to it.
 fn clamped_number(text: &[u8]) -> i64 {
     parse_saturated(text).unwrap_or(0).clamp(-MAX_POSITION, MAX_POSITION)
 }

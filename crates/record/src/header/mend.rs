@@ -1,7 +1,7 @@
 //! Mends header lines that other programs cannot read, if their meaning is clear; otherwise refuses
 //! them.
 //!
-//! A line is mended until samtools 1.24 and htsjdk 4.2 accept it: first each line on its own
+//! The target is what samtools 1.24 and htsjdk 4.2 accept. First each line is mended on its own
 //! (`fields.rs`), then lines that contradict each other (`between.rs`). Each change is noted with its
 //! line number, so that the command line can print a warning.
 

@@ -1,9 +1,9 @@
 //! The order of bins in an index file.
 //!
-//! htslib keeps the bins of a reference sequence in a hash table, and writes them in the order of
-//! its buckets. Readers ignore this order. It is reproduced here so that our index files and
-//! those of `samtools index` are equal, byte for byte. The table works like klib's `khash.h`: a power of two
-//! of buckets, at most 77 % in use, probed in growing steps.
+//! htslib keeps the bins of a reference sequence in a hash table, and writes them in the order of its
+//! buckets. Readers ignore this order. It is reproduced here so that readmill's index files equal those
+//! of `samtools index` byte for byte. The table works like klib's `khash.h`: the number of buckets is a
+//! power of two, at most 77 % of them are in use, and probing uses growing steps.
 
 fn max_used(n: usize) -> usize {
     (n as f64 * 0.77 + 0.5) as usize
@@ -18,8 +18,8 @@ fn find_bucket(key: u32, n: usize, is_free: impl Fn(usize) -> bool) -> usize {
     at
 }
 
-/// Moves all keys of a table to one of `n` buckets. As in khash, a key that lands on a bucket whose
-/// old key still waits takes its place, and the old key is moved next.
+/// Moves all keys to a table of `n` buckets. As in khash, if a key lands in a bucket whose old key has
+/// not been moved yet, that key is moved next.
 fn grow_table(mut old: Vec<Option<u32>>, n: usize) -> Vec<Option<u32>> {
     let mut new: Vec<Option<u32>> = vec![None; n];
     for from in 0..old.len() {
@@ -33,9 +33,9 @@ fn grow_table(mut old: Vec<Option<u32>>, n: usize) -> Vec<Option<u32>> {
     new
 }
 
-/// Returns different keys in the order of their buckets, after inserting them in the given order.
-/// The last key counts as inserted twice, because khash grows a full table before it finds that a
-/// key is there already.
+/// Returns distinct keys in the order of their buckets, after inserting them in the given order. The
+/// last key counts as inserted twice, because khash grows a full table before it finds that the key
+/// exists already.
 pub fn bucket_order(keys: impl Iterator<Item = u32>) -> Vec<u32> {
     let (mut table, mut used): (Vec<Option<u32>>, usize) = (Vec::new(), 0);
     for key in keys {

@@ -1,4 +1,4 @@
-//! Builds the index of a whole file, partition by partition, and writes it.
+//! Builds the index of a file, partition by partition, and writes it.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
@@ -16,10 +16,10 @@ use super::scheme::{
 
 /// The index of a file under construction.
 ///
-/// Partitions are added in the order of the file ([`IndexBuilder::add_fragment`]); then the index
-/// is written ([`IndexBuilder::write_to`]). For the current reference sequence it holds 24 bytes
-/// for each chunk and 16 bytes for each run of windows; of earlier reference sequences it holds
-/// only the bytes of the index file. [`BamEncoder`](crate::bam::BamEncoder) shows an example.
+/// Partitions are added in file order ([`IndexBuilder::add_fragment`]); then the index is written
+/// ([`IndexBuilder::write_to`]). For the current reference sequence, the builder holds 24 bytes for
+/// each chunk and 16 bytes for each run of windows; for earlier ones, it holds only the encoded
+/// bytes of the index file. [`BamEncoder`](crate::bam::BamEncoder) shows an example.
 #[derive(Debug)]
 pub struct IndexBuilder {
     scheme: IndexScheme,
@@ -53,21 +53,21 @@ impl IndexBuilder {
         }
     }
 
-    /// Raises the number of reference sequences to that of the last record, if it is larger than
-    /// the number announced. In BCF the numbers of contigs may have gaps.
+    /// Raises the number of reference sequences so that it includes that of the last record. In
+    /// BCF, contig numbers may have gaps.
     pub fn extend_references(&mut self) {
         let last = self.open.as_ref().map_or(0, |open| open.ref_id + 1);
         self.n_ref = self.n_ref.max(self.encoded_count).max(last);
     }
 
-    /// Sets the number of reference sequences and the metadata of the index (columns and names). In
-    /// text both are known only after the last record.
+    /// Sets the number of reference sequences and the metadata of the index (columns and names).
+    /// For text, both are known only after the last record.
     pub fn set_references(&mut self, n_ref: usize, meta: Vec<u8>) {
         (self.n_ref, self.meta) = (n_ref, meta);
     }
 
-    /// Adds the next partition, which starts at byte `base` of the file. Partitions that are out of
-    /// order are noted; [`IndexBuilder::write_to`] reports them.
+    /// Adds the next partition, which starts at byte `base` of the file. If it is out of order,
+    /// [`IndexBuilder::write_to`] fails.
     pub fn add_fragment(&mut self, fragment: Fragment, base: u64) {
         self.unplaced += fragment.unplaced;
         if let Some((first, last)) = fragment.range {
@@ -114,8 +114,8 @@ impl IndexBuilder {
         self.reserve_entry();
     }
 
-    /// Grows `done` by a quarter if the usual entry would not fit, to keep its memory close to its
-    /// size.
+    /// Grows `encoded` by a quarter if an entry of usual size would not fit, which keeps its memory
+    /// close to its size.
     fn reserve_entry(&mut self) {
         if self.encoded.capacity() - self.encoded.len() < 256 {
             self.encoded.reserve_exact(4096 + self.encoded.len() / 4);
@@ -130,14 +130,14 @@ impl IndexBuilder {
         (self.encoded.capacity() + open) as u64
     }
 
-    /// Returns the bytes of memory that the index of a file with this header usually needs: each
-    /// window has reads.
+    /// Returns the memory in bytes that the index of a file with this header usually needs,
+    /// assuming that each window has reads.
     pub fn usual_bytes(header: &Header) -> u64 {
         let windows = header.references().iter().map(|contig| u64::from(contig.length >> MIN_SHIFT) + 1);
         windows.map(|windows| 64 + 40 * windows).sum()
     }
 
-    /// Returns whether all records so far are in coordinate order, so that they can be indexed.
+    /// Returns whether all records so far are in coordinate order. Only such a file can be indexed.
     pub fn is_sorted(&self) -> bool {
         !self.unsorted
     }
@@ -147,8 +147,8 @@ impl IndexBuilder {
     /// Writes the index file.
     ///
     /// # Errors
-    /// Fails if the records were not in coordinate order, so the index would miss some; or writing
-    /// failed.
+    /// Fails if the records were not in coordinate order, because the index would then miss some of
+    /// them, or if writing fails.
     pub fn write_to(mut self, writer: &mut dyn Write) -> Result<()> {
         if self.unsorted {
             let what = "the records are not in coordinate order and cannot be indexed";
@@ -183,7 +183,7 @@ impl IndexBuilder {
     }
 }
 
-/// Compression level of an index in libdeflate's levels; htslib has it as its level 6.
+/// Compression level of the index, as a libdeflate level. It corresponds to htslib's level 6.
 const INDEX_LEVEL: u8 = 7;
 
 const INDEX_BLOCK_BYTES: usize = 0xff00;
@@ -324,7 +324,7 @@ fn append_reference(scheme: IndexScheme, reference: Option<ReferenceIndex>, out:
 }
 
 /// Groups chunks by bin, and moves small bins into their parents if these exist (`compress_binning`
-/// of htslib): a query reads their blocks anyway, and the index gets smaller. Also returns the
+/// of htslib). A query reads their blocks anyway, and the index becomes smaller. Also returns the
 /// order of the bins in the file.
 fn group_bins(levels: Vec<Vec<BinChunk>>, meta_bin: u32) -> (Vec<u32>, Bins) {
     let mut given: BTreeMap<u32, Vec<BinChunk>> = BTreeMap::new();

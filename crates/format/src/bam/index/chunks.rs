@@ -1,12 +1,12 @@
-//! Indexes a BAM file that exists already. Its chunks are inflated and indexed on any thread.
+//! Indexes an existing BAM file. Its chunks are inflated and indexed on any thread.
 //!
 //! 1. [`ChunkReader::open_chunk`] (any thread) inflates a chunk and guesses where its first record
 //!    starts.
-//! 2. [`ChunkJoiner::join_chunk`] (serial) confirms the guess, and completes the record that is cut by
-//!    the end of the chunk before.
+//! 2. [`ChunkJoiner::join_chunk`] (serial) confirms the guess, and completes the record that the end of
+//!    the previous chunk cut off.
 //! 3. [`ChunkIndexer::index_chunk`] (any thread) collects the index entries of the chunk.
-//! 4. [`OrderCheck::check_chunk`] (serial) compares the chunk with the one before; then the entries
-//!    go to the index builder.
+//! 4. [`OrderCheck::check_chunk`] (serial) compares the chunk with the previous one; then the entries go
+//!    to the index builder.
 
 use readmill_record::{Error, Limit, RecordRef, Result, UncheckedRecord};
 
@@ -24,11 +24,12 @@ pub struct OpenChunk {
     fault: Option<Error>,
 }
 
-/// A chunk whose records are known, with the record that ends in it.
+/// A chunk whose record starts are known, with the record that started in an earlier chunk and ends in
+/// this one.
 pub struct JoinedChunk {
     open: OpenChunk,
-    /// The record that starts in an earlier chunk and ends in this one, and its virtual offset.
-    /// Empty if there is none.
+    /// The record that starts in an earlier chunk and ends in this one. `straddler_at` is its virtual
+    /// offset. Empty if there is no such record.
     straddler: Vec<u8>,
     straddler_at: u64,
     number: u64,
@@ -76,7 +77,7 @@ impl ChunkReader {
     }
 }
 
-/// Joins the records that chunk borders cut, serially and in the order of the file.
+/// Joins the records that chunk borders cut, serially and in file order.
 pub struct ChunkJoiner {
     header: Option<usize>,
     partial: Vec<u8>,
@@ -93,7 +94,7 @@ impl ChunkJoiner {
         ChunkJoiner { header: Some(header), partial, partial_at, records, max_record: most }
     }
 
-    /// Takes the next chunk and settles where its records start.
+    /// Takes the next chunk and determines where its records start.
     ///
     /// # Errors
     /// Fails if a record is damaged or too large.
@@ -119,8 +120,8 @@ impl ChunkJoiner {
         Ok(JoinedChunk { open, straddler, straddler_at, number })
     }
 
-    /// Completes the partial record with the start of `bytes`. Returns how many bytes it takes;
-    /// `None` if the record extends beyond them.
+    /// Completes the partial record with the start of `bytes`. Returns the number of bytes used, or
+    /// `None` if the record extends beyond `bytes`.
     fn complete_record(&mut self, bytes: &[u8]) -> Result<Option<usize>> {
         if self.partial.is_empty() {
             return Ok(Some(0));
@@ -141,7 +142,7 @@ impl ChunkJoiner {
         Ok(Some(missing))
     }
 
-    /// Ends the file and returns the number of its records.
+    /// Ends the file and returns the number of records.
     ///
     /// # Errors
     /// Fails if the file ends within a record.
@@ -155,12 +156,11 @@ impl ChunkJoiner {
     }
 }
 
-/// The position of a record in coordinate order: its contig (`u32::MAX` if it has none), and its
-/// first base.
+/// The sort position of a record: its contig (`u32::MAX` if it has none) and its start.
 type SortPosition = (u32, i64);
 
 pub struct IndexedChunk {
-    /// The entries; their offsets are offsets in the file, not in the chunk.
+    /// The index entries, with offsets in the file instead of in the chunk.
     pub fragment: Fragment,
     ends: Option<(SortPosition, SortPosition)>,
     number: u64,
@@ -208,7 +208,7 @@ impl ChunkIndexer {
         let mut at = open.first;
         let mut start = offsets.offset_of(at);
         if !straddler.is_empty() {
-            add(&straddler, straddler_at, start)?; // it ends at the start of the others
+            add(&straddler, straddler_at, start)?; // ends where the next record starts
         }
         while at < open.exit {
             let size =
@@ -230,8 +230,8 @@ impl ChunkIndexer {
     }
 }
 
-/// Returns whether a record at `place` must not follow a record at `last`. Reads without a contig
-/// are last, in any order.
+/// Returns whether a record at `place` must not follow a record at `last`. Reads without a contig come
+/// last, in any order.
 fn is_before(place: SortPosition, last: SortPosition) -> bool {
     place < last && last.0 != u32::MAX || last.0 == u32::MAX && place.0 != u32::MAX
 }
@@ -243,15 +243,15 @@ fn unsorted_error(number: u64, name: &[u8]) -> Error {
         .hint("sort the file, which also writes an index: readmill sort FILE -o SORTED.bam")
 }
 
-/// Checks that each chunk continues the coordinate order of the one before.
+/// Checks that each chunk continues the coordinate order of the previous one.
 #[derive(Default)]
 pub struct OrderCheck(Option<SortPosition>);
 
 impl OrderCheck {
-    /// Takes the next chunk.
+    /// Checks the next chunk.
     ///
     /// # Errors
-    /// Fails if its first record should precede the last record of an earlier chunk.
+    /// Fails if the first record of `chunk` should precede the last record of an earlier chunk.
     pub fn check_chunk(&mut self, chunk: &IndexedChunk) -> Result<()> {
         let Some((first, last)) = chunk.ends else { return Ok(()) };
         if self.0.is_some_and(|before| is_before(first, before)) {

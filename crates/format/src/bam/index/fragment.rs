@@ -15,32 +15,32 @@ pub(super) struct ReferencePart {
     pub(super) windows: usize,
 }
 
-/// The index entries of one partition. Virtual offsets are relative to the partition: the offset of
-/// the block in its compressed bytes << 16 | the offset in the inflated block.
+/// The index entries of one partition. Virtual offsets are relative to the partition: block offset
+/// in the compressed partition << 16 | offset in the inflated block.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Fragment {
     pub(super) parts: Vec<ReferencePart>,
-    /// Chunks of all parts, one part after the other. The chunks of one bin are in file order;
-    /// chunks of other bins may be between them.
+    /// Chunks of all parts, one part after the other. The chunks of a bin are in file order; chunks
+    /// of other bins may be between them.
     pub(super) chunks: Vec<BinChunk>,
     pub(super) windows: Vec<(u32, u64)>,
     pub(super) unplaced: u64,
     /// Sort keys of the first and the last record; `None` for an empty partition. The index builder
-    /// compares them with the neighbouring partitions.
+    /// compares them with those of the adjacent partitions.
     pub(super) range: Option<(u64, u64)>,
     pub(super) unsorted: bool,
 }
 
-/// Collects the index entries of one partition after another. It belongs to the thread that encodes
-/// the partition.
+/// Collects the index entries of one partition after another. It is owned by the thread that
+/// encodes the partitions.
 #[derive(Debug)]
 pub struct FragmentBuilder {
     scheme: IndexScheme,
     fragment: Fragment,
     ref_id: i32,
     open: [BinChunk; MAX_LEVELS],
-    /// The window of the last record, if the record does not leave it. Most records stay in the
-    /// window of the one before.
+    /// The window of the last record, if the record lies within a single window. Most records stay
+    /// in the window of the previous one.
     window: Option<u32>,
 }
 
@@ -56,16 +56,16 @@ impl FragmentBuilder {
         }
     }
 
-    /// Adds the next record in coordinate order. `start` is its virtual offset, and `end` is the
-    /// virtual offset of the next record: if the record ends with its block, the start of the next
-    /// block; if it ends the partition, the length of the partition << 16.
+    /// Adds the next record in coordinate order. `start` is its virtual offset, and `end` that of
+    /// the next record. If the record ends with its block, `end` is the start of the next block; if
+    /// it ends the partition, `end` is the length of the partition << 16.
     #[inline]
     pub fn add_record(&mut self, record: RecordRef<'_>, start: u64, end: u64) {
         self.add_interval(RecordInterval::of(record), start, end);
     }
 
-    /// Adds the next record by its position only. The indexers of text and BCF call this, because
-    /// they have no BAM record.
+    /// Adds the next record by its position only, as the indexers of text and BCF do, which have no
+    /// BAM records.
     pub fn add_interval(&mut self, place: RecordInterval, start: u64, end: u64) {
         self.note_order(place);
         let ref_id = place.ref_id;
@@ -92,7 +92,7 @@ impl FragmentBuilder {
         let is_same = window.is_some() && window == self.window;
         self.window = window;
         if is_same {
-            // The record extends the chunk of the one before.
+            // The record extends the chunk of the previous record.
             self.open[usize::from(self.scheme.depth)].end = end;
             return;
         }
@@ -107,7 +107,7 @@ impl FragmentBuilder {
         }
     }
 
-    /// Ends the partition: returns its index entries, and starts an empty partition.
+    /// Ends the partition: returns its index entries, and starts a new partition.
     pub fn finish_partition(&mut self) -> Fragment {
         self.close_chunks();
         (self.ref_id, self.window) = (-1, None);

@@ -7,18 +7,18 @@
 //!                              to the partition)                       is added)
 //! ```
 //!
-//! A worker that encodes a partition of the sorted output knows virtual offsets only relative to
-//! the first byte of the partition. It collects them in a [`FragmentBuilder`]. The serial commit,
-//! which knows the offset of the partition, adds the [`Fragment`] to the [`IndexBuilder`].
+//! A worker that encodes a partition of the sorted output knows virtual offsets only relative to the
+//! first byte of the partition. It collects them in a [`FragmentBuilder`]. The serial commit, which
+//! knows the offset of the partition in the file, adds the [`Fragment`] to the [`IndexBuilder`].
 //!
-//! Because the records are sorted, the bins of one level are visited in order. So both builders
-//! keep one open chunk for each level and need no map, and the commit works by chunk, not by
-//! record. The entry of a reference sequence is encoded as soon as the sequence is complete, so a
-//! million contigs take no more memory than their index file. The index has the same bytes as the
-//! one that htslib 1.24 writes.
+//! Because the records are sorted, the bins of each level are visited in order. So both builders need
+//! only one open chunk for each level instead of a map, and the commit works by chunk, not by record.
+//! The entry of a reference sequence is encoded as soon as the sequence is complete, so a million
+//! contigs take no more memory than their index file. The index equals the one that htslib 1.24 writes,
+//! byte for byte.
 //!
-//! The other direction is [`BamIndex`], which finds the parts of a file that hold a region. [`chunks`]
-//! makes the index of a BAM file that exists already.
+//! [`BamIndex`] reads an index and finds the parts of a file that hold a region. [`chunks`] indexes an
+//! existing BAM file.
 
 mod bucket_order;
 mod builder;

@@ -1,4 +1,4 @@
-//! Reads the parts of a BAI or CSI file that some regions need: where their records are in the
+//! Reads the parts of a BAI or CSI file that are needed for some regions, to find their records in the
 //! indexed file.
 //!
 //! Contigs that are not needed are skipped, and nothing after the last needed contig is read.
@@ -29,8 +29,8 @@ pub struct IndexedFile {
 /// The index entries of some contigs, as read from a BAI or CSI file.
 ///
 /// The file offsets of a region are found in two steps: [`BamIndex::file_ranges`] collects the chunks of
-/// all bins that may hold records of the region, and drops those that end before the first record
-/// of its first window ([`BamIndex::first_offset`]).
+/// all bins that may hold records of the region, and drops those that end before the first record that
+/// overlaps the region's first window or a later one ([`BamIndex::first_offset`]).
 #[derive(Debug)]
 pub struct BamIndex {
     depth: u32,
@@ -44,9 +44,9 @@ pub struct BamIndex {
 struct ContigIndex {
     bins: Vec<Bin>,
     chunks: Vec<FileRange>,
-    /// Windows in order, each with the offset of the first record that overlaps it or a later
-    /// window. Only windows in which the offset changes are kept. Empty if the offsets of the file
-    /// are not in order, so they cannot be used.
+    /// Windows in order, each with the offset of the first record that overlaps it or a later window.
+    /// Only windows at which the offset changes are kept. Empty if the offsets in the file are not
+    /// ascending, because they are then useless.
     windows: Vec<(u32, u64)>,
 }
 
@@ -57,8 +57,7 @@ struct Bin {
     end: u32,
 }
 
-/// The maximum number of levels that is read; the bins of deeper schemes have numbers of more than
-/// 32 bits.
+/// Maximum depth of an index that is read. The bin numbers of deeper schemes need more than 32 bits.
 const MAX_DEPTH_READ: u32 = 9;
 
 const LEDGER_NAME: &str = "the index of the input";
@@ -135,8 +134,8 @@ impl IndexFileBytes {
 }
 
 impl BamIndex {
-    /// Reads the entries of the contigs in `wanted`, in any order. If `all` is set, it reads the
-    /// other contigs as well, but keeps only the end of their records, for [`BamIndex::placed_end`].
+    /// Reads the entries of the contigs in `wanted`, which may be in any order. If `all` is set, reads
+    /// the other contigs as well, but keeps only the end of their records, for [`BamIndex::placed_end`].
     ///
     /// # Errors
     /// Fails if the index is damaged or does not fit the indexed file, or the memory is not available.
@@ -204,22 +203,22 @@ impl BamIndex {
         Ok(BamIndex { depth, min_shift, contigs: list, placed_end, _charge: charge })
     }
 
-    /// Returns the virtual offset at which records without a contig start, if all contigs were
-    /// read; 0 if no record has a contig.
+    /// Returns the virtual offset at which the records without a contig start, if all contigs were read;
+    /// 0 if no record has a contig.
     pub fn placed_end(&self) -> u64 {
         self.placed_end
     }
 
-    /// Returns a virtual offset from which a reader finds all records that overlap the window of a
-    /// base or a later window. It is the offset of the first such record, or a smaller one: all
-    /// records before it start before the window.
+    /// Returns a virtual offset from which a reader finds all records that overlap the window of `base`
+    /// or a later window. It is at most the offset of the first such record, and all records before it
+    /// start before the window.
     pub fn first_offset(&self, contig: u32, base: i64) -> u64 {
         let window = u32::try_from(base.max(0) >> self.min_shift).unwrap_or(u32::MAX);
         self.contigs.get(&contig).map_or(0, |contig| contig.first_at(window))
     }
 
-    /// Returns the ranges of the file that contain all records of a region, in order and without
-    /// records before offset `least`. Ranges that share a block are merged.
+    /// Returns the ranges of the file that contain all records of a region, in order and without the
+    /// parts before offset `least`. Ranges that share a block are merged.
     pub fn file_ranges(&self, part: &ContigPart, least: u64) -> Vec<FileRange> {
         let Some(contig) = self.contigs.get(&part.contig) else { return Vec::new() };
         let least = least.max(self.first_offset(part.contig, part.start));

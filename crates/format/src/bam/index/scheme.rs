@@ -1,15 +1,14 @@
-//! The elements of an index: how positions map to bins (SAM specification, section 5.1), chunks of
-//! bins, runs of windows, and counts.
+//! The elements of an index: the mapping of positions to bins (SAM specification, section 5.1), chunks
+//! of bins, runs of windows, and counts.
 
 use readmill_record::{Error, Header, RecordRef, Result};
 use serde::{Deserialize, Serialize};
 
-/// log2 of the bases in a window of the linear index of a BAI (16 KiB), and in a bin of its lowest
-/// level.
+/// log2 of the window size of a BAI's linear index (16,384 bases), which is also the size of the bins of
+/// the lowest level.
 pub(super) const MIN_SHIFT: u8 = 14;
 pub(super) const BAI_DEPTH: u8 = 5;
-/// The maximum number of levels below the root. With more, the numbers of bins would not fit into
-/// 31 bits.
+/// Maximum number of levels below the root. With more levels, bin numbers would not fit into 31 bits.
 const MAX_DEPTH: u8 = 9;
 pub(super) const MAX_LEVELS: usize = MAX_DEPTH as usize + 1;
 pub(super) const BAI_LENGTH: u32 = 1 << 29;
@@ -20,7 +19,7 @@ pub enum IndexFormat {
     Bai,
     /// CSI: BAM, BCF and text, reference sequences of any length.
     Csi,
-    /// TBI of tabix: text, with the bins of a BAI.
+    /// TBI of tabix: text, with the bins of BAI.
     Tbi,
 }
 
@@ -47,7 +46,7 @@ pub struct RecordInterval {
 }
 
 impl RecordInterval {
-    /// Returns the position of a read, with the end that its CIGAR gives.
+    /// Returns the position of a read, which ends where its CIGAR ends.
     #[inline]
     pub fn of(record: RecordRef<'_>) -> Self {
         RecordInterval {
@@ -69,7 +68,7 @@ impl RecordInterval {
     }
 }
 
-/// How the positions of a file map to the bins of its index: format, size of the smallest bins, and
+/// The mapping of positions to the bins of an index: its format, the size of the smallest bins, and the
 /// number of levels.
 ///
 /// ```
@@ -92,8 +91,8 @@ pub struct IndexScheme {
 }
 
 impl IndexScheme {
-    /// Returns the scheme of a BAI, or of a CSI if a reference sequence is too long for a BAI (2^29
-    /// bases).
+    /// Returns the scheme of a BAI, or that of a CSI if a reference sequence is too long for a BAI (more
+    /// than 2^29 bases).
     pub fn for_header(header: &Header) -> Self {
         IndexScheme::bai(header).unwrap_or_else(|_| IndexScheme::csi(header))
     }
@@ -117,8 +116,8 @@ impl IndexScheme {
         IndexScheme { kind: IndexFormat::Tbi, depth: BAI_DEPTH, min_shift: MIN_SHIFT }
     }
 
-    /// Returns the scheme of a CSI with windows of 2^14 bases, as deep as the longest reference
-    /// sequence needs. `samtools index -c` chooses the same depth.
+    /// Returns the scheme of a CSI with windows of 2^14 bases, with as many levels as the longest
+    /// reference sequence needs. `samtools index -c` chooses the same depth.
     pub fn csi(header: &Header) -> Self {
         let longest = header.references().iter().map(|reference| reference.length).max();
         let longest = u64::from(longest.unwrap_or(0));
@@ -130,7 +129,7 @@ impl IndexScheme {
     /// levels below the root, and more if reference sequences of `longest` bases need them.
     ///
     /// # Errors
-    /// Fails if the windows are too small for such a long reference sequence.
+    /// Fails if the windows are too small for a reference sequence of `longest` bases.
     pub fn csi_for_length(min_shift: u8, depth: u8, longest: u64) -> Result<Self> {
         let span = longest + 256; // htslib's allowance for overhangs
         let covers =
@@ -152,8 +151,7 @@ impl IndexScheme {
     }
 
     /// Returns the first and the last window that a record overlaps. Position -1 counts as 0, as in
-    /// htslib. Positions beyond the last window count as if they were in it; htslib refuses to
-    /// index them.
+    /// htslib. Positions beyond the last window count as part of it; htslib refuses to index them.
     pub(super) fn window_range(self, place: RecordInterval) -> (u32, u32) {
         let most = (1 << (3 * self.depth)) - 1;
         let window = |position: i64| (position.max(0) >> self.min_shift).min(most) as u32;
@@ -186,7 +184,7 @@ pub(super) fn parent_bin(bin: u32) -> Option<u32> {
     bin.checked_sub(1).map(|below| below >> 3)
 }
 
-/// A range of the file with records of one bin, as virtual offsets. Takes 24 bytes.
+/// A range of the file with records of one bin, as virtual offsets. Its size is 24 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct BinChunk {
     pub(super) begin: u64,
@@ -197,9 +195,8 @@ pub(super) struct BinChunk {
 impl BinChunk {
     pub(super) const NONE: BinChunk = BinChunk { begin: 0, end: 0, bin: u32::MAX };
 
-    /// Merges a later chunk of the same bin that starts in the block in which this one ends,
-    /// because a reader of one of them inflates the block of the other anyway. Returns whether it was
-    /// merged.
+    /// Merges a later chunk of the same bin if it starts in the block in which this one ends, because a
+    /// reader must inflate this block anyway. Returns whether it was merged.
     pub(super) fn try_merge(&mut self, next: BinChunk) -> bool {
         let joins = self.bin == next.bin && next.begin >> 16 <= self.end >> 16;
         if joins {
@@ -217,23 +214,23 @@ pub(super) fn rebase_offset(offset: u64, base: u64) -> u64 {
     offset + (base << 16)
 }
 
-/// The linear index of one reference sequence, as runs of windows that share an offset. Each entry
-/// has the number after the last window of the run, and the virtual offset of the first record that
-/// overlaps it. A window that no record overlaps takes the offset of the next window with records,
-/// so there are no gaps between runs.
+/// The linear index of one reference sequence, as runs of windows that share an offset. Each entry holds
+/// the number of the window after the run, and the virtual offset of the first record that overlaps the
+/// run. A window without records belongs to the run of the next window with records, so there are no
+/// gaps between runs.
 pub(super) type Windows = Vec<(u32, u64)>;
 
-/// Adds the record at `offset`, which overlaps the windows before `end`. Windows that earlier
-/// records reached keep their offset. The reference sequence owns the last `own` runs. Returns
-/// whether it has one more now.
+/// Adds the record at `offset`, which overlaps the windows before `end`. Windows that earlier records
+/// overlap keep their offset. The last `own` runs belong to the reference sequence. Returns whether a
+/// run was added.
 pub(super) fn extend_windows(runs: &mut Windows, own: usize, end: u32, offset: u64) -> bool {
     let further = runs.last().filter(|_| own > 0).is_none_or(|&(reached, _)| reached < end);
     runs.extend(further.then_some((end, offset)));
     further
 }
 
-/// Returns the offset of a window; `None` after the last window with records. (A list of all
-/// windows would be large: with windows of two bases, a long contig has 2^27 of them.)
+/// Returns the offset of a window; `None` after the last window with records. (A list of all windows
+/// would be large: with windows of two bases, a long contig has 2^27 windows.)
 pub(super) fn window_offset(runs: &Windows, window: u32) -> Option<u64> {
     let run = runs.partition_point(|&(end, _)| end <= window);
     runs.get(run).map(|&(_, offset)| offset)

@@ -4,7 +4,7 @@ use flate2::{Compression, FlushCompress, Status};
 use libdeflater::{CompressionLvl, Compressor};
 
 /// A compressor of whole payloads; each thread has its own. The output must depend only on the
-/// payload and the level, not on earlier payloads, because threads take payloads in any order.
+/// payload and the level, not on earlier payloads, because threads process payloads in any order.
 pub trait Compress: Send {
     /// Writes `payload` as a raw DEFLATE stream to the start of `out`. Returns its length in bytes,
     /// or `None` if it does not fit.

@@ -1,12 +1,11 @@
-//! igzip, the DEFLATE of ISA-L, from the system's library. The module is `unsafe` because igzip is
-//! C, and because its stream needs a special address.
+//! igzip, the DEFLATE implementation of ISA-L, from the system's library. The module uses `unsafe`
+//! code because igzip is written in C, and because its stream needs a special address.
 //!
-//! Up to ISA-L 2.32 at least, the assembler code of levels 1 and 2 has a defect: for the third byte
+//! At least up to ISA-L 2.32, the assembly code of levels 1 and 2 has a defect: for the third byte
 //! of a payload it hashes bits 16 to 47 of the address of the stream instead of the payload
-//! (`write_first_byte` shifts the register that holds the stream). The output is valid, but one
-//! match more or less is found, so about one block in some thousands would differ from thread to
-//! thread and from run to run. Therefore each stream is placed at an address whose bits hash to
-//! zero.
+//! (`write_first_byte` shifts the register that holds the stream). The output is valid, but the
+//! number of matches may differ by one, so about one in several thousand blocks would differ
+//! between threads and runs. Therefore each stream is placed at an address whose bits hash to zero.
 #![allow(unsafe_code, reason = "calls ISA-L")]
 
 use std::ffi::c_void;
@@ -66,7 +65,7 @@ const STREAM_BYTES: usize = size_of::<isal::isal_zstream>();
 /// addresses.
 static NEXT_ADDRESS: AtomicU32 = AtomicU32::new(0x2000_0000);
 
-/// Number of addresses to try. After that any address is accepted, and the output of igzip may
+/// Number of addresses to try. If all fail, any address is accepted, and the output of igzip may
 /// differ between runs.
 const MAX_ADDRESS_TRIES: usize = 16;
 
@@ -110,8 +109,8 @@ impl Drop for StreamMemory {
 // `compress` only, which sets them; its Huffman tables are constants of the library.
 unsafe impl Send for StreamMemory {}
 
-/// Returns the next address whose bits 16 to 47 hash to zero by igzip's hash (CRC-32C), in the 15
-/// bits that its tables use.
+/// Returns the next address whose bits 16 to 47 hash to zero in the 15 bits that igzip's tables
+/// use. The hash is CRC-32C, as in igzip.
 fn harmless_address() -> usize {
     loop {
         let high = NEXT_ADDRESS.fetch_add(1, Relaxed);

@@ -1,4 +1,4 @@
-//! The compression libraries for blocks, hidden by one small trait.
+//! The compression libraries for blocks, behind one small trait.
 //!
 //! readmill's levels are libdeflate's, 0 to 12. They map to the levels of each library:
 //! | level | libdeflate | zlib | igzip |
@@ -9,9 +9,10 @@
 //! | 7 to 9 | the same | the same | 3 |
 //! | 10 to 12 | the same | 9 | 3 |
 //!
-//! "Stored" gives the same bytes with every codec. The level 0 of igzip itself is not used: it is a
-//! sixth faster than its level 1, and makes files a quarter larger. On much data its level 3 is
-//! both slower and larger than its level 2, so it is used only for levels that ask for small files.
+//! Level 0 ("stored") gives the same bytes with every codec. igzip's own level 0 is not used: it is
+//! a sixth faster than its level 1, but makes files a quarter larger. On much data, igzip's level 3
+//! is both slower and larger than its level 2, so it is used only for levels that ask for small
+//! files.
 
 mod compress;
 #[cfg(feature = "igzip")]
@@ -26,8 +27,8 @@ use readmill_record::Error;
 pub use compress::Compress;
 use compress::{Libdeflate, Zlib};
 
-/// A library that compresses blocks (the option `--codec`). All of them write valid BGZF; speed and
-/// size differ.
+/// A library that compresses blocks (the option `--codec`). All libraries write valid BGZF, but
+/// differ in speed and size.
 ///
 /// ```
 /// use readmill_format::bgzf::Codec;
@@ -39,13 +40,13 @@ use compress::{Libdeflate, Zlib};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Codec {
-    /// libdeflate: at most levels the smallest files for the time.
+    /// libdeflate: the smallest files for the time at most levels.
     #[default]
     Libdeflate,
-    /// zlib-rs, which is zlib-ng in Rust. It has zlib's levels, but its output bytes differ from
-    /// zlib's.
+    /// zlib-rs, a port of zlib-ng to Rust. It has the levels of zlib, but its output bytes differ
+    /// from zlib's.
     ZlibRs,
-    /// igzip of ISA-L: twice as fast as libdeflate at level 1. Its bytes may differ between
+    /// igzip of ISA-L: twice as fast as libdeflate at level 1. Its output may differ between
     /// processor types and versions of ISA-L.
     #[cfg(feature = "igzip")]
     Igzip,
@@ -72,7 +73,7 @@ impl Codec {
         }
     }
 
-    /// Returns the levels of the library itself, except those that only store.
+    /// Returns the library's own levels, except those that only store.
     pub const fn own_levels(self) -> RangeInclusive<u8> {
         match self {
             Codec::Libdeflate => 1..=12,
