@@ -15,9 +15,9 @@
 //!
 //! # Limits on concurrency
 //! [`Crew::threads`] is a strict total that includes the calling thread. [`Crew::in_flight`] is the
-//! maximum number of tickets that are claimed but not yet committed. One thread takes the same path
-//! through the code as eight do. Memory is limited by `claim`: it asks for the memory of an input before
-//! it takes the input, and a [`Pool`] reuses the buffers of finished tickets.
+//! maximum number of tickets that are claimed but not yet committed. One thread runs the same code as
+//! eight. Memory is limited by `claim`: it asks for the memory of an input before it takes the input,
+//! and a [`Pool`] reuses the buffers of finished tickets.
 //!
 //! # How a pass ends
 //! A pass ends when `claim` returns `None` and the last ticket has been committed. There is no other

@@ -1,4 +1,4 @@
-//! The progress of a pass, for a display on another thread. The engine itself never prints.
+//! Reports the progress of a pass to a display on another thread. The engine itself never prints.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

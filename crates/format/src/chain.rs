@@ -479,7 +479,7 @@ mod tests {
         }
     }
 
-    /// Guards against a former defect: offsets were cut to 32 bits.
+    /// Guards against a former defect: offsets were truncated to 32 bits.
     #[test]
     fn a_record_beyond_four_gigabytes_of_a_chunk_is_a_fault() {
         let mut opened = OpenedChunk::reuse(Batch::default());

@@ -124,8 +124,8 @@ mod tests {
     use super::*;
     use crate::sam::LineParser;
 
-    /// Returns the bases and qualities that remain of a read. Its bases are ACGTA, or TACGT if it
-    /// is reversed.
+    /// Returns the remaining bases and qualities of a read. Its bases are ACGTA, or TACGT if it is
+    /// reversed.
     fn trimmed(trim: &FastqTrim, flags: u16, field: &str) -> String {
         let header = Header::parse(b"").unwrap();
         let mut raw = Vec::new();

@@ -4,13 +4,13 @@
 //! - Reads: [`bgzf`], [`bam`], [`sam`], FASTQ output ([`fastq`]), and [`chain`], which cuts
 //!   inflated bytes into records.
 //! - Indexes: BAI and CSI ([`bam::index`]), tabix and BCF ([`tabix`]), FASTA ([`reference`]).
-//! - Places on the genome: samtools regions ([`region`]), GATK intervals ([`intervals`]), VCF, BCF
-//!   and BED ([`features`]), known sites ([`sites`]), genes ([`ref_flat`]).
+//! - Genomic positions: samtools regions ([`region`]), GATK intervals ([`intervals`]), VCF, BCF and
+//!   BED ([`features`]), known sites ([`sites`]), genes ([`ref_flat`]).
 //! - Temporary data: the spill file ([`spill`]) and its codecs ([`spill_codec`]).
 //! - Reports: htsjdk metrics files ([`metrics`]).
 //!
 //! The crate starts no threads. Where work can run in parallel, a type says which of its methods
-//! may run on any thread and which must run serially, in the order of the file.
+//! may run on any thread and which must run serially, in file order.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 

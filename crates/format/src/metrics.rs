@@ -110,7 +110,7 @@ pub fn append_histograms(text: &mut Vec<u8>, class: &str, keys: &str, columns: &
 ///
 /// htsjdk's FormatUtil uses java.text.DecimalFormat, which takes the shortest digits that identify
 /// a number and rounds them by its exact binary value. Java 17 has one exception: 5e-7, whose
-/// binary value is below the middle, becomes 0.000001.
+/// binary value is below the midpoint, becomes 0.000001.
 ///
 /// ```
 /// use readmill_format::metrics::format_decimal;

@@ -41,7 +41,7 @@ pub fn write_json(wanted: bool) {
     AS_JSON.store(wanted, Relaxed);
 }
 
-/// Writes a line to standard error. Failures are ignored, since there is nowhere to report them.
+/// Writes a line to standard error. Errors are ignored, because there is nowhere to report them.
 pub fn log(line: &str) {
     let text =
         if AS_JSON.load(Relaxed) { json_message(line).to_string() } else { colour_severity(line) };

@@ -74,7 +74,7 @@ pub fn create(partial: &Path, shown: &Path) -> Result<File> {
             }
             Err(e) => return Err(not_created(e)),
         };
-        // Between creation and lock, another run may have removed this file as left behind.
+        // Between creation and lock, another run may have removed this file as a leftover.
         let is_locked = !matches!(file.try_lock(), Err(TryLockError::WouldBlock));
         if is_locked && FileId::of(&file).is_ok_and(|id| id.is_at(partial)) {
             return Ok(file);

@@ -10,7 +10,7 @@
 //! | end | removes unfinished files on a signal, ends with another process | [`signal`], [`end_with`] |
 //! | tests | stops the program at a named moment | [`pause`] |
 //!
-//! The crate knows nothing of what a command does with reads. It starts two threads, which do no
+//! The crate knows nothing about what a command does with reads. It starts two threads, which do no
 //! work: one waits for signals, and one for the end of another process.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]

@@ -30,7 +30,7 @@ impl MadeDirectories {
 impl Drop for MadeDirectories {
     fn drop(&mut self) {
         for directory in self.made.iter().rev() {
-            let _ = std::fs::remove_dir(directory); // which fails if there are files in it
+            let _ = std::fs::remove_dir(directory); // fails if the directory is not empty
         }
     }
 }

@@ -11,6 +11,6 @@ pub fn raise_open_file_limit(files: usize) {
     let limits = getrlimit(Resource::Nofile);
     if limits.current.is_some_and(|current| current < needed) {
         let current = Some(limits.maximum.map_or(needed, |most| most.min(needed)));
-        let _ = setrlimit(Resource::Nofile, Rlimit { current, ..limits }); // an error leaves the limit as is
+        let _ = setrlimit(Resource::Nofile, Rlimit { current, ..limits }); // on error, the limit stays unchanged
     }
 }

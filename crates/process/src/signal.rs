@@ -93,7 +93,7 @@ pub fn create(partial: &Path, shown: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Creates a directory for output files. A signal removes it if it is empty.
+/// Creates a directory for output files. A signal removes the directory if it is empty.
 pub fn create_directory(path: &Path) -> std::io::Result<()> {
     let mut outputs = lock(&OUTPUTS); // held so that no signal is handled before it is registered
     std::fs::create_dir(path)?;
@@ -216,7 +216,7 @@ pub fn give_way() {
 }
 
 impl UnfinishedOutputs {
-    /// Returns the line that names the signal and the outputs that were not written.
+    /// Returns the final log line, which names the signal and the outputs that were not written.
     fn last_words(&self, signal: i32) -> String {
         let name = match signal {
             16 if cfg!(target_os = "linux") => Some("SIGSTKFLT"),
@@ -246,7 +246,7 @@ fn say(line: &str) {
     let mut ready = [PollFd::new(&stderr, PollFlags::OUT)];
     let _ = poll(&mut ready, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
     if ready[0].revents().contains(PollFlags::OUT) {
-        let clear = if stderr.is_terminal() { "\r\x1b[K" } else { "" }; // of the progress bar
+        let clear = if stderr.is_terminal() { "\r\x1b[K" } else { "" }; // clears the progress bar
         let _ = rustix::io::write(&stderr, format!("{clear}{line}\n").as_bytes());
     }
 }

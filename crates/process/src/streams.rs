@@ -1,4 +1,4 @@
-//! Standard input and output that were closed before this process started (`readmill … >&-`).
+//! Detects a standard input or output that was closed before this process started (`readmill … >&-`).
 //!
 //! Before `main`, the standard library opens `/dev/null` for each closed standard stream, so that
 //! no file gets descriptor 0, 1 or 2. Output to a closed standard output would then be lost without

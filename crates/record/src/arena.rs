@@ -75,7 +75,7 @@ impl Arena {
         let map = options.map_anon()?;
         #[cfg(all(target_os = "linux", not(miri)))]
         if capacity >= MIN_HUGE_PAGE_BYTES {
-            let _ = map.advise(memmap2::Advice::HugePage); // fewer page faults, where the system has them
+            let _ = map.advise(memmap2::Advice::HugePage); // fewer page faults, if the system supports huge pages
         }
         Ok(Self::from_map(Some(map)))
     }
@@ -106,7 +106,7 @@ impl Arena {
 
     /// Allocates `len` bytes, and returns their offset and the bytes. Returns `None` if they do not fit;
     /// a smaller allocation may still succeed.
-    #[allow(clippy::mut_from_ref)] // each call returns other bytes
+    #[allow(clippy::mut_from_ref)] // each call returns different bytes
     pub fn alloc(&self, len: usize) -> Option<(usize, &mut [u8])> {
         let fits = |used: usize| used.checked_add(len).filter(|&end| end <= self.capacity());
         if len == 0 {

@@ -330,7 +330,7 @@ impl Batch {
         }
     }
 
-    /// Numbers the records `first, first + 1, …` and records where each template starts. A template
+    /// Numbers the records `first, first + 1, …` and stores where each template starts. A template
     /// consists of consecutive records with the same name. A record named `*` has no name and is its own
     /// template.
     pub fn stamp_templates(&mut self, first: u64) {
@@ -353,7 +353,8 @@ mod tests {
     use super::*;
     use crate::{edit, tag};
 
-    /// Guards against a former defect: lengths were cut to 32 bits, so spans pointed at other records.
+    /// Guards against a former defect: lengths were truncated to 32 bits, so spans pointed at other
+    /// records.
     #[test]
     fn a_span_beyond_four_gigabytes_is_refused() {
         let most = u32::MAX as usize;

@@ -21,8 +21,8 @@ pub const SOFT_CLIP: u32 = 4;
 pub const HARD_CLIP: u32 = 5;
 pub const SKIPPED_REGION: u32 = 3;
 
-/// Returns whether the operator consumes reference bases (M, D, N, =, X). Each operator has one bit of
-/// the mask.
+/// Returns whether the operator consumes reference bases (M, D, N, =, X). The mask has one bit per
+/// operator.
 pub fn consumes_reference(op: u32) -> bool {
     0b1_1000_1101 >> op & 1 != 0
 }

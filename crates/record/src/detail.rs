@@ -1,6 +1,6 @@
-//! The parts of a read that a step or a tally needs, so that a reader can skip the rest.
+//! How much of a read a step or tally needs, so that a reader can skip the rest.
 
-/// How much of each read a step or tally needs. Each value includes the values before it.
+/// The parts of each read that a step or tally needs. Each value includes the values before it.
 ///
 /// CRAM and SAM readers decode only the largest value that a step or tally of the run needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -45,7 +45,7 @@ pub struct ErrorContext {
 /// An error that tells the user what is wrong, where in the data, and what to do.
 ///
 /// A function deep in a decoder knows only the fault; its callers add the record, the file and a hint.
-/// Each part is added once: a caller never overwrites a place that is known more exactly.
+/// Each part is added once: a caller never replaces a more exact place.
 ///
 /// ```
 /// use std::path::Path;

@@ -1,4 +1,4 @@
-//! Powers and logarithms with correct rounding, so that results are the same on every machine.
+//! Correctly rounded powers and logarithms, so that results are the same on every machine.
 //!
 //! The C library's functions differ in the last bit between libraries, and in glibc between processors
 //! with and without a fused multiply-add. The last bit matters for the estimated library size, which is
@@ -7,7 +7,7 @@
 //! last bit of the first.
 //!
 //! Java's functions on x86-64 differ from these: e^x for 2 of 1,000 arguments (glibc 2.36: 7 of 10,000),
-//! 10^x for 5 of 10,000 and for no whole quality, log10 for none of 300,000 (the C library: 4 of 100).
+//! 10^x for 5 of 10,000 but for no integer quality, log10 for none of 300,000 (the C library: 4 of 100).
 
 /// A value as the unevaluated sum of two numbers, the second below the last bit of the first.
 #[derive(Clone, Copy)]
@@ -43,7 +43,7 @@ pub fn exp(x: f64) -> f64 {
         return 0.0;
     }
     let (DoubleDouble(high, low), exponent) = power_of_e(DoubleDouble(x, 0.0));
-    // In two steps, because the power of two alone may be too small for a normal number.
+    // Scaled in two steps, because the power of two alone may be too small for a normal number.
     let half = (exponent / 2.0).trunc();
     (high + low) * 2f64.powi(half as i32) * 2f64.powi((exponent - half) as i32)
 }
@@ -150,8 +150,8 @@ mod tests {
 
     #[test]
     fn the_nearest_numbers() {
-        // Computed with 40 digits. Java 17 on x86-64 has the same, except for the last power, where it has a
-        // neighbour.
+        // Computed with 40 digits. Java 17 on x86-64 gives the same values, except for the last power,
+        // where its result is the adjacent number.
         for (x, expected) in POWERS {
             assert_eq!(power_of_ten(x), expected, "10^{x}");
         }
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn the_nearest_number() {
-        // Computed with 60 digits. glibc gives other results in the seventh and eighth case, Java in the last two.
+        // Computed with 60 digits. glibc differs in the seventh and eighth case, Java in the last two.
         for (x, expected) in [
             (-0.0, 1.0),
             (-1.0, 0.36787944117144233),

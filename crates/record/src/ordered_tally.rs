@@ -2,8 +2,8 @@
 //! sorted file.
 //!
 //! A [`Tally`](crate::Tally) can be added up in any order. The counts here cannot: whether a
-//! position is covered once or twice depends on the batches before and after. So the work has a
-//! parallel and a serial half:
+//! position is covered once or twice depends on the adjacent batches. So the work has a parallel
+//! and a serial half:
 //!
 //! ```text
 //!  batch ─► PieceMaker::make ─► Piece ─┐   any thread, in any order
@@ -199,7 +199,8 @@ pub trait DynOrderedTally: Send + Sync {
 
 /// Counts the batches of one thread for one ordered tally.
 pub trait BatchCounter: Send {
-    /// Makes the charged piece of a batch, trimmed if `max_span` is given ([`PieceMaker::trim`]).
+    /// Makes the piece of a batch and charges it. Trims it if `max_span` is given
+    /// ([`PieceMaker::trim`]).
     ///
     /// # Errors
     /// The same as for [`PieceMaker::make`].

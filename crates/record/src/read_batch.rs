@@ -1,4 +1,4 @@
-//! Batches of reads before alignment: names, bases and qualities, as FASTQ has them.
+//! Batches of reads before alignment: names, bases and qualities, as in FASTQ.
 //!
 //! The readers of FASTQ fill such a batch; trimming changes it in place; the aligner reads it. Data that
 //! few inputs need (optional fields, flags, adapters, index reads) is kept in separate lists, which
@@ -154,8 +154,8 @@ impl ReadBatch {
         self.template_count() + self.singles().map_or(0, |singles| singles.reads.len())
     }
 
-    /// Iterates over pairs and single reads in the order of the file. Each item is a batch (this one, or
-    /// the batch of single reads) and the index of a read in it.
+    /// Iterates over pairs and single reads in file order. Each item is a batch (this one, or the batch
+    /// of single reads) and the index of a read in it.
     pub fn iter_in_file_order(&self) -> impl Iterator<Item = (&ReadBatch, usize)> {
         let singles = self.singles().map(|singles| &singles.reads).into_iter();
         let mut lone =
@@ -393,8 +393,7 @@ impl ReadBatch {
         (0..self.len()).map(|index| self.read(index))
     }
 
-    /// Returns a copy of some templates, given by their numbers in this batch, without their index
-    /// reads.
+    /// Returns a copy of the templates with these numbers in the batch, without their index reads.
     pub fn copy_templates(&self, templates: Range<usize>) -> ReadBatch {
         let mut part = ReadBatch::new(self.segments, self.first + templates.start as u64);
         for index in templates.start * self.segments..templates.end * self.segments {

@@ -95,7 +95,7 @@ pub trait Step: Send + Sync {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Changes {
     pub reads: bool,
-    /// FLAG apart from the duplicate bit (0x400), which every step may change.
+    /// FLAG except the duplicate bit (0x400), which every step may change.
     pub flags: bool,
     pub alignment: bool,
     pub bases: bool,

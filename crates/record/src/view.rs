@@ -40,7 +40,7 @@ fn i32_at(bytes: &[u8], at: usize) -> i32 {
 }
 
 /// Returns the number of bytes before the optional fields, computed from the lengths in the fixed part.
-/// It may exceed the length of damaged bytes.
+/// If the record is damaged, this may exceed its length.
 #[inline]
 fn fields_start(raw: &[u8]) -> u64 {
     let l_seq = u64::from(i32_at(raw, 20).cast_unsigned());
@@ -214,14 +214,14 @@ impl<'a> RecordRef<'a> {
         unsigned.then(|| Cigar(&field.value[5..]))
     }
 
-    /// Returns SEQ with two bases in each byte, as codes of the alphabet `=ACMGRSVTWYHKDBN`
+    /// Returns SEQ, with two bases per byte, as codes of the alphabet `=ACMGRSVTWYHKDBN`
     /// ([`bases`](crate::bases)).
     pub fn seq(self) -> &'a [u8] {
         let start = self.seq_start();
         &self.0[start..start + self.l_seq().div_ceil(2)]
     }
 
-    /// Returns QUAL, one Phred score in each byte. If qualities are absent, all bytes are 255.
+    /// Returns QUAL, one Phred score per byte. If qualities are absent, all bytes are 255.
     pub fn qual(self) -> &'a [u8] {
         let start = self.seq_start() + self.l_seq().div_ceil(2);
         &self.0[start..start + self.l_seq()]

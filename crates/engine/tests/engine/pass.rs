@@ -1,4 +1,4 @@
-//! Tests of [`run`](readmill_engine::run) with real threads: the same outputs, error and panic for any
+//! Tests of [`run_pass`](readmill_engine::run_pass) with real threads: the same outputs, error and panic for any
 //! crew.
 
 #![allow(clippy::unwrap_used)]
@@ -181,7 +181,7 @@ impl Meeting {
     }
 }
 
-/// Passes numbers on unchanged, and records which thread did it.
+/// Passes on numbers unchanged, and records which thread did so.
 #[derive(Default)]
 struct Numbers {
     threads: Mutex<HashSet<(thread::ThreadId, Option<String>)>>,

@@ -41,8 +41,8 @@ const STORING_BYTES: usize = 5;
 const MAX_SLACK_BYTES: usize = 64;
 
 impl Deflater {
-    /// Returns a deflater at `level` 0 (stored) to 12 (smallest). [`super::codec`] shows how these
-    /// levels map to the levels of each codec. A level above 12 counts as 12.
+    /// Returns a deflater at `level` 0 (stored) to 12 (smallest). [`super::codec`] lists the
+    /// corresponding levels of each codec. A level above 12 counts as 12.
     pub fn new(codec: Codec, level: u8) -> Self {
         match level.min(12) {
             0 => Self::with_compressor(None),
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
     use crate::bgzf::{BLOCK_PAYLOAD, BgzfBlock, Chunk, Inflater};
 
-    /// Pseudo-random bytes from `alphabet` different values.
+    /// Returns pseudo-random bytes with `alphabet` distinct values.
     fn noise(seed: u64, alphabet: u64, length: usize) -> Vec<u8> {
         let mut random = Rng::new(seed);
         (0..length).map(|_| random.below64(alphabet) as u8).collect()

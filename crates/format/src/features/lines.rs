@@ -3,7 +3,7 @@
 //!
 //! - VCF: a record extends from POS to END of INFO, or over the length of REF (htsjdk 4.2,
 //!   `AbstractVCFCodec`).
-//! - BED: contig, start (0-based), end (exclusive); other columns are ignored (htsjdk 4.2,
+//! - BED: contig, start (0-based), end (exclusive). Other columns are ignored (htsjdk 4.2,
 //!   `BEDCodec`).
 //! - Picard's interval list: a SAM header, then contig, start (1-based), end (inclusive), strand
 //!   and name, separated by tabs (htsjdk 4.2, `IntervalListCodec`).
@@ -205,8 +205,8 @@ impl<'a> Iterator for BedColumns<'a> {
 
 pub(super) const ELSITES: &[u8] = b"# elsites format version 1.0\n";
 
-/// Parses the position of a line of elPrep's sites. A site at position 0 is before the first base,
-/// and a site may end before it starts.
+/// Parses the position of a line of elPrep's sites. A site at position 0 lies before the first
+/// base, and a site may end before it starts.
 pub(super) fn parse_elsites_line(line: &[u8]) -> Result<Option<LineFeature>, String> {
     if line.starts_with(b"#") || line.is_empty() {
         return Ok(None);

@@ -346,8 +346,8 @@ mod tests {
 
     #[test]
     fn sites_of_elprep_are_one_based_and_closed() {
-        // As elPrep 5 makes them from variants: an SNV, a deletion, one with END, one at position
-        // 0, and one with an END before its POS.
+        // Sites as elPrep 5 makes them from variants: an SNV, a deletion, one with END, one at
+        // position 0, and one with an END before its POS.
         let sites = "chr1\t10\t10\nchr1\t20\t23\nchr1\t30\t50\nchr1\t0\t0\nchr1\t60\t5\n";
         let text = format!("# elsites format version 1.0\n{sites}");
         let wanted = chr1(&[(9, 10), (19, 23), (29, 50), (0, 0), (59, 59)]);

@@ -43,7 +43,7 @@ struct GivenInterval {
 }
 
 impl NamedIntervals {
-    /// Reads Picard interval lists or BED files, and merges the intervals of all of them.
+    /// Reads Picard interval lists or BED files, and merges all of their intervals.
     ///
     /// # Errors
     /// Fails if a file is not valid or names a contig that `header` lacks, if there are no intervals, or
@@ -171,8 +171,8 @@ impl NamedIntervals {
         &self.0.intervals
     }
 
-    /// Returns the name of an interval: the names of the intervals that were merged into it,
-    /// separated by `|`.
+    /// Returns the name of interval `number`: the distinct names of the merged intervals, separated by
+    /// `|`.
     pub fn name(&self, number: usize) -> &[u8] {
         let begin = number.checked_sub(1).map_or(0, |before| self.0.name_ends[before]);
         &self.0.names[begin..self.0.name_ends[number]]

@@ -2,8 +2,8 @@
 //! 1.24):
 //!
 //! - A name is the first word after `>`. The rest of its line is a description.
-//! - All lines of a contig have the same number of bases and the same end; only the last line may
-//!   be shorter.
+//! - All lines of a contig have the same number of bases and the same line end; only the last line
+//!   may be shorter.
 //! - Blank lines may occur before the first contig and after each contig, as in human_g1k_v37.
 //! - A contig without bases is ignored if another follows, and is an error at the end of the file.
 //!

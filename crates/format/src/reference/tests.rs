@@ -5,7 +5,7 @@ use readmill_simulate::Rng;
 use super::*;
 use crate::bgzf::{Codec, Deflater, EOF_BLOCK};
 
-/// Contigs of every awkward length, of all letters.
+/// Contigs of all edge-case lengths, with all letters.
 fn contigs() -> Vec<(String, Vec<u8>)> {
     let letters = b"ACGTacgtNnRyM-";
     let mut random = Rng::new(7);

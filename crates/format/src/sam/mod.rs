@@ -5,8 +5,8 @@
 //!
 //! - Malformed text is refused where htslib guesses: an unknown RNAME or RNEXT does not become `*`,
 //!   `XX:i:abc` does not become 0, MAPQ 300 does not become 255, and a field needs both of its colons.
-//! - Negative elements of an unsigned array make it a signed one, as in later versions of htslib;
-//!   1.16 reads 0.
+//! - An unsigned array with negative elements becomes a signed one, as in later versions of htslib; 1.16
+//!   reads 0.
 //! - A missing QNAME is written as `*`.
 
 mod decode;

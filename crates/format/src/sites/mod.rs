@@ -208,7 +208,7 @@ mod tests {
 
     type Triple = (u32, u32, u32);
 
-    /// Returns one sorted list of sites that share no base.
+    /// Returns one sorted list of non-overlapping sites.
     fn united(mut sites: Vec<Triple>) -> Vec<Triple> {
         sites.sort_unstable();
         let mut out: Vec<Triple> = Vec::new();

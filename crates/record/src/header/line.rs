@@ -39,8 +39,7 @@ impl HeaderLine {
         fields.filter(|field| field.len() >= 3)
     }
 
-    /// Returns the line with its fields in sorted order, to compare lines whose fields are ordered
-    /// differently.
+    /// Returns the line with sorted fields, for comparing lines regardless of field order.
     pub(super) fn with_sorted_fields(&self) -> Vec<u8> {
         let mut parts: Vec<&[u8]> = self.0.split(|&b| b == b'\t').collect();
         parts[1..].sort_unstable();

@@ -112,7 +112,7 @@ impl fmt::Debug for Header {
     }
 }
 
-/// Returns a line of the input without its carriage return, and only up to the first NUL.
+/// Returns a line without its carriage return, truncated at the first NUL.
 fn trim_line(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     &line[..memchr::memchr(0, line).unwrap_or(line.len())]
@@ -316,7 +316,7 @@ impl Header {
         &self.lines.list
     }
 
-    /// Changes the lines and updates the charge. The dictionary stays as it is.
+    /// Changes the lines and updates the charge. The dictionary is not updated.
     fn change_lines(&mut self, change: impl FnOnce(&mut Vec<HeaderLine>)) {
         let lines = Arc::make_mut(&mut self.lines);
         if lines.list.len() == lines.list.capacity() {

@@ -1,4 +1,4 @@
-//! Tells SAM and FASTQ apart by the form of their lines.
+//! Distinguishes SAM from FASTQ by the form of their lines.
 //!
 //! A header line is `@`, two letters and a tab (or `@CO`); a record has eleven columns. Read names may
 //! start with `@`: the SAM specification forbids it, but BAM can have them, and every FASTQ record
@@ -114,13 +114,13 @@ impl ReadsFormat {
         if first.first() != Some(&b'@') {
             return None;
         }
-        // In a line of only two letters, capitals are a kind of header line; others are the start of a
-        // read name.
+        // If the line is only `@` and two letters, capitals mean a header line, and other letters the
+        // start of a read name.
         let is_cut = first.len() == 3 && !first[1..].iter().all(u8::is_ascii_uppercase);
         let is_header = is_header_form(first) && !is_cut;
         let by_form = if is_header { ReadsFormat::Sam } else { ReadsFormat::Fastq };
         Some(match (second.first(), third.first()) {
-            // Bases of FASTQ whose first letter is damaged.
+            // A line of FASTQ bases whose first letter is damaged.
             (Some(b'@'), Some(b'+')) if !is_header_form(second) && !third.contains(&b'\t') => by_form,
             (Some(b'@'), _) => ReadsFormat::Sam,
             (Some(_), _) if is_sam_record(second) => ReadsFormat::Sam,

@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::error::{Error, Result};
 pub use share_use::ShareUse;
 
-/// The name of a user of memory, as it appears in messages and in the summary of a run.
+/// The name of a memory user, as it appears in messages and in the summary of a run.
 pub type UserName = &'static str;
 
 /// The memory that a run may use, and how much of it each user has. Clones share one ledger.
@@ -156,8 +156,8 @@ impl Ledger {
         self.capacity().saturating_sub(sums.used).saturating_sub(sums.unused_kept_bytes())
     }
 
-    /// Returns each user with its bytes at the moment of the peak, in the order of their first charges.
-    /// The summary of a run lists them.
+    /// Returns each memory user with its bytes at the peak, in the order of the users' first charges,
+    /// for the summary of a run.
     pub fn users_at_peak(&self) -> Vec<(UserName, u64)> {
         let at_peak =
             |user: &LedgerUser| (user.name, user.at_peak.min(user.noted_use.unwrap_or(u64::MAX)));

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::{Ledger, UserName};
 
-/// The use of a share that was charged in advance for `number` buffers of each of `KINDS` kinds.
+/// Tracks the actual use of a share that was charged in advance for `number` buffers of each of `KINDS`
+/// kinds.
 ///
 /// Tickets in flight hold these buffers. Their use is estimated as the sum of the largest buffer of each
 /// kind so far, times `number`, and reported to the ledger ([`Ledger::record_used`]).

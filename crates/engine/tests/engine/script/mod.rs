@@ -1,7 +1,7 @@
 //! A pass in which every step is known in advance, and a plain loop that computes how it must end.
 //!
-//! It is used twice: with real threads (`pass.rs`) and under a simulated scheduler (`model.rs`). The
-//! module that includes this one defines which `engine` is tested.
+//! The script is used twice: with real threads (`pass.rs`) and under a simulated scheduler (`model.rs`).
+//! The module that includes this one defines which `engine` is tested.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -27,7 +27,7 @@ pub enum Fault {
     Panic,
 }
 
-/// The step in which the user's code failed. It is the error, or the payload of a panic.
+/// The step in which the user's code failed, used as the error or as the payload of a panic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure(pub Ticket, pub Phase);
 

@@ -87,8 +87,8 @@ pub struct ChunkJoiner {
 }
 
 impl ChunkJoiner {
-    /// Returns a joiner for a file whose first chunk begins with `header` bytes that are not
-    /// records. `most` is the maximum size of a record.
+    /// Returns a joiner for a file whose first chunk begins with `header` bytes of the file header.
+    /// `most` is the maximum size of a record.
     pub fn new(header: usize, most: Limit) -> Self {
         let (partial, partial_at, records) = Default::default();
         ChunkJoiner { header: Some(header), partial, partial_at, records, max_record: most }

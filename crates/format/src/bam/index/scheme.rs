@@ -33,7 +33,7 @@ impl IndexFormat {
     }
 }
 
-/// The position of a record, as far as an index needs it.
+/// The parts of a record's position that an index needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordInterval {
     /// Index of the reference sequence; -1 if there is none.
@@ -236,8 +236,8 @@ pub(super) fn window_offset(runs: &Windows, window: u32) -> Option<u64> {
     runs.get(run).map(|&(_, offset)| offset)
 }
 
-/// The content of the pseudo-bin of a reference sequence: the range and the counts of its records
-/// (SAM specification, section 5.2).
+/// The contents of the pseudo-bin of a reference sequence: the range and the counts of its records (SAM
+/// specification, section 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ReferenceSummary {
     pub(super) begin: u64,

@@ -26,7 +26,7 @@ fn record(ref_id: i32, pos: i32, span: u32, flags: u16) -> Vec<u8> {
     raw
 }
 
-/// A record and its position: number of the block, compressed offset of the block, offset in the
+/// A record and its position: block number, compressed offset of the block, and offset in the
 /// block.
 struct Placed {
     raw: Vec<u8>,
@@ -77,7 +77,7 @@ fn file(random: &mut Rng, n: u64, lengths: &[u32]) -> (Vec<Placed>, u64) {
     (out, coffset + 1000)
 }
 
-/// Builds the index from partitions, each of which ends after a block with a chance of one in
+/// Builds the index from partitions. After each block, the partition ends with probability 1 /
 /// `every`.
 fn index(scheme: IndexScheme, header: &Header, file: &(Vec<Placed>, u64), every: u64) -> Vec<u8> {
     let (records, length) = file;
@@ -210,7 +210,7 @@ fn unsorted_records_are_refused() {
     }
 }
 
-/// Bins by the C code of the SAM specification, section 5.3.
+/// Computes bins like the C code of the SAM specification, section 5.3.
 #[test]
 fn bins_are_those_of_the_specification() {
     let scheme = IndexScheme::bai(&header(&[1 << 29])).unwrap();

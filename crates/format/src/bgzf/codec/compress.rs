@@ -68,7 +68,7 @@ mod tests {
         out[..n].to_vec()
     }
 
-    /// Guards against a former defect of zlib-rs and zlib-ng, which looked at bytes of the previous
+    /// Guards against a former defect of zlib-rs and zlib-ng, which read bytes of the previous
     /// payload in the window.
     #[test]
     fn the_window_of_the_payload_before_is_not_looked_at() {

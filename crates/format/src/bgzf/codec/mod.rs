@@ -1,6 +1,6 @@
 //! The compression libraries for blocks, behind one small trait.
 //!
-//! readmill's levels are libdeflate's, 0 to 12. They map to the levels of each library:
+//! readmill uses libdeflate's levels, 0 to 12. They map to the levels of each library:
 //! | level | libdeflate | zlib | igzip |
 //! |---|---|---|---|
 //! | 0 | stored | stored | stored |
@@ -83,7 +83,7 @@ impl Codec {
         }
     }
 
-    /// Maps `level` (1 to 12) to the library's own level, as the table above shows.
+    /// Maps `level` (1 to 12) to the library's own level, as the table of this module shows.
     pub fn own_level(self, level: u8) -> u8 {
         match self {
             Codec::Libdeflate | Codec::ZlibRs => {

@@ -9,7 +9,7 @@ fn notes(header: &Header) -> Vec<String> {
     header.notes().texts().map(|note| note.into_owned()).collect()
 }
 
-/// A line, the line that it becomes, and a part of the note. A contig and a read group are before it.
+/// A line, the mended line, and part of the note. Each line follows a contig and a read group.
 const MENDED: [(&str, &str, &str); 28] = [
     ("@PG ID:x PN:x", "@PG\tID:x\tPN:x", "replaced blanks between its fields"),
     ("@PG ID:b PN:b CL:b mem  -t 4 r.fa", "@PG\tID:b\tPN:b\tCL:b mem -t 4 r.fa", "replaced blanks"),

@@ -107,7 +107,7 @@ fn sorted_content(group: &IdGroup<'_>) -> Vec<u8> {
     lines.join(&b'\n')
 }
 
-/// The ID assigned to a group, and whether the merged header has no earlier group with the same content.
+/// The ID assigned to a group, and whether the group is new in the merged header.
 struct AssignedId {
     id: Vec<u8>,
     is_new: bool,
@@ -195,7 +195,7 @@ pub enum IdChange<'a> {
     Keep,
     Become(&'a [u8]),
     /// The field must be removed: this input does not define the ID, but another input does, so the
-    /// field would get a wrong meaning. (`samtools merge` drops every ID that the input does not
+    /// meaning of the field would change. (`samtools merge` drops every ID that the input does not
     /// define.)
     Remove,
 }

@@ -10,7 +10,8 @@
 //!   (`dictionary.rs`). The line is taken from the first input that has the sequence.
 //! - @RG, @PG: equal lines are merged. If lines differ but share an ID, the first keeps it and the
 //!   others get a suffix: `ID.1`, `ID.2` (`groups.rs`).
-//! - @CO: all lines. Unknown lines, and @RG and @PG without ID: each text once.
+//! - @CO: all lines. Unknown lines, and @RG and @PG without ID: each distinct line
+//!   once.
 //!
 //! The result depends only on the headers and their order.
 
@@ -122,7 +123,7 @@ impl Header {
     }
 }
 
-/// Returns whether lines of this kind are only copied, each text once.
+/// Returns whether a line is copied unchanged, and only once if several inputs have it.
 fn is_copied_verbatim(line: &HeaderLine) -> bool {
     match line.kind() {
         b"HD" | b"SQ" | b"CO" => false,
