@@ -1,5 +1,5 @@
-//! Tests of [`run_pass`](readmill_engine::run_pass) with real threads: the same outputs, error and panic for any
-//! crew.
+//! Tests of [`run_pass`](readmill_engine::run_pass) with real threads: the same outputs, error and panic
+//! for any crew.
 
 #![allow(clippy::unwrap_used)]
 

@@ -10,8 +10,7 @@
 //!   (`dictionary.rs`). The line is taken from the first input that has the sequence.
 //! - @RG, @PG: equal lines are merged. If lines differ but share an ID, the first keeps it and the
 //!   others get a suffix: `ID.1`, `ID.2` (`groups.rs`).
-//! - @CO: all lines. Unknown lines, and @RG and @PG without ID: each distinct line
-//!   once.
+//! - @CO: all lines. Unknown lines, and @RG and @PG without ID: each distinct line once.
 //!
 //! The result depends only on the headers and their order.
 
