@@ -18,7 +18,7 @@ pub enum Bqsr {
     Table(TableArgs),
     /// Recalibrate base qualities with a table, as GATK ApplyBQSR does
     Apply(Box<ApplyArgs>),
-    /// Add up the tables of several parts of the reads, as GATK GatherBQSRReports does
+    /// Add up the tables of parts of a sample, as GATK GatherBQSRReports does
     Gather(GatherArgs),
     /// Write the data for recalibration plots, as the CSV file of GATK AnalyzeCovariates
     PlotData(PlotDataArgs),
@@ -28,19 +28,19 @@ pub enum Bqsr {
 pub struct TableArgs {
     #[command(flatten)]
     input: InputFlags,
-    /// Write the recalibration table to this file; - is standard output
+    /// Write the recalibration table to this file; - for standard output
     #[arg(short, long, value_name = "TABLE")]
     output: PathBuf,
     /// Count only reads in this region, such as chr1:100-200, or in the regions of a file. May be
-    /// given again
+    /// repeated
     ///
     /// The file is a BED, .interval_list or .list file.
     #[arg(short = 'L', long = "intervals", value_name = "WHERE")]
     intervals: Vec<String>,
-    /// Do not count reads in this region, or in the regions of a file. May be given again
+    /// Do not count reads in this region, or in the regions of a file. May be repeated
     #[arg(long = "exclude-intervals", value_name = "WHERE")]
     exclude: Vec<String>,
-    /// Extend intervals by N bases on both sides
+    /// Extend each interval by N bases on both sides
     #[arg(long = "interval-padding", value_name = "N", default_value = "0")]
     padding: u32,
     #[command(flatten)]
@@ -66,10 +66,10 @@ pub struct ApplyArgs {
 
 #[derive(Args)]
 pub struct GatherArgs {
-    /// Recalibration tables that were made with the same arguments
+    /// Recalibration tables made with the same arguments
     #[arg(value_name = "TABLE", required = true)]
     tables: Vec<PathBuf>,
-    /// Write the sum of the tables to this file; - is standard output
+    /// Write the sum of the tables to this file; - for standard output
     #[arg(short, long, value_name = "TABLE")]
     output: PathBuf,
 }
@@ -77,16 +77,16 @@ pub struct GatherArgs {
 #[derive(Args)]
 #[command(group = clap::ArgGroup::new("tables").required(true).multiple(true))]
 pub struct PlotDataArgs {
-    /// Table that was counted before recalibration
+    /// Table made from the reads before recalibration
     #[arg(long, value_name = "TABLE", group = "tables")]
     before: Option<PathBuf>,
-    /// Table that was counted after recalibration
+    /// Table made from the reads after recalibration
     #[arg(long, value_name = "TABLE", group = "tables")]
     after: Option<PathBuf>,
-    /// Table whose recalibrated qualities are plotted, as if it was applied
+    /// Table to plot: its original and recalibrated qualities
     #[arg(long, value_name = "TABLE", group = "tables")]
     table: Option<PathBuf>,
-    /// Write the CSV file to this path; - is standard output
+    /// Write the CSV file here; - for standard output
     #[arg(short, long, value_name = "CSV")]
     output: PathBuf,
 }

@@ -18,16 +18,15 @@ const HELP_TEXTS: &[(&str, &str)] = &[
 
 const PYTHON_MODULE: &str = "readmill.cluster";
 
-/// Runs a command in stages on workers, on this machine or on SLURM. Prints a Python script that
-/// does this, or runs the script with `--run`. The output is the same as without workers.
+/// Runs a command in stages, on worker processes of this machine or of SLURM. Prints a Python
+/// script that does this; with `--run`, runs the script. The output is the same as without workers.
 #[derive(Args)]
 #[command(
     override_usage = "readmill cluster <local|slurm> [OPTIONS] -- COMMAND…",
-    after_help = "readmill cluster needs python3, and the package in readmill's directory python: pip install './python[slurm]'. \
-docs/cluster.md begins with a tutorial for one machine. readmill cluster slurm --help lists the options."
+    after_help = "readmill cluster needs python3 and readmill's Python package. To install it, run this in the source directory: pip install './python[slurm]'. docs/cluster.md has a tutorial. readmill cluster slurm --help lists the options."
 )]
 pub struct ClusterArgs {
-    /// local or slurm, options, --, and the command with its flags
+    /// local or slurm, options, --, then the command with its flags
     #[arg(value_name = "WORD", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<OsString>,
 }
@@ -39,7 +38,7 @@ impl ClusterArgs {
         let python = || Command::new("python3");
         if let Err(error) = require_module(python()) {
             let Some(help) = self.requested_help() else { return Err(error) };
-            let text = format!("{help}\nreadmill cluster cannot run yet: {error}\n");
+            let text = format!("{help}\nreadmill cluster is not ready to run: {error}\n");
             let mut output = std::io::stdout();
             return output
                 .write_all(text.as_bytes())
@@ -80,8 +79,8 @@ fn require_module(mut python: Command) -> Result<()> {
 /// output of Python, whose last line names the cause.
 fn missing_package_error(said: &str) -> Error {
     let last = said.trim_end().lines().last().unwrap_or_default();
-    Error::usage(format!("python3 has no package readmill ({last})")).hint(
-        "in the checkout of readmill: python3 -m venv readmill-python && . readmill-python/bin/activate && \
+    Error::usage(format!("python3 cannot import the package readmill ({last})")).hint(
+        "install it in the source directory of readmill: python3 -m venv readmill-python && . readmill-python/bin/activate && \
          pip install './python[slurm]'",
     )
 }

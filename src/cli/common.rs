@@ -27,11 +27,10 @@ use super::same_pass::SamePassFlags;
 
 #[derive(Args)]
 pub struct InputFlags {
-    /// Read this SAM, BAM or CRAM file [default: -, which is standard input]
+    /// SAM, BAM or CRAM files to read [default: - (standard input)]
     ///
-    /// The content of a file decides its format. Without IN, standard input is read, unless it is a
-    /// terminal. If you give several files, they are read one after the other, and the output has
-    /// one merged header.
+    /// The format is detected from the content. Without IN, standard input is read, unless it is a
+    /// terminal. Several files are read one after the other, and their headers are merged.
     #[arg(value_name = "IN")]
     input: Vec<PathBuf>,
 }
@@ -49,42 +48,41 @@ pub struct Io {
 /// `merge-alignment`) use them without [`InputFlags`].
 #[derive(Args)]
 pub struct OutputFlags {
-    /// Write the output to FILE [default: -, standard output]
+    /// Write the output to FILE [default: - (standard output)]
     ///
-    /// If you give several SAM, BAM or CRAM files, most commands require this flag.
+    /// Most commands require this flag if several SAM, BAM or CRAM files are given.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Write the output as N files: FILE.part-001 and so on
     ///
-    /// If you join these files with cat, you get the BAM file that is written without this flag.
-    /// The flag works only if the same run sorts the reads or marks duplicates.
+    /// Joining these files with cat gives the BAM file that is written without this flag. The flag
+    /// works only if the same run sorts reads or marks duplicates.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=MAX_PARTS as i64))]
     out_parts: u16,
     #[arg(short = 'O', long, value_name = "FORMAT", value_parser = Format::parse, help = format_help("bam"), long_help = long_format_help())]
     output_format: Option<Format>,
-    /// Compress with level 0 to 12 [default: 6, or 0 for a pipe]
+    /// Compression level, from 0 to 12 [default: 6, or 0 for a pipe]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=12))]
     level: Option<u8>,
-    /// Compress with level 1, which takes about three fifths of the time and writes 5 to 8 % more
-    /// bytes
+    /// Use compression level 1: about 60 % of the time, and 5 to 8 % more bytes
     #[arg(long, conflicts_with = "level")]
     fast: bool,
     /// Write uncompressed BAM (the same as --level 0)
     #[arg(short, long, conflicts_with_all = ["level", "fast"])]
     uncompressed: bool,
-    /// Compress the output with this codec: libdeflate, zlib, or igzip if the build includes it
+    /// Compression library of the output: libdeflate, zlib, or igzip (if the build includes it)
     #[arg(long, value_name = "CODEC", default_value_t)]
     codec: Codec,
-    /// Write an index. BAM files that are sorted by coordinate get one by default
+    /// Write an index (the default for BAM files sorted by coordinate)
     #[arg(long, value_name = "KIND", num_args = 0..=1, require_equals = true, value_parser = one_of(INDEX_FORMATS))]
     write_index: Option<Option<IndexFormat>>,
     /// Do not write an index
     #[arg(long, conflicts_with = "write_index")]
     no_index: bool,
-    /// Write the MD5 checksum of the output to FILE.md5, as hexadecimal digits
+    /// Write the MD5 checksum of the output to FILE.md5 (hexadecimal)
     #[arg(long)]
     md5: bool,
-    /// Allow -o to name an input file, which is replaced when the output is complete
+    /// Allow -o to be an input file. It is replaced when the output is complete
     #[arg(long, requires = "output")]
     in_place: bool,
     /// Do not add a @PG line to the header
@@ -100,9 +98,9 @@ pub struct OutputFlags {
 /// `report`.
 #[derive(Args)]
 pub struct MemoryFlag {
-    /// Limit the memory of the process, such as 512M [default: at most 2G]
+    /// Memory limit of the process, such as 512M [default: at most 2G]
     ///
-    /// The default is 2G, or 3/4 of the memory that the control group allows, if this is less.
+    /// The default is 2G, or 3/4 of the memory limit of the control group (cgroup) if that is less.
     #[arg(short, long, value_name = "SIZE", value_parser = parse_memory, env = "READMILL_MEMORY")]
     memory: Option<u64>,
 }
@@ -116,28 +114,28 @@ impl MemoryFlag {
 #[derive(Args)]
 #[command(next_help_heading = "Resources")]
 pub struct ResourceFlags {
-    /// Codec for temporary files: lz4, zstd or none
+    /// Compression of temporary files: lz4, zstd or none
     #[arg(long, value_name = "CODEC", default_value_t)]
     spill_codec: SpillCodec,
-    /// Total number of threads [default: all that the process may use]
+    /// Total number of threads [default: all available]
     ///
-    /// All threads count, whereas samtools counts only additional threads. 0 means 1, as in
-    /// samtools.
+    /// This is the total number, whereas samtools -@ is the number of additional threads. 0 means
+    /// 1.
     #[arg(short = '@', long, value_name = "N", env = "READMILL_THREADS", allow_negative_numbers = true)]
     threads: Option<u16>,
-    /// Limit the memory of the process, such as 512M or 1.5G [default: at most 2G]
+    /// Memory limit of the process, such as 512M or 1.5G [default: at most 2G]
     ///
-    /// The limit applies to the whole process. The default, auto, is 2G, or 3/4 of the memory that
-    /// the control group allows, if this is less.
+    /// The default, auto, is 2G, or 3/4 of the memory limit of the control group (cgroup) if that
+    /// is less.
     #[arg(short, long, value_name = "SIZE", value_parser = parse_memory, env = "READMILL_MEMORY")]
     memory: Option<u64>,
-    /// Write temporary files here [default: $TMPDIR, or next to the output]
+    /// Directory for temporary files [default: $TMPDIR, or next to the output]
     ///
-    /// Reads that do not fit into memory are written to temporary files. Give the flag again to use
+    /// Reads that do not fit into memory are written to temporary files. Repeat the flag to use
     /// several directories.
     #[arg(short = 'T', long = "temp-dir", value_name = "DIR")]
     temp_dir: Vec<PathBuf>,
-    /// Read reference sequences from this FASTA file
+    /// FASTA file with the reference sequences
     ///
     /// The file is plain text, or compressed with bgzip.
     #[arg(long, value_name = "FASTA")]
@@ -145,12 +143,12 @@ pub struct ResourceFlags {
     /// Accept a BAM file without its EOF block, or a CRAM file without its EOF container
     #[arg(long)]
     allow_missing_eof: bool,
-    /// Accept an input file that is given twice, and read it twice
+    /// Allow the same input file to be given twice (it is read twice)
     ///
-    /// Without this flag, such a file is an error.
+    /// Without this flag, giving the same file twice is an error.
     #[arg(long)]
     allow_same_input: bool,
-    /// Print the plan, and how memory is divided, before the run starts
+    /// Before the run starts, print its plan and how its memory is divided
     #[arg(long)]
     explain: bool,
     /// Print only warnings and errors
@@ -159,8 +157,7 @@ pub struct ResourceFlags {
     /// Show progress even if standard error is not a terminal
     #[arg(short, long)]
     verbose: bool,
-    /// Format of messages on standard error: text, or json for one JSON object per line [default:
-    /// text]
+    /// Format of messages on standard error: text, or json (one object per line) [default: text]
     #[arg(long, value_name = "FORM", value_enum, env = "READMILL_LOG_FORMAT")]
     log_format: Option<LogFormat>,
     /// Do not use colours in messages
@@ -186,7 +183,7 @@ pub fn format_help(usual: &str) -> String {
 /// Returns the long help of `-O`. Like the long help of other flags, it begins with the short help.
 fn long_format_help() -> String {
     format!(
-        "{}\n\nA format can be followed by options, as in {}. Without this flag, the ending of the output's name decides. If the name has no ending, or an unknown ending, the format is bam. The ending of another file type, such as .txt, is an error.",
+        "{}\n\nA format can be followed by options, as in {}. Without this flag, the extension of the output file decides. Without an extension, or with an unknown one, the format is bam. The extension of another file type, such as .txt, is an error.",
         format_help("bam"),
         format_examples()
     )
@@ -381,7 +378,7 @@ impl InputFlags {
     pub fn inputs(&self) -> Result<Vec<PathBuf>> {
         match &self.input[..] {
             [] if hints::has_no_standard_input() => Err(hints::missing_input_error(
-                "name a SAM, BAM or CRAM file, or pipe reads in; --help shows examples",
+                "give a SAM, BAM or CRAM file, or pipe reads to standard input; --help shows examples",
             )),
             [] => Ok(vec!["-".into()]),
             inputs => {

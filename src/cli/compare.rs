@@ -14,13 +14,13 @@ use readmill_record::{Flags, Result};
 const DIFFERENT: u8 = 4;
 
 /// Compares two SAM, BAM or CRAM files record by record, and prints the strictest level at which
-/// they agree. @PG and @CO lines are ignored. The exit code is 0 if the files agree at the level of
-/// --level, or else 4.
+/// they agree. @PG and @CO lines are ignored. The exit code is 0 if the files agree at --level,
+/// otherwise 4.
 #[derive(Args)]
 pub struct CompareArgs {
-    /// First SAM, BAM or CRAM file; - is standard input
+    /// First SAM, BAM or CRAM file; - for standard input
     a: PathBuf,
-    /// Second SAM, BAM or CRAM file; - is standard input
+    /// Second SAM, BAM or CRAM file; - for standard input
     b: PathBuf,
     /// Exit with code 4 if the files do not agree at this level
     #[arg(long, value_name = "LEVEL", default_value = "L0", ignore_case = true, value_parser = one_of(LEVELS))]
@@ -28,13 +28,13 @@ pub struct CompareArgs {
     /// Compare only records, not headers
     #[arg(long)]
     ignore_header: bool,
-    /// Ignore these bits of FLAG, such as 0x400 or DUP. May be given again
+    /// Ignore these bits of FLAG, such as 0x400 or DUP. May be repeated
     #[arg(long, value_name = "FLAGS")]
     ignore_flag: Vec<Flags>,
-    /// Ignore this optional field, such as PG. May be given again
+    /// Ignore this optional field, such as PG. May be repeated
     #[arg(long, value_name = "TAG", value_parser = tag)]
     ignore_tag: Vec<Tag>,
-    /// Reference FASTA of CRAM files, plain or compressed with bgzip
+    /// Reference FASTA for CRAM files, plain or compressed with bgzip
     #[arg(long, value_name = "FASTA")]
     reference: Option<PathBuf>,
 }
@@ -50,13 +50,13 @@ const LEVELS: &[Choice<AgreementLevel>] = &[
         value: AgreementLevel::L1,
         name: "L1",
         aliases: &[],
-        help: "Like L0, but allow tags in any order",
+        help: "Like L0, but optional fields can be in any order",
     },
     Choice {
         value: AgreementLevel::L2,
         name: "L2",
         aliases: &[],
-        help: "Like L1, but allow any order of adjacent records with equal contig, position and strand",
+        help: "Like L1, but adjacent records with the same contig, position and strand can be in any order",
     },
     Choice {
         value: AgreementLevel::L3,

@@ -25,25 +25,26 @@ use readmill_sort::Order;
 /// unmapped reads, and replaces the read groups and the sequence dictionary.
 #[derive(Args)]
 pub struct DemoArgs {
-    /// Write the simulated reads and the result to this directory
+    /// Write the simulated reads and the results to this directory
     #[arg(short, long, value_name = "DIR", default_value = "readmill-demo")]
     output: PathBuf,
     /// Simulate N read pairs
     #[arg(long, value_name = "N")]
     pairs: Option<u64>,
-    /// Start from FASTQ: index the genome, and align the reads in the same pass
+    /// Start from FASTQ: index the genome, and align the reads in the same run
     #[cfg(feature = "bwa")]
     #[arg(long)]
     fastq: bool,
-    /// Write an HTML report, DIR/report.html, of a sample with four lanes and a genome of 1 Mb
+    /// Simulate a sample with four lanes and a 1 Mb genome, and write an HTML report,
+    /// DIR/report.html
     #[cfg_attr(feature = "bwa", arg(long, conflicts_with = "fastq"))]
     #[cfg_attr(not(feature = "bwa"), arg(long))]
     page: bool,
     /// Simulate a problem in the sample of --page
     ///
-    /// adapter: reads contain adapter. amplified: few molecules are copied often. lane: lane 2
-    /// comes from another sample. cycle: one sequencing cycle fails. gc: GC-rich fragments are
-    /// lost. targets: a third of the targets has low coverage.
+    /// adapter: reads contain adapter sequence. amplified: a few molecules have many copies. lane:
+    /// lane 2 has reads of another sample. cycle: one sequencing cycle fails. gc: GC-rich fragments
+    /// are lost. targets: a third of the targets has low coverage.
     #[arg(long, value_name = "FAULT", requires = "page", value_parser = faults())]
     plant: Option<String>,
 }

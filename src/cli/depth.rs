@@ -60,23 +60,22 @@ impl DepthCommand {
     mut_arg("memory", |arg| arg.short(None)),
     after_help = "\
 Each line has a contig, a 1-based position, and the depth in each file. The files must be sorted by coordinate and have the \
-same contigs. The flags are those of samtools depth, but -@ is the total number of threads. Only warnings are logged, unless -v \
-is given."
+same contigs. The flags are those of samtools depth, except that -@ is the total number of threads. Without -v, only warnings are logged."
 )]
 pub struct DepthArgs {
-    /// SAM, BAM or CRAM files, sorted by coordinate; - is standard input
+    /// SAM, BAM or CRAM files, sorted by coordinate; - for standard input
     #[arg(value_name = "IN")]
     inputs: Vec<PathBuf>,
-    /// Also write positions of depth 0. Give -aa to include contigs without reads
+    /// Also write positions with depth 0. With -aa, also write contigs without reads
     #[arg(short = 'a', action = ArgAction::Count, help_heading = "Output")]
     all: u8,
     /// Write a header line with the names of the columns
     #[arg(short = 'H', long, help_heading = "Output")]
     header: bool,
-    /// Write the result to this file [default: -, standard output]
+    /// Write the result to this file [default: - (standard output)]
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
-    /// Write only positions in this BED file, or in a list of contigs and positions
+    /// Write only the positions in this file: BED, or a list of contigs and positions
     #[arg(short = 'b', long, value_name = "FILE", help_heading = "Positions")]
     targets_file: Option<PathBuf>,
     /// Use only this contig or region. Each file needs an index
@@ -100,7 +99,7 @@ pub struct DepthArgs {
     /// Count only reads with all of these flags
     #[arg(long, value_name = "FLAGS", help_heading = "Reads")]
     require_flags: Vec<Flags>,
-    /// Count only reads with at least N bases, without soft clips
+    /// Count only reads with at least N bases, not counting soft clips
     #[arg(short = 'l', long, value_name = "N", default_value_t = 0, help_heading = "Reads")]
     min_length: u64,
     /// Count only reads with at least this mapping quality
@@ -162,12 +161,10 @@ impl DepthArgs {
     mut_arg("spill_codec", |arg| arg.hide(true)),
     mut_arg("memory", |arg| arg.short(None)),
     after_help = "\
-The columns are contig, first and last position, reads, covered positions, percentage of covered positions, mean depth, mean base \
-quality and mean mapping quality. Contigs without reads follow at the end. Several files are counted together. They must be sorted by coordinate. The \
-flags are those of samtools coverage, but -@ is the total number of threads. Only warnings are logged, unless -v is given."
+The columns are contig, first and last position, reads, covered positions, percentage of covered positions, mean depth, mean base quality and mean mapping quality. Contigs without reads are listed last. Several files are counted together. They must be sorted by coordinate. The flags are those of samtools coverage, except that -@ is the total number of threads. Without -v, only warnings are logged."
 )]
 pub struct CoverageArgs {
-    /// SAM, BAM or CRAM files, sorted by coordinate; - is standard input
+    /// SAM, BAM or CRAM files, sorted by coordinate; - for standard input
     #[arg(value_name = "IN")]
     inputs: Vec<PathBuf>,
     /// Read the names of the inputs from this file, one per line
@@ -191,7 +188,7 @@ pub struct CoverageArgs {
     /// Exclude reads with any of these flags [default: UNMAP,SECONDARY,QCFAIL,DUP]
     #[arg(long = "ff", alias = "excl-flags", value_name = "FLAGS", help_heading = "Reads")]
     exclude_flags: Option<Flags>,
-    /// Limit the depth to N. 0 means no limit
+    /// Maximum depth. 0 means no limit
     ///
     /// If N reads cover a position, more reads that start there are not counted.
     #[arg(short = 'd', long, value_name = "N", default_value_t = 1_000_000, help_heading = "Reads")]
@@ -199,22 +196,22 @@ pub struct CoverageArgs {
     /// Count a position as covered only if its depth is at least N
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Reads")]
     min_depth: u32,
-    /// Write the result to this file [default: -, standard output]
+    /// Write the result to this file [default: - (standard output)]
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
     /// Do not write the header line
     #[arg(short = 'H', long, help_heading = "Output")]
     no_header: bool,
-    /// Draw a histogram for each contig instead of writing a line
+    /// Draw a histogram for each contig instead of a line of numbers
     #[arg(short = 'm', long, help_heading = "Output")]
     histogram: bool,
-    /// Draw a histogram of the depth instead of the percentage of covered positions
+    /// Draw the depth in each bin instead of the percentage of covered positions
     #[arg(short = 'D', long, help_heading = "Output")]
     plot_depth: bool,
     /// Draw histograms with ASCII characters only
     #[arg(short = 'A', long, help_heading = "Output")]
     ascii: bool,
-    /// Number of bins of a histogram [default: 50 with -o, else 0 for the width of the terminal]
+    /// Number of histogram bins; 0 fits the terminal [default: 50 with -o, otherwise 0]
     #[arg(short = 'w', long, value_name = "N", help_heading = "Output")]
     n_bins: Option<u32>,
     #[command(flatten)]
@@ -288,15 +285,13 @@ impl CoverageArgs {
     mut_arg("spill_codec", |arg| arg.hide(true)),
     mut_arg("memory", |arg| arg.short(None)),
     after_help = "\
-For each line of the BED file and each input, the output has the number of bases in the region. These are aligned, deleted and \
-skipped bases, or only aligned bases with -j or -d. The files must be sorted by coordinate and have the same contigs. If a file has an \
-index, only the regions are read. The flags are those of samtools bedcov, but -@ is the total number of threads. Only warnings are logged, unless -v is given."
+For each region of the BED file and each input, the output has the number of aligned, deleted and skipped bases in the region. With -j or -d, only aligned bases are counted. The files must be sorted by coordinate and have the same contigs. If a file has an index, only the regions are read. The flags are those of samtools bedcov, except that -@ is the total number of threads. Without -v, only warnings are logged."
 )]
 pub struct BedcovArgs {
     /// BED file with the regions
     #[arg(value_name = "BED")]
     regions: PathBuf,
-    /// SAM, BAM or CRAM files, sorted by coordinate; - is standard input
+    /// SAM, BAM or CRAM files, sorted by coordinate; - for standard input
     #[arg(value_name = "IN", required = true)]
     inputs: Vec<PathBuf>,
     /// Give the index files after the inputs: IN... INDEX...
@@ -314,7 +309,7 @@ pub struct BedcovArgs {
     /// Do not count deleted and skipped bases
     #[arg(short = 'j', long, help_heading = "Reads")]
     aligned_only: bool,
-    /// Add a column with the number of positions of depth N or more. Implies -j
+    /// Add a column with the number of positions with a depth of at least N. Implies -j
     #[arg(short = 'd', long, value_name = "N", help_heading = "Output")]
     min_depth: Option<u64>,
     /// Add a column with the number of reads
@@ -323,7 +318,7 @@ pub struct BedcovArgs {
     /// Write a header line with the names of the columns
     #[arg(short = 'H', long, help_heading = "Output")]
     header: bool,
-    /// Write the result to this file [default: -, standard output]
+    /// Write the result to this file [default: - (standard output)]
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -362,10 +357,12 @@ fn excluded_flags(again: &[Flags], more: &[Flags]) -> Result<u16> {
     let (again, more) = (bits(again), bits(more));
     if again & more != 0 {
         return Err(Error::usage(format!(
-            "the flags {:#x} are given with both -g and -G",
+            "the FLAG bits {:#x} are given to both -g and -G",
             again & more
         ))
-        .hint("give each flag only once: -g counts reads with it, -G leaves them out"));
+        .hint(
+            "give each FLAG bit to only one of them: -g counts reads with the bit, and -G excludes them",
+        ));
     }
     Ok(DepthRules::default().exclude_flags & !again | more)
 }
@@ -411,13 +408,13 @@ fn inputs_and_indexes(
         let names = read_file_list(list, &Ledger::with_capacity(plan.resources.memory))?;
         if names.is_empty() {
             return Err(Error::usage(format!("{} contains no file names", list.display()))
-                .hint("write the names of SAM, BAM or CRAM files into it, one per line"));
+                .hint("write the names of SAM, BAM or CRAM files to it, one per line"));
         }
         return Ok((names, Vec::new()));
     }
     if given.is_empty() && hints::has_no_standard_input() {
         return Err(hints::missing_input_error(
-            "give SAM, BAM or CRAM files that are sorted by coordinate, or write reads to standard input",
+            "give SAM, BAM or CRAM files sorted by coordinate, or pipe reads to standard input",
         ));
     }
     hints::refuse_picard_arguments(given)?;
@@ -431,7 +428,7 @@ fn inputs_and_indexes(
         return Err(Error::usage(
             "-X needs one index file for each input, but an index file is missing",
         )
-        .hint("give all inputs, and then their index files in the same order"));
+        .hint("give all inputs first, then their index files in the same order"));
     }
     let (inputs, indexes) = given.split_at(given.len() / 2);
     Ok((inputs.to_vec(), indexes.to_vec()))

@@ -23,9 +23,7 @@ const NOT_PRIMARY_FLAGS: &str = "0x900";
 
 #[derive(Args)]
 #[command(
-    after_help = "The input can be in any order: it does not need samtools collate. If the header states that reads are \
-grouped by name (SO:queryname, GO:query), or with --grouped, the input is streamed in its order; other input is sorted by \
-name. Files that end in .gz are compressed with BGZF, which every gzip can read.",
+    after_help = "The input can be in any order and does not need samtools collate. Input that is grouped by name, according to its header (SO:queryname, GO:query) or to --grouped, keeps its order. Other input is sorted by name. Files that end in .gz are compressed with BGZF, which any gzip program can decompress.",
     mut_arg("temp_dir", |arg| arg.short(None)),
 )]
 pub struct FastqArgs {
@@ -37,12 +35,12 @@ pub struct FastqArgs {
     /// Write read 2 of pairs to this file
     #[arg(short = '2', value_name = "FILE", requires = "first", id = "last")]
     last: Option<PathBuf>,
-    /// Write other reads to this file [default: standard output]
+    /// Write reads that are neither read 1 nor read 2 to this file [default: standard output]
     ///
-    /// These are reads that are flagged as neither read 1 nor read 2, or as both.
+    /// These are reads whose FLAG marks neither read 1 nor read 2, or both.
     #[arg(short = '0', value_name = "FILE")]
     other: Option<PathBuf>,
-    /// Write singletons to this file [default: with reads of the same end]
+    /// Write singletons to this file [default: with the other reads 1 or reads 2]
     ///
     /// A singleton is a paired read whose mate is not in the input. By default, it is written to
     /// the file for read 1 or read 2.
@@ -59,10 +57,10 @@ pub struct FastqArgs {
     output: Option<PathBuf>,
     /// Write separate files for each read group, such as 'lanes/{ID}_{end}.fq.gz'
     ///
-    /// {ID}, {PU} or another field of @RG is replaced by its value, in which characters like : and
-    /// blanks become _. {end} is 1 for read 1 and single reads, and 2 for read 2. Without {end},
-    /// both are written to one file. Reads without a read group of the header are written to
-    /// lanes/no-read-group_1.fq.gz.
+    /// {ID}, {PU} or another @RG field is replaced by its value; characters such as : and blanks in
+    /// it become _. {end} is 1 for read 1 and single reads, and 2 for read 2. Without {end}, both
+    /// are written to one file. Reads whose read group is missing or not in the header are written
+    /// to lanes/no-read-group_1.fq.gz.
     #[arg(long, value_name = "PATTERN", value_parser = NamePattern::parse, conflicts_with_all = ["first", "last", "other", "singles", "output"])]
     per_read_group: Option<NamePattern>,
     /// Do not append /1 and /2 to names
@@ -71,16 +69,16 @@ pub struct FastqArgs {
     /// Append /1 and /2 to names [default: only if both reads of a pair go to standard output]
     #[arg(short = 'N')]
     suffix: bool,
-    /// Use the qualities in OQ, if a read has this field
+    /// Use the original qualities (OQ) of reads that have this field
     #[arg(short = 'O', long)]
     use_original_qualities: bool,
-    /// Write the fields RG, BC and QT after the name
+    /// Write the fields RG, BC and QT after the read name
     #[arg(short = 't')]
     copy_tags: bool,
-    /// Write these optional fields after the name, such as RG,BC, or * for all fields
+    /// Write these optional fields after the read name, such as RG,BC, or * for all
     #[arg(long, value_name = "TAGS")]
     tags: Option<String>,
-    /// Write this Phred quality for reads without qualities
+    /// Use this Phred quality for the bases of reads without qualities
     #[arg(long, value_name = "N", default_value = "33", value_parser = clap::value_parser!(u8).range(0..=93))]
     default_quality: u8,
     /// Exclude records with any of these flags
@@ -88,10 +86,10 @@ pub struct FastqArgs {
     exclude_flags: Flags,
     #[command(flatten)]
     choice: ChoiceFlags,
-    /// Compress with level 0 to 12
+    /// Compression level, from 0 to 12
     #[arg(short = 'c', short_alias = 'l', long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=12))]
     level: Option<u8>,
-    /// Treat the input as grouped by name, even if the header does not state it
+    /// Treat the input as grouped by name, even if the header does not say so
     #[arg(long)]
     grouped: bool,
     /// Fail if the input has paired reads
@@ -99,7 +97,7 @@ pub struct FastqArgs {
     single_end: bool,
     #[command(flatten)]
     trim: TrimFlags,
-    /// Refused: -T is a list of tags in samtools fastq, but a directory in other commands
+    /// Not supported: -T is a list of tags in samtools fastq, but a directory in other commands
     #[arg(short = 'T', value_name = "TAGS", hide = true)]
     t: Vec<String>,
     #[command(flatten)]
@@ -120,11 +118,11 @@ struct ChoiceFlags {
     /// Exclude records with all of these flags
     #[arg(short = 'G', long, value_name = "FLAGS")]
     exclude_all_flags: Option<Flags>,
-    /// Write only records with this optional field, or with this value. May be given again for more
-    /// values
+    /// Write only records with this optional field, or with this value of it. May be repeated for
+    /// more values
     #[arg(short = 'd', long, alias = "tag", value_name = "TAG[:VALUE]")]
     with_tag: Vec<String>,
-    /// Write only records whose value of this field is listed in FILE
+    /// Write only records whose value of this optional field is listed in FILE
     #[arg(short = 'D', long, alias = "tag-file", value_name = "TAG:FILE")]
     with_tag_in: Vec<String>,
 }
@@ -153,14 +151,14 @@ impl ChoiceFlags {
 #[derive(Args)]
 #[command(next_help_heading = "Clips and ends")]
 struct TrimFlags {
-    /// Clip from the position in this field, such as XT, to the end of the sequenced read
+    /// Clip each read from the position in this field, such as XT, to its end
     #[arg(long, value_name = "TAG", value_parser = parse_tag, requires = "clip_action")]
     clip_tag: Option<Tag>,
-    /// Cut clipped bases, mask them with N, or set their Phred quality to a number: cut, mask or
-    /// the number
+    /// What to do with clipped bases: cut, mask (with N), or a number (set their Phred quality to
+    /// it)
     #[arg(long, value_name = "WHAT", value_parser = parse_clip_action, requires = "clip_tag")]
     clip_action: Option<ClipAction>,
-    /// Clip no earlier than at position N (1-based), even if the field has a smaller value
+    /// Keep at least the bases before position N (1-based), even if the field has a smaller value
     #[arg(long, value_name = "N", default_value_t = 0, requires = "clip_tag")]
     clip_least: usize,
     /// Cut N bases off the start of read 1 and single reads
@@ -169,7 +167,7 @@ struct TrimFlags {
     /// Cut N bases off the start of read 2
     #[arg(long, value_name = "N", default_value_t = 0)]
     skip_last: usize,
-    /// Trim ends of low quality with this Phred score, as bwa aln -q does, and keep at least one
+    /// Trim low-quality ends with this Phred threshold, as bwa aln -q does, but keep at least one
     /// base [default: off]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     trim_quality: Option<i32>,
@@ -179,7 +177,7 @@ struct TrimFlags {
     /// Write at most N bases of read 2 [default: all]
     #[arg(long, value_name = "N")]
     most_last: Option<usize>,
-    /// Write reads in the direction of the reference, not in the direction of sequencing
+    /// Write reads in reference direction instead of sequencing direction
     #[arg(long)]
     as_aligned: bool,
 }
@@ -194,7 +192,7 @@ fn parse_clip_action(text: &str) -> std::result::Result<ClipAction, String> {
         "mask" => Ok(ClipAction::Mask),
         number => match number.parse() {
             Ok(quality) if quality <= 93 => Ok(ClipAction::Quality(quality)),
-            _ => Err(format!("{text:?} is not cut, mask or a quality from 0 to 93")),
+            _ => Err(format!("{text:?} is none of cut, mask and a quality from 0 to 93")),
         },
     }
 }
@@ -234,7 +232,7 @@ fn check_output_name(path: &Path) -> Result<()> {
             "{} cannot be written: FASTQ output is plain text or .gz",
             path.display()
         ))
-        .hint("use a name that ends in .fq or .fq.gz; for zstd, use a pipe: -o - | zstd"));
+        .hint("use a name that ends in .fq or .fq.gz; for zstd, pipe the output: -o - | zstd"));
     }
     Ok(())
 }
@@ -267,7 +265,7 @@ impl FastqArgs {
     /// that are probably a mistake.
     fn check_flags(&self) -> Result<()> {
         if !self.t.is_empty() {
-            let what = "fastq has no -T, because it is a list of tags in samtools fastq, but a directory in other commands";
+            let what = "fastq has no -T: it is a list of tags in samtools fastq, but a directory in other commands";
             return Err(Error::usage(what)
                 .hint("use --tags RX,BX for tags, or --temp-dir DIR for temporary files"));
         }

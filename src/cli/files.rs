@@ -31,7 +31,7 @@ pub enum FileCommand {
     Faidx(FaidxArgs),
     /// Write the sequence dictionary of a FASTA file
     Dict(DictArgs),
-    /// Check that files are complete (header and end-of-file marker)
+    /// Check quickly that files are complete (header and end-of-file marker)
     Quickcheck(QuickcheckArgs),
     /// Print the header and the first records
     Head(HeadArgs),
@@ -119,7 +119,7 @@ fn open_records_output(path: Option<&PathBuf>, inputs: &[&Path]) -> Result<FileO
     let output = FileOutput::open(path.map(PathBuf::as_path), inputs)?;
     if output.is_terminal() {
         return Err(Error::usage("BAM and CRAM are not written to a terminal")
-            .hint("give a file with -o, or use a pipe"));
+            .hint("give an output file with -o, or use a pipe"));
     }
     Ok(output)
 }
@@ -132,25 +132,25 @@ CreateSequenceDictionary: @HD has VN:1.6 and no SO, and UR is the path as given.
   readmill dict ref.fa -o ref.dict"
 )]
 pub struct DictArgs {
-    /// FASTA file, plain or compressed; - is standard input
+    /// FASTA file, plain or compressed; - for standard input
     #[arg(value_name = "REF")]
     reference: PathBuf,
-    /// Write the dictionary to this file [default: -, standard output]
+    /// Write the dictionary to this file [default: - (standard output)]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Set the name of the assembly (AS)
+    /// Name of the assembly (AS)
     #[arg(short, long, value_name = "TEXT")]
     assembly: Option<String>,
-    /// Set the name of the species (SP)
+    /// Name of the species (SP)
     #[arg(short, long, value_name = "TEXT")]
     species: Option<String>,
-    /// Set the location of the FASTA file (UR) [default: file:// and its path]
+    /// Location of the FASTA file (UR) [default: file:// and its path]
     #[arg(short, long, value_name = "URI")]
     uri: Option<String>,
     /// Do not write the @HD line
     #[arg(short = 'H', long)]
     no_header: bool,
-    /// Write an alternative name of each contig (AN), with or without the prefix chr
+    /// Add an alternative name to each contig (AN), with the prefix chr added or removed
     #[arg(short = 'A', long, alias = "alternative-name")]
     alias: bool,
     /// Write @HD and UR as Picard CreateSequenceDictionary does
@@ -180,10 +180,9 @@ impl DictArgs {
 
 #[derive(Args)]
 #[command(
-    after_help = "A file is complete if it is SAM, BAM or CRAM, its header has reference sequences, and its end-of-file marker \
-exists. Records are not read, so damage in the middle of a file is not detected. readmill flagstat reads whole files.
+    after_help = "A file is complete if it is SAM, BAM or CRAM, its header has reference sequences, and it ends with an end-of-file marker. Records are not read, so damage in the middle of a file is not detected. To read whole files, use readmill flagstat.
 
-Exit code: 0 if all files are complete, 2 if one is not, 3 if one cannot be read.
+Exit code: 0 if all files are complete, 2 if any is not, 3 if any cannot be read.
 
   readmill quickcheck *.bam && echo all complete
   readmill quickcheck -v *.bam > bad.txt"
@@ -195,7 +194,7 @@ pub struct QuickcheckArgs {
     /// Print the names of incomplete files
     #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
-    /// Print nothing, and only set the exit code
+    /// Print nothing; only set the exit code
     #[arg(short, long)]
     quiet: bool,
     /// Accept headers without reference sequences, as in files of unaligned reads
@@ -242,7 +241,7 @@ impl QuickcheckArgs {
   readmill head -h 0 -n 5 sample.bam  # the first five records"
 )]
 pub struct HeadArgs {
-    /// SAM, BAM or CRAM file [default: -, standard input]
+    /// SAM, BAM or CRAM file [default: - (standard input)]
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
     /// Print the first N header lines [default: all]
@@ -279,8 +278,7 @@ impl HeadArgs {
 
 #[derive(Args)]
 #[command(
-    after_help = "Reads are sorted by name, byte by byte, so their order is the same in each run. samtools collate only groups them. \
-readmill fastq, markdup and filter --fix-mates do not need collated input.
+    after_help = "Reads are sorted by name, byte by byte, so their order is the same in every run. samtools collate only groups them. readmill fastq, markdup and filter --fix-mates do not need collated input.
 
   readmill collate sample.bam -o by-name.bam"
 )]
@@ -299,8 +297,7 @@ impl CollateArgs {
 #[derive(Args)]
 #[command(
     disable_help_flag = true,
-    after_help = "Compressed blocks are copied unchanged. All files must have the same contigs. The output gets the header of the first file, \
-including @HD. If the joined files are not in the order that @HD states, use readmill merge instead.
+    after_help = "Compressed blocks are copied unchanged. All files must have the same contigs. The output gets the header of the first file, including @HD. If the joined records would not be in the order that @HD states, use readmill merge instead.
 
   readmill cat part1.bam part2.bam -o whole.bam"
 )]
@@ -308,19 +305,19 @@ pub struct CatArgs {
     /// BAM files to join, in this order
     #[arg(value_name = "FILE", required_unless_present = "list")]
     files: Vec<PathBuf>,
-    /// Read the names of further BAM files from this file, one per line. They are joined first
+    /// Read names of BAM files from this file, one per line. These files are joined first
     #[arg(short = 'b', long, value_name = "FILE")]
     list: Option<PathBuf>,
-    /// Use the header of this file [default: header of the first input]
+    /// Use the header of this file [default: the header of the first input]
     #[arg(short = 'h', long, value_name = "FILE")]
     header: Option<PathBuf>,
-    /// Write the joined file to FILE [default: -, standard output]
+    /// Write the joined file to FILE [default: - (standard output)]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Do not add a @PG line to the header
     #[arg(long = "no-PG", alias = "no-pg")]
     no_pg: bool,
-    /// Accept files without end-of-file marker
+    /// Accept files without an end-of-file marker
     #[arg(long)]
     allow_missing_eof: bool,
     /// Print only errors
@@ -360,26 +357,25 @@ impl CatArgs {
 
 #[derive(Args)]
 #[command(
-    after_help = "A record stores the number of its contig and, in CRAM, the number of its read group. So the new header must have contigs \
-of the same lengths in the same order. Contigs can have new names, and you can add contigs at the end.
+    after_help = "Records refer to contigs by number and, in CRAM, also to read groups by number. So the new header must have contigs of the same lengths in the same order. Contigs can have new names, and you can add contigs at the end.
 
   readmill head sample.bam | sed 's/SN:chr/SN:/' > new.sam
   readmill reheader new.sam sample.bam -o renamed.bam"
 )]
 pub struct ReheaderArgs {
-    /// SAM, BAM or CRAM file that has the new header
+    /// SAM, BAM or CRAM file with the new header
     #[arg(value_name = "HEADER", required_unless_present_any = ["command", "in_place"])]
     header: Option<PathBuf>,
-    /// BAM or CRAM file that has the reads
+    /// BAM or CRAM file with the reads
     #[arg(value_name = "FILE", required_unless_present_any = ["command", "in_place"])]
     input: Option<PathBuf>,
-    /// Write the file with the new header to FILE [default: -, standard output]
+    /// Write the reads with the new header to FILE [default: - (standard output)]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Do not add a @PG line to the header
     #[arg(short = 'P', long = "no-PG", alias = "no-pg")]
     no_pg: bool,
-    /// Accept a file without end-of-file marker
+    /// Accept a file without an end-of-file marker
     #[arg(long)]
     allow_missing_eof: bool,
     /// Print only errors
@@ -405,7 +401,7 @@ impl ReheaderArgs {
                 .hint("write to another file with -o"));
         }
         let (Some(header), Some(input)) = (self.header.clone(), self.input.clone()) else {
-            return Err(Error::usage("give both a file with the new header and a file with reads"));
+            return Err(Error::usage("give a file with the new header and a file with reads"));
         };
         let options = ReheaderOptions {
             header,

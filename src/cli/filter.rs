@@ -15,8 +15,7 @@ use super::split::SplitFlags;
 /// with the same letters (`-q`, `-T`) lose their letters here.
 #[derive(Args)]
 #[command(
-    after_help = "Reads keep their order. Filters are applied in the order of this help, not in the order of the \
-flags. Reads are first selected by their original values, and then changed. The header is always written, with or without -h.",
+    after_help = "Reads keep their order. Filters are applied in the order of this help, not in the order of the flags: reads are first selected by their original values, then changed. The header is always written, with or without -h.",
     mut_arg("quiet", |arg| arg.short(None)),
     mut_arg("temp_dir", |arg| arg.short(None)),
     mut_args(with_samtools_names),
@@ -28,7 +27,7 @@ pub struct FilterArgs {
     split: SplitFlags,
     #[command(flatten)]
     filters: FilterFlags,
-    /// Refused: -T is the reference in samtools view, but a directory in other commands
+    /// Not supported: -T is the reference in samtools view, but a directory in other commands
     #[arg(short = 'T', value_name = "FILE", hide = true)]
     t: Vec<PathBuf>,
 }
@@ -36,7 +35,7 @@ pub struct FilterArgs {
 impl FilterArgs {
     pub fn plan(&self) -> Result<Plan> {
         if !self.t.is_empty() {
-            let what = "filter has no -T, because it is the reference in samtools view, but a directory in other commands";
+            let what = "filter has no -T: it is the reference in samtools view, but a directory in other commands";
             return Err(Error::usage(what).hint(
                 "use --reference FASTA for the reference, or --temp-dir DIR for temporary files",
             ));

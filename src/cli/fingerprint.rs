@@ -21,7 +21,7 @@ const DIFFERENT: u8 = 4;
 pub enum FingerprintCommand {
     /// Count alleles at common sites, and reads on X and Y
     Count(CountArgs),
-    /// Find fingerprints of the same person
+    /// Compare fingerprints, to find those of the same person
     Compare(CompareArgs),
 }
 
@@ -31,18 +31,18 @@ pub enum FingerprintCommand {
 pub struct CountArgs {
     #[command(flatten)]
     args: TallyArgs,
-    /// File with common variants
+    /// File of common variants
     ///
-    /// The file is a VCF, from which biallelic SNVs are used, or a haplotype map of Picard.
+    /// A VCF file, whose biallelic SNVs are used, or a haplotype map of Picard.
     #[arg(long, value_name = "FILE")]
     sites: PathBuf,
 }
 
-/// Compares all pairs of fingerprints and prints one line for each pair: the two samples, the
-/// number of sites at which both have a genotype, how many of these sites have the same genotype,
-/// how many have different homozygous genotypes, the relatedness (1 for the same person, about 0.5
-/// for parents and siblings, about 0 for others), and the verdict (same, related, different, or
-/// unclear).
+/// Compares all pairs of fingerprints and prints one line for each pair. Its columns are the two
+/// samples, the number of sites at which both have a genotype, the number of these sites with the
+/// same genotype, the number with different homozygous genotypes, the relatedness (1 for the same
+/// person, about 0.5 for parents and siblings, about 0 for others), and the verdict (same, related,
+/// different, or unclear).
 #[derive(Args)]
 pub struct CompareArgs {
     /// Two or more fingerprints

@@ -49,7 +49,7 @@ pub fn without_header_flag(mut args: Vec<OsString>) -> Result<Vec<OsString>> {
     }
     match command {
         "merge" | "split" => {
-            let what = "-h shows help and cannot be combined with other arguments; a header file cannot be given";
+            let what = "-h prints help and does not take a header file as in samtools";
             Err(Error::usage(what).hint(
                 "omit -h: the output header is merged from the headers of the inputs; for help, use --help",
             ))
@@ -62,7 +62,7 @@ pub fn without_header_flag(mut args: Vec<OsString>) -> Result<Vec<OsString>> {
     }
 }
 
-const NO_ADAPTER_DETECTION: &str = "adapters of pairs are found by the overlap of mates, without this flag; --trim-adapter-sequence sets an adapter";
+const NO_ADAPTER_DETECTION: &str = "omit it: adapters of pairs are detected by the overlap of mates; to set an adapter, use --trim-adapter-sequence";
 
 /// Commands and flags of other tools that readmill does not have, each with a hint what to use
 /// instead.
@@ -107,12 +107,12 @@ const OTHER_TOOL_HINTS: &[(&str, &str)] = &[
     ("bam2fq", "readmill fastq in.bam -1 R1.fq.gz -2 R2.fq.gz"),
     ("bamshuf", "readmill collate in.bam -o out.bam"),
     ("SamToFastq", "readmill fastq in.bam -1 R1.fq.gz -2 R2.fq.gz"),
-    ("sfm", "use readmill prep, which processes the whole sample in one pass"),
+    ("sfm", "use readmill prep, which processes the whole sample in one run"),
     ("--nr-of-threads", "use -@ N, the total number of threads"),
     ("--num-threads", "use -@ N, the total number of threads"),
     ("--nthreads", "use -@ N, the total number of threads"),
     ("--sorting-order", "use --sort ORDER"),
-    ("--mark-optical-duplicates", "use --metrics FILE, which also counts optical duplicates"),
+    ("--mark-optical-duplicates", "use --metrics FILE, which also reports optical duplicates"),
     ("--TMP_DIR", "use --temp-dir DIR, the directory for temporary files"),
     ("--tmp-dir", "use --temp-dir DIR, the directory for temporary files"),
     ("--tmpdir", "use --temp-dir DIR, the directory for temporary files"),
@@ -218,8 +218,7 @@ pub fn refuse_picard_arguments(inputs: &[PathBuf]) -> Result<()> {
     let Some(first) = inputs.iter().find(is_of_picard) else { return Ok(()) };
     let args: Vec<String> =
         std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
-    let what =
-        format!("{} looks like an argument of Picard, and no file has this name", first.display());
+    let what = format!("{} looks like a Picard argument, and no such file exists", first.display());
     Err(Error::usage(what).hint(picard_line_hint(&args)))
 }
 
@@ -252,7 +251,7 @@ fn picard_line_hint(args: &[String]) -> String {
             format!("use: readmill picard {program}{behind}")
         }
         Some((_, program)) => {
-            format!("use: {native}; or, with the syntax of Picard: readmill picard {program}{behind}")
+            format!("use: {native}; or, with Picard's syntax: readmill picard {program}{behind}")
         }
         None => format!("use: {native}"),
     }
@@ -279,7 +278,7 @@ pub fn missing_input_error(way_out: &'static str) -> Error {
     } else {
         ": no file is given, and standard input is /dev/null"
     };
-    Error::usage(format!("there is no input{why}")).hint(way_out)
+    Error::usage(format!("no input{why}")).hint(way_out)
 }
 
 /// Returns an error if the last of several inputs does not exist, with the hint that it
@@ -306,7 +305,7 @@ pub fn format_from_name(path: &Path, way_out: String) -> Result<Format> {
     let (format, guessed) = Format::of_output(path).map_err(|error| error.hint(way_out))?;
     if guessed {
         log(&format!(
-            "readmill: warning: the format of {} is not clear from its name; BAM is written",
+            "readmill: warning: the name of {} does not imply a format; writing BAM",
             path.display()
         ));
     }

@@ -21,26 +21,25 @@ const MAX_FASTQ_QUALITY: u8 = 93;
 
 #[derive(Args)]
 #[command(
-    after_help = "samtools import and Picard FastqToSam write the same records. The flags are 77 and 141 for pairs and 4 for single reads, and \
-/1 and /2 are removed from names. The input can also be unaligned SAM, BAM or CRAM, to mark adapters or barcodes."
+    after_help = "The records are the same as those of samtools import and Picard FastqToSam: FLAG is 77 and 141 for pairs and 4 for single reads, and /1 and /2 are removed from names. The input can also be unaligned SAM, BAM or CRAM, to mark adapters or barcodes."
 )]
 pub struct ImportArgs {
     #[command(flatten)]
     reads: ReadsFlags,
     #[command(flatten)]
     qualities: QualityFlags,
-    /// Add a comment line (@CO) to the header. May be given again
+    /// Add a comment line (@CO) to the header. May be repeated
     #[arg(long, value_name = "TEXT")]
     comment: Vec<String>,
-    /// Flag single reads as read 1 or read 2 by /1 or /2 in their names
+    /// Flag single reads as read 1 or read 2, according to /1 or /2 in their names
     ///
-    /// With --casava, the comments of the reads decide. samtools import does the same.
+    /// With --casava, the comments of the reads decide, as in samtools import.
     #[arg(long)]
     ends_by_name: bool,
     /// Fail if the input contains no reads [default: write an output without reads]
     #[arg(long, overrides_with = "allow_empty")]
     require_reads: bool,
-    /// Accept an input without reads, which is the default
+    /// Accept input without reads (the default)
     #[arg(long, overrides_with = "require_reads", hide = true)]
     allow_empty: bool,
     #[command(flatten)]
@@ -58,10 +57,10 @@ pub struct ImportArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Qualities")]
 struct QualityFlags {
-    /// Encoding of the qualities in FASTQ: standard, illumina, solexa or detect
+    /// Quality encoding of FASTQ files: standard, illumina, solexa or detect
     ///
-    /// standard is Phred + 33, and illumina is Phred + 64. detect finds the encoding from 10,000
-    /// records, as Picard FastqToSam does.
+    /// standard is Phred + 33, and illumina is Phred + 64. detect determines the encoding from the
+    /// first 10,000 records, as Picard FastqToSam does.
     #[arg(long, value_name = "ENCODING", default_value = "standard", value_parser = parse_encoding)]
     quality_encoding: EncodingChoice,
     /// Fail if a base has a quality below N
@@ -82,7 +81,7 @@ fn parse_encoding(text: &str) -> Result<EncodingChoice, String> {
         name => name
             .parse()
             .map(|encoding| EncodingChoice(Some(encoding)))
-            .map_err(|_: Error| format!("{text:?} is not one of standard, illumina, solexa and detect")),
+            .map_err(|_: Error| format!("{text:?} is none of standard, illumina, solexa and detect")),
     }
 }
 
@@ -122,7 +121,7 @@ impl ImportArgs {
         words.extend(self.ends_by_name.then(|| "--ends-by-name".to_string()));
         if let Some(word) = words.first().filter(|_| lanes.iter().any(|lane| lane.records)) {
             return Err(Error::usage(format!("{word} works only with FASTQ input"))
-                .hint("omit it: SAM, BAM and CRAM store qualities and ends of reads in a fixed form"));
+                .hint("omit it: SAM, BAM and CRAM records already have Phred qualities and flags for read 1 and read 2"));
         }
         if let Some(comment) = self.comment.iter().find(|text| text.contains(['\n', '\r'])) {
             return Err(Error::usage(format!("--comment {comment:?} has more than one line"))

@@ -29,10 +29,9 @@ use super::common::MemoryFlag;
   CRAM                    FILE.crai
   VCF, BED, GFF (bgzip)   FILE.tbi; FILE.csi with -c
   BCF                     FILE.csi
-  FASTA                   the index for readmill align, FILE.fai, and FILE.gzi if it is compressed with bgzip
+  FASTA                   the index for readmill align, FILE.fai, and FILE.gzi (only with bgzip)
 
-The index for the aligner is identical to that of bwa-mem2 2.2.1 or minibwa 0.6, so each program can read the other's \
-index. Building it takes about 10 bytes of memory per base of the reference, or 18 bytes if the reference has 2^30 bases or more.
+The index for readmill align is identical to that of bwa-mem2 2.2.1 or minibwa 0.6, so either program can read the other's index. Building it takes about 10 bytes of memory per base of the reference, or 18 bytes if the reference has 2^30 bases or more.
 
   readmill index sample.bam          # writes sample.bam.bai
   readmill index ref.fa              # once, for readmill align")]
@@ -46,18 +45,19 @@ pub struct IndexArgs {
     /// Write a CSI index
     #[arg(short, long)]
     csi: bool,
-    /// Limit the memory, such as 2G; a number from 1 to 30 sets the bin size of a CSI index
+    /// Memory limit, such as 2G. A plain number from 1 to 30 sets the CSI bin size instead (as
+    /// samtools -m)
     ///
-    /// An index that needs more memory is an error. A number from 1 to 30 without a unit has the
-    /// meaning of samtools: readmill writes a CSI index whose smallest bins have 2^N bases.
+    /// An index that needs more memory is an error. With a plain number N, readmill writes a CSI
+    /// index whose smallest bins have 2^N bases.
     #[arg(short, long, value_name = "SIZE|N", value_parser = parse_amount)]
     memory: Option<MemoryOrMinShift>,
-    /// Write the index to a file with this name [default: FILE with the usual ending]
+    /// Name of the index file [default: FILE with the usual extension]
     ///
-    /// For FASTA, NAME is the prefix of the files that the aligner needs.
+    /// For FASTA, NAME is the prefix of the index files for readmill align.
     #[arg(short, long, value_name = "NAME", alias = "prefix")]
     output: Option<PathBuf>,
-    /// Read a text file as vcf, bed or gff, if its format cannot be detected
+    /// Format of a text file, if it cannot be detected: vcf, bed or gff
     #[arg(short, long, value_name = "KIND", value_parser = one_of(PRESET_CHOICES))]
     preset: Option<TextPreset>,
     /// Total number of threads [default: all available]
@@ -68,15 +68,15 @@ pub struct IndexArgs {
     /// Accept a file without end-of-file marker
     #[arg(long)]
     allow_missing_eof: bool,
-    /// Build the index of a FASTA file for this aligner
+    /// Aligner for which a FASTA file is indexed
     #[cfg(any(feature = "bwa", feature = "minibwa"))]
     #[arg(long, value_name = "NAME", value_enum, default_value_t)]
     kernel: KernelName,
-    /// Also write REF.0123, which bwa-mem2 needs but readmill does not need
+    /// Also write REF.0123, which bwa-mem2 needs and readmill does not
     #[cfg(feature = "bwa")]
     #[arg(long)]
     unpacked: bool,
-    /// Ignored: all given files are indexed, with or without this flag (samtools index -M)
+    /// Ignored: all given files are always indexed (samtools index -M)
     #[arg(short = 'M', hide = true)]
     several: bool,
     /// Print only errors
@@ -110,7 +110,7 @@ fn parse_amount(text: &str) -> std::result::Result<MemoryOrMinShift, String> {
 impl IndexArgs {
     pub fn run_index_command(&self) -> Result<()> {
         if self.files.len() > 1 && self.output.is_some() {
-            return Err(Error::usage("-o is the name of one index, but several files are given")
+            return Err(Error::usage("-o names one index file, but several inputs are given")
                 .hint("omit -o, or run the command once for each file"));
         }
         let one = |file: &PathBuf| match indexing::detect_content(file, self.preset)? {
@@ -198,7 +198,7 @@ impl IndexArgs {
                     .for_each(|file| self.log_unless_quiet(&format!("wrote {}", file.display())));
             }
             Err(error) if cfg!(any(feature = "bwa", feature = "minibwa")) => {
-                log(&format!("readmill: warning: {}.fai was not written: {error}", reference.display()));
+                log(&format!("readmill: warning: cannot write {}.fai: {error}", reference.display()));
             }
             Err(error) => return Err(error),
         }
@@ -238,7 +238,7 @@ impl IndexArgs {
     fn log_stage(&self, stage: IndexStage) {
         match stage {
             IndexStage::Read => self.log_unless_quiet("reading the reference"),
-            IndexStage::Sort => self.log_unless_quiet("sorting suffixes, which takes most of the time"),
+            IndexStage::Sort => self.log_unless_quiet("sorting suffixes (the longest step)"),
             IndexStage::Write => self.log_unless_quiet("writing the index"),
             IndexStage::Name => {}
         }
@@ -275,18 +275,18 @@ impl IndexArgs {
 
 #[derive(Args)]
 #[command(
-    after_help = "  readmill faidx ref.fa                    # writes ref.fa.fai; ref.fa.gz gets a .gzi, too
+    after_help = "  readmill faidx ref.fa                    # writes ref.fa.fai (and a .gzi file for ref.fa.gz)
   readmill faidx ref.fa chr1:1-2000 chrM   # prints sequences, as samtools faidx does"
 )]
 pub struct FaidxArgs {
     /// FASTA file, plain or compressed with bgzip
     #[arg(value_name = "REF")]
     reference: PathBuf,
-    /// Print the sequences of these regions, such as chr1 or chr1:1-2000. If the index is missing,
-    /// it is written first
+    /// Print the sequences of these regions, such as chr1 or chr1:1-2000. A missing index is
+    /// written first
     #[arg(value_name = "REGION")]
     regions: Vec<String>,
-    /// Write the sequences to this file [default: -, standard output]
+    /// Write the sequences to this file [default: - (standard output)]
     #[arg(short, long, value_name = "FILE", requires = "regions")]
     output: Option<PathBuf>,
     /// Write N bases per line; 0 writes each sequence on one line

@@ -12,8 +12,7 @@ use super::sort::OutputOrder;
 
 #[derive(Args)]
 #[command(
-    after_help = "The results are the same as those of Picard MarkDuplicates 3.4. The order of the input is kept, unless \
-another order is requested."
+    after_help = "The results are the same as those of Picard MarkDuplicates 3.4. Reads keep the input order, unless you request another order."
 )]
 pub struct MarkdupArgs {
     #[command(flatten)]

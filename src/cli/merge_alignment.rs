@@ -24,22 +24,21 @@ use super::sort::OutputOrder;
 
 #[derive(Args)]
 #[command(
-    after_help = "The rules are those of Picard MergeBamAlignment 3.4.0. In all files, templates must be in the order of the \
-unaligned reads, as aligners write them; otherwise, sort all files with --sort queryname."
+    after_help = "The rules are those of Picard MergeBamAlignment 3.4.0. The templates must be in the same order in all files. Aligners keep the order of the reads; if another program changed it, sort all files with readmill sort --sort queryname."
 )]
 pub struct MergeAlignmentArgs {
     /// SAM, BAM or CRAM file with the unaligned reads
     #[arg(value_name = "UNALIGNED")]
     unaligned: PathBuf,
-    /// SAM, BAM or CRAM files with alignments of these reads; - is standard input
+    /// SAM, BAM or CRAM files with alignments of these reads; - for standard input
     #[arg(value_name = "ALIGNED")]
     aligned: Vec<PathBuf>,
-    /// Read alignments of only read 1 of each pair from this file
+    /// File with alignments of only read 1 of each pair
     ///
     /// All records count as read 1, regardless of their flags. Names may end in /1.
     #[arg(long, value_name = "FILE", conflicts_with = "aligned", requires = "last_aligned")]
     first_aligned: Vec<PathBuf>,
-    /// Read alignments of only read 2 of each pair from this file
+    /// File with alignments of only read 2 of each pair
     ///
     /// All records count as read 2, regardless of their flags. Names may end in /2.
     #[arg(long, value_name = "FILE", requires = "first_aligned")]
@@ -61,7 +60,8 @@ pub struct MergeAlignmentArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Fields")]
 struct FieldFlags {
-    /// Keep these fields of the aligner, although they begin with X, Y, Z or a lower-case letter
+    /// Keep these fields of the aligner. By default, fields that begin with X, Y, Z or a lower-case
+    /// letter are dropped
     #[arg(long, value_name = "TAGS", value_parser = parse_tag_list)]
     keep_fields: Option<TagList>,
     /// Drop these fields of the aligner
@@ -73,8 +73,8 @@ struct FieldFlags {
     /// Reverse-complement these fields of reads on the reverse strand [default: E2,SQ]
     #[arg(long, value_name = "TAGS", value_parser = parse_tag_list)]
     complement_fields: Option<TagList>,
-    /// Require that these fields of @SQ, and LN, are equal in the alignments and in the dictionary
-    /// of the reference [default: M5,LN]
+    /// Require that these @SQ fields, and LN, are equal in the alignments and in the reference
+    /// dictionary [default: M5,LN]
     #[arg(long, value_name = "TAGS", value_parser = parse_tag_list)]
     match_dictionary: Option<TagList>,
 }
@@ -82,16 +82,16 @@ struct FieldFlags {
 #[derive(Args)]
 #[command(next_help_heading = "Alignments")]
 struct AlignmentFlags {
-    /// Orientations of proper pairs that are aligned to one sequence: FR, RF, TANDEM
+    /// Orientations of proper pairs: FR, RF, TANDEM
     #[arg(long, value_name = "LIST", default_value = "FR", value_delimiter = ',')]
     orientations: Vec<PairOrientation>,
     /// Keep the proper-pair flag (0x2) of the aligner
     #[arg(long, conflicts_with = "orientations")]
     aligner_proper_pairs: bool,
-    /// Do not clip adapters, which start at the base given in XT
+    /// Do not clip adapters (the bases from the position in XT)
     #[arg(long)]
     no_clip_adapters: bool,
-    /// Clip mates that extend beyond the start of each other
+    /// Clip bases of a read that extend beyond the start of its mate
     ///
     /// Values: none, soft, or hard. With hard, the clipped bases are kept in XB and their qualities
     /// in XQ.
@@ -103,7 +103,7 @@ struct AlignmentFlags {
     /// Drop alignments with more than N insertions and deletions [default: no limit]
     #[arg(long, value_name = "N")]
     max_gaps: Option<usize>,
-    /// Choose the primary alignment with this strategy
+    /// Strategy to choose the primary alignment
     ///
     /// Values: best-mapq (mates are matched by HI), earliest-base (only for single reads),
     /// best-end-mapq, or most-distant.
@@ -115,20 +115,20 @@ struct AlignmentFlags {
     /// Do not write MC fields
     #[arg(long)]
     no_mate_cigar: bool,
-    /// Unmap templates that probably come from another species
+    /// Make templates unmapped that probably come from another species
     ///
     /// These are templates whose primary alignment has fewer than N bases between two clips
     /// [default without N: 32].
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "32")]
     unmap_contaminants: Option<u32>,
-    /// Keep, copy or move the alignments of unmapped contaminants
+    /// What to do with the alignments of unmapped contaminants: leave, leave-all, copy or move
     ///
     /// leave keeps the position, but not CIGAR and MAPQ. leave-all keeps the whole alignment. copy
     /// also writes the alignment to OA. move writes it to OA and removes the position.
     #[arg(long, value_name = "HOW", default_value = "leave", requires = "unmap_contaminants")]
     contaminant_alignments: ContaminantAlignments,
-    /// Number of bases that were cut off the start of read 1 and read 2 before alignment, such as
-    /// 5,0
+    /// Numbers of bases that were trimmed from the start of read 1 and read 2 before alignment,
+    /// such as 5,0
     #[arg(long, value_name = "N,N", num_args = 1, value_parser = parse_trimmed_bases)]
     trimmed: Option<TrimmedBases>,
 }
@@ -136,7 +136,7 @@ struct AlignmentFlags {
 #[derive(Args)]
 #[command(next_help_heading = "Aligner")]
 struct ProgramFlags {
-    /// ID of the aligner in @PG [default: ID of the @PG line in ALIGNED, if there is only one]
+    /// ID of the aligner in @PG [default: from ALIGNED, if it has only one @PG line]
     #[arg(long, value_name = "ID")]
     program_id: Option<String>,
     /// Name of the aligner in @PG (PN)
@@ -148,7 +148,7 @@ struct ProgramFlags {
     /// Command line of the aligner in @PG (CL)
     #[arg(long, value_name = "COMMAND", requires = "program_id")]
     program_command: Option<String>,
-    /// Do not write PG fields, which name the aligner, to records
+    /// Do not add PG fields, which name the aligner, to records
     #[arg(long)]
     no_program_field: bool,
 }
@@ -205,7 +205,7 @@ impl ProgramFlags {
         let is_empty = |(_, value): &(&str, Option<&String>)| value.is_some_and(String::is_empty);
         if let Some((flag, _)) = given.into_iter().chain(others).find(is_empty) {
             return Err(Error::usage(format!(
-                "{flag} is empty, but other tools reject @PG lines with an empty field"
+                "{flag} is empty, and other tools reject @PG lines with empty fields"
             ))
             .hint("give a value, or omit the flag"));
         }
@@ -270,7 +270,7 @@ impl MergeAlignmentArgs {
         }
         let console = Console::new(plan.resources.verbosity);
         console.write_line(&format!(
-            "readmill: {} is in a different order and is sorted by name first",
+            "readmill: {} is in a different order; sorting it by name first",
             aligned.display()
         ));
         plan.resources.memory /= 2;
@@ -296,8 +296,7 @@ impl MergeAlignmentArgs {
         }
         let (least, given) = ((2 * both).div_ceil(1 << 20), (2 * half) >> 20);
         let what = format!(
-            "{} is in a different order, so a second process sorts it, and each process uses half of the memory; this needs at least \
-             -m {least}M, but -m is {given}M",
+            "{} is in a different order and must be sorted by a second process, and each process gets half of the memory; this needs at least -m {least}M, but -m is {given}M",
             aligned.display()
         );
         Err(Error::usage(what)

@@ -326,12 +326,12 @@ fn plain(error: &clap::Error) -> String {
 
 /// Messages of Rust's number parsers, each with the text that users see instead.
 const NUMBERS: &[(&str, &str)] = &[
-    ("invalid digit found in string", "it must be a whole number"),
-    ("cannot parse integer from empty string", "it must be a whole number"),
+    ("invalid digit found in string", "must be a whole number"),
+    ("cannot parse integer from empty string", "must be a whole number"),
     ("number too large to fit in target type", "the number is too large"),
     ("number too small to fit in target type", "the number is too small"),
-    ("invalid float literal", "it must be a number"),
-    ("cannot parse float from empty string", "it must be a number"),
+    ("invalid float literal", "must be a number"),
+    ("cannot parse float from empty string", "must be a number"),
 ];
 
 /// Replaces messages of Rust's number parsers, and ranges such as `300 is not in 0..=255`.
@@ -343,7 +343,7 @@ fn in_plain_words(text: &str) -> String {
         && !low.contains(char::is_whitespace)
     {
         let before = before.rsplit_once(": ").map_or(before, |(before, _)| before);
-        text = format!("{before}: it must be from {low} to {rest}");
+        text = format!("{before}: must be from {low} to {rest}");
     }
     text
 }

@@ -28,19 +28,19 @@ pub struct ReportArgs {
     output: PathBuf,
     #[command(flatten)]
     limits: LimitFlags,
-    /// Show the sample fields from this table in the report
+    /// Show the fields of this sample sheet in the report
     ///
-    /// The table is separated by tabs. It has a header line, and then one line per sample. The
+    /// The sample sheet is a tab-separated table with a header line and one line per sample. The
     /// first column is the sample name.
     #[arg(long, value_name = "FILE")]
     sample_sheet: Option<PathBuf>,
-    /// Colour samples by this field of the sample sheet [default: first field with two to seven
+    /// Colour samples by this field of the sample sheet [default: the first field with 2 to 7
     /// values]
     #[arg(long, value_name = "FIELD", requires = "sample_sheet")]
     color_by: Option<String>,
-    /// Also write a table for MultiQC, with verdicts, time, memory and size of temporary files
+    /// Also write a table for MultiQC (verdicts, time, memory, size of temporary files)
     ///
-    /// The name must end with _mqc.json, because MultiQC finds files by this ending.
+    /// The name must end in _mqc.json, because MultiQC finds files by this suffix.
     #[arg(long, value_name = "FILE_mqc.json")]
     multiqc: Option<PathBuf>,
     #[command(flatten)]
@@ -67,7 +67,9 @@ impl ReportArgs {
             && !sheet.field_names().contains(field)
         {
             let what = format!("the sample sheet has no field {field}");
-            return Err(Error::usage(what).hint(format!("it has {}", sheet.field_names().join(", "))));
+            return Err(
+                Error::usage(what).hint(format!("its fields are {}", sheet.field_names().join(", ")))
+            );
         }
         let limits_file = self.limits.file();
         let given = self.files.iter().chain(limits_file.iter()).chain(self.sample_sheet.iter());
@@ -102,11 +104,11 @@ impl ReportArgs {
     fn open_table(&self, path: &Path, read: &[&Path]) -> Result<FileOutput> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if !name.ends_with(MULTIQC_SUFFIX) {
-            let what = format!("{}: MultiQC does not find files with this name", path.display());
-            return Err(Error::usage(what).hint(format!("use a name that ends with {MULTIQC_SUFFIX}")));
+            let what = format!("{}: MultiQC does not detect files with this name", path.display());
+            return Err(Error::usage(what).hint(format!("use a name that ends in {MULTIQC_SUFFIX}")));
         }
         if path == self.output {
-            let what = format!("{}: this is also the name of the page", path.display());
+            let what = format!("{}: the report has the same name", path.display());
             return Err(Error::usage(what).hint("give the table another name"));
         }
         FileOutput::open(Some(path), read)
@@ -114,8 +116,7 @@ impl ReportArgs {
 }
 
 /// Hint for files that were not written with `--json`.
-const WRITE_RUN: &str = "give a file that was written with --json: readmill qc in.bam -o PREFIX --json run.json; \
-                         or let the run write the page: --report page.html";
+const WRITE_RUN: &str = "give a file that was written with --json: readmill qc in.bam -o PREFIX --json run.json; or let the run write the report: --report page.html";
 
 /// Reads a run file. If the file is BAM, CRAM or SAM, the error says so.
 fn read_run(path: &Path, bytes: u64) -> Result<Value> {

@@ -17,9 +17,7 @@ use super::split::SplitFlags;
 
 #[derive(Args)]
 #[command(
-    after_help = "The order of the flags does not matter. Steps are always applied in this order: filters in the order of this help (reads \
-are first selected by their original values, and then changed), duplicate marking, sorting, recalibration of base qualities, \
-and removal of optional fields."
+    after_help = "The order of the flags does not matter. Steps always run in this order: filters in the order of this help (reads are first selected by their original values, then changed), duplicate marking, sorting, base quality recalibration, and removal of optional fields."
 )]
 pub struct PrepArgs {
     #[command(flatten)]
@@ -57,38 +55,37 @@ pub struct StepFlags {
 pub struct BqsrFlags {
     /// Recalibrate base qualities in this run
     ///
-    /// Errors are counted without duplicates, and the new qualities are written in the same run.
+    /// Errors are counted without duplicates.
     #[arg(long, conflicts_with = "bqsr_apply")]
     bqsr: bool,
-    /// Only count errors and write --bqsr-table, without changing qualities
+    /// Only count errors and write --bqsr-table; do not change qualities
     #[arg(long, requires = "bqsr_table", conflicts_with_all = ["bqsr", "bqsr_apply"])]
     bqsr_table_only: bool,
     /// Write the recalibration table to this file
     #[arg(long, value_name = "TABLE")]
     bqsr_table: Option<PathBuf>,
-    /// Write a second table to this file, counted after recalibration (for AnalyzeCovariates)
+    /// Write a second table, counted after recalibration, to this file (for AnalyzeCovariates)
     #[arg(long, value_name = "TABLE", requires = "bqsr")]
     bqsr_after_table: Option<PathBuf>,
-    /// Exclude positions at which the sample differs from the reference, if there are no known
-    /// sites
+    /// Instead of known sites, exclude positions at which the sample differs from the reference
     ///
     /// A position is excluded if at least three reads, and one read in five, differ from the
     /// reference.
     #[arg(long, conflicts_with_all = ["known_sites", "bqsr_apply"])]
     bqsr_bootstrap: bool,
-    /// Recalibrate base qualities with this existing table
+    /// Recalibrate base qualities with this table
     #[arg(long, value_name = "TABLE")]
     bqsr_apply: Option<PathBuf>,
     /// Count only reads in this region, such as chr1:100-200, or in the regions of a file. May be
-    /// given again
+    /// repeated
     ///
     /// The file is a BED, .interval_list or .list file.
     #[arg(long, value_name = "WHERE")]
     bqsr_intervals: Vec<String>,
-    /// Do not count reads in this region, or in the regions of a file. May be given again
+    /// Do not count reads in this region, or in the regions of a file. May be repeated
     #[arg(long, value_name = "WHERE")]
     bqsr_exclude_intervals: Vec<String>,
-    /// Extend intervals by N bases on both sides
+    /// Extend each interval by N bases on both sides
     #[arg(long, value_name = "N", default_value = "0")]
     bqsr_interval_padding: u32,
     #[command(flatten)]
@@ -112,12 +109,12 @@ impl BqsrFlags {
             || self.bqsr_bootstrap
             || self.bqsr_table.is_some();
         if counting && !counts {
-            return Err(Error::usage("flags for counting bases are given, but no bases are counted")
+            return Err(Error::usage("flags for counting errors are given, but no errors are counted")
                 .hint("add --bqsr or --bqsr-table-only"));
         }
         if self.applying.is_given() && !applies || self.qualities.is_given() && !(counts || applies) {
             return Err(Error::usage(
-                "flags for changing base qualities are given, but no base qualities are changed",
+                "flags for changing base qualities are given, but no qualities are changed",
             )
             .hint("add --bqsr or --bqsr-apply"));
         }

@@ -14,13 +14,13 @@ use readmill_record::{Error, Result};
 #[derive(Args)]
 #[command(next_help_heading = "Barcodes and comments")]
 pub struct ReadTagFlags {
-    /// Copy the comment of each read to its records, as bwa mem -C does. The comment must be SAM
-    /// optional fields
+    /// Copy the FASTQ comment of each read to its records, as bwa mem -C does. The comment must
+    /// consist of SAM optional fields
     #[arg(short = 'C', long)]
     append_comment: bool,
-    /// Write the barcode in Casava comments, such as 1:N:0:ACGT, to BC, or to TAG
+    /// Copy the barcode of Casava comments, such as 1:N:0:ACGT, to BC or TAG
     ///
-    /// If the comment has Y for the filter, unaligned records get the flag 0x200.
+    /// If the comment marks a read as filtered (Y), its unaligned record gets the flag 0x200.
     #[arg(long, value_name = "TAG", num_args = 0..=1, require_equals = true, default_missing_value = "BC", value_parser = parse_tag, conflicts_with = "append_comment")]
     casava: Option<Tag>,
     /// Copy the UMI from the end of read names to RX
@@ -28,11 +28,11 @@ pub struct ReadTagFlags {
     /// The UMI is the part of the name after the seventh colon, or after SEPARATOR.
     #[arg(long, value_name = "SEPARATOR", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = name_umis)]
     umi_from_name: Option<NameUmis>,
-    /// Read structures, which separate UMIs and barcodes from the template, such as 8M3S+T,+T
+    /// Read structures, which tell where UMIs, barcodes and template bases are, such as 8M3S+T,+T
     ///
-    /// Give one structure for each read of a template. 8M3S+T takes a UMI of 8 bases (written to RX
-    /// and QX), skips 3 bases, and aligns the other bases. B is a sample barcode (BC), and C is a
-    /// cell barcode (CB). Structures of index reads follow, as in '+T +T 9M'.
+    /// Give one structure for each read of a template, then those of index reads, as in '+T +T 9M'.
+    /// 8M3S+T means a UMI of 8 bases (written to RX and QX), 3 bases to skip, and template bases to
+    /// the end of the read. B is a sample barcode (BC), and C is a cell barcode (CB).
     #[arg(long, value_name = "STRUCTURES", value_delimiter = ',')]
     read_structures: Vec<Structures>,
 }
@@ -58,7 +58,7 @@ fn name_umis(text: &str) -> Result<NameUmis, String> {
     let source = if text.is_empty() { "name".to_string() } else { format!("name:{text}") };
     match source.parse() {
         Ok(UmiSource::Name(separator)) => Ok((separator,)),
-        _ => Err(format!("{text:?} is not one character")),
+        _ => Err(format!("{text:?} is not a single character")),
     }
 }
 
@@ -93,14 +93,14 @@ const ADAPTERS: &str = "INDEXED,DUAL_INDEXED,PAIRED_END";
 #[derive(Args)]
 #[command(next_help_heading = "Adapters")]
 pub struct AdapterFlags {
-    /// Mark adapter in reads: XT is the position of its first base, as in Picard
+    /// Mark adapters in reads: XT gets the position of the first adapter base, as in Picard
     /// MarkIlluminaAdapters
     #[arg(long)]
     mark_adapters: bool,
-    /// Search for these adapters, given as a list of names
+    /// Names of the adapters to search for
     ///
-    /// The names are those of Picard: INDEXED, DUAL_INDEXED, PAIRED_END, SINGLE_END, NEXTERA_V1,
-    /// NEXTERA_V2, FLUIDIGM, TRUSEQ_SMALLRNA and ALTERNATIVE_SINGLE_END.
+    /// Picard's names: INDEXED, DUAL_INDEXED, PAIRED_END, SINGLE_END, NEXTERA_V1, NEXTERA_V2,
+    /// FLUIDIGM, TRUSEQ_SMALLRNA and ALTERNATIVE_SINGLE_END.
     #[arg(
         long,
         value_name = "NAMES",
@@ -110,13 +110,13 @@ pub struct AdapterFlags {
         requires = "mark_adapters"
     )]
     adapters: Vec<String>,
-    /// Search for a custom adapter pair with this 5' adapter, whose reverse complement is in read 2
+    /// 5' adapter of a custom adapter pair to search for. Its reverse complement occurs in read 2
     #[arg(long, value_name = "BASES", alias = "FIVE_PRIME_ADAPTER", requires_all = ["mark_adapters", "three_prime_adapter"])]
     five_prime_adapter: Option<String>,
-    /// 3' adapter of the custom pair, which is in read 1 and in single reads
+    /// 3' adapter of the custom adapter pair. It occurs in read 1 and in single reads
     #[arg(long, value_name = "BASES", alias = "THREE_PRIME_ADAPTER", requires_all = ["mark_adapters", "five_prime_adapter"])]
     three_prime_adapter: Option<String>,
-    /// Minimum number of bases of a single read that match an adapter
+    /// Minimum number of bases that match an adapter in a single read
     #[arg(
         long,
         value_name = "N",
@@ -161,8 +161,8 @@ pub struct AdapterFlags {
         requires = "mark_adapters"
     )]
     adapter_truncation_length: usize,
-    /// Search only for the most frequent adapters after N templates with an adapter. 0 always
-    /// searches for all adapters
+    /// After N templates with an adapter, search only for the most frequent adapters. 0 disables
+    /// this
     #[arg(
         long,
         value_name = "N",
@@ -172,7 +172,7 @@ pub struct AdapterFlags {
         requires = "mark_adapters"
     )]
     prune_adapters_after: i64,
-    /// Number of adapters that are kept by --prune-adapters-after
+    /// Number of adapters to search for after --prune-adapters-after
     #[arg(
         long,
         value_name = "N",
@@ -181,7 +181,7 @@ pub struct AdapterFlags {
         requires = "mark_adapters"
     )]
     num_adapters_to_keep: usize,
-    /// Write a histogram of adapter bases per read, as METRICS of Picard MarkIlluminaAdapters does
+    /// Write a histogram of adapter bases per read, like METRICS of Picard MarkIlluminaAdapters
     #[arg(long, value_name = "FILE", requires = "mark_adapters")]
     adapter_metrics: Option<PathBuf>,
 }
@@ -225,7 +225,7 @@ impl AdapterFlags {
             adapters.push(AdapterPair::new(five_prime, three_prime)?);
         }
         if self.num_adapters_to_keep == 0 {
-            return Err(Error::usage("no adapter would be left to search for")
+            return Err(Error::usage("no adapter is left to search for")
                 .hint("keep at least one; to keep all, use --prune-adapters-after 0"));
         }
         let stringency = |least_bases, error_rate| Stringency { min_bases: least_bases, error_rate };

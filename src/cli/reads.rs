@@ -13,27 +13,26 @@ use super::hints::{is_named_as_records, missing_output_error, refuse_picard_argu
 
 #[derive(Args)]
 pub struct ReadsFlags {
-    /// FASTQ files with single reads (one file) or pairs (two files), or unaligned SAM, BAM or CRAM
+    /// FASTQ: one file with single reads or two with pairs; or unaligned SAM, BAM or CRAM
     ///
-    /// FASTQ files are plain text, or compressed with gzip, bgzip or zstd; - is standard input. One
-    /// file has single reads, two files have the reads of pairs, and four files have two lanes of
-    /// pairs. SAM, BAM and CRAM files are one lane each.
+    /// FASTQ files are plain text, or compressed with gzip, bgzip or zstd; - means standard input.
+    /// One file has single reads, two files have the reads of pairs, and four files have two lanes
+    /// of pairs. Each SAM, BAM or CRAM file is one lane.
     #[arg(value_name = "READS", required = true)]
     reads: Vec<PathBuf>,
-    /// Read single reads from each file, even if several files are given
+    /// Each file has single reads, even if several files are given
     #[arg(long, conflicts_with = "interleaved")]
     single: bool,
-    /// Read pairs from each file, in which read 1 and read 2 alternate
+    /// Each file has pairs: read 1 and read 2 alternate (interleaved)
     #[arg(short = 'p', long)]
     interleaved: bool,
-    /// Accept FASTQ files as given, without checking their order
+    /// Do not check the order of FASTQ files
     ///
-    /// Without this flag, it is an error if the names or comments of the first reads show that R2
-    /// is given before R1, or that a file is interleaved.
+    /// By default, it is an error if the names or comments of the first reads show that R2 is given
+    /// before R1, or that a file is interleaved.
     #[arg(long)]
     as_given: bool,
-    /// Read unaligned SAM, BAM or CRAM from standard input or a pipe (files are detected without
-    /// this flag)
+    /// Standard input or a pipe has unaligned SAM, BAM or CRAM (in files, the format is detected)
     #[arg(long, conflicts_with_all = ["single", "interleaved"])]
     unaligned: bool,
     /// Read group of the reads, such as '@RG\tID:lane1\tSM:sample'
@@ -47,19 +46,19 @@ pub struct ReadsFlags {
 
 #[derive(Args)]
 pub struct IndexReadFlags {
-    /// Write the first index read, from this FASTQ file, to BC and QT
+    /// FASTQ file of the first index read (I1), which is written to BC and QT
     ///
     /// The file has one record for each template, in the same order. Give the flag once for each
     /// lane.
     #[arg(long, help_heading = "Index reads", value_name = "FASTQ", conflicts_with = "unaligned")]
     i1: Vec<PathBuf>,
-    /// Append the second index read, from this FASTQ file, to BC after a -
+    /// FASTQ file of the second index read (I2), which is appended to BC after a -
     ///
     /// The file has one record for each template, in the same order. Give the flag once for each
     /// lane.
     #[arg(long, help_heading = "Index reads", value_name = "FASTQ", conflicts_with = "unaligned")]
     i2: Vec<PathBuf>,
-    /// Write the UMI from this FASTQ file to RX and QX
+    /// FASTQ file of UMIs, which are written to RX and QX
     ///
     /// The file has one record for each template, in the same order. Give the flag once for each
     /// lane.
@@ -163,7 +162,7 @@ impl ReadsFlags {
         let each = if self.single || self.interleaved || reads.len() == 1 { 1 } else { 2 };
         if !reads.len().is_multiple_of(each) {
             return Err(Error::usage(format!(
-                "the number of files, {}, is odd, so they cannot be pairs",
+                "an odd number of files ({}) cannot have pairs",
                 reads.len()
             ))
             .hint("give two files for each lane, or use --single or --interleaved"));
@@ -194,18 +193,17 @@ impl ReadsFlags {
     fn lanes_of_records(&self, says_comments: bool) -> Result<Vec<LaneInput>> {
         if let Some((flag, ..)) = self.index.given().next() {
             return Err(Error::usage(format!("{flag} works only with FASTQ input"))
-                .hint("omit it: SAM, BAM and CRAM store barcodes in fields of records"));
+                .hint("omit it: SAM, BAM and CRAM records have barcodes in optional fields"));
         }
         if !self.groups.is_empty() {
             return Err(Error::usage(
-                "-R works only with FASTQ input; reads of SAM, BAM and CRAM keep their read groups",
+                "-R works only with FASTQ input; reads from SAM, BAM and CRAM keep their read groups",
             )
             .hint("omit -R, or use --read-group to put all reads into one read group"));
         }
         if self.single || self.interleaved || says_comments {
-            return Err(Error::usage("--single, -p, -C and --casava work only with FASTQ input").hint(
-                "omit them: flags and fields of SAM, BAM and CRAM records contain this information",
-            ));
+            return Err(Error::usage("--single, -p, -C and --casava work only with FASTQ input")
+                .hint("omit them: SAM, BAM and CRAM records contain this information"));
         }
         let lane = |path: &PathBuf| {
             let records = self.unaligned || readmill_fastq::holds_records(path);

@@ -19,29 +19,29 @@ use readmill_record::{Error, Result};
 pub struct CountingFlags {
     /// Do not count mismatches at the sites in this VCF, BCF or BED file as errors
     ///
-    /// The file is plain text or compressed, and needs no index. A .list file contains the names of
-    /// several such files. May be given again.
+    /// The file can be compressed and needs no index. A .list file contains the names of several
+    /// such files. May be repeated.
     #[arg(long, value_name = "FILE")]
     known_sites: Vec<PathBuf>,
     /// Count errors even if the files of --known-sites contain no sites
     #[arg(long)]
     allow_empty: bool,
-    /// Maximum length of reads that can be counted, in cycles
+    /// Maximum number of cycles (bases) of a read
     #[arg(long, value_name = "N", default_value_t = Arguments::default().maximum_cycle_value, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_CYCLES)))]
     maximum_cycle_value: u32,
-    /// Number of bases in the context of a mismatch
+    /// Context size for mismatches, in bases
     #[arg(long, value_name = "N", default_value_t = Arguments::default().mismatches_context_size, value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_CONTEXT_SIZE)))]
     mismatches_context_size: u8,
-    /// Number of bases in the context of an insertion or deletion
+    /// Context size for insertions and deletions, in bases
     #[arg(long, value_name = "N", default_value_t = Arguments::default().indels_context_size, value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_CONTEXT_SIZE)))]
     indels_context_size: u8,
-    /// Exclude bases at the ends of a read from contexts if their quality is Q or lower
+    /// Do not use bases at the ends of a read in contexts if their quality is Q or lower
     #[arg(long, value_name = "Q", default_value_t = Arguments::default().low_quality_tail, value_parser = clap::value_parser!(i8).range(0..=93))]
     low_quality_tail: i8,
     /// Use this quality for reads without qualities [default: do not count such reads]
     #[arg(long, value_name = "Q", value_parser = clap::value_parser!(u8).range(0..=93))]
     default_base_qualities: Option<u8>,
-    /// Number of levels of quantised qualities in the table
+    /// Number of quantised quality levels in the table
     #[arg(long, value_name = "N", default_value_t = Arguments::default().quantizing_levels, value_parser = clap::value_parser!(u32).range(1..=1000))]
     quantizing_levels: u32,
     /// Also count insertions and deletions
@@ -53,10 +53,10 @@ pub struct CountingFlags {
 #[derive(Args)]
 #[command(next_help_heading = "Recalibration")]
 pub struct QualityFlags {
-    /// Do not count or change bases with a quality below Q
+    /// Do not count bases with a quality below Q, and do not change their qualities
     #[arg(long, value_name = "Q", default_value = "6", value_parser = clap::value_parser!(u8).range(0..=94))]
     preserve_qscores_less_than: u8,
-    /// Use the qualities in OQ, if a read has this field
+    /// Use the original qualities (OQ) of reads that have this field
     #[arg(long)]
     use_original_qualities: bool,
 }
@@ -64,7 +64,7 @@ pub struct QualityFlags {
 #[derive(Args)]
 #[command(next_help_heading = "Recalibration: applying")]
 pub struct ApplyingFlags {
-    /// Round qualities of 6 or more to the nearest of these values. May be given again
+    /// Round qualities of 6 or more to the nearest of these values. May be repeated
     #[arg(long, value_name = "Q", value_delimiter = ',', conflicts_with = "quantize_quals", value_parser = clap::value_parser!(u8).range(0..=93))]
     static_quantized_quals: Vec<u8>,
     /// Round down to the next lower value of --static-quantized-quals
@@ -73,7 +73,7 @@ pub struct ApplyingFlags {
     /// Quantise qualities to N levels. 0 disables this, and -1 uses the levels of the table
     #[arg(long, value_name = "N", default_value = "0", allow_hyphen_values = true, value_parser = clap::value_parser!(i32).range(-1..=94))]
     quantize_quals: i32,
-    /// Write the old qualities to OQ, if the read does not have an OQ yet
+    /// Write the old qualities to OQ, unless the read already has OQ
     #[arg(long)]
     emit_original_quals: bool,
     /// Use this prior quality for all read groups, if it is above 0 [default: the reported quality]
@@ -84,8 +84,8 @@ pub struct ApplyingFlags {
     allow_missing_read_group: bool,
     /// Drop the reads that GATK ApplyBQSR drops
     ///
-    /// These are reads without read group, bases or qualities, reads with N in the CIGAR, and reads
-    /// whose CIGAR does not match the bases.
+    /// These are reads without a read group, bases or qualities, reads with N in the CIGAR, and
+    /// reads whose CIGAR does not match the bases.
     #[arg(long)]
     gatk_drop_malformed: bool,
 }
@@ -191,7 +191,7 @@ fn known_site_files(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
             files.push(listed);
         }
         if files.len() == before {
-            return Err(Error::input("it contains no file names").file(path));
+            return Err(Error::input("contains no file names").file(path));
         }
     }
     Ok(files)
@@ -200,7 +200,7 @@ fn known_site_files(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
 /// Reads a list of file names. Returns `None` if the file contains sites itself: an interval list,
 /// VCF or BED, which all have tabs or known first characters.
 fn read_list(path: &Path) -> Result<Option<Vec<u8>>> {
-    let reading = |error: &std::io::Error| Error::io("it cannot be read", error).file(path);
+    let reading = |error: &std::io::Error| Error::io("cannot be read", error).file(path);
     let mut text = Vec::new();
     let file = File::open(path).map_err(|error| reading(&error))?;
     file.take(MAX_LIST_BYTES + 1).read_to_end(&mut text).map_err(|error| reading(&error))?;
@@ -267,6 +267,6 @@ mod tests {
         let missing = known_site_files(&[put("z.args", "no/such.vcf\n")]).unwrap_err().to_string();
         assert!(missing.contains("z.args: line 1: no/such.vcf cannot be read"), "{missing}");
         let empty = known_site_files(&[put("e.list", "#\n")]).unwrap_err().to_string();
-        assert!(empty.contains("it contains no file names"), "{empty}");
+        assert!(empty.contains("contains no file names"), "{empty}");
     }
 }

@@ -15,16 +15,16 @@ pub struct SamePassFlags {
     add_ons: SamePassAddOns,
     /// Compare checksums of input and output reads, and write nothing if they do not match
     ///
-    /// The exit code is 4 if reads were lost or doubled, or changed by steps that must not change
+    /// The exit code is 4 if reads were lost, duplicated, or changed by a step that must not change
     /// them.
     #[arg(long)]
     verify: bool,
-    /// Also write some reads to another file. May be given again
+    /// Also write some reads to another file. May be repeated
     ///
     /// Values: FILE=unmapped, FILE=discordant, FILE=duplicates, or FILE=EXPRESSION.
     #[arg(long, value_name = "FILE=WHAT")]
     copy_to: Vec<String>,
-    /// Write some reads only to another file. May be given again; the first match counts
+    /// Write some reads only to another file. May be repeated; the first match counts
     ///
     /// Values: FILE=unmapped, FILE=discordant, FILE=duplicates, or FILE=EXPRESSION. If reads are
     /// neither sorted nor marked, FILE=dropped writes the reads that filters drop.

@@ -22,7 +22,7 @@ use readmill_record::{Error, Result};
 
 #[derive(Subcommand)]
 pub enum Shard {
-    /// Plan the stages of sort, merge, markdup, prep or align, and write the plan to a directory
+    /// Plan a sort, merge, markdup, prep or align job in stages, and write the plan to a directory
     Plan(PlanArgs),
     /// Find where the slices of each lane start (only for align)
     Scan(NumberedArgs),
@@ -34,9 +34,9 @@ pub enum Shard {
     Judge(StageArgs),
     /// Compare one or more ranges with the reference (only for --bqsr-bootstrap)
     Compare(NumberedArgs),
-    /// Find sites that differ from the reference (only for --bqsr-bootstrap)
+    /// Find sites at which the sample differs from the reference (only for --bqsr-bootstrap)
     Sites(StageArgs),
-    /// Count bases of one or more ranges (only for --bqsr)
+    /// Count errors in one or more ranges (only for --bqsr)
     Count(NumberedArgs),
     /// Make the recalibration table from the counts (only for --bqsr)
     Table(StageArgs),
@@ -44,9 +44,9 @@ pub enum Shard {
     Write(NumberedArgs),
     /// Join the ranges into the output
     Join(StageArgs),
-    /// Run all missing stages, one after the other
+    /// Run all unfinished stages, one after the other
     Run(StageArgs),
-    /// List the stages, and whether they are finished
+    /// Show which stages are finished
     Status(StatusArgs),
     /// Print the stages as a workflow (JSON, Graphviz, Snakemake, Nextflow or SLURM)
     Graph(GraphArgs),
@@ -56,7 +56,7 @@ pub enum Shard {
 
 #[derive(Args)]
 pub struct WorkFlag {
-    /// Keep the plan and the files of the stages in this directory
+    /// Directory for the plan and the files of the stages
     #[arg(long, value_name = "DIR")]
     work: PathBuf,
 }
@@ -70,10 +70,10 @@ pub struct PlanArgs {
     work: WorkFlag,
     /// Divide the input into about N slices, which are sorted separately
     ///
-    /// By default, each slice fits into memory, and there is at least one slice per GiB of input.
+    /// By default, each slice fits into memory and has at most 1 GiB of input.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=shard::MAX_PARTS as i64))]
     shards: Option<u16>,
-    /// Divide the output into at most N ranges [default: number of slices]
+    /// Divide the output into at most N ranges [default: the number of slices]
     ///
     /// Each range is written separately.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=shard::MAX_PARTS as i64))]
@@ -165,17 +165,16 @@ struct StageResources {
     /// Total number of threads [default: as in the planned command]
     #[arg(short = '@', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
     threads: Option<u16>,
-    /// Limit the memory of the process, such as 512M or 1.5G [default: as in the planned command]
+    /// Memory limit of the process, such as 512M or 1.5G [default: as in the planned command]
     #[arg(short, long, value_name = "SIZE", value_parser = parse_memory)]
     memory: Option<u64>,
-    /// Write temporary files to this directory. May be given again [default: as in the planned
-    /// command]
+    /// Directory for temporary files. May be repeated [default: as in the planned command]
     #[arg(short = 'T', long = "temp-dir", value_name = "DIR")]
     temp_dir: Vec<PathBuf>,
     /// Print only warnings and errors
     #[arg(short, long)]
     quiet: bool,
-    /// Stop, as after SIGTERM, when the process with this ID ends (for workflow engines)
+    /// Stop, as on SIGTERM, when the process with this ID ends (for workflow engines)
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
     end_with: Option<u32>,
 }
@@ -183,10 +182,9 @@ struct StageResources {
 /// The flag `--resume` of commands that can run in stages.
 #[derive(Args)]
 pub struct ResumeFlag {
-    /// Run in stages in this directory, and continue a stopped run
+    /// Run in stages, keep them in this directory, and continue a stopped run
     ///
-    /// The files of the stages are kept in this directory. If the run stops for any reason, the
-    /// same command continues it.
+    /// If the run stops for any reason, the same command continues it.
     #[arg(long, value_name = "DIR", help_heading = "Restart")]
     resume: Option<PathBuf>,
 }
@@ -273,7 +271,7 @@ impl PlanArgs {
         let command = words(&self.command)?;
         if command.iter().any(|word| word == "--resume" || word.starts_with("--resume=")) {
             return Err(Error::usage(
-                "--resume cannot be used in a command for shard plan, because it runs all stages itself",
+                "--resume cannot be used with shard plan, because it runs all stages itself",
             )
             .hint("omit --resume, or run the command without shard plan"));
         }
@@ -300,7 +298,7 @@ impl StageArgs {
         self.resources.end_with.map_or(Ok(()), end_with)?;
         let [directory, temp_dirs @ ..] = &absolute(&self.work.work, &self.resources.temp_dir)?[..]
         else {
-            return Err(Error::bug("the directory of the job has no path"));
+            return Err(Error::bug("the path of the job directory is empty"));
         };
         let resources = |resources: &mut Resources| {
             self.resources.replace(resources);
@@ -330,17 +328,17 @@ impl WorkFlag {
     ) -> Result<PlannedJob> {
         let Some(job) = JobPlan::read(directory)? else {
             return Err(Error::usage(format!("{} does not contain a job", self.work.display()))
-                .hint("plan it first: readmill shard plan --work DIR COMMAND …"));
+                .hint("plan one first: readmill shard plan --work DIR COMMAND …"));
         };
         std::env::set_current_dir(&job.directory).map_err(|e| {
             Error::io(
                 format!(
-                    "cannot change to {}, the directory where the job was planned",
+                    "cannot change to {}, the directory in which the job was planned",
                     job.directory.display()
                 ),
                 &e,
             )
-            .hint("all machines must have the same directories")
+            .hint("the directory must exist on all machines")
         })?;
         let plan = make(&job.command)?;
         PlannedJob::open(directory, job, plan, resources)
@@ -356,8 +354,8 @@ impl NumberedArgs {
             let stage = kind.at(number - 1);
             if !all.contains(&stage) {
                 let most = all.iter().filter(|other| other.kind == kind).count();
-                return Err(Error::usage(format!("there is no stage {}", stage.title())).hint(format!(
-                    "this job has {most} stages of this kind; to list them: readmill shard status --work {}",
+                return Err(Error::usage(format!("no stage {}", stage.title())).hint(format!(
+                    "this job has {most} stages of this kind; to list them, run readmill shard status --work {}",
                     self.stage.work.work.display()
                 )));
             }
@@ -370,7 +368,7 @@ impl NumberedArgs {
 fn run_stage(work: &PlannedJob, stage: JobStage, console: &Console) -> Result<()> {
     if !work.stages().contains(&stage) {
         return Err(Error::usage(format!("this job has no stage {}", stage.name()))
-            .hint("to list its stages: readmill shard status --work DIR"));
+            .hint("to list its stages, run readmill shard status --work DIR"));
     }
     work.run_stage(stage, console).map(|_: StageOutcome| ())
 }
@@ -431,7 +429,7 @@ fn words(arguments: &[OsString]) -> Result<Vec<String>> {
     let word = |word: &OsString| {
         word.to_str().map(str::to_string).ok_or_else(|| {
             Error::usage(format!("{} is not UTF-8", word.to_string_lossy()))
-                .hint("stages need file names in UTF-8; rename the file, or create a link to it")
+                .hint("stages need UTF-8 file names; rename the file, or create a link to it")
         })
     };
     arguments.iter().map(word).collect()

@@ -13,18 +13,17 @@ use super::shard::ResumeFlag;
 
 #[derive(Args)]
 #[command(
-    after_help = "The default order is by coordinate. Each order is exactly the order of samtools 1.24, and \
-queryname is exactly the order of Picard 3.4. Reads that compare as equal keep the order of the input."
+    after_help = "The default order is by coordinate. Each order is exactly that of samtools 1.24; queryname is exactly that of Picard 3.4. Reads that compare equal keep their input order."
 )]
 pub struct SortArgs {
     #[command(flatten)]
     io: Io,
     #[command(flatten)]
     resume: ResumeFlag,
-    /// Sort by name, and compare numbers in names by value (natural)
+    /// Sort by name, comparing numbers in names by value (natural order)
     #[arg(short = 'n', long, help_heading = "Order")]
     natural: bool,
-    /// Sort by name, byte by byte (lexicographic)
+    /// Sort by name, byte by byte (lexicographic order)
     #[arg(short = 'N', long, help_heading = "Order", conflicts_with = "natural")]
     lexicographic: bool,
     /// Sort by an optional field, then by coordinate, or by name with -n or -N
@@ -33,7 +32,7 @@ pub struct SortArgs {
     /// Sort by both ends of the template, for tools that group reads by UMI. Needs MC fields
     #[arg(long, help_heading = "Order", conflicts_with_all = ["natural", "lexicographic", "tag"])]
     template_coordinate: bool,
-    /// Sort by position, and reads without position by their smallest k-mer
+    /// Sort by position; sort reads without a position by their smallest k-mer
     ///
     /// Reads without a position may be reverse-complemented.
     #[arg(short = 'M', long, help_heading = "Order", conflicts_with_all = ["natural", "lexicographic", "tag", "template_coordinate"])]
@@ -44,7 +43,7 @@ pub struct SortArgs {
     /// tag:XX.
     #[arg(long, help_heading = "Order", value_name = "ORDER", value_parser = Order::parse, conflicts_with_all = ["natural", "lexicographic", "tag", "template_coordinate", "minhash"])]
     sort: Option<Order>,
-    /// Set the read group of all reads by the name of their file (samtools merge -r)
+    /// Set the read group of all reads from their file name (as samtools merge -r)
     ///
     /// The ID of the read group is the file name without .bam, .sam or .cram. The first @RG line of
     /// the header gets this ID, and other @RG lines are removed.

@@ -14,19 +14,15 @@ use super::common::Io;
 
 #[derive(Args)]
 #[command(
-    after_help = "The files are named PREFIX.NAME.bam, or PREFIX/NAME.bam if PREFIX ends with a slash. -O sets another format, such as .sam. NAME \
-is the ID of the read group, or group00001 and so on for groups of contigs, or part00001 and so on for numbers of records. Reads \
-without a read group of the header are written to PREFIX.no-read-group.bam, and reads without a reference sequence to \
-PREFIX.unmapped.bam. Each file keeps the order of the input. If the two reads of a pair are in different groups, each read is \
-written to the file of its group. (elPrep writes such pairs to a spread file.)"
+    after_help = "The files are named PREFIX.NAME.bam, or PREFIX/NAME.bam if PREFIX ends with a slash; -O sets another format. NAME is the ID of the read group, or group00001 and so on with contigs, or part00001 and so on with records=N. Reads whose read group is missing or not in the header are written to PREFIX.no-read-group.bam, and reads without a reference sequence to PREFIX.unmapped.bam. Each file keeps the input order. If the two reads of a pair are in different groups, each read is written to the file of its group (elPrep writes such pairs to a spread file)."
 )]
 pub struct SplitArgs {
     #[command(flatten)]
     io: Io,
     /// Split by read-group, contigs, contigs=BASES or records=N
     ///
-    /// contigs=BASES makes groups of contigs with at most BASES bases in total, and writes one file
-    /// per group [default: length of the longest contig]. records=N writes N records to each file.
+    /// contigs=BASES writes one file per group of contigs; a group has at most BASES bases
+    /// [default: length of the longest contig]. records=N writes N records to each file.
     #[arg(long, value_name = "WHAT", value_parser = SplitBy::parse)]
     by: SplitBy,
     #[command(flatten)]
@@ -51,21 +47,21 @@ pub struct SplitFlags {
 struct SplitNameFlags {
     /// Name the file of each read group by its fields, such as 'lanes/{PU}.bam'
     ///
-    /// {ID} or another field of @RG is replaced by its value, in which characters like : and blanks
-    /// become _. {ID:raw} does not replace these characters. {n} is the number of the read group in
-    /// the header, from 0, and {n:3} writes it with three digits.
+    /// {ID} or another @RG field is replaced by its value; characters such as : and blanks in it
+    /// become _. {ID:raw} keeps these characters. {n} is the number of the read group in the
+    /// header, counted from 0, and {n:3} writes it with three digits.
     #[arg(long, value_name = "PATTERN", value_parser = NamePattern::parse, conflicts_with_all = ["split_table", "output"])]
     split_names: Option<NamePattern>,
     /// Read the file name of each read group from a table
     ///
-    /// Each line has the ID of a read group, a tab and a file name, as in OUTPUT_MAP of Picard
-    /// RevertSam.
+    /// Each line has a read group ID, a tab and a file name, as in OUTPUT_MAP of Picard RevertSam.
     #[arg(long, value_name = "TABLE", conflicts_with = "output")]
     split_table: Option<PathBuf>,
-    /// Write reads without a read group of the header to this file, which gets the whole header
+    /// Write reads whose read group is missing or not in the header to this file. Its header lists
+    /// all read groups
     #[arg(long, value_name = "FILE", conflicts_with = "split_no_rest")]
     split_rest: Option<PathBuf>,
-    /// Fail if a read has no read group of the header
+    /// Fail if a read has no read group, or one that is not in the header
     #[arg(long)]
     split_no_rest: bool,
 }
@@ -82,10 +78,10 @@ impl SplitFlags {
     pub fn plan(&self, io: &Io, command: Command, steps: Steps) -> Result<Plan> {
         match self.split_by {
             Some(by) => self.names.plan(by, io, command, steps),
-            None if self.names.is_given() => Err(Error::usage(
-                "flags for the names of split files are given, but reads are not split",
-            )
-            .hint("add --split-by read-group")),
+            None if self.names.is_given() => {
+                Err(Error::usage("flags for the names of split files are given without --split-by")
+                    .hint("add --split-by read-group"))
+            }
             None => io.plan(command, steps),
         }
     }
@@ -106,11 +102,12 @@ impl SplitNameFlags {
             return Err(Error::bug("a split without an output"));
         };
         if !is_named && output.path.as_os_str() == "-" {
-            return Err(Error::usage("a split needs a prefix for the names of its files")
-                .hint("give it with -o"));
+            return Err(
+                Error::usage("split needs a prefix for the output file names").hint("give one with -o")
+            );
         }
         if !selected.is_empty() {
-            return Err(Error::usage("a split has no main output, which --copy-to and --move-to need")
+            return Err(Error::usage("split has no main output, which --copy-to and --move-to need")
                 .hint("omit --copy-to and --move-to"));
         }
         if plan.reports.add_ons.iter().any(|add_on| add_on.name() == CoverageRequest::NAME) {

@@ -14,28 +14,27 @@ use super::tally::TallyArgs;
 
 #[derive(Args)]
 #[command(after_help = "\
-The rows are those of samtools stats, which MultiQC and plot-bamstats read. The distribution of depths (COV) and the depth by GC \
-(GCD) need reads sorted by coordinate. The flags are those of samtools stats, except for two: \
--m is --memory and -q is --quiet, as in all commands. Use --most-inserts and --trim-quality instead. -@ is the total number of threads.")]
+The output has the rows of samtools stats, which MultiQC and plot-bamstats read. The depth distribution (COV) and the depth by GC content (GCD) need reads sorted by coordinate. The flags are those of samtools stats, except that -m is --memory and -q is --quiet, as in all commands; for samtools -m and -q, use --most-inserts and --trim-quality. -@ is the total number of threads.")]
 pub struct StatsArgs {
     #[command(flatten)]
     args: TallyArgs,
-    /// Count depths from MIN to MAX, in rows that span STEP depths
+    /// Report the depth distribution from MIN to MAX, in bins of STEP
     #[arg(short, long, value_name = "MIN,MAX,STEP", default_value_t, help_heading = "Rows")]
     coverage: CoverageBins,
-    /// Size of the bins for GC content and depth, in positions
+    /// Window size for the depth by GC content (GCD), in bases
     #[arg(long = "GC-depth", alias = "gc-depth", value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1 << 30), help_heading = "Rows")]
     gc_depth: u32,
-    /// Maximum insert size. Larger sizes are counted as this size
+    /// Maximum insert size. Larger insert sizes are counted as this size
     #[arg(short, long, value_name = "N", default_value_t = 8000, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_INSERT_SIZE)), help_heading = "Rows")]
     insert_size: u32,
-    /// Use this fraction of the pairs for insert sizes, and leave out the largest sizes
+    /// Fraction of the pairs that is used for insert sizes; pairs with the largest sizes are left
+    /// out
     #[arg(long, value_name = "SHARE", default_value_t = 0.99, value_parser = parse_share, help_heading = "Rows")]
     most_inserts: f32,
-    /// Do not write rows of insert sizes whose count is 0
+    /// Do not write rows for insert sizes that do not occur
     #[arg(short = 'x', long, help_heading = "Rows")]
     sparse: bool,
-    /// Count the bases that bwa would trim at this quality threshold. 0 counts none
+    /// Report the number of bases that bwa would trim at this quality threshold. 0 disables this
     #[arg(long, value_name = "Q", default_value_t = 0, value_parser = clap::value_parser!(i32).range(0..=255), help_heading = "Rows")]
     trim_quality: i32,
     /// Exclude duplicates
@@ -53,7 +52,7 @@ pub struct StatsArgs {
     /// Count only reads with exactly N bases
     #[arg(short = 'l', long, value_name = "N", help_heading = "Reads")]
     read_length: Option<u32>,
-    /// Count bases in the overlap of mates only once, in depths and in bases mapped (cigar)
+    /// Count bases in the overlap of mates only once, in depths and in "bases mapped (cigar)"
     #[arg(short = 'p', long, help_heading = "Reads")]
     remove_overlaps: bool,
     /// Count only in the regions of this file; needs sorted reads
@@ -64,10 +63,10 @@ pub struct StatsArgs {
     /// Also report the fraction of the regions with a depth above N
     #[arg(short = 'g', long, value_name = "N", default_value_t = 0, help_heading = "Regions")]
     cov_threshold: u32,
-    /// Read and count only this region, using the index of the input. May be given again
+    /// Read and count only this region, using the index of the input. May be repeated
     #[arg(long, value_name = "REGION", help_heading = "Regions")]
     region: Vec<String>,
-    /// Use this index of the input [default: index with the usual name]
+    /// Index file of the input [default: the index with the usual name]
     #[arg(long, value_name = "FILE", requires = "region", help_heading = "Regions")]
     region_index: Option<PathBuf>,
 }
@@ -75,7 +74,7 @@ pub struct StatsArgs {
 impl StatsArgs {
     pub fn plan(&self) -> Result<Plan> {
         if self.cov_threshold > 0 && self.target_regions.is_none() && self.region.is_empty() {
-            return Err(Error::usage("-g reports a fraction of regions, but no regions are given")
+            return Err(Error::usage("-g reports a fraction of the regions, but no regions are given")
                 .hint("give a file of regions with -t, or a region with --region"));
         }
         let duplicates = if self.remove_dups { Flags::DUPLICATE } else { 0 };

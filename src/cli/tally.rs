@@ -29,7 +29,7 @@ use super::sample_flag::SampleFlag;
 pub struct TallyArgs {
     #[command(flatten)]
     input: InputFlags,
-    /// Write the result to this file [default: -, standard output]
+    /// Write the result to this file [default: - (standard output)]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -154,19 +154,19 @@ with --reference:
 
   readmill qc in.bam -o in --reference ref.fa
 
-FastQC modules can be computed from records, too. From FASTQ files, only FastQC modules can be computed:
+FastQC results can be computed from SAM, BAM or CRAM, and also from FASTQ:
 
   readmill qc in.bam --no-metrics --fastqc qc
   readmill qc R1.fastq.gz R2.fastq.gz --no-metrics --fastqc qc")]
 pub struct QcArgs {
     #[command(flatten)]
     input: InputFlags,
-    /// Begin the names of output files with this prefix
+    /// Prefix of the output file names
     #[arg(short, long, value_name = "PREFIX")]
     output: Option<PathBuf>,
-    /// Write the metrics of these Picard programs [default: programs of CollectMultipleMetrics]
+    /// Write the metrics of these Picard programs [default: as in CollectMultipleMetrics]
     ///
-    /// all stands for all programs that need neither further files nor sorted reads.
+    /// all means all programs that need neither other files nor sorted reads.
     #[arg(
         long,
         value_name = "LIST",
@@ -176,12 +176,12 @@ pub struct QcArgs {
         value_parser = parse_program()
     )]
     metrics: Vec<AskedProgram>,
-    /// Also write the coverage, in the files of mosdepth (PREFIX.per-base.bed.gz and so on)
+    /// Also write the coverage, as the files of mosdepth (PREFIX.per-base.bed.gz and so on)
     #[arg(long)]
     coverage: bool,
     #[command(flatten)]
     fastqc: FastqcFlags,
-    /// Do not write Picard metrics, but only coverage or FastQC modules
+    /// Do not write Picard metrics; write only coverage or FastQC results
     #[arg(long, conflicts_with = "metrics")]
     no_metrics: bool,
     #[command(flatten)]
@@ -203,27 +203,26 @@ impl QcArgs {
         let inputs = self.input.inputs()?;
         let fastqc = self.fastqc.request(&inputs)?;
         if self.no_metrics && !self.coverage && fastqc.is_none() {
-            let what = "with --no-metrics, nothing is left to count";
+            let what = "--no-metrics leaves nothing to compute";
             return Err(Error::usage(what).hint("add --coverage, or --fastqc DIR"));
         }
         if self.no_metrics && self.options != QcOptions::default() {
-            let what = "options of quality metrics are given, but --no-metrics disables quality metrics";
-            return Err(Error::usage(what).hint("omit --no-metrics, or omit the options"));
+            let what = "options for quality metrics cannot be used with --no-metrics";
+            return Err(Error::usage(what).hint("omit --no-metrics, or omit these options"));
         }
         let aligning = fastq_alone(&inputs, resources.threads)?;
         let writes_files = !self.no_metrics || self.coverage;
         if aligning.is_some() && writes_files {
-            let what = "metrics and coverage need alignments, but this is FASTQ";
+            let what = "metrics and coverage need alignments, but the input is FASTQ";
             return Err(Error::usage(what)
                 .file(&inputs[0])
-                .hint("compute only FastQC modules: --no-metrics --fastqc DIR"));
+                .hint("compute only FastQC results: --no-metrics --fastqc DIR"));
         }
         let prefix = match (writes_files, &self.output) {
             (_, Some(prefix)) => prefix.as_path(),
             (false, None) => Path::new("-"),
             (true, None) => {
-                let what =
-                    "quality metrics are written to several files, so a prefix of their names is needed";
+                let what = "quality metrics are several files, which need a name prefix";
                 return Err(Error::usage(what).hint("give a prefix: -o out/sample"));
             }
         };
@@ -250,12 +249,9 @@ impl QcArgs {
 
 #[derive(Args)]
 #[command(after_help = "\
-Each column is the sum, modulo 2^128, of a hash of every record. So the sums do not depend on the order of reads, or on the \
-format (BAM, SAM or CRAM), and different reads almost certainly have different sums. FLAG is hashed without 0x400, so marking \
-duplicates does not change sums. The order of optional fields and the types of integers have no effect.
+Each column is the sum, modulo 2^128, of a hash of every record. So the sums do not depend on the order of the reads or on the format (BAM, SAM or CRAM), and different reads almost certainly have different sums. FLAG is hashed without 0x400, so marking duplicates does not change the sums. The order of optional fields and the integer types of their values have no effect.
 
---samtools and --bamseqchksum print the checksums of samtools checksum and of biobambam2's bamseqchksum, to compare with \
-checksums of these tools. They are computed from names, bases, qualities and the fields BC, FI, QT, RT, TC of primary \
+--samtools and --bamseqchksum print the checksums of samtools checksum and of biobambam2's bamseqchksum, to compare with these tools. They are computed from names, bases, qualities and the fields BC, FI, QT, RT, TC of primary \
 records, in the direction of sequencing, and are the same before and after alignment:
 
   readmill checksum --samtools out.bam > ours; samtools checksum in.cram > theirs; diff ours theirs")]

@@ -15,7 +15,7 @@ pub struct TrimFlags {
     ///
     /// By default, adapters are detected by the overlap of mates, and poly-G tails are trimmed if
     /// the instrument uses two colours. Reads with low quality, many N or few bases are dropped,
-    /// together with their mates. The flags below have the names that they have in fastp.
+    /// together with their mates. The flags below have the same names as in fastp.
     #[arg(long)]
     trim: bool,
     #[command(flatten)]
@@ -32,20 +32,20 @@ pub struct TrimFlags {
 
 #[derive(Args)]
 struct AdapterTrimFlags {
-    /// Trim this adapter from read 1 and single reads. For pairs, it is used only if mates do not
-    /// overlap (adapter_sequence of fastp)
+    /// Adapter of read 1 and single reads (fastp --adapter_sequence). In pairs, it is used only if
+    /// mates do not overlap
     #[arg(long, value_name = "BASES", value_parser = parse_adapter, requires = "trim", alias = "adapter_sequence", conflicts_with = "disable_adapter_trimming")]
     trim_adapter_sequence: Option<String>,
-    /// Trim this adapter from read 2 [default: adapter of read 1]
+    /// Adapter of read 2 [default: as for read 1]
     #[arg(long, value_name = "BASES", value_parser = parse_adapter, requires = "trim", aliases = ["adapter_sequence_r2", "adapter-sequence-r2"], conflicts_with = "disable_adapter_trimming")]
     trim_adapter_sequence_r2: Option<String>,
     /// Do not trim adapters
     #[arg(long, requires = "trim", alias = "disable_adapter_trimming")]
     disable_adapter_trimming: bool,
-    /// Correct bases of low quality in the overlap of mates
+    /// Correct low-quality bases in the overlap of mates
     #[arg(long, requires = "trim")]
     correction: bool,
-    /// Require that mates overlap by more than N bases
+    /// Minimum overlap of mates: more than N bases
     #[arg(
         long,
         value_name = "N",
@@ -64,29 +64,29 @@ struct AdapterTrimFlags {
 
 #[derive(Args)]
 struct EndFlags {
-    /// Cut N bases off the start of read 1
+    /// Trim N bases from the start of read 1
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=30), requires = "trim", alias = "trim_front1")]
     trim_front1: u8,
-    /// Cut N bases off the start of read 2 [default: as for read 1]
+    /// Trim N bases from the start of read 2 [default: as for read 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=30), requires = "trim", alias = "trim_front2")]
     trim_front2: Option<u8>,
-    /// Cut N bases off the end of read 1
+    /// Trim N bases from the end of read 1
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(..=100), requires = "trim", alias = "trim_tail1")]
     trim_tail1: u8,
-    /// Cut N bases off the end of read 2 [default: as for read 1]
+    /// Trim N bases from the end of read 2 [default: as for read 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(..=100), requires = "trim", alias = "trim_tail2")]
     trim_tail2: Option<u8>,
-    /// Cut read 1 at its end to at most N bases, after all other trimming. 0 means no limit
+    /// Maximum length of read 1: after all other trimming, trim its end. 0 means no limit
     #[arg(long, value_name = "N", default_value_t = 0, requires = "trim", alias = "max_len1")]
     max_len1: u32,
-    /// Cut read 2 at its end to at most N bases [default: as for read 1]
+    /// Maximum length of read 2 [default: as for read 1]
     #[arg(long, value_name = "N", requires = "trim", alias = "max_len2")]
     max_len2: Option<u32>,
 }
 
 #[derive(Args)]
 struct TailFlags {
-    /// Trim poly-G tails, whichever instrument sequenced the reads
+    /// Trim poly-G tails, for any sequencing instrument
     #[arg(long, requires = "trim", alias = "trim_poly_g", conflicts_with = "disable_trim_poly_g")]
     trim_poly_g: bool,
     /// Do not trim poly-G tails, even if the instrument uses two colours
@@ -95,7 +95,7 @@ struct TailFlags {
     /// Minimum length of a poly-G tail, in bases
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..), requires = "trim", alias = "poly_g_min_len")]
     poly_g_min_len: u32,
-    /// Trim tails that repeat one base, whichever base it is (poly-X)
+    /// Trim tails of one repeated base, which can be any base (poly-X)
     #[arg(long, requires = "trim", alias = "trim_poly_x")]
     trim_poly_x: bool,
     /// Minimum length of a poly-X tail, in bases
@@ -106,35 +106,36 @@ struct TailFlags {
 #[derive(Args)]
 #[command(group = clap::ArgGroup::new("window").multiple(true))]
 struct WindowFlags {
-    /// Move a window from the start of the read, and cut its bases while their mean quality is low
+    /// Slide a window from the start of the read, and trim its bases while their mean quality is
+    /// low
     #[arg(long, requires = "trim", alias = "cut_front", group = "window")]
     cut_front: bool,
-    /// Move a window from the end of the read, and cut its bases while their mean quality is low
+    /// Slide a window from the end of the read, and trim its bases while their mean quality is low
     #[arg(long, requires = "trim", alias = "cut_tail", group = "window", conflicts_with = "cut_right")]
     cut_tail: bool,
-    /// Move a window from the start of the read, and cut the read at the first window with a low
-    /// mean quality
+    /// Slide a window from the start of the read, and trim everything from the first window with a
+    /// low mean quality
     #[arg(long, requires = "trim", alias = "cut_right", group = "window")]
     cut_right: bool,
-    /// Number of bases in a window
+    /// Window size, in bases
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1000), requires = "window", alias = "cut_window_size")]
     cut_window_size: u16,
-    /// Minimum mean quality of the bases in a window
+    /// Minimum mean quality of a window
     #[arg(long, value_name = "Q", default_value_t = 20, value_parser = clap::value_parser!(u8).range(1..=30), requires = "window", alias = "cut_mean_quality")]
     cut_mean_quality: u8,
-    /// Number of bases in a window of --cut-front [default: --cut-window-size]
+    /// Window size of --cut-front [default: --cut-window-size]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000), requires = "cut_front", alias = "cut_front_window_size")]
     cut_front_window_size: Option<u16>,
     /// Minimum mean quality of a window of --cut-front [default: --cut-mean-quality]
     #[arg(long, value_name = "Q", value_parser = clap::value_parser!(u8).range(1..=30), requires = "cut_front", alias = "cut_front_mean_quality")]
     cut_front_mean_quality: Option<u8>,
-    /// Number of bases in a window of --cut-tail [default: --cut-window-size]
+    /// Window size of --cut-tail [default: --cut-window-size]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000), requires = "cut_tail", alias = "cut_tail_window_size")]
     cut_tail_window_size: Option<u16>,
     /// Minimum mean quality of a window of --cut-tail [default: --cut-mean-quality]
     #[arg(long, value_name = "Q", value_parser = clap::value_parser!(u8).range(1..=30), requires = "cut_tail", alias = "cut_tail_mean_quality")]
     cut_tail_mean_quality: Option<u8>,
-    /// Number of bases in a window of --cut-right [default: --cut-window-size]
+    /// Window size of --cut-right [default: --cut-window-size]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000), requires = "cut_right", alias = "cut_right_window_size")]
     cut_right_window_size: Option<u16>,
     /// Minimum mean quality of a window of --cut-right [default: --cut-mean-quality]
@@ -147,13 +148,13 @@ struct TrimFilterFlags {
     /// Do not drop reads with low quality or many N
     #[arg(long, requires = "trim", alias = "disable_quality_filtering", conflicts_with_all = ["qualified_quality_phred", "unqualified_percent_limit", "n_base_limit", "average_qual"])]
     disable_quality_filtering: bool,
-    /// Minimum quality of a qualified base (see --unqualified-percent-limit)
+    /// Bases below this quality count as unqualified (see --unqualified-percent-limit)
     #[arg(long, value_name = "Q", default_value_t = 15, value_parser = clap::value_parser!(u8).range(..=93), requires = "trim", alias = "qualified_quality_phred")]
     qualified_quality_phred: u8,
     /// Drop reads in which more than N percent of the bases are below --qualified-quality-phred
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u8).range(..=100), requires = "trim", alias = "unqualified_percent_limit")]
     unqualified_percent_limit: u8,
-    /// Drop reads in which more than this number of bases are N
+    /// Drop reads with more than this number of N bases
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u8).range(..=50), requires = "trim", alias = "n_base_limit")]
     n_base_limit: u8,
     /// Drop reads with a mean quality below Q. 0 disables this filter
@@ -168,17 +169,17 @@ struct TrimFilterFlags {
     /// Drop reads with more than N bases. 0 means no limit
     #[arg(long, value_name = "N", default_value_t = 0, requires = "trim", alias = "length_limit")]
     length_limit: u32,
-    /// Drop reads of low complexity, in which few bases differ from the next base
+    /// Drop low-complexity reads, in which few bases differ from the next base
     #[arg(long, requires = "trim", alias = "low_complexity_filter")]
     low_complexity_filter: bool,
-    /// Minimum percentage of bases that differ from the next base (complexity of fastp)
+    /// Minimum percentage of bases that differ from the next base (fastp's complexity)
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u8).range(..=100), requires = "low_complexity_filter", alias = "complexity_threshold")]
     complexity_threshold: u8,
 }
 
 fn parse_adapter(text: &str) -> Result<String, String> {
     if text.len() < 4 || !text.bytes().all(|base| b"ACGT".contains(&base)) {
-        return Err("an adapter must have at least four bases, only A, C, G and T".into());
+        return Err("an adapter must have at least four bases, and only A, C, G and T".into());
     }
     Ok(text.into())
 }

@@ -23,7 +23,7 @@ fn long_format_help() -> String {
     let mut specs = FORMATS.to_vec();
     specs.sort_by_key(|spec| !spec.goes_to_terminals);
     format!(
-        "{}\n\nA format can be followed by options, as in {}. Without this flag, the ending of the output's name decides: {}. For other names, the format is bam if a compression level is given, and sam otherwise.",
+        "{}\n\nA format can be followed by options, as in {}. Without this flag, the extension of the output file decides: {}. For other names, the format is bam if a compression level is given, and sam otherwise.",
         format_help("sam"),
         format_examples(),
         join_words(specs.iter().map(|spec| spec.extension), "or")
@@ -35,12 +35,10 @@ fn long_format_help() -> String {
 #[command(
     disable_help_flag = true,
     after_help = "\
-Regions are written as chr1, chr1:1000 (from base 1000 to the end), chr1:1000-2000, chr1:-2000 or {name:with:colons}:1-2. \
-* means reads without a position, and . means all reads. Without -M, regions are read in the given order, and a record that \
+A region is chr1, chr1:1000 (from base 1000 to the end), chr1:1000-2000, chr1:-2000 or {name:with:colons}:1-2. * means reads without a position, and . means all reads. Without -M, regions are read in the given order, and a record that \
 overlaps two regions is written twice, as in samtools. -L without -M reads the whole file.
 
-Short flags have the meaning that they have in samtools view: -l is the library, -m the minimum length, -T the reference. \
-Only -@ differs: it is the total number of threads. Only warnings are printed, unless -v is given.",
+Short flags have the same meaning as in samtools view: -l is the library, -m the minimum length, -T the reference. Only -@ differs: it is the total number of threads. Without -v, only warnings are printed.",
     mut_arg("quiet", |arg| arg.short(None)),
     mut_arg("temp_dir", |arg| arg.short(None)),
     mut_arg("memory", |arg| arg.short(None)),
@@ -53,9 +51,9 @@ Only -@ differs: it is the total number of threads. Only warnings are printed, u
     mut_args(with_letters_of_view),
 )]
 pub struct ViewArgs {
-    /// SAM, BAM or CRAM file [default: -, standard input]
+    /// SAM, BAM or CRAM file [default: - (standard input)]
     ///
-    /// The content of the file decides its format.
+    /// The format is detected from the content.
     #[arg(value_name = "IN")]
     input: Option<PathBuf>,
     /// Print only these regions, using an index (.bai, .csi, .crai)
@@ -73,15 +71,15 @@ pub struct ViewArgs {
     /// Write only the header
     #[arg(short = 'H', long, help_heading = "Output", conflicts_with = "count")]
     header_only: bool,
-    /// Write SAM without header, which is the default
+    /// Write SAM without a header (the default)
     #[arg(long, hide = true, conflicts_with_all = ["with_header", "header_only"])]
     no_header: bool,
-    /// Write only the number of records
+    /// Print only the number of records
     #[arg(short, long, help_heading = "Output", conflicts_with_all = ["bam", "cram", "output_format", "md5", "copy_to", "move_to", "write_index", "out_parts"])]
     count: bool,
     /// Write the reads that filters drop to this file
     ///
-    /// The flags -b, -C and -O set its format. Without them, the ending of the file name decides.
+    /// The flags -b, -C and -O set its format. Without them, its extension decides.
     #[arg(
         short = 'U',
         long,
@@ -91,13 +89,13 @@ pub struct ViewArgs {
         conflicts_with = "count"
     )]
     unoutput: Option<PathBuf>,
-    /// Use the index for -L, and write each record once, in file order
+    /// Use the index to read the regions of -L; write each record once, in file order
     #[arg(short = 'M', long, help_heading = "Regions")]
     use_index: bool,
     /// Give the index file after the input: IN INDEX [REGION]...
     #[arg(short = 'X', long, help_heading = "Regions")]
     customized_index: bool,
-    /// Keep a fraction of the templates: 42.1 means seed 42, fraction 0.1
+    /// Keep a fraction of the templates. 42.1 means seed 42, fraction 0.1
     #[arg(short = 's', value_name = "SEED.FRACTION", help_heading = "Filters", conflicts_with_all = ["subsample", "subsample-seed"])]
     sample: Option<String>,
     /// Drop reads without a read group
@@ -154,22 +152,22 @@ impl Refused {
             (
                 self.save_counts.is_some(),
                 "--save-counts",
-                "-v prints the numbers of reads that were read, dropped and written",
+                "use -v, which prints the numbers of reads that were read, dropped and written",
             ),
             (
                 self.unmap,
-                "-p, which makes reads unmapped instead of dropping them",
+                "-p, which makes filtered reads unmapped instead of dropping them",
                 "drop these reads, or write them to another file with --move-to",
             ),
             (
                 self.fetch_pairs,
-                "-P, which fetches mates outside of the regions",
-                "list the names in the regions (readmill view IN REGION | cut -f1 > names), and view their records: readmill view -N names IN",
+                "-P, which also writes mates outside of the regions",
+                "list the read names in the regions (readmill view IN REGION | cut -f1 > names), then print their records: readmill view -N names IN",
             ),
             (
                 self.fai_reference.is_some(),
-                "-t, which makes a header of a .fai file",
-                "put a header with @SQ lines before the records: cat header.sam in.sam | readmill view -b -",
+                "-t, which makes a header from a .fai file",
+                "add a header with @SQ lines: cat header.sam in.sam | readmill view -b -",
             ),
             (self.regions_file.is_some(), "--regions-file", "use -M -L FILE, which does the same"),
             (self.remove_b, "-B, which collapses backward CIGAR operators", "no aligner writes them"),
@@ -181,12 +179,12 @@ impl Refused {
             (
                 !self.input_fmt_option.is_empty(),
                 "--input-fmt-option",
-                "omit it, because the content of a file determines its format",
+                "omit it, because the format is detected from the content",
             ),
             (
                 !self.output_fmt_option.is_empty(),
                 "--output-fmt-option",
-                "write options after the format (-O cram,no-ref), and set the level with --level N",
+                "give format options with -O (-O cram,no-ref), and the level with --level N",
             ),
         ];
         match flags.into_iter().find(|(given, ..)| *given) {
@@ -287,7 +285,7 @@ impl ViewArgs {
             return Err(Error::usage(
                 "-M takes regions from -L or from the command line, not from both",
             )
-            .hint("put all regions into the BED file, or omit -M"));
+            .hint("put all regions in the BED file, or omit -M"));
         }
         let any = !texts.is_empty() || file.is_some();
         let each_once = self.use_index;
@@ -336,7 +334,7 @@ fn sample(text: &str) -> Result<(Option<String>, String)> {
         Some(("", fraction)) => Ok((Some("0".to_string()), fraction.to_string())),
         Some((seed, fraction)) if digits(seed) => Ok((Some(seed.to_string()), fraction.to_string())),
         _ => Err(Error::usage(format!("-s {text} is not a seed and a fraction"))
-            .hint("write -s 42.1 to keep a tenth of the templates, chosen by the seed 42")),
+            .hint("for example, -s 42.1 keeps a tenth of the templates, chosen with seed 42")),
     }
 }
 

@@ -114,7 +114,7 @@ impl ReadTags {
         if let Some(structure) = self.structures.iter().find(|structure| !has_template(structure)) {
             let what = format!("the structure {structure} has no template bases (T)");
             return Err(Error::usage(what)
-                .hint("the structure of a read has exactly one T segment, such as +T or 8M+T; index reads (--umi-fastq, --i1, --i2) have none"));
+                .hint("the structure of a read needs exactly one T segment, such as +T or 8M+T; only index reads (--umi-fastq, --i1, --i2) have none"));
         }
         let index = self.index_reads.iter().find(|index| has_template(&index.structure));
         index.map_or(Ok(()), |index| {
@@ -122,7 +122,7 @@ impl ReadTags {
                 "the structure {} of {} has template bases (T), but index reads are not aligned",
                 index.structure, index.flag
             );
-            Err(Error::usage(what).hint("use M, B, C and S, such as 9M or 4M2S+B"))
+            Err(Error::usage(what).hint("use only M, B, C and S, such as 9M or 4M2S+B"))
         })
     }
 
@@ -265,7 +265,7 @@ impl Aligning {
             if let Some(reference) =
                 self.reference.as_ref().filter(|it| lane.all_files().any(|file| file == *it))
             {
-                return Err(Error::usage("it is given both as reads and as the reference")
+                return Err(Error::usage("given both as reads and as the reference")
                     .file(reference)
                     .hint(
                         "give the reference once, as the first argument: readmill align REF READS...",
@@ -277,7 +277,7 @@ impl Aligning {
                     lane.reads_per_template()
                 );
                 return Err(Error::usage(what)
-                    .hint("give one per read, such as 8M+T,+T for pairs and 8M+T for single reads, then those of index reads"));
+                    .hint("give one per read, such as 8M+T,+T for pairs and 8M+T for single reads, then one per index read"));
             }
             let others = &self.lanes[..at];
             let clash = others.iter().filter_map(|it| it.group.as_ref()).find(|group| {

@@ -29,7 +29,7 @@ pub fn one_of<T: Copy + Send + Sync>(choices: &'static [Choice<T>]) -> impl Type
     let words = PossibleValuesParser::new(choices.iter().map(Choice::word));
     words.try_map(|text| {
         let chosen = choices.iter().find(|choice| choice.word().matches(&text, true));
-        chosen.map(|choice| choice.value).ok_or("it is not one of the possible values")
+        chosen.map(|choice| choice.value).ok_or("not one of the possible values")
     })
 }
 

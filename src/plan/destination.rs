@@ -165,7 +165,7 @@ impl SplitBy {
             ("contigs", most) => Ok(SplitBy::Contigs(most)),
             ("records", Some(most)) => Ok(SplitBy::Records(most)),
             ("records", None) => Err("records needs a number: records=1000000".to_string()),
-            _ => Err(format!("{text:?} is not one of read-group, contigs, contigs=BASES, records=N")),
+            _ => Err(format!("{text:?} is none of read-group, contigs, contigs=BASES and records=N")),
         }
     }
 
@@ -185,13 +185,15 @@ impl Split {
         let is_named = !matches!((&self.names, &self.rest), (SplitNames::Prefix(_), SplitRest::Named));
         if is_named && self.by != SplitBy::ReadGroup {
             return Err(Error::usage(
-                "files are named after read groups, but reads are not split by read group",
+                "file names contain read group fields, but reads are not split by read group",
             )
             .hint("split by read group, or give a prefix of the file names with -o"));
         }
         if matches!(&self.names, SplitNames::Pattern(pattern) if pattern.has_end()) {
-            return Err(Error::usage("{end} is for FASTQ: all reads of a group go to one file")
-                .hint("remove {end}"));
+            return Err(Error::usage(
+                "{end} works only with FASTQ: here, all reads of a group are written to one file",
+            )
+            .hint("remove {end}"));
         }
         self.output.check()
     }
@@ -226,9 +228,9 @@ impl ExtraFile {
         let chosen = ExtraFile { format: Format::by_name(&path), path, what, moves };
         if chosen.is_of_dropped() && !moves {
             return Err(Error::usage(
-                "reads that filters drop are not in the main output, so they cannot be copied",
+                "reads dropped by filters are not in the main output, so they cannot be copied",
             )
-            .hint(format!("write --move-to {file}=dropped")));
+            .hint(format!("use --move-to {file}=dropped")));
         }
         Ok(chosen)
     }
@@ -303,7 +305,7 @@ impl Destination {
                 selected.iter().try_for_each(|chosen| chosen.output(output).check())
             }
             Destination::Split(split) if split.output.is_in_parts() => {
-                Err(Error::usage("split has no main output that could be divided into parts")
+                Err(Error::usage("split has no main output that can be divided into parts")
                     .hint("omit --out-parts"))
             }
             Destination::Split(split) => split.check(),

@@ -58,7 +58,7 @@ pub(super) const DUPLICATE_MODES: &[Choice<DuplicateMode>] = &[
         value: DuplicateMode::Auto,
         name: "auto",
         aliases: &[],
-        help: "Use template if the reads are grouped by name, else coordinate. If the reads do not show it, the header decides",
+        help: "Use template if the reads are grouped by name, otherwise coordinate. If the reads do not show this, the header decides",
     },
     Choice {
         value: DuplicateMode::Template,
@@ -102,7 +102,7 @@ pub(super) const SCORING_STRATEGIES: &[Choice<Strategy>] = &[
 ];
 
 pub(super) const UMI_METHODS: &[Choice<Method>] = &[
-    Choice { value: Method::Exact, name: "exact", aliases: &[], help: "Group identical UMIs" },
+    Choice { value: Method::Exact, name: "exact", aliases: &[], help: "Group only identical UMIs" },
     Choice {
         value: Method::Directional,
         name: "directional",
@@ -125,6 +125,6 @@ pub(super) const UMI_METHODS: &[Choice<Method>] = &[
         value: Method::Paired,
         name: "paired",
         aliases: &[],
-        help: "Group both strands of a duplex molecule, as fgbio does, by UMIs such as ACGT-TTGA",
+        help: "Group both strands of a duplex molecule by UMIs such as ACGT-TTGA, as fgbio does",
     },
 ];

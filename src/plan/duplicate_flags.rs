@@ -25,42 +25,42 @@ use super::duplicates::{Duplicates, DuplicationMetricsFiles};
 #[derive(Args)]
 #[command(next_help_heading = "Duplicates")]
 pub struct DuplicateFlags {
-    /// Mark duplicates and leave them out of the output
+    /// Remove duplicates from the output
     #[arg(long)]
     remove_duplicates: bool,
-    /// Leave optical duplicates out of the output
+    /// Remove optical duplicates from the output
     #[arg(long, alias = "remove-sequencing-duplicates")]
     remove_optical_duplicates: bool,
-    /// Use the rules of this tool to decide which reads are duplicates
+    /// Decide which reads are duplicates by the rules of this tool
     ///
-    /// The flags below apply to picard, unless they mention samtools.
+    /// Flags below that do not mention samtools are for picard.
     #[arg(long, value_name = "WHOSE", default_value = "picard", value_parser = one_of(RULE_SETS))]
     rules: RuleSet,
-    /// Compare these ends of reads (--rules samtools)
+    /// Which ends of reads are compared (--rules samtools)
     #[arg(long, value_name = "OF", default_value = "template", value_parser = one_of(PAIR_ENDS))]
     ends: PairEnds,
-    /// Clear duplicate flags, dt fields and do fields of the input first (--rules samtools)
+    /// First clear the duplicate flags, dt fields and do fields of the input (--rules samtools)
     ///
     /// With --rules picard, duplicate flags are always reset.
     #[arg(long)]
     clear_marks: bool,
-    /// Include reads that failed quality control, which have the flag 0x200 (--rules samtools)
+    /// Include reads that failed quality control (flag 0x200) (--rules samtools)
     #[arg(long)]
     include_fails: bool,
     /// Compare only reads of the same read group (--rules samtools)
     #[arg(long)]
     use_read_groups: bool,
-    /// Flag these records of a duplicate template
+    /// Which records of a duplicate template are flagged
     #[arg(long, value_name = "MODE", default_value = "auto", alias = "ASSUME_SORT_ORDER", value_parser = one_of(DUPLICATE_MODES))]
     duplicate_mode: DuplicateMode,
     /// Write duplication metrics in the format of Picard
     ///
-    /// With --rules samtools, the format is the text format of samtools markdup -f.
+    /// With --rules samtools, it is the text format of samtools markdup -f.
     #[arg(long, value_name = "FILE", alias = "METRICS_FILE")]
     metrics: Option<PathBuf>,
     /// Write duplication metrics as JSON
     ///
-    /// With --rules samtools, the format is the JSON format of samtools markdup --json.
+    /// With --rules samtools, it is the JSON format of samtools markdup --json.
     #[arg(long, value_name = "FILE")]
     metrics_json: Option<PathBuf>,
     /// Write a DT field to these duplicates: SQ for optical duplicates, LB for other duplicates
@@ -73,7 +73,7 @@ pub struct DuplicateFlags {
         value_parser = one_of(DUPLICATE_TYPES)
     )]
     tag_duplicates: DuplicateTypes,
-    /// Write the duplicate set of each pair to DI and DS
+    /// Write the duplicate set of each pair to the fields DI and DS
     ///
     /// DI is the number of the representative pair, and DS is the size of the set.
     #[arg(long)]
@@ -81,7 +81,7 @@ pub struct DuplicateFlags {
     /// Keep DT fields of the input
     #[arg(long)]
     keep_dt: bool,
-    /// Choose the representative of a duplicate set with this strategy
+    /// Strategy to choose the representative of a duplicate set
     #[arg(
         long,
         value_name = "STRATEGY",
@@ -93,19 +93,18 @@ pub struct DuplicateFlags {
     scoring_strategy: Strategy,
     /// Maximum distance of optical duplicates in pixels, in x and in y, or auto, or off
     ///
-    /// auto sets the distance by the instrument in the read names. With --rules samtools, a
+    /// auto derives the distance from the instrument in the read names. With --rules samtools, a
     /// distance also writes dt fields [default: 100; off with --rules samtools].
     #[arg(long, value_name = "PIXELS", alias = "OPTICAL_DUPLICATE_PIXEL_DISTANCE", allow_hyphen_values = true, value_parser = parse_distance)]
     optical_distance: Option<OpticalDistance>,
-    /// Choose how coordinates are read from read names
+    /// How coordinates are read from read names
     ///
     /// picard reads names with 5 or 7 fields, and keeps 16 bits of each coordinate. full also reads
     /// names of more vendors and names with UMI suffixes, and keeps full coordinates. null reads no
     /// coordinates. Any other value is a regular expression with groups for tile, x and y.
     #[arg(long, value_name = "HOW", alias = "READ_NAME_REGEX", value_parser = parse_names)]
     read_names: Option<ReadNames>,
-    /// Read coordinates from read names with this regular expression, which has groups (--rules
-    /// samtools)
+    /// Regular expression with groups for the coordinates in read names (--rules samtools)
     #[arg(long, value_name = "REGEX", requires = "optical_distance")]
     read_coords: Option<String>,
     /// Meaning of the groups of --read-coords, in order [default: txy]
@@ -149,20 +148,19 @@ pub struct DuplicateFlags {
     /// Read the barcode of read 2 from this field
     #[arg(long, value_name = "TAG", alias = "READ_TWO_BARCODE_TAG", value_parser = parse_tag)]
     read_two_barcode_tag: Option<[u8; 2]>,
-    /// Treat the barcode as two halves, one for each strand of the molecule
+    /// Treat the barcode as two halves, one per strand of the molecule (duplex)
     #[arg(long, requires = "barcode_tag")]
     duplex_umi: bool,
-    /// Write the identifier of the molecule, which is derived from the barcode, to this field
+    /// Write a molecule identifier, derived from the barcode, to this field
     #[arg(long, value_name = "TAG", alias = "MOLECULAR_IDENTIFIER_TAG", requires = "barcode_tag", value_parser = parse_tag)]
     molecular_identifier_tag: Option<[u8; 2]>,
-    /// Read the UMI from this source, such as tag:RX
+    /// Where UMIs are, such as tag:RX
     ///
-    /// tag:RX reads it from a field. name reads it from the read name, and name:SEPARATOR sets the
-    /// separator. inline:N takes the first N bases of read 1, and inline:N+N takes the first bases
-    /// of both reads.
+    /// tag:RX is an optional field. name is the read name, and name:SEPARATOR sets the separator.
+    /// inline:N is the first N bases of read 1, and inline:N+N the first N bases of both reads.
     #[arg(long, value_name = "SOURCE", conflicts_with_all = ["barcode_tag", "read_one_barcode_tag", "read_two_barcode_tag"])]
     umi: Option<UmiSource>,
-    /// Group UMIs at the same position into molecules with this method
+    /// Method to group UMIs at the same position into molecules
     #[arg(long, value_name = "METHOD", default_value = "directional", requires = "umi", value_parser = one_of(UMI_METHODS))]
     umi_method: Method,
     /// Maximum number of differences between the UMIs of one molecule

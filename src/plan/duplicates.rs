@@ -71,9 +71,7 @@ impl Duplicates {
                 "{flag} does not work with --rules {}",
                 rules.to_lowercase()
             ))
-            .hint(format!(
-                "it belongs to {others} rules: omit it, or choose the other rules with --rules"
-            )));
+            .hint(format!("it is only for {others} rules: omit it, or change --rules")));
         }
         if let Some(fault) = &self.fault {
             return Err(fault.clone());

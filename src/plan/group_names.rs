@@ -72,7 +72,7 @@ impl NamePattern {
         }
         let tells = |part: &NamePart| matches!(part, NamePart::Field { .. } | NamePart::Number(_));
         if !parts.iter().any(tells) {
-            return Err(format!("{text:?} has no field of the read group, such as {{ID}} or {{PU}}"));
+            return Err(format!("{text:?} has no read group field, such as {{ID}} or {{PU}}"));
         }
         Ok(NamePattern { text: text.to_string(), parts })
     }
@@ -139,7 +139,7 @@ fn value(group: &HeaderLine, field: [u8; 2], raw: bool) -> Result<String> {
     let id = group.get(b"ID").map(shown).unwrap_or_default();
     let missing = || {
         let field = shown(&field);
-        Error::input(format!("the read group {id:?} has no {field}, which is part of the file name"))
+        Error::input(format!("the read group {id:?} has no {field}, which is needed for the file name"))
             .hint("use another field in file names, such as {ID} (Picard: RG_TAG=ID)")
     };
     let text = shown(group.get(&field).ok_or_else(missing)?);
@@ -179,14 +179,14 @@ pub fn read_table(lines: impl Iterator<Item = String>) -> Result<HashMap<String,
         let [Some(id), Some(file)] = columns.map(|at| words.get(at).filter(|word| !word.is_empty()))
         else {
             return Err(Error::input(format!(
-                "line {} of the table of files does not have two columns",
+                "line {} of the file name table does not have two columns",
                 number + 1
             ))
-            .hint("write the ID of a read group, a tab, and its file in each line"));
+            .hint("each line must have a read group ID, a tab, and a file name"));
         };
         if files.insert(id.to_string(), PathBuf::from(file)).is_some() {
-            return Err(Error::input(format!("the table of files has the read group {id:?} twice"))
-                .hint("give each read group one file"));
+            return Err(Error::input(format!("the file name table has the read group {id:?} twice"))
+                .hint("list each read group only once"));
         }
     }
     Ok(files)

@@ -151,19 +151,19 @@ impl Output {
     fn check(&self) -> Result<()> {
         self.check_parts()?;
         if self.index.is_required() && self.path.as_os_str() == "-" {
-            return Err(Error::usage("an index needs an output file").hint("give one by -o"));
+            return Err(Error::usage("an index needs an output file").hint("give one with -o"));
         }
         if self.md5 && self.path.as_os_str() == "-" {
-            return Err(Error::usage("standard output is not a file, so there is no place for its MD5")
-                .hint("give the name of a file by -o, or drop --md5"));
+            return Err(Error::usage("--md5 needs an output file, but the output is standard output")
+                .hint("give a file with -o, or omit --md5"));
         }
         if self.format.spec().compression == Compression::None && self.level.is_some() {
-            return Err(Error::usage("SAM text is not compressed, so it has no level")
-                .hint("drop -l and -u, or write BAM or .sam.gz"));
+            return Err(Error::usage("SAM is not compressed, so it has no compression level")
+                .hint("omit -l and -u, or write BAM or .sam.gz"));
         }
         if !self.format.spec().is_bgzf() && self.codec != Codec::default() {
-            return Err(Error::usage("only BAM and .sam.gz have a codec to be chosen")
-                .hint("drop --codec, or write BAM"));
+            return Err(Error::usage("--codec works only with BAM and .sam.gz")
+                .hint("omit --codec, or write BAM"));
         }
         Ok(())
     }
@@ -202,10 +202,10 @@ impl Plan {
     /// Checks what can be checked before the input is opened.
     pub fn check(&self) -> Result<()> {
         if self.inputs.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
-            return Err(Error::usage("standard input can be read only once").hint("give - once"));
+            return Err(Error::usage("standard input can be read only once").hint("give - only once"));
         }
         if self.regions.is_some() && self.inputs.len() != 1 {
-            return Err(Error::usage("regions are read of one input").hint("give one file"));
+            return Err(Error::usage("regions can be read only from one input").hint("give one file"));
         }
         if self.regions.is_some() && self.inputs[0].as_os_str() == "-" {
             return Err(regions::pipe_without_index_error());
@@ -226,18 +226,16 @@ impl Plan {
             let without = |aligning: &Aligning| aligning.lanes.iter().any(LaneInput::has_no_read_group);
             let groupless = self.aligning.as_ref().is_some_and(without);
             if groupless && !filters.facts().any(|facts| facts.sets_read_group) {
-                let what = "recalibration counts by read group, and the reads are given none";
+                let what = "recalibration needs a read group, but the reads have none";
                 return Err(Error::usage(what).hint(
-                    "name it: -R '@RG\\tID:lane1\\tSM:sample\\tPL:ILLUMINA', once for all files or once for each lane",
+                    "give one: -R '@RG\\tID:lane1\\tSM:sample\\tPL:ILLUMINA', once for all files or once for each lane",
                 ));
             }
             let bootstrap =
                 recalibration.table_request().is_some_and(|table_request| table_request.bootstrap);
             if bootstrap && self.order() != Order::Coordinate {
-                return Err(Error::usage(
-                    "without known sites, reads are compared position by position",
-                )
-                .hint("add --sort coordinate"));
+                return Err(Error::usage("--bqsr-bootstrap needs reads sorted by coordinate")
+                    .hint("add --sort coordinate"));
             }
         }
         self.steps.duplicates.as_ref().map_or(Ok(()), Duplicates::check_conflicts)
@@ -258,14 +256,13 @@ impl Plan {
         if self.destination.place_of_dropped().is_none() {
             return Ok(());
         }
-        let before =
-            "drop reads in a run of its own: readmill filter IN FILTERS --move-to FILE=dropped -o KEPT";
+        let before = "filter the reads in a separate run: readmill filter IN FILTERS --move-to FILE=dropped -o KEPT";
         if self.holds_everything() {
-            let what = "reads are sorted or marked, so those that filters drop cannot be written";
+            let what = "reads dropped by filters cannot be written if the same run sorts reads or marks duplicates";
             return Err(Error::usage(what).hint(before));
         }
         if self.steps.filters.facts().any(|facts| facts.other_header) {
-            let what = "reads that filters drop do not fit the header that --sequence-dictionary or --read-group makes";
+            let what = "reads dropped by filters cannot be written, because --sequence-dictionary or --read-group changes the header";
             return Err(Error::usage(what).hint(before));
         }
         Ok(())

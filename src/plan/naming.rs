@@ -57,11 +57,12 @@ pub fn check_index_mark(path: &Path) -> Result<()> {
     if !path.to_string_lossy().contains(INDEX_MARK) {
         return Ok(());
     }
-    let what =
-        format!("{} names its index behind {INDEX_MARK}, which only htslib takes", path.display());
+    let what = format!(
+        "{} names an index after {INDEX_MARK}, which readmill does not support here",
+        path.display()
+    );
     Err(Error::usage(what).hint(
-        "leave that out: only view reads an index, and the one that is written is called after its file \
-         (X.bam.bai, or X.bam.csi by --write-index=csi)",
+        "omit that part: only view reads an index, and a new index is always named after its file (X.bam.bai, or X.bam.csi with --write-index=csi)",
     ))
 }
 

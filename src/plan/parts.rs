@@ -68,9 +68,8 @@ impl Output {
                 .hint("give a file name with -o, or omit --out-parts"));
         }
         if !self.format.spec().is_joined_by_cat {
-            return Err(
-                Error::usage("only BAM can be written in parts").hint("write BAM, or omit --out-parts")
-            );
+            return Err(Error::usage("only BAM can be divided into parts")
+                .hint("write BAM, or omit --out-parts"));
         }
         Ok(())
     }
@@ -83,9 +82,9 @@ impl Plan {
         let in_parts = self.destination.main().is_some_and(Output::is_in_parts);
         if in_parts && !self.holds_everything() {
             return Err(Error::usage(
-                "reads are written while the input is read, so the output cannot be divided into parts",
+                "--out-parts works only if the same run sorts reads or marks duplicates",
             )
-            .hint("sort or mark duplicates in the same run (readmill prep), or omit --out-parts"));
+            .hint("sort or mark duplicates in this run (readmill prep), or omit --out-parts"));
         }
         Ok(())
     }

@@ -83,7 +83,7 @@ impl Recalibration {
             .hint("add --known-sites FILE (VCF, BCF or BED: dbSNP, Mills …), once or more; if there are no known sites for this genome, sort by coordinate and add --bqsr-bootstrap"));
         }
         if self.apply.is_none() && table_request.table.is_none() {
-            return Err(Error::usage("a recalibration table is requested, but has no file name")
+            return Err(Error::usage("--bqsr-table-only needs a file for the recalibration table")
                 .hint("give one with --bqsr-table"));
         }
         Ok(())

@@ -32,6 +32,6 @@ impl RegionRequest {
 }
 
 pub fn pipe_without_index_error() -> Error {
-    Error::usage("regions need an index, but a pipe has none")
-        .hint("give a file, or select reads of the pipe with -L BED")
+    Error::usage("regions need an index, but the input is a pipe")
+        .hint("give a file, or select reads with -L BED")
 }

@@ -41,6 +41,6 @@ impl Trimming {
 /// Returns the error for single reads whose adapter is not named. Unlike fastp,
 /// readmill does not detect the adapter of single reads.
 pub fn missing_adapter_error() -> Error {
-    Error::usage("--trim cannot detect the adapter of single reads")
-        .hint("give it with --trim-adapter-sequence, or add --disable-adapter-trimming")
+    Error::usage("--trim cannot detect adapters of single reads")
+        .hint("give the adapter with --trim-adapter-sequence, or add --disable-adapter-trimming")
 }

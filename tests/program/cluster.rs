@@ -38,7 +38,7 @@ fn without_python_or_its_package_it_says_what_to_install() {
         run("echo 'Traceback' >&2; echo 'No module named readmill' >&2; exit 1\n", &["local"], None);
     assert_eq!(done.code, Some(1), "{}", done.stderr);
     assert!(
-        done.stderr.contains("python3 has no package readmill (No module named readmill)"),
+        done.stderr.contains("python3 cannot import the package readmill (No module named readmill)"),
         "{}",
         done.stderr
     );
@@ -66,7 +66,7 @@ fn help_of_both_places_needs_no_python() {
         let text = String::from_utf8_lossy(&done.stdout).into_owned();
         assert!(text.starts_with(&format!("usage: readmill cluster {place} [-h]")), "{text}");
         assert!(
-            text.contains("python3 has no package readmill") && text.contains("pip install"),
+            text.contains("python3 cannot import the package readmill") && text.contains("pip install"),
             "{text}"
         );
         let mut wanted = [flags(own), flags(both), vec!["--help".into()]].concat();

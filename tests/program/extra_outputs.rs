@@ -291,7 +291,7 @@ fn what_cannot_be_is_refused_and_nothing_is_left() {
     for (command, told) in [
         (format!("split {file} -o {out} --by records=1"), "more than 500 files"),
         (format!("split {file} --by read-group"), "needs a prefix"),
-        (format!("split {file} -o {out} --by nothing"), "not one of read-group"),
+        (format!("split {file} -o {out} --by nothing"), "none of read-group"),
         (format!("split {file} -o {out} --by read-group --move-to {out}.x=unmapped"), "no main output"),
         (
             format!("sort {file} -o {out}.bam --copy-to {out}.bam=unmapped"),
@@ -309,7 +309,7 @@ fn what_cannot_be_is_refused_and_nothing_is_left() {
             "not the name of",
         ),
         (format!("filter {file} -o {out}.bam -R ^{list} --move-to {list}=unmapped"), "is an input"),
-        (format!("split {file} -o {out} --by contigs -O sam -l 9"), "no level"),
+        (format!("split {file} -o {out} --by contigs -O sam -l 9"), "no compression level"),
         (format!("sort {file} -o {out}.bam --copy-to {out}.cram=unmapped"), "--reference"),
         (format!("sort {file} -o {out}.bam --copy-to {out}.x=mapq>"), "mapq>"),
         (format!("sort {file} -o {out}.bam --copy-to unmapped"), "FILE=unmapped"),
@@ -317,7 +317,7 @@ fn what_cannot_be_is_refused_and_nothing_is_left() {
         (format!("sort {file} -o {out}.bam --move-to {out}.d.bam=dropped"), "readmill filter"),
         (
             format!("filter {file} -o {out}.bam --read-group ID:x --move-to {out}.d.bam=dropped"),
-            "do not fit the header",
+            "cannot be written, because --sequence-dictionary",
         ),
         (format!("fastq {file} -1 {out}.fq"), "-2"),
         (format!("flagstat {file} -o {file}"), "is an input"),

@@ -166,8 +166,8 @@ fn what_cannot_be_counted_is_refused_and_nothing_is_left() {
     for (line, message) in [
         (format!("qc {fine} {records} --no-metrics --fastqc {to}"), "some inputs are FASTQ"),
         (format!("qc {fine} -o {to} --fastqc {to}"), "metrics and coverage need alignments"),
-        (format!("qc {records} --fastqc {to}"), "quality metrics are written to several files"),
-        (format!("qc {records} --no-metrics"), "nothing is left to count"),
+        (format!("qc {records} --fastqc {to}"), "quality metrics are several files"),
+        (format!("qc {records} --no-metrics"), "leaves nothing to compute"),
         (format!("qc {fine} {same} --no-metrics --fastqc {to}"), "two outputs have the same name"),
         (format!("qc {records} --no-metrics --fastqc-nogroup"), "--fastqc"),
         (format!("qc {records} --no-metrics --fastqc -"), "need a directory"),

@@ -29,7 +29,7 @@ fn standard_input_is_the_input_where_none_is_given() {
     ended.succeeds();
     assert!(String::from_utf8_lossy(&ended.stdout).starts_with("300 + 0 in total"));
     run(&folders, "$0 sort -o out/none.bam < /dev/null")
-        .fails(1, &["there is no input", "standard input is /dev/null"]);
+        .fails(1, &["no input", "standard input is /dev/null"]);
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn a_command_without_an_input_says_so_where_nothing_can_come() {
         "qc -o out/x",
     ] {
         for stdin in ["< /dev/null", "<&-"] {
-            run(&folders, &format!("$0 {line} {stdin}")).fails(1, &["there is no input", "/dev/null"]);
+            run(&folders, &format!("$0 {line} {stdin}")).fails(1, &["no input", "/dev/null"]);
         }
     }
     run(&folders, "printf '' | $0 sort -o out/x.bam")
@@ -208,12 +208,12 @@ fn arguments_in_the_style_of_picard_become_a_native_line_and_one_of_its_front() 
 fn numbers_that_are_none_are_said_in_plain_words() {
     let folders = folders();
     for (line, said) in [
-        ("sort -@ abc in/x.bam", "invalid value 'abc' for '--threads <N>': it must be a whole number"),
-        ("sort -@ -1 in/x.bam", "it must be from 0 to 65535"),
-        ("sort -l 99 in/x.bam", "invalid value '99' for '--level <N>': it must be from 0 to 12"),
-        ("view -q 1.5 in/x.bam", "it must be a whole number"),
-        ("filter --subsample x in/x.bam", "it must be a number"),
-        ("sort --log-format json -@ abc in/x.bam", "it must be a whole number"),
+        ("sort -@ abc in/x.bam", "invalid value 'abc' for '--threads <N>': must be a whole number"),
+        ("sort -@ -1 in/x.bam", "must be from 0 to 65535"),
+        ("sort -l 99 in/x.bam", "invalid value '99' for '--level <N>': must be from 0 to 12"),
+        ("view -q 1.5 in/x.bam", "must be a whole number"),
+        ("filter --subsample x in/x.bam", "must be a number"),
+        ("sort --log-format json -@ abc in/x.bam", "must be a whole number"),
     ] {
         let ended = run(&folders, &format!("$0 {line}"));
         assert_eq!(ended.status.code(), Some(1), "{line}");

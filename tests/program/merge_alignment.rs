@@ -88,7 +88,7 @@ fn alignments_in_another_order_are_sorted_first() {
         let output = dir.path("out.sam");
         let run = readmill(["merge-alignment", &reads, &other, "--no-PG", "-o", &arg(&output)]);
         assert_eq!(run.code, Some(0), "{name}: {}", run.stderr);
-        assert!(run.stderr.contains("sorted by name first"), "{name}: {}", run.stderr);
+        assert!(run.stderr.contains("sorting it by name first"), "{name}: {}", run.stderr);
         assert_eq!(std::fs::read_to_string(output).expect("the output"), expected, "{name}");
     }
     // Standard input is read once.
@@ -182,7 +182,7 @@ fn alignments_in_another_order_are_not_sorted_where_reads_come_from_a_pipe() {
     let pipe = finish(Command::new("sh").args(["-c", &line]));
     assert_eq!(pipe.code, Some(2), "{}", pipe.stderr);
     assert!(
-        !pipe.stderr.contains("sorted by name first") && pipe.stderr.contains("readmill sort"),
+        !pipe.stderr.contains("sorting it by name first") && pipe.stderr.contains("readmill sort"),
         "{}",
         pipe.stderr
     );

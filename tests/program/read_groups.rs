@@ -87,7 +87,7 @@ fn groups_that_have_no_name_for_a_file_are_refused() {
     let records = said(READS, &["fastq", "IN", "--per-read-group", "DIR/{ID}.bam"]);
     assert!(records.contains("FASTQ output is plain text"), "{records}");
     let input = said(READS, &["fastq", "IN", "--per-read-group", "DIR/{end}.fq"]);
-    assert!(input.contains("no field of the read group"), "{input}");
+    assert!(input.contains("no read group field"), "{input}");
 }
 
 #[test]
@@ -138,14 +138,14 @@ fn a_run_of_several_steps_ends_in_files_of_read_groups() {
     let refused = said(&(READS.to_string() + NO_GROUP), &refused);
     assert!(refused.contains("no file is named for them"), "{refused}");
     for (words, wrong) in [
-        (vec!["prep", "IN", "--split-names", "DIR/{ID}.sam"], "reads are not split"),
+        (vec!["prep", "IN", "--split-names", "DIR/{ID}.sam"], "without --split-by"),
         (
             vec!["split", "IN", "--by", "contigs", "--split-names", "DIR/{ID}.sam"],
             "not split by read group",
         ),
         (
             vec!["split", "IN", "--by", "read-group", "--split-names", "DIR/{ID}{end}.sam"],
-            "{end} is for FASTQ",
+            "{end} works only with FASTQ",
         ),
         (vec!["split", "IN", "--by", "read-group", "--split-table", "DIR/none"], "none"),
     ] {

@@ -147,13 +147,13 @@ fn multiqc_gets_a_table_under_a_name_that_it_finds() {
     assert!(table["data"]["x"]["peak"].as_f64().is_some_and(|mib| mib > 1.0), "{text}");
     let said = fails(&format!("report {json} -o {page} --multiqc {wrong}"), 1);
     assert!(
-        said.contains("MultiQC does not find files with this name; use a name that ends with _mqc.json"),
+        said.contains("MultiQC does not detect files with this name; use a name that ends in _mqc.json"),
         "{said}"
     );
     assert!(!dir.path("all.json").exists());
     let one = arg(&dir.path("one_mqc.json"));
     let said = fails(&format!("report {json} -o {one} --multiqc {one}"), 1);
-    assert!(said.contains("this is also the name of the page; give the table another name"), "{said}");
+    assert!(said.contains("the report has the same name; give the table another name"), "{said}");
     assert!(!dir.path("one_mqc.json").exists());
     // A table that cannot be written leaves no page, either.
     std::os::unix::fs::symlink("/dev/full", dir.path("full_mqc.json")).expect("a link");

@@ -47,7 +47,7 @@ impl CoverageRequest {
         by: Option<&str>,
     ) -> Result<Self> {
         if prefix.as_os_str() == "-" || prefix.file_name().is_none() {
-            let what = "coverage is written to several files, so a prefix of their names is needed";
+            let what = "coverage is several files, which need a name prefix";
             return Err(Error::usage(what).hint("give a prefix such as out/sample"));
         }
         let window = by.filter(|by| !by.is_empty() && by.bytes().all(|byte| byte.is_ascii_digit()));
@@ -57,7 +57,7 @@ impl CoverageRequest {
             (Some(_), _) => {
                 let what = "the window size must be from 1 to 4294967295 bases";
                 return Err(
-                    Error::usage(what).hint("give --coverage-by a number of bases, or a BED file")
+                    Error::usage(what).hint("give --coverage-by a number of bases or a BED file")
                 );
             }
             (None, Some(_)) => Some(RegionChoice::Bed),
@@ -65,11 +65,15 @@ impl CoverageRequest {
         };
         if report.by.is_none() && !report.thresholds.is_empty() {
             let what = "coverage thresholds apply to regions, but no regions are given";
-            return Err(Error::usage(what).hint("add --coverage-by BED, or a number of bases"));
+            return Err(
+                Error::usage(what).hint("add --coverage-by with a BED file or a number of bases")
+            );
         }
         if report.by.is_none() && report.use_median {
             let what = "median coverage applies to regions, but no regions are given";
-            return Err(Error::usage(what).hint("add --coverage-by BED, or a number of bases"));
+            return Err(
+                Error::usage(what).hint("add --coverage-by with a BED file or a number of bases")
+            );
         }
         report.thresholds.sort_unstable();
         let name = |ending: &'static str| {

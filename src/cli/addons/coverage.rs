@@ -12,7 +12,7 @@ use super::{AddOnFlags, GivenRun};
 
 #[derive(Args)]
 pub struct SamePassCoverage {
-    /// Write the coverage of the output, in the files of mosdepth (PREFIX.per-base.bed.gz and so
+    /// Write the coverage of the output, as the files of mosdepth (PREFIX.per-base.bed.gz and so
     /// on)
     #[arg(long, value_name = "PREFIX")]
     coverage: Option<PathBuf>,
@@ -36,15 +36,15 @@ impl AddOnFlags for SamePassCoverage {
 #[derive(Args, Debug, Default, PartialEq)]
 #[command(next_help_heading = "Coverage")]
 pub struct CoverageOptions {
-    /// Also write the mean depth of regions, given as a BED file or as a window size in bases
+    /// Also write the mean depth of the regions in a BED file, or of windows of N bases
     #[arg(long, value_name = "BED|WINDOW")]
     coverage_by: Option<String>,
-    /// Count the bases of each region that have at least these depths (a list separated by commas)
+    /// For each region, count the bases that reach these depths (comma-separated list)
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(i32).range(0..))]
     coverage_thresholds: Vec<i32>,
-    /// Write adjacent bases whose depths are in the same bin as one line
+    /// Write one line for adjacent bases whose depths are in the same bin
     ///
-    /// SEGMENTS has the limits of the bins, such as 0:1:4:100:
+    /// SEGMENTS lists the limits of the bins, such as 0:1:4:100:
     #[arg(long, value_name = "SEGMENTS")]
     coverage_quantize: Option<String>,
     /// Do not write the depth of each base
@@ -65,7 +65,7 @@ pub struct CoverageOptions {
     /// Count only reads with any of these flags [default: all reads]
     #[arg(long, value_name = "FLAGS")]
     coverage_include_flag: Option<u16>,
-    /// Count only reads of the read groups with these IDs [default: all]
+    /// Count only reads of read groups with these IDs [default: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     coverage_read_groups: Vec<String>,
 }
@@ -79,8 +79,8 @@ impl CoverageOptions {
     pub fn request(&self, prefix: Option<&Path>) -> Result<Option<CoverageRequest>> {
         let Some(prefix) = prefix else {
             if *self != CoverageOptions::default() {
-                let what = "coverage options are given, but no coverage is written";
-                return Err(Error::usage(what).hint("add --coverage, or omit the options"));
+                let what = "coverage options are given without --coverage";
+                return Err(Error::usage(what).hint("add --coverage, or omit these options"));
             }
             return Ok(None);
         };

@@ -14,8 +14,8 @@ use super::{AddOnFlags, GivenRun};
 
 #[derive(Args)]
 pub struct FastqcFlags {
-    /// Write the FastQC modules of the unmodified input reads to DIR/NAME_fastqc/fastqc_data.txt
-    /// and summary.txt
+    /// Write FastQC results of the unmodified input reads to DIR/NAME_fastqc/fastqc_data.txt and
+    /// summary.txt
     #[arg(long, value_name = "DIR")]
     fastqc: Option<PathBuf>,
     /// Do not group positions of long reads in FastQC modules (fastqc --nogroup)
@@ -57,7 +57,7 @@ pub fn fastq_alone(inputs: &[PathBuf], threads: usize) -> Result<Option<(Alignin
         return Ok(None);
     }
     if fastq < inputs.len() {
-        let what = "some inputs are FASTQ, but others are not";
+        let what = "some inputs are FASTQ and others are not";
         return Err(Error::usage(what).hint("run the command once for each format"));
     }
     let import = Import {

@@ -11,10 +11,10 @@ use readmill_report::{Assay, Limits};
 
 #[derive(Args)]
 pub struct LimitFlags {
-    /// Use the thresholds of metrics for this type of assay [default: wgs]
+    /// Use the metric thresholds of this assay type [default: wgs]
     #[arg(long, value_name = "ASSAY", value_parser = assays())]
     assay: Option<String>,
-    /// Replace default thresholds of metrics with this JSON file (docs/report.md)
+    /// Replace default metric thresholds by those in this JSON file (docs/report.md)
     #[arg(long, value_name = "FILE")]
     qc_thresholds: Option<PathBuf>,
 }
@@ -53,7 +53,7 @@ pub fn text_of(path: &Path, max_bytes: u64) -> Result<String> {
     if bytes.len() as u64 > max_bytes {
         return Err(wrong(path, &format!("it is larger than {max_bytes} bytes")));
     }
-    String::from_utf8(bytes).map_err(|_| wrong(path, "it is not UTF-8 text"))
+    String::from_utf8(bytes).map_err(|_| wrong(path, "not UTF-8 text"))
 }
 
 pub fn unreadable(path: &Path, error: &std::io::Error) -> Error {

@@ -27,9 +27,9 @@ pub struct SamePassQc {
     /// The files are named PREFIX.alignment_summary_metrics and so on.
     #[arg(long, value_name = "PREFIX")]
     qc: Option<PathBuf>,
-    /// Write the metrics of these Picard programs [default: programs of CollectMultipleMetrics]
+    /// Write the metrics of these Picard programs [default: as in CollectMultipleMetrics]
     ///
-    /// all stands for all programs that need neither further files nor sorted reads.
+    /// all means all programs that need neither other files nor sorted reads.
     #[arg(
         long,
         value_name = "LIST",
@@ -74,10 +74,8 @@ pub fn request(
     has_reference: bool,
 ) -> Result<QcRequest> {
     if prefix.as_os_str() == "-" || prefix.file_name().is_none() {
-        return Err(Error::usage(
-            "quality metrics are several files, and need the beginning of their names",
-        )
-        .hint("give a prefix such as out/sample"));
+        return Err(Error::usage("quality metrics are several files, which need a name prefix")
+            .hint("give a prefix such as out/sample"));
     }
     let metrics = MetricSelection::choose(programs, options.clone(), has_reference)?;
     Ok(QcRequest::new(prefix, metrics))

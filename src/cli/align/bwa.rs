@@ -58,16 +58,16 @@ fn parse_option<'a>(
     rest: &mut impl Iterator<Item = &'a str>,
 ) -> Result<()> {
     let Some(letters) = word.strip_prefix('-').filter(|letters| letters.is_ascii()) else {
-        return Err(option_error(word, "it is not an option"));
+        return Err(option_error(word, "not an option"));
     };
     let (letter, joined) = letters.split_at(letters.len().min(1));
     if let Some(asked) = switch_field(to, letter) {
         *asked = true;
         for letter in joined.chars().map(String::from) {
             let asked = switch_field(to, &letter);
-            *asked
-                .ok_or_else(|| option_error(word, "an option with a value must be a separate word"))? =
-                true;
+            *asked.ok_or_else(|| {
+                option_error(word, "an option with a value must be a separate argument")
+            })? = true;
         }
         return Ok(());
     }
@@ -101,12 +101,12 @@ fn parse_option<'a>(
         }
         "I" => to.insert = Some(parse_insert_size(word, value)?),
         "K" => to.cohort_bases = Some(require_within(1..=u64::MAX, word, parse_number(word, value)?)?),
-        "t" => return Err(option_error(word, "use -@ of readmill for threads")),
-        "R" => return Err(option_error(word, "use -R of readmill")),
-        "p" => return Err(option_error(word, "use --interleaved of readmill")),
-        "C" => return Err(option_error(word, "give it as a flag of readmill")),
-        "o" => return Err(option_error(word, "use -o of readmill for the output")),
-        _ => return Err(option_error(word, "readmill does not support it")),
+        "t" => return Err(option_error(word, "use readmill's -@")),
+        "R" => return Err(option_error(word, "use readmill's -R")),
+        "p" => return Err(option_error(word, "use readmill's --interleaved")),
+        "C" => return Err(option_error(word, "use the readmill flag of the same name")),
+        "o" => return Err(option_error(word, "use readmill's -o")),
+        _ => return Err(option_error(word, "not supported")),
     }
     Ok(())
 }
@@ -127,11 +127,11 @@ fn switch_field<'a>(to: &'a mut BwaOptions, letter: &str) -> Option<&'a mut bool
 
 fn option_error(word: &str, why: &str) -> Error {
     Error::usage(format!("{word:?} in the options of bwa mem: {why}"))
-        .hint("`bwa mem` describes the options; readmill supports -k -w -d -r -y -c -D -W -m -S -P -A -B -O -E -L -U -T -h -I -K -a -Y -M -5 -q")
+        .hint("run bwa mem for a list of its options; readmill supports -k -w -d -r -y -c -D -W -m -S -P -A -B -O -E -L -U -T -h -I -K -a -Y -M -5 -q")
 }
 
 fn parse_number<T: FromStr>(word: &str, value: &str) -> Result<T> {
-    value.parse().map_err(|_| option_error(word, "it needs a number"))
+    value.parse().map_err(|_| option_error(word, "needs a number"))
 }
 
 /// Returns `value` if it is in `range`. With other values, the C code of bwa-mem3 would
@@ -167,7 +167,7 @@ fn parse_insert_size(word: &str, value: &str) -> Result<InsertSize> {
     let mut numbers =
         value.split(',').map(|text| require_within(0.0..=1e9, word, parse_number::<f64>(word, text)?));
     let mut next = || numbers.next().transpose();
-    let mean = next()?.ok_or_else(|| option_error(word, "it needs a number"))?;
+    let mean = next()?.ok_or_else(|| option_error(word, "needs a number"))?;
     let deviation = next()?.unwrap_or(mean * 0.1);
     let longest = next()?.unwrap_or(mean + 4.0 * deviation + 0.499);
     let shortest = next()?.unwrap_or((mean - 4.0 * deviation + 0.499).max(1.0));

@@ -30,24 +30,24 @@ pub fn complete_bwa_index(prefix: &Path, memory: Option<u64>, is_quiet: bool) ->
     let locked = File::open(prefix.with_added_extension("pac"))
         .map_err(|error| Error::io("the index cannot be opened", &error).file(prefix))?;
     if let Err(TryLockError::WouldBlock) = locked.try_lock() {
-        say(format!("waiting for another run, which builds {shown}"));
+        say(format!("waiting for another run that is building {shown}"));
         let _ = locked.lock();
     }
     if missing_transform(prefix).is_none() {
         return Ok(());
     }
-    say(format!("{prefix_shown} has only an index of bwa; building {shown}, which is needed only once"));
+    say(format!("{prefix_shown} has only a bwa 0.7 index; building {shown} (needed only once)"));
     let (begun, available) = (Instant::now(), limit::available_memory());
     let most = memory.into_iter().chain(available.map(|(bytes, _)| bytes)).min();
     let built = complete_or_gone(prefix, &partial_index_files(prefix), |report| {
         complete_index(prefix, most, report)
     });
-    let elsewhere = "build the index in another directory, and give it instead of REF: readmill index REF.fa -o DIR/NAME";
+    let elsewhere = "build the index in another directory, and give DIR/NAME instead of REF: readmill index REF.fa -o DIR/NAME";
     built.map_err(|error| match error.kind {
         ErrorKind::Io => error.hint(elsewhere),
         ErrorKind::Usage if memory.is_none() => error.hint(match available {
             Some((bytes, whose)) => format!(
-                "{whose} {} MiB; build the index once on a machine with more memory: readmill index REF.fa (alignment needs less)",
+                "{whose} {} MiB; build the index on a machine with more memory: readmill index REF.fa (alignment needs less)",
                 bytes >> 20
             ),
             None => elsewhere.to_string(),

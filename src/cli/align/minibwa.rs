@@ -57,14 +57,14 @@ fn parse_option<'a>(
     rest: &mut impl Iterator<Item = &'a str>,
 ) -> Result<()> {
     let Some(letters) = word.strip_prefix('-').filter(|letters| letters.is_ascii()) else {
-        return Err(option_error(word, "it is not an option"));
+        return Err(option_error(word, "not an option"));
     };
     let (letter, joined) = letters.split_at(letters.len().min(1));
     if let "P" | "Y" | "5" = letter {
         for letter in letters.chars() {
-            *switch_field(to, letter)
-                .ok_or_else(|| option_error(word, "an option with a value must be a separate word"))? =
-                true;
+            *switch_field(to, letter).ok_or_else(|| {
+                option_error(word, "an option with a value must be a separate argument")
+            })? = true;
         }
         return Ok(());
     }
@@ -92,7 +92,7 @@ fn parse_option<'a>(
                 "adap" => Preset::Adaptive,
                 "sr" => Preset::Short,
                 "lr" => Preset::Long,
-                _ => return Err(option_error(word, "it must be adap, sr or lr")),
+                _ => return Err(option_error(word, "must be adap, sr or lr")),
             }
         }
         "b" => {
@@ -100,14 +100,14 @@ fn parse_option<'a>(
                 "cs" => DifferenceField::Cs,
                 "ds" => DifferenceField::Ds,
                 "MD" | "md" => DifferenceField::Md,
-                _ => return Err(option_error(word, "it must be MD, cs or ds")),
+                _ => return Err(option_error(word, "must be MD, cs or ds")),
             });
         }
-        "t" => return Err(option_error(word, "use -@ of readmill for threads")),
-        "R" => return Err(option_error(word, "use -R of readmill")),
-        "o" => return Err(option_error(word, "use -o of readmill for the output")),
-        "u" => return Err(option_error(word, "use --drop-unmapped of readmill")),
-        _ => return Err(option_error(word, "readmill does not support it")),
+        "t" => return Err(option_error(word, "use readmill's -@")),
+        "R" => return Err(option_error(word, "use readmill's -R")),
+        "o" => return Err(option_error(word, "use readmill's -o")),
+        "u" => return Err(option_error(word, "use readmill's --drop-unmapped")),
+        _ => return Err(option_error(word, "not supported")),
     }
     Ok(())
 }
@@ -132,20 +132,20 @@ fn parse_long_option(to: &mut MinibwaOptions, word: &str) -> Result<()> {
         ("--xa", value) => to.max_xa_hits = Some(parse_within(0..=1_000_000, word, value)?),
         ("--eqx", "") => to.eqx = true,
         ("--hic", "") => (to.primary_five_prime, to.skip_pairing) = (true, true),
-        _ => return Err(option_error(word, "readmill does not support it")),
+        _ => return Err(option_error(word, "not supported")),
     }
     Ok(())
 }
 
 fn option_error(word: &str, why: &str) -> Error {
     Error::usage(format!("{word:?} in the options of minibwa: {why}")).hint(
-        "`minibwa map` describes the options; readmill supports -x -l -k -c -g -w -W -m -p -N -A -B -O -E -s -U -P -I -b -Y -5 -K \
+        "run minibwa map for a list of its options; readmill supports -x -l -k -c -g -w -W -m -p -N -A -B -O -E -s -U -P -I -b -Y -5 -K \
 --rescue= --outn= --outs= --xa= --eqx --hic",
     )
 }
 
 fn parse_number<T: FromStr>(word: &str, value: &str) -> Result<T> {
-    value.parse().map_err(|_| option_error(word, "it needs a number"))
+    value.parse().map_err(|_| option_error(word, "needs a number"))
 }
 
 fn parse_within<T: PartialOrd + Display + FromStr>(
@@ -171,7 +171,7 @@ fn parse_insert_size(word: &str, value: &str) -> Result<MinibwaInsertSize> {
     let mut numbers = value.split(',').map(|text| parse_within(0.0..=1e6, word, text));
     let mut next = || numbers.next().transpose();
     let rounded = |number: f64| (number + 0.499) as i32;
-    let mean = rounded(next()?.ok_or_else(|| option_error(word, "it needs a number"))?);
+    let mean = rounded(next()?.ok_or_else(|| option_error(word, "needs a number"))?);
     let deviation = next()?.map_or_else(|| rounded(f64::from(mean) * 0.1), rounded);
     let longest = next()?.map_or(mean + 4 * deviation, |it: f64| it as i32);
     let shortest = next()?.map_or(mean - 4 * deviation, |it: f64| it as i32).max(1);

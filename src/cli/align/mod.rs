@@ -37,8 +37,7 @@ use minibwa::MinibwaFlags;
 #[derive(Args)]
 #[command(
     mut_arg("threads", |arg| arg.short_alias('t')),
-    after_help = "Alignments are the same as those of bwa mem 0.7.17 or minibwa 0.6 with -K 100000000, with any number of \
-threads. readmill index REF builds the index, in the format of bwa-mem2 or minibwa. readmill prep --help describes the order of steps."
+    after_help = "Alignments are the same as those of bwa mem 0.7.17 or minibwa 0.6 with -K 100000000, for any number of threads. readmill index REF builds the index, in the format of bwa-mem2 or minibwa. readmill prep --help describes the order of the steps."
 )]
 pub struct AlignArgs {
     /// Reference FASTA, plain or gzip, with its index in the same directory
@@ -46,10 +45,10 @@ pub struct AlignArgs {
     fasta: PathBuf,
     #[command(flatten)]
     reads: ReadsFlags,
-    /// Complete an index of bwa 0.7, which lacks the file REF.bwt.2bit.64, before aligning
+    /// Before aligning, complete an index of bwa 0.7, which lacks the file REF.bwt.2bit.64
     ///
-    /// The file is built only once, even if several runs start together. The flag does nothing if
-    /// the file exists.
+    /// The file is built only once, even if several runs start at the same time. If the file
+    /// exists, the flag has no effect.
     #[arg(long)]
     complete_index: bool,
     #[command(flatten)]
@@ -153,7 +152,7 @@ pub enum KernelName {
 #[derive(Args)]
 #[command(next_help_heading = "Alignment")]
 pub struct KernelFlags {
-    /// Align with this aligner. Each aligner needs its own index
+    /// Aligner. Each aligner needs its own index
     #[arg(long, value_name = "NAME", value_enum, default_value_t)]
     kernel: KernelName,
     #[command(flatten)]

@@ -5,7 +5,7 @@ use clap::Args;
 #[derive(Args, Default)]
 #[command(next_help_heading = "Alignment")]
 pub struct SharedFlags {
-    /// Number of bases in each batch from which insert sizes are estimated [default: 100000000]
+    /// Number of bases per batch; insert sizes are estimated for each batch [default: 100000000]
     #[arg(short = 'K', long, value_name = "N")]
     pub cohort_bases: Option<u64>,
     /// Use soft clips instead of hard clips in supplementary alignments

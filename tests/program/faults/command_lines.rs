@@ -24,7 +24,7 @@ fn flags_that_do_not_exist_or_make_no_sense() {
     request_is_refused("sort IN -o OUT.bam -l 13", &["13"]);
     request_is_refused("sort IN -o OUT.bam -u -l 3", &["--uncompressed"]);
     request_is_refused("sort - IN - -o OUT.bam", &["standard input", "once"]);
-    request_is_refused("sort IN -o OUT.sam --codec zlib", &["have a codec", "--codec"]);
+    request_is_refused("sort IN -o OUT.sam --codec zlib", &["works only with BAM", "--codec"]);
     request_is_refused("sort IN -o OUT.bam --codec gzip", &["gzip", "libdeflate"]);
     request_is_refused("sort IN -o OUT.bam --spill-codec xz", &["xz", "lz4"]);
     request_is_refused("sort IN -n -N -o OUT.bam", &["--natural"]);
@@ -59,11 +59,11 @@ fn parts_are_files_of_bam_in_an_order_that_is_known() {
     }
     request_is_refused(
         "filter IN -o OUT.bam --out-parts 2",
-        &["while the input is read", "readmill prep", "--out-parts"],
+        &["sorts reads or marks duplicates", "readmill prep", "--out-parts"],
     );
     request_is_refused(
         "prep IN -o OUT.bam --drop-unmapped --out-parts 2",
-        &["while the input is read", "--out-parts"],
+        &["sorts reads or marks duplicates", "--out-parts"],
     );
     request_is_refused(
         "split IN -o OUT --by read-group --out-parts 2",
@@ -370,7 +370,7 @@ fn a_name_that_tells_no_format_is_bam() {
     ] {
         let ended = folders.readmill(format!("prep in/a.bam {args}").split_whitespace());
         ended.succeeds();
-        assert_eq!(ended.stderr.contains("BAM is written"), warns, "{args}: {}", ended.stderr);
+        assert_eq!(ended.stderr.contains("writing BAM"), warns, "{args}: {}", ended.stderr);
         let name = args.split_whitespace().nth(1).unwrap().trim_start_matches("out/");
         assert!(std::fs::read(folders.out(name)).unwrap().starts_with(&[0x1f, 0x8b]), "{args}");
     }
@@ -407,7 +407,7 @@ fn an_h_beside_other_arguments_is_not_a_call_for_help() {
     for line in
         ["merge -h in/a.bam in/b.bam -o out/y.bam", "split in/a.bam -h h.sam --by contigs -o out/y"]
     {
-        refused(&folders, line, &["-h shows help", "omit -h"]);
+        refused(&folders, line, &["-h prints help", "omit -h"]);
     }
     for command in ["filter", "merge", "split"] {
         let ended = folders.readmill([command, "-h"]);

@@ -81,7 +81,7 @@ fn several_files_and_flags_of_samtools() {
     assert_eq!(readmill(["index", "-M", "-@", "2", "-q", &files[0], &files[1]]).code, Some(0));
     assert_eq!(dir.names(), ["a.bam", "a.bam.bai", "b.bam", "b.bam.bai"]);
     assert_eq!(index(files[0].as_ref(), &["-c"]), index(files[0].as_ref(), &["-m", "14"]));
-    refused(&dir, &["index", "-o", "x", &files[0], &files[1]], 1, &["-o is the name of one index"]);
+    refused(&dir, &["index", "-o", "x", &files[0], &files[1]], 1, &["-o names one index file"]);
     refused(&dir, &["index", "-b", "-m", "14", &files[0]], 1, &["-m N applies only to CSI"]);
     refused(&dir, &["index", "-m", "1M", &files[0]], 1, &["raise -m"]);
 }

@@ -101,9 +101,9 @@ fn numbers_of_stages_that_are_not_there_are_refused() {
     scene.shard("run --work work").fails(1, &["work does not contain a job", "readmill shard plan"]);
     scene.plan("--shards 2 --ranges 3").succeeds();
     for (stage, words) in [
-        ("map 3", &["there is no stage map 3", "2 stages of this kind"][..]),
-        ("map 1..3", &["there is no stage map 3"]),
-        ("write 4", &["there is no stage write 4", "3 stages of this kind"]),
+        ("map 3", &["no stage map 3", "2 stages of this kind"][..]),
+        ("map 1..3", &["no stage map 3"]),
+        ("write 4", &["no stage write 4", "3 stages of this kind"]),
         ("judge", &["no stage judge"]),
     ] {
         scene.shard(&format!("{stage} --work work -q")).fails(1, words);

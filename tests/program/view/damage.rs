@@ -18,7 +18,7 @@ fn what_has_no_index_is_refused_with_the_way_out() {
     for (words, code, what) in [
         (vec![&sam, "chr1"], 1, "readmill sort"),
         (vec![&bam, "chr1"], 3, "readmill index"),
-        (vec!["-", "chr1"], 1, "a pipe has none"),
+        (vec!["-", "chr1"], 1, "the input is a pipe"),
         (vec![&bam, "1"], 1, "write chr1"),
         (vec![&bam, "chr1:9-5"], 1, "before it starts"),
         (vec!["-X", &bam], 1, "after the input"),

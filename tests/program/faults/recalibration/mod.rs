@@ -200,7 +200,7 @@ fn sites_are_found_in_sorted_reads_alone() {
     let folders = folders();
     let prep = "prep in/x.sam --reference in/ref.fa -o out/x.bam --bqsr --bqsr-bootstrap";
     for order in ["", "--sort queryname", "--sort natural", "--mark-duplicates"] {
-        let words = ["position by position", "--sort coordinate"];
+        let words = ["sorted by coordinate", "--sort coordinate"];
         refused(&folders, &format!("{prep} {order}"), 1, &words);
     }
     for table in ["--bqsr-table-only --bqsr-table out/t", "--bqsr"] {
@@ -231,7 +231,7 @@ fn how_qualities_are_recalibrated_where_none_are() {
     }
     for flags in ["--bqsr-table out/t", "--known-sites in/known.vcf", "--maximum-cycle-value 600"] {
         let args = format!("prep in/x.sam --bqsr-apply in/table -o out/x.bam {flags}");
-        refused(&folders, &args, 1, &["no bases are counted", "--bqsr"]);
+        refused(&folders, &args, 1, &["no errors are counted", "--bqsr"]);
     }
 }
 

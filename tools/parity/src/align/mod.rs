@@ -70,11 +70,11 @@ const LAYOUTS: [AlignCase; 15] = [
 /// Command lines that readmill must refuse (rows 104 to 106): the reads, the options, and a
 /// part of the expected message.
 const REFUSED: [(&str, &str, &str); 10] = [
-    (PAIRS, "-V", "does not support it"),
-    (PAIRS, "-j", "does not support it"),
-    (PAIRS, "-x pacbio", "does not support it"),
-    (PAIRS, "-C", "as a flag of readmill"),
-    (PAIRS, "-H", "does not support it"),
+    (PAIRS, "-V", "not supported"),
+    (PAIRS, "-j", "not supported"),
+    (PAIRS, "-x pacbio", "not supported"),
+    (PAIRS, "-C", "the readmill flag of the same name"),
+    (PAIRS, "-H", "not supported"),
     (PAIRS, "-p", "--interleaved"),
     ("1.fq fewer.fq", "", "fewer.fq"),
     ("1.fq other.fq", "", "read:3"),
