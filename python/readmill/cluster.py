@@ -342,7 +342,7 @@ def _parser() -> argparse.ArgumentParser:
         "--sbatch",
         metavar="OPTION",
         action="append",
-        help="another option for sbatch, such as --sbatch=--qos=long; may be given again",
+        help="another option for sbatch, such as --sbatch=--qos=long; may be repeated",
     )
     for place in (local, slurm):
         place.add_argument("--run", action="store_true", help="run the script instead of printing it")

@@ -177,7 +177,7 @@ pub fn detect_encoding(
         let what = "the quality encoding of a pipe cannot be detected, because a pipe is read only once";
         return Err(Error::usage(what)
             .file(pipe)
-            .hint("give the encoding, such as --quality-encoding standard"));
+            .hint("set the encoding, for example --quality-encoding standard"));
     }
     match lane_layout(first, &LanePlace::Start)? {
         Some(files) => QualityEncoding::detect_from_files(files, options).map_err(|error| {

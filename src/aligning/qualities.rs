@@ -31,12 +31,12 @@ pub fn convert_to_phred33(
         let error = match wrong {
             None => continue,
             Some((letter, None)) => Error::input(format!(
-                "its quality character {letter:?} is not valid in the encoding {}",
+                "the quality character {letter:?} is not valid in the encoding {}",
                 encoding.name()
             ))
             .hint("choose another encoding: --quality-encoding standard, illumina or solexa"),
             Some((letter, Some(phred))) => Error::input(format!(
-                "its quality {phred} ({letter:?}) is not between {} and {}",
+                "the quality {phred} ({letter:?}) is not between {} and {}",
                 range.start(),
                 range.end()
             ))
@@ -78,11 +78,11 @@ mod tests {
         let said = |done: Result<Vec<u8>>| done.expect_err("an error").what;
         assert_eq!(
             said(done(QualityEncoding::Illumina, 0..=93, "h?")),
-            "its quality character '?' is not valid in the encoding illumina"
+            "the quality character '?' is not valid in the encoding illumina"
         );
         assert_eq!(
             said(done(QualityEncoding::Standard, 2..=40, "#\"J")),
-            "its quality 1 ('\"') is not between 2 and 40"
+            "the quality 1 ('\"') is not between 2 and 40"
         );
     }
 }

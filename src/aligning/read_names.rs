@@ -26,7 +26,7 @@ pub fn strip_read_numbers(
         reads.trim_name(index, length);
         if index % segments == 1 && reads.read(index).name != reads.read(index - 1).name {
             let name = String::from_utf8_lossy(reads.read(index - 1).name).into_owned();
-            let error = Error::input(format!("its mate has another name: {name}"))
+            let error = Error::input(format!("the mate has a different name: {name}"))
                 .hint("names of mates may differ only in /1 and /2 at the end");
             return Err(blame(error, reads, index));
         }

@@ -23,8 +23,7 @@ const BARCODE_TAGS: [(Purpose, Tag, Option<Tag>); 3] = [
     (Purpose::Molecule, *b"RX", Some(*b"QX")),
 ];
 
-const NAME_UMI_HINT: &str = "--umi-from-name reads the UMI after the seventh colon, or after the last _; --umi-from-name=SEPARATOR \
-reads it after the last SEPARATOR, such as +; omit the flag if names have no UMI";
+const NAME_UMI_HINT: &str = "--umi-from-name expects the UMI after the seventh colon or the last _, and --umi-from-name=SEPARATOR after the last SEPARATOR, such as +; omit the flag if names have no UMI";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum CommentKind {
@@ -139,12 +138,12 @@ fn add_index_reads(
         let structure = &index.structure;
         if bases.len() < structure.min_bases() {
             let what = format!(
-                "its index read ({}) has {} bases, but {structure} needs at least {}",
+                "the index read ({}) has {} bases, but {structure} needs at least {}",
                 index.flag,
                 bases.len(),
                 structure.min_bases()
             );
-            return Err(Error::input(what).hint("give a matching structure with --read-structures"));
+            return Err(Error::input(what).hint("set a matching structure with --read-structures"));
         }
         for (purpose, range) in structure.segments(bases.len()) {
             if let Some(place) = BARCODE_TAGS.iter().position(|(of, ..)| *of == purpose) {
@@ -172,8 +171,7 @@ fn cut_barcodes(
             bases.len(),
             structure.min_bases()
         );
-        return Err(Error::input(what)
-            .hint("for reads that were trimmed before, use a structure that ends in +T"));
+        return Err(Error::input(what).hint("for trimmed reads, use a structure that ends in +T"));
     }
     let mut template = 0..0;
     for (purpose, range) in structure.segments(bases.len()) {
@@ -221,7 +219,7 @@ fn append_comment_fields(
     }
     let mut all = Vec::new();
     parse_fields(comment, &mut all).map_err(|error| {
-        Error::input(format!("its comment: {}", error.what))
+        Error::input(format!("comment: {}", error.what))
             .hint("-C needs comments that are SAM optional fields, as samtools fastq -T writes them; omit -C for other comments")
     })?;
     append_own_fields(&all, of_others, shared, out)
@@ -250,7 +248,7 @@ fn append_own_fields(all: &[u8], of_others: &[Tag], shared: &[u8], out: &mut Vec
         if !of_others.contains(&field.tag) && tag::find_field(shared, field.tag).is_none() {
             if tag::find_field(&out[start..], field.tag).is_some() {
                 let name = String::from_utf8_lossy(&field.tag).into_owned();
-                return Err(Error::input(format!("it has the optional field {name} twice")));
+                return Err(Error::input(format!("the optional field {name} occurs twice")));
             }
             out.extend_from_slice(&all[at..end]);
         }
@@ -263,7 +261,7 @@ fn append_own_fields(all: &[u8], of_others: &[Tag], shared: &[u8], out: &mut Vec
 fn store_fields(fields: &[u8], reads: &mut ReadBatch) -> Result<()> {
     let start = reads.text().len();
     let (Ok(from), Ok(to)) = (u32::try_from(start), u32::try_from(start + fields.len())) else {
-        return Err(Error::usage("the reads need more memory than one batch can have"));
+        return Err(Error::usage("the reads need more memory than a batch can use"));
     };
     reads.text_mut().extend_from_slice(fields);
     reads.push_fields(from..to);

@@ -243,7 +243,7 @@ impl Unaligned {
         let record = unchecked.check(self.header.n_ref()).map_err(Error::input)?;
         let flags = record.flags();
         if !flags.is_primary() {
-            Err(Error::input("it is a secondary or supplementary alignment, not a read")
+            Err(Error::input("this is a secondary or supplementary alignment, not a read")
                 .hint(RESET_HINT))
         } else if !flags.is_unmapped() {
             Err(Error::input("the read is already aligned").hint(RESET_HINT))
@@ -260,7 +260,7 @@ impl Unaligned {
         readmill_format::fastq::push_read_in_read_order(record, &mut bases, &mut qualities);
         self.copy_fields(record, &mut fields);
         if reads.text().len() + bases.len() * 2 + fields.len() + 255 > u32::MAX as usize {
-            return Err(Error::usage("the reads need more memory than one batch can have"));
+            return Err(Error::usage("the reads need more memory than a batch can use"));
         }
         let has_none = record.qual().first() == Some(&0xff);
         reads.push_read(Read {
@@ -306,12 +306,12 @@ fn is_pair(one: RecordRef<'_>, other: RecordRef<'_>) -> bool {
 }
 
 fn reused_name_error() -> Error {
-    Error::input("more than two reads have its name, or one read of the pair occurs twice").hint(
+    Error::input("more than two reads have this name, or the same read of the pair occurs twice").hint(
         "make sure that each template has a unique name, and that each file is given only once; sorting by name does not help",
     )
 }
 
 fn missing_mate_error() -> Error {
-    Error::input("its mate is missing or is not the adjacent record")
-        .hint("group mates: readmill collate IN -o grouped.bam; align single reads separately")
+    Error::input("the mate is missing or is not the adjacent record")
+        .hint("group mates with readmill collate IN -o grouped.bam, and align single reads separately")
 }

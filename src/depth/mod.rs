@@ -179,7 +179,7 @@ impl<'a> DepthFiles<'a> {
             input.warn_about_lengths(console);
             inputs.push(input);
         }
-        let first = inputs.first().ok_or_else(|| Error::bug("there is no input"))?;
+        let first = inputs.first().ok_or_else(|| Error::bug("no input"))?;
         let header = first.header();
         let n = header.references().len() as u64;
         let mut charges = vec![ledger.charge(DEPTH_LEDGER_NAME, n * BYTES_PER_CONTIG)?];
@@ -243,7 +243,7 @@ impl<'a> DepthFiles<'a> {
                 let table = self.count_into(request, table, CoverageTable::heap_bytes, console)?;
                 if table.finish()? {
                     console.warn(
-                        "some reads have no qualities; mean base qualities are computed from the other reads",
+                        "some reads have no qualities; mean base qualities are computed without them",
                     );
                 }
             }
@@ -295,7 +295,7 @@ fn check_contigs(first: &Header, first_path: &Path, other: &Header, path: &Path)
         return Ok(());
     }
     let (first, other) = (first_path.display(), path.display());
-    Err(Error::usage(format!("the header of {other} has different contigs than {first}"))
+    Err(Error::usage(format!("the headers of {other} and {first} have different contigs"))
         .hint("give files that were aligned to the same reference, or run the command for each file separately"))
 }
 
@@ -304,7 +304,7 @@ fn check_contigs(first: &Header, first_path: &Path, other: &Header, path: &Path)
 fn parse_window(text: &str, header: &Header, form: &DepthForm) -> Result<CountWindow> {
     let Region::Part(part) = Region::parse(text, header).map_err(Error::usage)? else {
         return Err(Error::usage(format!("{text:?} is not a contig"))
-            .hint("give a contig, or a part of one: -r chr1:1,000-2,000"));
+            .hint("give a contig or a region, such as -r chr1:1,000-2,000"));
     };
     let length = header.references().get(part.contig as usize).map_or(0, |contig| contig.length);
     let position = |at: i64| u32::try_from(at).unwrap_or(u32::MAX);

@@ -56,9 +56,11 @@ impl OutputFormat for BamFormat {
 
     fn pipe_note(&self, level: Option<u8>) -> Option<&'static str> {
         match level {
-            None => Some("uncompressed BAM goes into the pipe; -l sets a level"),
+            None => Some("uncompressed BAM is written to the pipe; -l sets a compression level"),
             Some(0) => None,
-            Some(_) => Some("compressing into a pipe makes its reader inflate again; -u avoids it"),
+            Some(_) => Some(
+                "the output is compressed, although it is a pipe; -u writes uncompressed BAM, which is faster",
+            ),
         }
     }
 }

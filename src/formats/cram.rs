@@ -52,14 +52,14 @@ impl CramFormat {
                     Some(&(_, known)) => profile = Some(known),
                     None => {
                         return Err(format!(
-                            "{word:?} says nothing of CRAM; version=3.0, version=3.1, no-ref, and the profiles fast, normal, small and archive of 3.1 do"
+                            "{word:?} is not a CRAM option; the options are version=3.0, version=3.1, no-ref, and for 3.1 the profiles fast, normal, small and archive"
                         ));
                     }
                 },
             }
         }
         if version == Some(Version::DEFAULT) && profile.is_some() {
-            return Err("version 3.0 has no profiles: write version=3.1".into());
+            return Err("version 3.0 has no profiles: use version=3.1".into());
         }
         // A profile selects the version that supports it.
         let usual = if profile.is_some() { Version::V3_1 } else { Version::DEFAULT };
@@ -170,10 +170,10 @@ impl OutputFormat for CramFormat {
 /// Returns the error if the bases of no contig are found: there is no reference, and none of the
 /// places in REF_CACHE and REF_PATH has them.
 fn lacks_bases(bases: &ContigBases) -> Error {
-    let what = "CRAM stores reads as differences from a reference, and there is none: no contig of the header has bases under its M5 where REF_CACHE and REF_PATH say, or in an indexed FASTA file that its UR names";
+    let what = "CRAM needs the reference, which was not found: neither by the M5 of a contig in REF_CACHE or REF_PATH, nor in an indexed FASTA file that UR in the header names";
     let error = if bases.cache.is_empty() { Error::usage(what) } else { Error::input(what) };
     error.hint(
-        "give the FASTA file of the reads by --reference, set REF_CACHE or REF_PATH to where bases lie under their MD5, or store all bases: -O cram,no-ref",
+        "give the FASTA file with --reference, set REF_CACHE or REF_PATH to a directory of sequences named by their MD5, or store all bases with -O cram,no-ref",
     )
 }
 
@@ -182,9 +182,9 @@ fn has_other_reference(line: &HeaderLine, told: &[u8], md5: &str) -> Error {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (contig, told) = (text(line.get(b"SN").unwrap_or_default()), text(told));
     Error::input(format!(
-        "contig {contig} has M5 {told} in the header, but {md5} in the reference that CRAM is to be written with"
+        "contig {contig} has M5 {told} in the header, but {md5} in the reference for CRAM"
     ))
-    .hint("give the reference that the reads were aligned to, or write all bases by -O cram,no-ref")
+    .hint("give the reference that the reads were aligned to, or store all bases with -O cram,no-ref")
 }
 
 impl BatchEncoder for cram::Encoder {

@@ -45,7 +45,7 @@ impl Format {
         let name = words.next().unwrap_or_default();
         let Some(spec) = FORMATS.iter().find(|spec| spec.name == name) else {
             let names = join_words(FORMATS.iter().map(|spec| spec.name), "and");
-            return Err(format!("{text:?} is none of {names}"));
+            return Err(format!("{text:?} is not a format; the formats are {names}"));
         };
         let words = Vec::from_iter(words);
         match (&spec.options, &words[..]) {
@@ -54,7 +54,7 @@ impl Format {
             (None, [word, ..]) => {
                 let others = FORMATS.iter().filter(|spec| spec.options.is_some());
                 let others = join_words(others.map(|spec| spec.name.to_ascii_uppercase()), "and");
-                Err(format!("{word:?} says nothing of this format; only {others} has more to say"))
+                Err(format!("{word:?} is not an option of this format; only {others} has options"))
             }
         }
     }
@@ -103,10 +103,13 @@ mod tests {
     #[test]
     fn what_is_no_format_says_which_there_are() {
         let refused = |text: &str| Format::parse(text).unwrap_err();
-        assert_eq!(refused("fastq"), "\"fastq\" is none of bam, sam, sam.gz and cram");
-        let only_cram = "\"no-ref\" says nothing of this format; only CRAM has more to say";
+        assert_eq!(
+            refused("fastq"),
+            "\"fastq\" is not a format; the formats are bam, sam, sam.gz and cram"
+        );
+        let only_cram = "\"no-ref\" is not an option of this format; only CRAM has options";
         assert_eq!(refused("bam,no-ref"), only_cram);
-        assert_eq!(refused("cram,small,version=3.0"), "version 3.0 has no profiles: write version=3.1");
+        assert_eq!(refused("cram,small,version=3.0"), "version 3.0 has no profiles: use version=3.1");
     }
 
     #[test]

@@ -126,7 +126,7 @@ impl MergeLink {
         side.fault = linked.fault.map(|fault| fault.file(path));
         if side.chain.has_split_template() && !was_cut && side.fault.is_none() {
             let what = "the records of one template need more than 1 MiB";
-            let hint = "let the aligner write fewer alignments per read";
+            let hint = "make the aligner write fewer alignments per read";
             side.fault = Some(Error::input(what).hint(hint).file(path));
         }
         if !linked.batch.is_empty() {
@@ -277,7 +277,7 @@ impl MergeLink {
             if file.template_name(next) < template {
                 let template = String::from_utf8_lossy(template);
                 let what = format!(
-                    "its alignment is after the alignments of {template}, but its unaligned read is before, or is missing"
+                    "the alignment is after the alignments of {template}, but the unaligned read is before that template or missing"
                 );
                 return Err(Error::input(what)
                     .hint(ORDER_HINT)
@@ -466,7 +466,7 @@ impl<'a> MergeTemplate<'a> {
             Some(other) if is_first(one) && is_last(other) => [one, other],
             Some(other) if is_first(other) && is_last(one) => [other, one],
             _ => {
-                let what = "its mate is missing or is not the adjacent record";
+                let what = "the mate is missing or is not the adjacent record";
                 let hint = "group mates: readmill sort --sort queryname IN -o unaligned.bam";
                 return Err(template.locate_error(Error::input(what).hint(hint), merging));
             }
@@ -497,7 +497,7 @@ fn check_read<'a>(
     let record = checked.map_err(|what| blame(Error::input(what)))?;
     let flags = record.flags();
     if !flags.is_primary() {
-        let what = "it is a secondary or supplementary alignment, not a read";
+        let what = "this is a secondary or supplementary alignment, not a read";
         return Err(blame(Error::input(what).hint(RESET_HINT)));
     }
     if !flags.is_unmapped() {

@@ -42,7 +42,7 @@ pub fn merge_headers(
         return Err(Error::usage("no file with alignments is given"));
     };
     let by_coordinate = |file: &&Unaligned| file.header().declares_coordinate_order();
-    let sorted = "it is sorted by coordinate, but merge-alignment needs reads sorted by name";
+    let sorted = "the reads are sorted by coordinate, but merge-alignment needs reads sorted by name";
     if by_coordinate(&reads) {
         return Err(Error::input(sorted)
             .hint("sort the reads by name: readmill sort --sort queryname UNALIGNED -o sorted.bam")
@@ -54,7 +54,7 @@ pub fn merge_headers(
     let same = |one: &Header, other: &Header| one.references() == other.references();
     if let Some(other) = aligned.iter().find(|file| !same(file.header(), first.header())) {
         return Err(Error::input(
-            "its reference sequences differ from those of the first file with alignments",
+            "the reference sequences differ from those of the first file with alignments",
         )
         .file(other.path()));
     }
@@ -75,9 +75,9 @@ pub fn merge_headers(
     {
         let id = String::from_utf8_lossy(id);
         return Err(Error::usage(format!(
-            "the header of the reads already has a @PG line with the ID of the aligner, {id}"
+            "the header of the unaligned reads already has a @PG line with the ID of the aligner, {id}"
         ))
-        .hint("give the aligner another ID with --program-id")
+        .hint("set a different ID with --program-id")
         .file(reads.path()));
     }
     lines.extend(program);
@@ -136,7 +136,7 @@ fn add_dictionary_fields(
         && own.iter().zip(theirs()).all(|(own, its)| own.get(b"SN") == its.get(b"SN"));
     if !is_same {
         return Err(Error::input(
-            "the sequence dictionary of the reference and the header of the alignments have different sequences, or a different order",
+            "the reference dictionary and the header of the alignments have different sequences, or a different order",
         )
         .hint("give the reference that the reads were aligned to"));
     }
@@ -150,7 +150,7 @@ fn add_dictionary_fields(
                         [own.get(b"SN").unwrap_or_default(), tag, ours, value]
                             .map(String::from_utf8_lossy);
                     let what = format!(
-                        "{tag} of {name} is {ours} in the alignments, but {value} in the dictionary"
+                        "{tag} of {name} is {ours} in the alignments, but {value} in the reference dictionary"
                     );
                     return Err(
                         Error::input(what).hint("give the reference that the reads were aligned to")

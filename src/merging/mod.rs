@@ -28,7 +28,7 @@ pub use queue::{MergeTask, MergeTaskResult, Merging, waiting_memory_bytes};
 /// Hint of all errors about alignments in another order than the reads. [`is_order_error`]
 /// recognises these errors by it.
 const ORDER_HINT: &str = "sort both files in the same order: readmill sort --sort queryname ALIGNED -u -o - | readmill merge-alignment \
-UNALIGNED - ..., where UNALIGNED is sorted in the same way";
+UNALIGNED - ..., where UNALIGNED is sorted in the same order";
 
 /// Returns whether an error says that alignments are in another order than the reads, or sorted by
 /// coordinate. The command line then adds the command that fixes it.

@@ -92,8 +92,8 @@ fn split_up<'a>(
         }
     };
     if opened >= MAX_SPLIT_FILES {
-        return Err(Error::usage(format!("reads would be split among {opened} files"))
-            .hint("give contigs=BASES a larger number, or split by something else"));
+        return Err(Error::usage(format!("reads would be split into {opened} files"))
+            .hint("use a larger number in contigs=BASES, or split by something else"));
     }
     let most_records = match split.by {
         SplitBy::Records(most) => Some(most),
@@ -108,9 +108,9 @@ fn split_up<'a>(
     let open: OpenExtra<'a> = Box::new(move |number| {
         if number >= MAX_SPLIT_FILES {
             return Err(Error::usage(format!(
-                "reads would be split among more than {MAX_SPLIT_FILES} files"
+                "reads would be split into more than {MAX_SPLIT_FILES} files"
             ))
-            .hint("give records=N a larger number"));
+            .hint("use a larger number in records=N"));
         }
         let path = match names.get(number) {
             Some(path) => path.clone(),
@@ -129,8 +129,10 @@ fn split_up<'a>(
 }
 
 fn no_file_for_the_rest() -> Error {
-    Error::input("reads have no read group of the header, and no file is named for them")
-        .hint("name one by --split-rest FILE")
+    Error::input(
+        "some reads have no read group, or one that is not in the header, and no file is given for them",
+    )
+    .hint("give one with --split-rest FILE")
 }
 
 /// Returns the settings for one file of a split.
@@ -146,8 +148,12 @@ fn split_output(split: &Split, path: PathBuf) -> Result<Output> {
     if format.large_parts().is_some() && !format.has_name_of(&split.output.format) {
         // The memory was divided before this name was known.
         let name = format.spec().name;
-        let what = format!("{} is {}, and others may not be", path.display(), name.to_ascii_uppercase());
-        return Err(Error::usage(what).hint(format!("say -O {name} for all files")));
+        let what = format!(
+            "{} would be {}, but other files may have another format",
+            path.display(),
+            name.to_ascii_uppercase()
+        );
+        return Err(Error::usage(what).hint(format!("use -O {name} for all files")));
     }
     Ok(Output { path, ..split.output.clone() }.in_format(format))
 }
@@ -204,8 +210,8 @@ fn fastq<'a>(
         }
     };
     if files.len() > MAX_SPLIT_FILES {
-        return Err(Error::usage(format!("reads would be split among {} files", files.len()))
-            .hint("split them by readmill split --by read-group first, and take some at a time"));
+        return Err(Error::usage(format!("reads would be split into {} files", files.len()))
+            .hint("first use readmill split --by read-group, then run readmill fastq on each file"));
     }
     let most = files.len();
     let open: OpenExtra<'a> = Box::new(move |number| {

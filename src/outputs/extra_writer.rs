@@ -346,7 +346,7 @@ fn report_omitted(
         ));
     }
     if dropped > 0 {
-        let what = "they are paired, but the adjacent record is not their mate";
+        let what = "the reads are paired, but the adjacent record is not the mate";
         console.warn(&format!("{dropped} reads skipped: {what} ({COLLATE})"));
     } else if singles > 0 {
         console.warn(&format!(

@@ -46,7 +46,7 @@ impl OutputFiles {
         if output.is_in_parts() && path.symlink_metadata().is_ok() {
             let what =
                 format!("{} already exists, so parts cannot be written under this name", path.display());
-            return Err(Error::usage(what).hint("remove it, or give another name with -o"));
+            return Err(Error::usage(what).hint("remove it, or give a different name with -o"));
         }
         let files: Vec<AtomicFile> = output
             .files()
@@ -55,7 +55,7 @@ impl OutputFiles {
             .collect::<Result<_>>()?;
         if let Some(other) = files.iter().find(|file| output.is_in_parts() && !file.is_file()) {
             let what = format!("{} is not a file", other.path().display());
-            return Err(Error::usage(what).hint("remove it, or give another name with -o"));
+            return Err(Error::usage(what).hint("remove it, or give a different name with -o"));
         }
         if let Some(other) = files.iter().find(|file| output.md5 && !file.is_file()) {
             let what = format!("{} is not a file, so its MD5 cannot be written", other.path().display());
@@ -186,10 +186,7 @@ impl OutputFiles {
             for number in self.files.len() + 1..=MAX_PARTS {
                 let stale = part_name(&self.path, number);
                 if std::fs::remove_file(&stale).is_ok() {
-                    notes.push(format!(
-                        "removed {}, which was a part of an older output",
-                        stale.display()
-                    ));
+                    notes.push(format!("removed {}, a part of an older output", stale.display()));
                 }
             }
         }

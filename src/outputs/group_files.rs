@@ -79,7 +79,7 @@ fn of_table(path: &Path, header: &Header, ledger: &Ledger, names: &mut Names) ->
             "{} has a file for the read group {id:?}, which is not in the header",
             path.display()
         ))
-        .hint("remove its line")),
+        .hint("remove this line")),
         None => Ok(()),
     }
 }
@@ -93,7 +93,7 @@ fn of_table(path: &Path, header: &Header, ledger: &Ledger, names: &mut Names) ->
 pub fn fastq_files(pattern: &NamePattern, header: &Header) -> Result<[Vec<PathBuf>; 2]> {
     if groups(header).next().is_none() {
         return Err(Error::input("files are written per read group, but the header has no read group")
-            .hint("give the names of the files: -1 R1.fq.gz -2 R2.fq.gz"));
+            .hint("name the files instead: -1 R1.fq.gz -2 R2.fq.gz"));
     }
     let mut names = Names::default();
     let mut of_end = |end: u8| {
@@ -134,7 +134,7 @@ impl Names {
                 "the read groups {other:?} and {id:?} would have the same file name {}",
                 path.display()
             ))
-            .hint("rename one of them in the header, or name files by another field"));
+            .hint("rename one of them in the header, or use another field in file names"));
         }
         self.list.push(path);
         Ok(())

@@ -87,16 +87,18 @@ impl Sink {
         let is_sorted = sorted || header.declares_coordinate_order();
         if index.is_required() && !(is_sorted && format.can_have_index(index)) {
             return Err(Error::usage("only a BAM or CRAM file sorted by coordinate can be indexed")
-                .hint("sort the file (readmill sort; in prep and align: --sort coordinate), or drop --write-index"));
+                .hint("sort the file (readmill sort; in prep and align: --sort coordinate), or omit --write-index"));
         }
         let files = OutputFiles::open(output)?;
         if index.is_required() && !files.are_regular() {
-            let what = format!("{} is not a file, so it has no index", output.path.display());
-            return Err(Error::usage(what).hint("drop --write-index"));
+            let what =
+                format!("{} is not a regular file, so it cannot have an index", output.path.display());
+            return Err(Error::usage(what).hint("omit --write-index"));
         }
         if !format.spec().goes_to_terminals && files.is_terminal() {
-            return Err(Error::usage("BAM and CRAM are not written to a terminal")
-                .hint("give a file by -o, pipe it on, or ask for text by -O sam"));
+            return Err(Error::usage("BAM and CRAM are not written to a terminal").hint(
+                "give a file with -o, pipe the output to another program, or write text with -O sam",
+            ));
         }
         if let Some(note) = format.pipe_note(output.level).filter(|_| files.is_pipe()) {
             console.write_note(note);
@@ -284,7 +286,7 @@ impl Sink {
         let index = match self.placer.index_suffix() {
             Some(_) if self.placer.omits_index() => {
                 console.write_note(
-                    "no index: the header says coordinate, but the records are in another order",
+                    "no index is written: the header states coordinate order, but the records are not in this order",
                 );
                 None
             }

@@ -169,16 +169,16 @@ impl DuplicateResolver<'_> {
         {
             let tag = String::from_utf8_lossy(&tag).into_owned();
             if have == 0 {
-                let hint = "give the field that your reads have, or mark duplicates without it";
+                let hint = "give a field that the reads have, or omit the flag";
                 return Err(
-                    Error::input(format!("none of {of} templates has the field {tag}")).hint(hint)
+                    Error::input(format!("none of the {of} templates has the field {tag}")).hint(hint)
                 );
             }
             if have < of {
                 let what = if by_read { "reads" } else { "templates" };
                 let (lack, share) = (of - have, 100.0 * (of - have) as f64 / of as f64);
                 self.console.warn(&format!(
-                    "{lack} of {of} {what} ({share:.1} %) have no field {tag}; they are compared as if they all had the same value"
+                    "{lack} of {of} {what} ({share:.1} %) have no field {tag}; they are compared as if all had the same value"
                 ));
             }
         }
@@ -209,14 +209,12 @@ impl DuplicateResolver<'_> {
         let doubled = doubled + tally.doubled_names;
         if doubled > 0 {
             self.console.warn(&format!(
-                "{doubled} read names have two first or two last reads, as if the same reads were given twice; their \
-                 duplicates are not marked reliably; give each lane only once"
+                "{doubled} read names occur twice as read 1 or as read 2, as if the same reads were given twice; duplicates of these reads are not marked reliably; give each lane only once"
             ));
         }
         if tally.mated == 0 && tally.lone > 0 {
             self.console.warn(&format!(
-                "none of the {} paired reads has its mate in the input, so pairs are not compared; mates must have the \
-                 same name, without /1 and /2 at the end",
+                "none of the {} paired reads has a mate in the input, so pairs are not compared; mates must have the same name, without /1 and /2 at the end",
                 tally.lone
             ));
         }

@@ -359,7 +359,7 @@ impl FeedReader {
     fn align_reads(&mut self, task: AlignTask) -> Result<AlignTaskResult> {
         let FeedReaders { prepared, buffers, .. } = &self.shared;
         let Some(PreparedInput::Aligned(lanes)) = prepared else {
-            return Err(Error::bug("nothing aligns these reads"));
+            return Err(Error::bug("there is no aligner for these reads"));
         };
         let worker = self.aligner.get_or_insert_with(|| AlignWorker::new(lanes));
         worker.perform_task(task, || buffers.batches.take().unwrap_or_default())
@@ -368,7 +368,7 @@ impl FeedReader {
     fn merge_alignments(&mut self, task: MergeTask) -> Result<MergeTaskResult> {
         let FeedReaders { prepared, buffers, .. } = &self.shared;
         let Some(PreparedInput::Merged(merging)) = prepared else {
-            return Err(Error::bug("nothing merges these reads"));
+            return Err(Error::bug("there is no merger for these reads"));
         };
         let worker = self.merger.get_or_insert_with(|| MergeWorker::new(merging));
         worker.perform_task(task, || buffers.batches.take().unwrap_or_default())

@@ -39,15 +39,15 @@ fn rename_group_after_file((header, path): (&Header, &PathBuf)) -> Result<Header
     let id = [".bam", ".sam", ".cram"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
     if id.is_empty() || id == "-" {
         return Err(Error::usage(
-            "--group-by-file names read groups after files, but a pipe has no name",
+            "--group-by-file uses file names as read group IDs, but a pipe has no name",
         )
-        .hint("name the read group: readmill filter --read-group 'ID:g1 SM:s1'"));
+        .hint("set the read group: readmill filter --read-group 'ID:g1 SM:s1'"));
     }
     if id.contains(char::is_control) {
         return Err(Error::usage(format!(
-            "--group-by-file names read groups after files, but {id:?} has a control character"
+            "--group-by-file uses file names as read group IDs, but {id:?} has a control character"
         ))
-        .hint("rename the file, or name the read group: readmill filter --read-group 'ID:g1 SM:s1'"));
+        .hint("rename the file, or set the read group: readmill filter --read-group 'ID:g1 SM:s1'"));
     }
     let fields = header.lines_of_kind(b"RG").next().map(|line| {
         let text = String::from_utf8_lossy(line.text()).into_owned();
@@ -369,7 +369,7 @@ impl Inputs {
         if let Some(text) = setups.filter_map(|setup| setup.references.describe_unequal_lengths()).next()
         {
             console.warn(&format!(
-                "{text}; CRAM is decoded nevertheless, because checksums verify the bases that are used"
+                "{text}; this CRAM input is decoded nevertheless, because its checksums verify the bases that are used"
             ));
         }
     }
@@ -519,7 +519,7 @@ fn reopen_input(input: &InputFile, rules: &OpenOptions) -> Result<Source> {
     let rules = OpenOptions { ledger: Ledger::unlimited(), ..options_for_file(&input.path, rules) }; // charged by `open`
     let source = Source::open(file, &rules).map_err(input.name_errors())?;
     if *source.header() != input.header {
-        return Err(Error::input("the file was changed while others were read").file(&input.path));
+        return Err(Error::input("the file was changed while other files were read").file(&input.path));
     }
     Ok(source)
 }

@@ -55,8 +55,8 @@ pub fn check_no_file_twice<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> 
             true => format!("{} is given twice", path.display()),
             false => format!("{} and {} are the same file", other.display(), path.display()),
         };
-        return Err(Error::usage(format!("{what}, so each of its reads would occur twice"))
-            .hint("give it once, or add --allow-same-input"));
+        return Err(Error::usage(format!("{what}, so each read would occur twice"))
+            .hint("give the file only once, or add --allow-same-input"));
     }
     Ok(())
 }

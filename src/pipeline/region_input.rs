@@ -72,7 +72,7 @@ pub fn find_index(path: &Path, given: Option<&Path>, console: &Console) -> Resul
             let what =
                 format!("regions need an index, but {shown} is plain SAM, which cannot have an index");
             return Err(Error::usage(what).hint(format!(
-                "convert it to BAM: readmill sort {shown} -o OUT.bam; or select reads with -L BED"
+                "convert the file to BAM (readmill sort {shown} -o OUT.bam), or select reads with -L BED"
             )));
         }
     };
@@ -98,7 +98,7 @@ pub fn find_index(path: &Path, given: Option<&Path>, console: &Console) -> Resul
             // The same kind of error as for any other missing file.
             let missing = Error { kind: ErrorKind::Io, ..Error::usage(what) };
             Err(missing.hint(format!(
-                "create the index: readmill index {shown}; or, if the file is not sorted, sort it: readmill sort {shown} -o OUT.bam"
+                "create the index with readmill index {shown}; if the file is not sorted, sort it first with readmill sort {shown} -o OUT.bam"
             )))
         }
     }
@@ -112,7 +112,9 @@ fn is_older(index: &Path, file: &Metadata) -> bool {
 fn warn_if_outdated(path: &Path, file: &Metadata, index: &Path, console: &Console) {
     if is_older(index, file) {
         let (path, index) = (path.display(), index.display());
-        console.warn(&format!("{index} is older than {path}; rebuild the index: readmill index {path}"));
+        console.warn(&format!(
+            "{index} is older than {path}; to rebuild the index, run readmill index {path}"
+        ));
     }
 }
 

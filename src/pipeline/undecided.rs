@@ -63,8 +63,7 @@ pub fn decide_by_names(
     }
     if let Some((reads, name)) = undecided.unlocated_reads() {
         console.warn(&format!(
-            "the names of {reads} reads that have duplicates do not contain coordinates, so these duplicates are not counted as optical; \
-             the first is {} (set the format of names with --read-coords)",
+            "the names of {reads} reads with duplicates do not contain coordinates, so these duplicates are not counted as optical; the first name is {} (set the name format with --read-coords)",
             String::from_utf8_lossy(name)
         ));
     }

@@ -175,7 +175,7 @@ pub struct DuplicateFlags {
 
 /// Flags that take a value in Picard.
 #[derive(Args)]
-#[command(next_help_heading = "Duplicates (names of Picard)")]
+#[command(next_help_heading = "Duplicates (Picard's flag names)")]
 struct PicardFlags {
     #[arg(long = "REMOVE_DUPLICATES", value_name = "BOOL", hide_short_help = true, action = ArgAction::Set)]
     remove_duplicates_as: Option<bool>,

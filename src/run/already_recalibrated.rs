@@ -27,8 +27,8 @@ pub fn warn_if_recalibrated(plan: &Plan, inputs: &mut Inputs, console: &Console)
     };
     let way = match kept {
         Some(true) => "to start from the qualities in OQ, add --use-original-qualities",
-        Some(false) => "the reads have no OQ, so give the file from before recalibration",
-        None => "if reads have OQ, add --use-original-qualities to start from it",
+        Some(false) => "the reads have no OQ, so use the file from before recalibration",
+        None => "if the reads have OQ, add --use-original-qualities to start from it",
     };
     let at = inputs.files().first().map_or_else(String::new, |it| format!("{}: ", it.path.display()));
     console.warn(&format!("{at}base qualities are already recalibrated ({why}); {way}"));

@@ -113,7 +113,7 @@ fn print_backtrace(excess: u64) {
         && std::env::var_os("READMILL_AUDIT").is_some_and(|it| it == "trace")
     {
         eprintln!(
-            "{} KiB are allocated beyond what is charged ({} KiB and {} KiB mapped, {} KiB charged), at\n{}",
+            "{} KiB more are allocated than charged ({} KiB and {} KiB mapped, {} KiB charged), at\n{}",
             excess >> 10,
             ALLOCATED_BYTES.load(Relaxed) >> 10,
             audit::sum_mapped() >> 10,
@@ -146,12 +146,12 @@ impl Drop for Audit {
 pub fn check_limits(limit: u64) -> Result<()> {
     let excess = PEAK_EXCESS_BYTES.load(Relaxed);
     if excess > 0 {
-        return Err(Error::bug(format!("{} KiB were allocated beyond what was charged", excess >> 10)));
+        return Err(Error::bug(format!("{} KiB more were allocated than charged", excess >> 10)));
     }
     let overdrawn = audit::max_overdraft();
     let allowed = MAX_OVERDRAFT_BYTES.max(limit / 8 * MAX_OVERDRAFT_EIGHTHS);
     if overdrawn > allowed && HAS_BEGUN.load(Relaxed) {
-        return Err(Error::bug(format!("{} KiB were charged beyond what -m allows", overdrawn >> 10)));
+        return Err(Error::bug(format!("{} KiB more were charged than -m allows", overdrawn >> 10)));
     }
     match used::peak_resident_bytes().filter(|&peak| HAS_BEGUN.load(Relaxed) && peak > limit) {
         Some(peak) => Err(Error::bug(format!(

@@ -44,7 +44,7 @@ impl Forecast {
             self.disk >> 20,
         ));
         if self.sorted {
-            log("  the first reads are sorted; if all reads are, nothing is spilled");
+            log("  the first reads are sorted; if all reads are sorted, nothing is spilled");
         }
         if self.merges > 0 {
             log(&format!(
@@ -165,5 +165,5 @@ pub fn check_disk_space(
     }
     let full = std::io::Error::from_raw_os_error(libc::ENOSPC);
     Err(Error::io(what, &full)
-        .hint("give a temporary directory with more space with --temp-dir, or raise -m"))
+        .hint("set a temporary directory with more space with --temp-dir, or raise -m"))
 }

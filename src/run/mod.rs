@@ -191,7 +191,7 @@ pub(crate) fn with_state<T>(
         without_end.iter().filter(|(_, is_missing)| result.is_ok() && is_missing.load(Relaxed))
     {
         console.warn(&format!(
-            "{} lacks the BGZF EOF block at its end: some programs write none, but the file may be cut short there",
+            "{} has no BGZF EOF block at its end: the file may be truncated, although some programs do not write this block",
             path.display()
         ));
     }
@@ -416,7 +416,8 @@ impl RunState<'_> {
         let (lone, all) = lone.lone_and_all();
         if 2 * lone > all {
             let share = 100.0 * lone as f64 / all as f64;
-            self.console.warn(&format!("{lone} of {all} templates ({share:.1} %) lack a mate"));
+            self.console
+                .warn(&format!("{lone} of {all} templates ({share:.1} %) have no mate in the input"));
         }
         Ok(())
     }

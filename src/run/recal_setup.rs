@@ -81,13 +81,13 @@ fn require_known_sites(
             _ => ", and neither do the other files",
         };
         let what = format!(
-            "it contains no known sites{others}; every variant of the sample would be counted as a sequencing error"
+            "contains no known sites{others}; every variant of the sample would be counted as a sequencing error"
         );
         return Err(Error::input(what).file(&first.path).hint(
-            "give known sites of this genome, or add --allow-empty to count without known sites",
+            "give known sites for this genome, or add --allow-empty to count without known sites",
         ));
     }
-    empty.for_each(|path| console.warn(&format!("{path}: it contains no known sites")));
+    empty.for_each(|path| console.warn(&format!("{path}: contains no known sites")));
     Ok(())
 }
 

@@ -111,7 +111,7 @@ impl RunState<'_> {
         let when = if after { " again after recalibration" } else { " for recalibration" };
         self.console.write_line(&format!("readmill: {bases} bases counted{when}"));
         if bases == 0 {
-            self.console.warn("no bases were counted, because no read can be used for recalibration");
+            self.console.warn("no bases were counted, because no read is usable for recalibration");
         }
         files.write_table(table, after)
     }
@@ -194,7 +194,7 @@ impl RunState<'_> {
         let (sites, n) =
             count::find_suspect_sites(context.crew, merge, &counter, verdict, found, self.console)?;
         self.console.write_line(&format!(
-            "readmill: {n} positions differ from the reference too often and are excluded"
+            "readmill: {n} positions are excluded, because too many reads differ from the reference"
         ));
         Ok(Arc::new(RecalReference { sites, ..(*reference).clone() }))
     }

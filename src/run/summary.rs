@@ -65,7 +65,7 @@ pub fn log_duplicates(tally: &DuplicateCounts, header: &Header, console: &Consol
 /// read of a pair separately.
 pub fn log_samtools_duplicates(tally: &DuplicateCounts, console: &Console) {
     console.write_line(&format!(
-        "readmill: {} paired and {} single reads are duplicates by samtools' rules",
+        "readmill: {} paired and {} single reads are duplicates according to samtools' rules",
         tally.pairs, tally.fragments
     ));
 }
@@ -127,14 +127,14 @@ pub fn log_start(plan: &Plan, memory: &Memory, console: &Console) {
         limit::available_memory().filter(|(limit, _)| *limit < plan.resources.memory)
     {
         console.warn(&format!(
-            "-m allows {} MiB, but {whose} only {} MiB, and a run that needs more is killed; lower -m",
+            "-m allows {} MiB, but {whose} only {} MiB; if the run needs more, it is killed; lower -m",
             mib(plan.resources.memory),
             mib(limit),
         ));
     }
     if plan.resources.explain {
         log(&format!("plan: {}", plan.command_line()));
-        let waiting = "waiting reads and duplicate ends; what does not fit is spilled";
+        let waiting = "waiting reads and duplicate ends; the rest is spilled";
         log_memory_shares(memory.division.shares(), plan.resources.memory);
         log_memory_shares(&[(waiting, memory.room)], plan.resources.memory);
     }
@@ -209,7 +209,7 @@ pub fn warn_if_nothing_written(plan: &Plan, summary: &RunSummary, console: &Cons
     let steps: Vec<String> =
         summary.counts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{n} {name}")).collect();
     let why = if steps.is_empty() { String::new() } else { format!(" ({})", steps.join(", ")) };
-    console.warn(&format!("none of the {} input records is written{why}", summary.read_records));
+    console.warn(&format!("none of the {} input records was written{why}", summary.read_records));
 }
 
 /// Logs the summary at the end of a run: records read and written, time, peak memory
@@ -234,7 +234,7 @@ pub fn log_summary(
     if plan.resources.explain {
         let users = ledger.users_at_peak();
         let sum: u64 = users.iter().map(|(_, bytes)| bytes).sum();
-        log(&format!("memory use at the peak, {} MiB:", sum >> 20));
+        log(&format!("peak memory use, {} MiB:", sum >> 20));
         let users: Vec<_> = users.into_iter().filter(|(_, bytes)| *bytes > 0).collect();
         log_memory_shares(&users, plan.resources.memory);
     }

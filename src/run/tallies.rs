@@ -192,14 +192,14 @@ impl RunTallies {
         let (came, done) = (came.take_total()?, done.take_total()?);
         if held {
             let (context, leaving) = (context.take_total()?, leaving.take_total()?);
-            compare(&came, &context, early, "the filters and edits")?;
-            compare(&context, &leaving, &Changes::nothing(), "waiting, sorting and merging")?;
-            compare(&leaving, &done, late, "marking, recalibrating and what follows")?;
+            compare(&came, &context, early, "filters and edits")?;
+            compare(&context, &leaving, &Changes::nothing(), "sorting and merging")?;
+            compare(&leaving, &done, late, "duplicate marking, recalibration and later steps")?;
         } else {
-            compare(&came, &done, &early.clone().union(late), "the steps")?;
+            compare(&came, &done, &early.clone().union(late), "all steps")?;
         }
         console.write_line(&format!(
-            "readmill: verified: {} records came, {} leave, and nothing was lost or altered that should not be",
+            "readmill: verified: {} records read, {} written; no read was lost or changed unexpectedly",
             came.records, done.records
         ));
         Ok(())
@@ -237,10 +237,10 @@ fn compare(
     }
     let (n, left) = (before.records, behind.records);
     Err(Error::different(format!(
-        "reads are not what they should be behind {what}: {n} records before, {left} behind; checksums differ in: {}",
+        "reads were lost or changed unexpectedly in {what}: {n} records before, {left} after; checksums differ in: {}",
         broken.join(", ")
     ))
-    .hint("nothing was written; please report it, and check the memory of this machine"))
+    .hint("nothing was written; please report this, and check the memory (RAM) of this machine"))
 }
 
 /// Returns the changes that steps may make together.

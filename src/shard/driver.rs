@@ -66,11 +66,13 @@ impl PlannedJob {
                     }
                 };
                 return Err(Error::usage(what).hint(format!(
-                    "use another directory, or empty this one: readmill shard clean --work {directory}"
+                    "use another directory, or clear this one with readmill shard clean --work {directory}"
                 )));
             }
             if division.slices.is_some() || division.ranges.is_some() {
-                console.write_note("the job is already planned; it continues with the slices and ranges of the existing plan");
+                console.write_note(
+                    "the job is already planned; continuing with the slices and ranges of that plan",
+                );
             }
             // The run that planned the job may have been killed before it synced these
             // names.
@@ -84,7 +86,7 @@ impl PlannedJob {
         // stage begins.
         if let Some(other) = PlannedJob::list_own_files(directory).find(|name| is_stage_name(name)) {
             let what = format!(
-                "{} already exists, but a stage would write it",
+                "{} already exists, but a stage needs to write it",
                 directory.join(other).display()
             );
             return Err(Error::usage(what).hint("use an empty directory for the stages"));
@@ -109,8 +111,10 @@ impl PlannedJob {
             |stage: &JobStage| self.stage_state(*stage).is_ok_and(|it| it == StageState::Finished);
         let finished = stages.iter().filter(|stage| is_finished(stage)).count();
         if finished > 0 {
-            console
-                .write_line(&format!("readmill: resumed, {finished} of {} stages done", stages.len()));
+            console.write_line(&format!(
+                "readmill: resumed, {finished} of {} stages already finished",
+                stages.len()
+            ));
         }
         let mut attempts = 0;
         'again: loop {

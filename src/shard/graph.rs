@@ -68,7 +68,7 @@ impl PlannedJob {
         name.map(str::to_string).ok_or_else(|| {
             Error::usage(format!("{path:?} is not UTF-8, or has a line break or control character"))
                 .hint(
-                    "a workflow cannot contain this name; rename the directory, or create a link to it",
+                    "workflow files cannot contain this name; rename the directory, or create a link to it",
                 )
         })
     }
@@ -110,7 +110,7 @@ impl PlannedJob {
 
     fn render_dot(&self) -> Result<String> {
         let mut text = String::from(
-            "// The stages of a job of readmill. Draw it: dot -Tsvg THIS_FILE > stages.svg\n\
+            "// The stages of a readmill job. To draw them: dot -Tsvg THIS_FILE > stages.svg\n\
              digraph stages {\n    rankdir=LR\n    node [shape=box, style=filled, fillcolor=white]\n",
         );
         for StageGroup { name, count, needs } in self.group_stages() {
@@ -131,8 +131,8 @@ impl PlannedJob {
 }
 
 /// The first lines of a Snakefile. `WORK` is replaced by the job's directory.
-const SNAKEFILE: &str = r#"# The stages of a job of readmill. Run it: snakemake -s THIS_FILE --cores N --rerun-incomplete
-# Run it again after a failure: what is finished is not done again.
+const SNAKEFILE: &str = r#"# The stages of a readmill job. To run them: snakemake -s THIS_FILE --cores N --rerun-incomplete
+# After a failure, run this again: finished stages are not run again.
 import os
 
 readmill = os.environ.get("READMILL") or "readmill"
@@ -141,7 +141,7 @@ work = WORK
 
 /// The lines of the last Snakemake rule in place of an output file. The output of
 /// `join` is the user's file, whose state readmill checks.
-const NO_OUTPUT: &str = "    # It has no output here, so it runs each time: it looks whether output, index and reports are there.\n    \
+const NO_OUTPUT: &str = "    # This rule has no output file, so it always runs: it checks that output, index and reports exist.\n    \
                          default_target: True\n";
 
 fn render_snakefile(common: &SharedValues, steps: &[StageGroup]) -> Result<String> {
@@ -181,9 +181,9 @@ fn render_snakefile(common: &SharedValues, steps: &[StageGroup]) -> Result<Strin
 
 /// The first lines of a Nextflow workflow. Nextflow runs each task in a directory of
 /// its own, so the workflow turns the path of the program into an absolute one.
-const NEXTFLOW: &str = r#"// The stages of a job of readmill. Run it: nextflow run THIS_FILE [--cpus N] [--memory 'N GB']
-// Run it again after a failure, with -resume or without it. Nextflow does not see the files of the stages, so it must
-// not remember which are finished (cache false): each task runs, and readmill ends at once if its file is there.
+const NEXTFLOW: &str = r#"// The stages of a readmill job. To run them: nextflow run THIS_FILE [--cpus N] [--memory 'N GB']
+// After a failure, run this again, with or without -resume. Nextflow does not know the files of the stages, so caching
+// is off (cache false): each task runs, and readmill exits at once if the stage is finished.
 nextflow.enable.dsl = 2
 
 params.readmill = System.getenv('READMILL') ?: 'readmill'
@@ -257,12 +257,12 @@ fn render_nextflow(common: &SharedValues, steps: &[StageGroup]) -> String {
 /// job script. As environment variables they would be lost if a site or a user sets
 /// another `--export`, and commas in them would split the list.
 const SLURM: &str = r#"#!/bin/sh
-# Submits the stages of a job of readmill. Flags go to each sbatch: sh THIS_FILE -c 8 --mem 16G
-# Run it again after a failure: stages that are finished end at once.
+# Submits the stages of a readmill job. Flags are passed to each sbatch: sh THIS_FILE -c 8 --mem 16G
+# After a failure, run this again: finished stages exit at once.
 set -eu
 readmill=${READMILL:-readmill}
 work=WORK
-# Where this is run by a job of SLURM, the variables of that job are not those of the stages.
+# If a SLURM job runs this script, do not pass the variables of that job to the stages.
 unset SLURM_CPUS_PER_TASK SLURM_CPUS_ON_NODE SLURM_MEM_PER_NODE SLURM_MEM_PER_CPU SLURM_ARRAY_JOB_ID SLURM_ARRAY_TASK_ID SLURM_RESTART_COUNT
 
 # Quotes a word for a shell.
@@ -272,7 +272,7 @@ quoted() {
     printf "'"
 }
 
-# Submits a stage, after the jobs $1, with further flags of sbatch.
+# Submits a stage to run after the jobs $1, with more sbatch flags.
 submit() {
     after=${1%%;*} stage=$2
     shift 2
@@ -280,15 +280,15 @@ submit() {
     {
         printf '#!/bin/sh\nreadmill=%s\nwork=%s\nstage=%s\n' "$(quoted "$readmill")" "$(quoted "$work")" "$stage"
         cat <<'STAGE'
-# The cores of the task are -@, its memory is -m. All memory of a node (--mem=0) has no number here: then -m is that of the
-# planned command.
+# -@ and -m are the cores and the memory of the task. With --mem=0 (all memory of the node), SLURM gives no number, and -m
+# is that of the planned command.
 cores=${SLURM_CPUS_PER_TASK:-${SLURM_CPUS_ON_NODE:-}}
 memory=${SLURM_MEM_PER_NODE:-$((${SLURM_MEM_PER_CPU:-0} * ${SLURM_CPUS_ON_NODE:-1}))}
 set -- shard "$stage" --work "$work" ${SLURM_ARRAY_TASK_ID:-}
 [ -z "$cores" ] || set -- "$@" -@ "$cores"
 [ "$memory" = 0 ] || set -- "$@" -m "${memory}M"
 
-# SLURM sends TERM when it ends a task. Then the task is not put back into the queue here.
+# SLURM sends SIGTERM to end a task. Such a task is not requeued here.
 is_ended='' pid='' code=0
 pass_on() { [ -z "$pid" ] || kill -TERM "$pid" || true; }
 trap 'is_ended=yes; pass_on' TERM
@@ -302,16 +302,16 @@ if [ -n "$is_ended" ]; then
 fi
 [ "$code" != 0 ] || exit 0
 
-# 75: another run may heal it. Over 128: a signal ended it.
+# Code 75: a new attempt may succeed. Above 128: a signal ended the stage.
 said="readmill: $stage${SLURM_ARRAY_TASK_ID:+ $SLURM_ARRAY_TASK_ID} ended with $code"
 if [ "$code" = 75 ] || [ "$code" -gt 128 ]; then
     if [ "${SLURM_RESTART_COUNT:-0}" -lt 3 ]; then
-        echo "$said; it goes back into the queue" >&2
-        # The number of the last task is that of its whole array, too.
+        echo "$said; requeueing it" >&2
+        # The job ID of the last task is also that of the whole array.
         scontrol requeue "${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}${SLURM_ARRAY_TASK_ID:+_$SLURM_ARRAY_TASK_ID}" && exit "$code"
     fi
 fi
-echo "$said; submit the stages again when its cause is gone: those that are finished end at once" >&2
+echo "$said; fix the cause, then submit the stages again; finished stages exit at once" >&2
 exit "$code"
 STAGE
     } | sbatch --parsable --requeue --open-mode=append --job-name="readmill-$stage" "$@"

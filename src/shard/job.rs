@@ -25,7 +25,7 @@ const FORMAT_VERSION: u32 = 3;
 
 fn replan_hint(directory: &Path) -> String {
     format!(
-        "plan the job again in another directory, or empty this directory first: readmill shard clean --work {}",
+        "plan the job again in another directory, or clear this one first with readmill shard clean --work {}",
         directory.display()
     )
 }
@@ -183,7 +183,7 @@ impl JobPlan {
         let mut paths = inputs.iter().map(|input| input.path.clone()).chain([directory.clone()]);
         if let Some(path) = paths.find(|path| path.to_str().is_none()) {
             return Err(Error::usage(format!("{} is not UTF-8", path.display()))
-                .hint("stages need file names in UTF-8; rename the file, or create a link to it"));
+                .hint("stages need UTF-8 file names; rename the file, or create a link to it"));
         }
         Ok(JobPlan {
             format: FORMAT_VERSION,
@@ -214,7 +214,7 @@ impl JobPlan {
         };
         let other_build = |program: &str| {
             let what =
-                format!("{} was planned by another build of readmill ({program})", path.display());
+                format!("{} was planned by a different build of readmill ({program})", path.display());
             Error::input(what)
                 .hint("run all stages with the same build, or plan the job again in another directory")
         };
@@ -360,7 +360,7 @@ fn program_identity() -> Result<String> {
 }
 
 fn hash_program() -> Result<String> {
-    let failed = |e| Error::io("the program's own file cannot be read", &e);
+    let failed = |e| Error::io("the executable file of readmill cannot be read", &e);
     let path = if cfg!(target_os = "linux") {
         "/proc/self/exe".into()
     } else {

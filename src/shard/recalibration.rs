@@ -90,7 +90,7 @@ impl PlannedJob {
         let number = finder.finish(|contig, at| site(&mut found, contig, at))?;
         into.spill().append(&mut extent, &found)?;
         state.console().write_line(&format!(
-            "readmill: {number} positions differ from the reference too often and are excluded"
+            "readmill: {number} positions are excluded, because too many reads differ from the reference"
         ));
         let sites = into.checksum_since(start)?;
         self.finish_stage(into, &FoundSites { sites, number })

@@ -15,11 +15,11 @@ pub fn refuse_unsupported(plan: &Plan) -> Result<()> {
     if plan.inputs.iter().any(|path| path.as_os_str() == "-") {
         return refuse(
             "the input is a pipe, but stages read the input more than once",
-            "write it to a file first",
+            "write the input to a file first",
         );
     }
     let Destination::Main(output, others) = &plan.destination else {
-        return refuse("it does not have exactly one main output", "give one output with -o");
+        return refuse("there is not exactly one main output", "give one output with -o");
     };
     if !others.is_empty() {
         return refuse("some reads are written to other files (--copy-to, --move-to)", without);
@@ -38,13 +38,13 @@ pub fn refuse_unsupported(plan: &Plan) -> Result<()> {
         return refuse("the output is not a regular file", "give a file with -o");
     }
     if output.codec != Codec::default() && output.codec.to_string() == "igzip" {
-        return refuse(
-            "with igzip, the bytes of the output depend on the processor",
-            "choose another --codec",
-        );
+        return refuse("the output of igzip depends on the processor", "choose another --codec");
     }
     if !plan.holds_everything() {
-        return refuse("it neither sorts reads nor marks duplicates", "run the command without stages");
+        return refuse(
+            "the command neither sorts reads nor marks duplicates",
+            "run the command without stages",
+        );
     }
     Ok(())
 }

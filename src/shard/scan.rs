@@ -70,7 +70,7 @@ pub fn divide_lanes(aligning: &Aligning, wanted: usize) -> Result<Vec<Slice>> {
     let lanes = &aligning.lanes;
     if lanes.len() > MAX_PARTS {
         return Err(Error::usage(format!(
-            "{} lanes are given, but the maximum number of slices is {MAX_PARTS}",
+            "{} lanes are given, but there can be at most {MAX_PARTS} slices",
             lanes.len()
         ))
         .hint("run the command without stages"));

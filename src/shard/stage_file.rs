@@ -56,7 +56,7 @@ pub struct StageSource {
 
 fn empty_directory_hint(path: &Path) -> String {
     let directory = path.parent().unwrap_or(path).display();
-    format!("use another directory, or empty this one: readmill shard clean --work {directory}")
+    format!("use another directory, or clear this one with readmill shard clean --work {directory}")
 }
 
 /// Returns the first [`HEAD_BYTES`] bytes of the file `name`, by which a file of another job
@@ -211,17 +211,15 @@ impl StageFileState {
         let is_of_a_stage = start.starts_with(MAGIC) || ends_with_magic(&file, size);
         // After a power loss, a file may consist of zeros.
         if !is_of_a_stage && got > MAGIC.len() && start.iter().any(|&byte| byte != 0) {
-            return Err(Error::usage(
-                "it has the name of a stage file, but was not written by readmill",
-            )
-            .file(path)
-            .hint("move the file, or use another directory for the stages"));
+            return Err(Error::usage("has the name of a stage file, but was not written by readmill")
+                .file(path)
+                .hint("move the file, or use another directory for the stages"));
         }
         if got < HEAD_BYTES || start[..MAGIC.len()] != *MAGIC {
             return Ok(damaged);
         }
         if start[MAGIC.len()..][..job.0.len()] != job.0 {
-            return Err(Error::input("the file belongs to another job or another version of readmill")
+            return Err(Error::input("the file belongs to a different job or version of readmill")
                 .file(path)
                 .hint(empty_directory_hint(path)));
         }
@@ -381,7 +379,7 @@ pub fn remove_damaged(path: &Path, id: FileId) -> Error {
 /// Removes a file whose sources have been replaced since it was made, and returns the
 /// error for it.
 pub fn remove_stale(path: &Path, id: FileId) -> Error {
-    remove_and_report(path, id, "was made from files that have been replaced since")
+    remove_and_report(path, id, "was made from files that were replaced later")
 }
 
 /// Removes the file `id`, and returns the temporary error for it. The file stays if
@@ -391,5 +389,5 @@ fn remove_and_report(path: &Path, id: FileId, why: &str) -> Error {
         let _ = std::fs::remove_file(path);
     }
     Error::temporary(format!("{} {why} and has been removed", path.display()))
-        .hint("run all missing stages: readmill shard run, or start the workflow again")
+        .hint("to run all missing stages, use readmill shard run, or start the workflow again")
 }

@@ -145,11 +145,11 @@ impl PlannedJob {
             let is_inner = self.job.slices[slice].bounds().is_some_and(|bounds| bounds.to.is_some());
             if is_inner && error.what == TRUNCATED_RECORD {
                 error.what = format!(
-                    "slice {} of {of} ends inside a record, because the start of a record was not found correctly",
+                    "slice {} of {of} ends inside a record, because the start of a record was not detected correctly",
                     slice + 1
                 );
                 let work = self.directory.display();
-                error.hint = Some(format!("plan the job again with another number of slices: readmill shard clean --work {work}, then readmill shard plan --work {work} --shards N COMMAND …").into());
+                error.hint = Some(format!("plan the job again with a different number of slices: readmill shard clean --work {work}, then readmill shard plan --work {work} --shards N COMMAND …").into());
             } else if let (Some(before), Some(record)) =
                 (self.count_records_before(slice), &mut error.place.record)
             {

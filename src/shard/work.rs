@@ -59,9 +59,9 @@ impl PlannedJob {
         if !JobPlan::new(&plan, job.command.clone())?.does_the_same_as(&job) {
             job.inputs.iter().try_for_each(job::InputIdentity::refuse_if_changed)?;
             return Err(Error::input(
-                "the command of this job now has another meaning, or a file that it reads has changed",
+                "the command of this job now has a different meaning, or a file that it reads has changed",
             )
-            .hint("run the stages in the environment in which the job was planned, or plan it again"));
+            .hint("run the stages in the same environment as shard plan, or plan the job again"));
         }
         resources(&mut plan.resources);
         Ok(PlannedJob { directory: directory.into(), job, hash, plan, sources: RefCell::default() })
@@ -229,7 +229,7 @@ impl PlannedJob {
             let what =
                 format!("{} is missing, because {} is not finished", path.display(), stage.title());
             Error::temporary(what)
-                .hint("run all missing stages: readmill shard run, or start the workflow again")
+                .hint("to run all missing stages, use readmill shard run, or start the workflow again")
         };
         let file = self.open_file(stage, ledger)?.ok_or_else(missing)?;
         self.remove_damaged_sources(&file.sources)?;
@@ -263,7 +263,9 @@ impl PlannedJob {
         if is_locked || !FileId::of(&file).map_err(failed)?.is_at(&path) {
             let what =
                 format!("another readmill process is running the job in {}", self.directory.display());
-            return Err(Error::temporary(what).hint("wait until it ends, then run the command again"));
+            return Err(
+                Error::temporary(what).hint("wait until that process ends, then run this command again")
+            );
         }
         Ok(file)
     }
@@ -316,7 +318,7 @@ impl PlannedJob {
         match all.find(|path| is_there(path) && path.file_name().is_some_and(is_own_name)) {
             None => Ok(()),
             Some(path) => Err(Error::usage(format!("{} has the name of a stage file", path.display()))
-                .hint("use another directory for the stages, or another file name")),
+                .hint("use another directory for the stages, or a different file name")),
         }
     }
 
@@ -332,7 +334,7 @@ impl PlannedJob {
             |e: std::io::Error| Error::io(format!("{} cannot be emptied", directory.display()), &e);
         if !directory.join(PLAN).exists() {
             return Err(Error::usage(format!("{} does not contain a job", directory.display()))
-                .hint("give the directory that was given to shard plan --work"));
+                .hint("use the directory that was given to shard plan --work"));
         }
         let mut names: Vec<OsString> = PlannedJob::list_own_files(directory).collect();
         // The process may be killed here. So `join`, which means that the job is

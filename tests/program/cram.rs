@@ -388,8 +388,8 @@ fn bases_under_their_m5_do_for_writing() {
     };
     let (cache, elsewhere) = (dir.path("cache"), dir.path("elsewhere"));
     refused(&bam, None, 1, "REF_CACHE or REF_PATH");
-    refused(&bam, Some(&elsewhere), 2, "no contig of the header has bases under its M5");
-    refused(&sam, Some(&cache), 2, "no contig of the header has bases under its M5");
+    refused(&bam, Some(&elsewhere), 2, "neither by the M5 of a contig");
+    refused(&sam, Some(&cache), 2, "neither by the M5 of a contig");
     let done = prep(&[&bam, "-o", &output], Some(&cache));
     assert_eq!(done.code, Some(0), "{}", done.stderr);
     let written = |path: &str| std::fs::read(path).expect("a CRAM file");
@@ -399,7 +399,7 @@ fn bases_under_their_m5_do_for_writing() {
     let text = shown.replace("\tM5:", &format!("\tUR:{full}\tM5:"));
     std::fs::write(&sam, text).expect("a file");
     std::fs::remove_file(&output).expect("the output");
-    refused(&sam, None, 1, "an indexed FASTA file that its UR names");
+    refused(&sam, None, 1, "an indexed FASTA file that UR in the header names");
     assert_eq!(readmill(["faidx", "-q", &full]).code, Some(0));
     let done = prep(&[&sam, "-o", &output], None);
     assert_eq!(done.code, Some(0), "{}", done.stderr);

@@ -48,7 +48,7 @@ fn qualities_of_other_encodings_become_phred() {
     let run = readmill(["import", &solexa, "--quality-encoding", "illumina", "-o", "-"]);
     assert_eq!(run.code, Some(2));
     assert!(
-        run.stderr.contains("(read r): its quality character ';' is not valid in the encoding illumina"),
+        run.stderr.contains("(read r): the quality character ';' is not valid in the encoding illumina"),
         "{}",
         run.stderr
     );

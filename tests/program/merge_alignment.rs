@@ -132,7 +132,7 @@ fn what_does_not_fit_is_an_error() {
     assert!(run(&[&mapped, &aligned]).stderr.contains("the read is already aligned"));
     let lone = READS.replace("b\t141\t*\t0\t0\t*\t*\t0\t0\tCCCC\tIIII\tRG:Z:g\n", "");
     let lone = arg(&dir.file("lone.sam", &lone));
-    assert!(run(&[&lone, &aligned]).stderr.contains("its mate is missing"));
+    assert!(run(&[&lone, &aligned]).stderr.contains("the mate is missing"));
     let none = readmill(["merge-alignment", &reads, "-o", "-"]);
     assert_eq!(none.code, Some(1), "{}", none.stderr);
 }

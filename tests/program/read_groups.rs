@@ -136,7 +136,7 @@ fn a_run_of_several_steps_ends_in_files_of_read_groups() {
     assert!(rest["x.sam"].contains("@RG\tID:b\t") && records(&rest["x.sam"]).len() == 1, "{rest:?}");
     let refused = named(&["--split-names", "DIR/{n}.sam", "--split-no-rest"]);
     let refused = said(&(READS.to_string() + NO_GROUP), &refused);
-    assert!(refused.contains("no file is named for them"), "{refused}");
+    assert!(refused.contains("no file is given for them"), "{refused}");
     for (words, wrong) in [
         (vec!["prep", "IN", "--split-names", "DIR/{ID}.sam"], "without --split-by"),
         (

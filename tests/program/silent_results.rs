@@ -97,7 +97,7 @@ fn genes_of_another_genome_are_refused_and_those_of_another_build_warned_of() {
 #[test]
 fn a_run_that_leaves_no_read_says_what_dropped_them() {
     let dir = directory();
-    let said = "none of the 2 input records is written (2 reads of low mapping quality dropped)";
+    let said = "none of the 2 input records was written (2 reads of low mapping quality dropped)";
     for line in [
         "filter -q 61 in.sam -o out.sam",
         "view -q 61 in.sam -o out.sam",

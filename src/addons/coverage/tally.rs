@@ -195,7 +195,7 @@ impl OrderedTally for CoverageTally {
 /// Warns about regions that are not counted.
 fn warn_of_regions(regions: &CoverageRegions, console: &Console) {
     if regions.skipped_lines > 0 {
-        let what = "lines of the BED file have fewer than three columns and are ignored";
+        let what = "BED lines with fewer than three columns are ignored";
         console.warn(&format!("{} {what}", regions.skipped_lines));
     }
     for (contig, n) in &regions.unknown_contigs {

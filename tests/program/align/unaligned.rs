@@ -172,7 +172,7 @@ fn what_is_no_read_is_told() {
     let cases: [(usize, String, &str); 5] = [
         (4500, with(4500, &|line| flag(line, 77, 77 | 0x100)), "secondary"),
         (4500, with(4500, &|line| flag(line, 77, 4)), "single reads and pairs"),
-        (4501, with(4501, &|line| flag(line, 141, 77)), "one read of the pair occurs twice"),
+        (4501, with(4501, &|line| flag(line, 141, 77)), "the same read of the pair occurs twice"),
         (4500, with(4500, &|_| String::new()), "not the adjacent record"),
         (5000, with(5000, &|line| line.replacen("\t0\t0\t", "\tx\t0\t", 1) + "\n"), "POS"),
     ];

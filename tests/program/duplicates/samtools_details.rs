@@ -148,7 +148,7 @@ fn places_are_read_by_an_expression_and_names_without_one_are_told() {
     assert_findings(&rows(not), "--optical-distance 5");
     let text = HEADER.to_string() + &rows(not).map(row).concat();
     let done = run(&text, "--optical-distance 5");
-    assert!(done.stderr.contains("the names of 2 reads that have duplicates"), "{}", done.stderr);
+    assert!(done.stderr.contains("the names of 2 reads with duplicates"), "{}", done.stderr);
     let done = run(&text, "--optical-distance 5 --read-coords ^([0-9]+)_(.+)_(.+)$");
     assert_eq!(done.code, Some(2), "{}", done.stderr);
     assert!(done.stderr.contains("does not match --read-coords"), "{}", done.stderr);

@@ -74,7 +74,7 @@ fn parts_of_an_older_output_that_has_more_are_removed() {
     let ended = sort(&folders, "3");
     ended.succeeds();
     for number in 4..=7 {
-        let said = format!("removed out/x.bam.part-{number:03}, which was a part of an older output");
+        let said = format!("removed out/x.bam.part-{number:03}, a part of an older output");
         assert!(ended.stderr.contains(&said), "{}", ended.stderr);
     }
     assert_eq!(folders.left(), THREE);

@@ -230,7 +230,7 @@ fn an_index_that_was_changed_after_the_plan_is_refused() {
     let text = std::fs::read(&alternates).unwrap();
     std::fs::remove_file(&alternates).unwrap();
     std::fs::write(&alternates, text).unwrap();
-    scene.run().fails(2, &["now has another meaning"]);
+    scene.run().fails(2, &["now has a different meaning"]);
 }
 
 #[test]

@@ -75,7 +75,7 @@ fn a_stage_of_another_job_is_refused() {
         let own = std::fs::read(scene.stage(name)).unwrap();
         std::fs::copy(other.stage(name), scene.stage(name)).unwrap();
         let ended = scene.run();
-        ended.fails(2, &[name, "belongs to another job", "readmill shard clean"]);
+        ended.fails(2, &[name, "belongs to a different job", "readmill shard clean"]);
         assert!(
             !ended.stderr.contains("error: in/x.bam: "),
             "the input is not at fault: {}",

@@ -289,9 +289,10 @@ fn two_whole_runs_at_once_with_different_memory_write_one_whole_output() {
 fn a_second_run_with_the_same_directory_waits_outside() {
     let (scene, expected) = scene();
     let first = Paused::at(&scene.folders, (PieceRead, 1), scene.resuming());
-    scene
-        .resume()
-        .fails(75, &["another readmill process is running the job in work", "wait until it ends"]);
+    scene.resume().fails(
+        75,
+        &["another readmill process is running the job in work", "wait until that process ends"],
+    );
     assert!(first.go_on().status.success()); // (both write to one log)
     scene.is_written(&expected, "--resume, while another run tried the same");
     assert!(!scene.path("work").exists());

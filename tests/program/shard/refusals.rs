@@ -41,7 +41,7 @@ fn outputs_that_are_not_one_file_are_refused() {
 
 #[test]
 fn inputs_that_cannot_be_read_again_are_refused() {
-    refused("sort - -o out/x.bam", &["the input is a pipe", "write it to a file first"]);
+    refused("sort - -o out/x.bam", &["the input is a pipe", "write the input to a file first"]);
     let scene = scene("sort in/fifo -o out/x.bam");
     let made = std::process::Command::new("mkfifo").arg(scene.path("in/fifo")).status().unwrap();
     assert!(made.success());
@@ -193,7 +193,7 @@ fn a_file_of_somebody_else_with_the_name_of_a_stage_is_refused_and_stays() {
     let scene = scene("sort in/x.sam -o out/x.bam");
     scene.plan("--shards 2").succeeds();
     std::fs::write(scene.stage("map-0002"), "notes of somebody else, in a few words").unwrap();
-    let said = &["work/map-0002: it has the name of a stage file", "move the file"];
+    let said = &["work/map-0002: has the name of a stage file", "move the file"];
     scene.run().fails(1, said);
     scene.shard("map 2 --work work").fails(1, said);
     scene.shard("status --work work").fails(1, said);
@@ -210,7 +210,9 @@ fn a_plan_of_another_version_is_refused_as_one() {
     other["program"] = "9.0.0 00ff".into();
     other.as_object_mut().unwrap().remove("anchor");
     std::fs::write(scene.stage("job.json"), other.to_string()).unwrap();
-    scene.run().fails(2, &["planned by another build of readmill (9.0.0 00ff)", "with the same build"]);
+    scene
+        .run()
+        .fails(2, &["planned by a different build of readmill (9.0.0 00ff)", "with the same build"]);
 }
 
 #[test]

@@ -258,11 +258,11 @@ fn slurm_gives_each_stage_its_words_threads_and_memory() {
 fn slurm_runs_a_task_again_that_may_succeed_then_and_no_other() {
     let scene = planned(ODD);
     for (codes, runs, says) in [
-        ("75 137 0", 3, "map 1 ended with 75; it goes back into the queue"),
-        ("0 0 0 75", 1, "cut ended with 75; it goes back into the queue"),
-        ("75 75 75 75", 4, "map 1 ended with 75; submit the stages again"),
-        ("2", 1, "map 1 ended with 2; submit the stages again when its cause is gone"),
-        ("101", 1, "map 1 ended with 101; submit"),
+        ("75 137 0", 3, "map 1 ended with 75; requeueing it"),
+        ("0 0 0 75", 1, "cut ended with 75; requeueing it"),
+        ("75 75 75 75", 4, "map 1 ended with 75; fix the cause"),
+        ("2", 1, "map 1 ended with 2; fix the cause, then submit the stages again"),
+        ("101", 1, "map 1 ended with 101; fix"),
     ] {
         let (_, ran, said) = submit(&scene, "", codes);
         let count = ran.lines().filter(|line| line.ends_with("|1|") && line.contains("|map|")).count();
