@@ -122,7 +122,7 @@ fn what_does_not_fit_is_an_error() {
     );
     says(
         "b\t73\tx\t1\t60\t5M\t=\t1\t0\tAAAAA\tIIIII\n",
-        "its alignment has 5 bases, but the read has 4",
+        "the alignment has 5 bases, but the read has 4",
     );
     says("b\t0\tx\t1\t60\t4M\t*\t0\t0\tAAAA\tIIII\n", "it is a pair, but aligned as a single read");
     let mapped =

@@ -101,7 +101,7 @@ fn ends_without_their_other_end_are_written_left_out_or_refused() {
     assert!(!first(&made(&input, &fastq(&["-0", "DIR/0.fq", "--drop-singles"]))));
     assert_eq!(made(&input, &fastq(&["-0", "DIR/0.fq", "-s", "DIR/s.fq"]))["s.fq"], lone);
     let refused = said(&input, &fastq(&["-0", "DIR/0.fq", "--refuse-singles"]));
-    assert!(refused.contains("read c") && refused.contains("its other end is missing"), "{refused}");
+    assert!(refused.contains("read c") && refused.contains("its mate is missing"), "{refused}");
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn picard_writes_no_mate_of_a_read_that_fails_quality_controls() {
     let found = made(&input, &lenient);
     assert_eq!(found["0.fq"], "@d\nTT\n+\nII\n");
     assert_eq!(found["1.fq"], "@a/1\nAC\n+\nII\n@b/1\nCC\n+\nII\n");
-    assert!(said(&input, &words).contains("its other end is missing"));
+    assert!(said(&input, &words).contains("its mate is missing"));
     let with_failed = made(&input, &[&words[..], &["NON_PF=true"]].concat());
     assert!(with_failed["2.fq"].ends_with("@c/2\nAT\n+\nII\n"));
 }

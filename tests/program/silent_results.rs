@@ -123,7 +123,7 @@ fn a_sample_of_a_sample_by_the_same_seed_is_warned_of() {
     let dir = directory();
     let first = run(&dir, "filter --subsample 0.9 --subsample-seed 3 in.sam -o one.sam");
     assert_eq!((first.code, warnings(&first)), (Some(0), Vec::new()), "{}", first.stderr);
-    let of = "the reads are already a sample of 0.9 with seed 3, so this step keeps";
+    let of = "the reads were already subsampled to 0.9 with seed 3, so this step keeps";
     for (line, said) in [
         ("filter --subsample 0.9 --subsample-seed 3 one.sam -o two.sam", Some("all of them")),
         ("view -s 3.45 -c one.sam", Some("0.500 of them")),

@@ -162,7 +162,7 @@ impl ApplyState {
             None => format!("the header has no read group {shown}"),
         };
         Error::input(what).hint(
-            "make the table from all read groups, or use --allow-missing-read-group to write such reads without recalibration",
+            "count all read groups in the table, or use --allow-missing-read-group to keep the qualities of such reads",
         )
     }
 }

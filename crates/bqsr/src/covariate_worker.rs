@@ -186,7 +186,7 @@ impl CovariateWorker {
             let number = self.reference.groups.number_of_id(id).ok_or_else(|| {
                 let id = String::from_utf8_lossy(id);
                 Error::input(format!("the read group {id} is not in the header"))
-                    .hint("add its @RG line, or put all reads into one: readmill prep --read-group 'ID:… SM:… PL:ILLUMINA'")
+                    .hint("add an @RG line for it, or put all reads into one read group: readmill prep --read-group 'ID:… SM:… PL:ILLUMINA'")
             })?;
             self.group = (id.to_vec(), number);
         }
@@ -196,7 +196,7 @@ impl CovariateWorker {
 
 pub fn too_many_cycles_error(bases: usize, most: usize) -> Error {
     Error::input(format!("the read has {bases} cycles, but the maximum is {most}"))
-        .hint("raise --maximum-cycle-value when the table is made")
+        .hint("raise --maximum-cycle-value when you make the table")
 }
 
 impl CountedRead {

@@ -203,9 +203,10 @@ impl ReadGroups {
         if !self.0.names.is_empty() {
             return Ok(());
         }
-        let what = "the header has no read group, but recalibration counts by read group";
-        Err(Error::input(what)
-            .hint("put all reads into one: readmill prep --read-group 'ID:… SM:… PL:ILLUMINA'"))
+        let what = "the header has no read groups, but recalibration needs them";
+        Err(Error::input(what).hint(
+            "put all reads into one read group: readmill prep --read-group 'ID:… SM:… PL:ILLUMINA'",
+        ))
     }
 
     /// Returns the number of the read group with this ID, or `None` if the header does not have it.
@@ -244,7 +245,7 @@ pub fn base_qualities(
             out.extend(field.value.iter().map(|&c| c.wrapping_sub(b'!')));
             if out.len() != record.l_seq() {
                 let what = format!("OQ has {} qualities for {} bases", out.len(), record.l_seq());
-                return Err(Error::input(what).hint("leave out --use-original-qualities"));
+                return Err(Error::input(what).hint("omit --use-original-qualities"));
             }
         }
         None => match default.filter(|_| !has_qualities(record)) {
@@ -261,7 +262,7 @@ fn check_qualities(qualities: &[u8]) -> Result<()> {
         return Err(Error::input(format!(
             "a base has quality {largest}, but the maximum is {MAX_QUALITY}"
         ))
-        .hint("correct the qualities; they may be encoded with another offset"));
+        .hint("correct the qualities; they may be encoded with a different offset"));
     }
     Ok(())
 }

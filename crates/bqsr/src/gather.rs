@@ -35,7 +35,7 @@ pub fn gather(reports: impl IntoIterator<Item = Result<RecalReport>>) -> Result<
         );
     }
     if sum.is_empty() {
-        return Err(Error::input("none of the reports has any bases"));
+        return Err(Error::input("no bases were counted in any of the reports"));
     }
     sum.quantization = Quantization::of_groups(&sum.groups, sum.arguments.quantizing_levels);
     Ok(sum)
@@ -52,7 +52,7 @@ fn check_arguments(one: &Arguments, two: &Arguments) -> Result<()> {
             let what = format!(
                 "the reports cannot be combined: {name} is {one} in the first report and {two} in another"
             );
-            Err(Error::input(what).hint("make all of them with the same options"))
+            Err(Error::input(what).hint("make all reports with the same options"))
         }
         None => Ok(()),
     }

@@ -75,14 +75,14 @@ impl Recalibration {
             return Err(Error::input(format!(
                 "the table has contexts of {context_size} bases, but the maximum is {MAX_CONTEXT_SIZE}"
             ))
-            .hint("make it with a smaller --mismatches-context-size"));
+            .hint("make the table with a smaller --mismatches-context-size"));
         }
         let most = report.arguments.maximum_cycle_value;
         if most > MAX_CYCLES {
             return Err(Error::input(format!(
                 "the table allows {most} cycles, but the maximum is {MAX_CYCLES}"
             ))
-            .hint("make it with a smaller --maximum-cycle-value"));
+            .hint("make the table with a smaller --maximum-cycle-value"));
         }
         let sizes = report
             .groups
@@ -194,7 +194,7 @@ impl GroupRecalibration {
         let Some(all) = &group.events[ErrorEvent::Mismatch.index()] else {
             let name = String::from_utf8_lossy(&group.name);
             return Err(Error::input(format!(
-                "the read group {name} has no row of event M in RecalTable0"
+                "the read group {name} has no row with event M in RecalTable0"
             )));
         };
         let whole = all.empirical_with_prior(

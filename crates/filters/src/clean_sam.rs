@@ -12,7 +12,7 @@ use crate::spec::{Filter, FilterSpec, MakeContext};
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[Flag::switch(
         "clean-sam",
-        "Clip alignments, and MC fields, that extend beyond the end of a reference sequence, and set the MAPQ of unmapped reads to 0 (Picard CleanSam)",
+        "Clip alignments and MC fields that extend beyond the end of a reference sequence, and set the MAPQ of unmapped reads to 0 (Picard CleanSam)",
     )],
     parse: |given, filters| {
         filters.extend(given.is_given("clean-sam").then_some(CleanSamRequest));

@@ -40,6 +40,6 @@ impl DiscardLimit {
             percent(share),
             percent(self.max_share)
         );
-        Err(Error::input(what).hint("to accept this, raise --max-discarded; 1 accepts any share"))
+        Err(Error::input(what).hint("to accept this, raise --max-discarded; 1 accepts any fraction"))
     }
 }

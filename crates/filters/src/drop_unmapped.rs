@@ -12,7 +12,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             .with_aliases(&["filter-unmapped-reads"]),
         Flag::switch(
             "drop-unmapped-strict",
-            "Drop reads flagged unmapped, and reads without reference sequence or position",
+            "Drop reads flagged unmapped, and reads without a reference sequence or position",
         )
         .with_aliases(&["filter-unmapped-reads-strict"]),
     ],

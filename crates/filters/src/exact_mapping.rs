@@ -13,7 +13,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             .with_aliases(&["filter-non-exact-mapping-reads"]),
         Flag::switch(
             "exact-mapping-strict",
-            "Drop reads that do not have the fields of a single exact hit (X0:i:1 X1:i:0 XM:i:0 XO:i:0 XG:i:0)",
+            "Drop reads without the fields of a single exact hit (X0:i:1 X1:i:0 XM:i:0 XO:i:0 XG:i:0)",
         )
         .with_aliases(&["filter-non-exact-mapping-reads-strict"]),
     ],

@@ -176,7 +176,7 @@ impl GivenFlags {
             let wrong = |why: &dyn Display| {
                 Error::usage(format!("--{name} cannot be {}: {why}", value.display()))
             };
-            let text = value.to_str().ok_or_else(|| wrong(&"it is not UTF-8"))?;
+            let text = value.to_str().ok_or_else(|| wrong(&"not UTF-8"))?;
             text.parse().map_err(|error: T::Err| wrong(&error))
         };
         self.raw_values(name).map(parse).collect()

@@ -13,13 +13,13 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "set-sample",
             FlagValue::Text,
             "NAME",
-            "Set the sample (SM) of all read groups. It is an error if they have different samples",
+            "Set the sample (SM) of all read groups. Read groups with different samples are an error",
         ),
         Flag::with_value(
             "set-library",
             FlagValue::Text,
             "NAME",
-            "Set the library (LB) of all read groups. It is an error if they have different libraries",
+            "Set the library (LB) of all read groups. Read groups with different libraries are an error",
         ),
     ],
     parse: |given, filters| {
@@ -63,12 +63,12 @@ impl GroupField {
             };
             let field = String::from_utf8_lossy(&self.field).into_owned();
             let what = format!(
-                "read groups have different {field}, {} and {}, but --{} would set the same for all",
+                "read groups have different {field} ({} and {}), but --{} would set the same value for all",
                 shown(&lines[0]),
                 shown(other),
                 self.flag
             );
-            return Err(Error::usage(what).hint("change the header with readmill reheader"));
+            return Err(Error::usage(what).hint("to change the header, use readmill reheader"));
         }
         lines.iter_mut().for_each(|line| line.set_field(&self.field, self.name.as_bytes()));
         header.replace_lines(b"RG", lines, &[b"PG", b"CO"])

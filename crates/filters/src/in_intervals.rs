@@ -16,28 +16,28 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "in-intervals",
             FlagValue::Text,
             "REGION|FILE",
-            "Keep only reads that overlap this region (chr1:5-9) or the regions of FILE (BED, interval list, or .list), as GATK -L does. The word unmapped selects reads without a position. Can be repeated",
+            "Keep only reads that overlap this region (chr1:5-9) or the regions of FILE (BED, interval list, or .list), as GATK -L does. unmapped selects reads without a position. May be repeated",
         )
         .repeatable(),
         Flag::with_value(
             "outside-intervals",
             FlagValue::Text,
             "REGION|FILE",
-            "Exclude this region, or the regions of FILE, from --in-intervals or from all contigs, as GATK -XL does. Can be repeated",
+            "Exclude this region, or the regions of FILE, from --in-intervals or from all contigs, as GATK -XL does. May be repeated",
         )
         .repeatable(),
         Flag::with_value(
             "in-intervals-padding",
             FlagValue::U32,
             "N",
-            "Add N bases on both sides of the regions of --in-intervals [default: 0]",
+            "Extend the regions of --in-intervals by N bases on both sides [default: 0]",
         )
         .requires_flag("in-intervals"),
         Flag::with_value(
             "outside-intervals-padding",
             FlagValue::U32,
             "N",
-            "Add N bases on both sides of the regions of --outside-intervals [default: 0]",
+            "Extend the regions of --outside-intervals by N bases on both sides [default: 0]",
         )
         .requires_flag("outside-intervals"),
     ],
@@ -107,7 +107,7 @@ impl InIntervals {
             return match &request.exclude[..] {
                 [] => Ok(InIntervals { intervals: None, unplaced }),
                 _ => Err(Error::usage("--outside-intervals has no effect on reads without a position")
-                    .hint("leave it out")),
+                    .hint("omit it")),
             };
         }
         let chosen = IntervalArguments {

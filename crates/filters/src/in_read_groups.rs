@@ -20,7 +20,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "in-read-group",
             FlagValue::Text,
             "ID",
-            "Keep only reads of this read group or of no read group. Can be repeated",
+            "Keep only reads of this read group, and reads without a read group. May be repeated",
         )
         .repeatable()
         .with_samtools_names(&["r"]),
@@ -28,7 +28,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "in-read-groups",
             FlagValue::File,
             "FILE",
-            "Keep only reads of the read groups that FILE lists (^FILE drops these reads)",
+            "Keep only reads of the read groups listed in FILE (^FILE drops these reads)",
         )
         .with_samtools_names(&["R"]),
     ],
@@ -78,7 +78,7 @@ impl Filter for InReadGroupsRequest {
         let mut prepaid = Prepaid::new(context.ledger.empty_charge("read groups"));
         if let Some((path, keep)) = self.list_file() {
             if !keep && !ids.is_empty() {
-                return Err(Error::usage("some read groups are given to keep, and others to drop")
+                return Err(Error::usage("read groups to keep and read groups to drop are both given")
                     .hint("use --in-read-group or ^FILE, not both"));
             }
             let mut reading = context.ledger.empty_charge("read groups");

@@ -66,7 +66,7 @@ impl LoneMates {
     /// the header or the first reads show this.
     pub fn scattered_error() -> Error {
         Error::input("mates are not adjacent, so their mate information cannot be updated")
-            .hint("group reads by name first: readmill collate IN -o together.bam, or readmill sort -n")
+            .hint("first group the reads by name: readmill collate IN -o grouped.bam")
     }
 
     /// Adds to the counts: `lone` templates of paired reads that lack a mate, and `all` templates

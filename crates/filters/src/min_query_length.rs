@@ -11,7 +11,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         "min-query-length",
         FlagValue::U32,
         "N",
-        "Drop reads whose CIGAR covers fewer than N bases of the read, including clipped bases",
+        "Drop reads whose CIGAR covers fewer than N bases of the read, including soft and hard clips",
     )
     .with_samtools_names(&["min-qlen"])],
     parse: |given, filters| {

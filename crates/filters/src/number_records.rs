@@ -14,7 +14,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         "number-records",
         FlagValue::Text,
         "TAG",
-        "Store the number of each input record, from 0, in this field (samtools import --order). TAG:DIGITS stores it as text with this number of digits",
+        "Store the number of each input record, counted from 0, in this field (samtools import --order). TAG:DIGITS stores text of this many digits",
     )],
     parse: |given, filters| {
         let numbers: Option<NumberRecords> = given.parse_value("number-records")?;
@@ -40,7 +40,7 @@ impl FromStr for NumberRecords {
     fn from_str(text: &str) -> Result<Self> {
         let wrong = || {
             Error::usage(format!("{text:?} is neither the name of an optional field nor TAG:DIGITS"))
-                .hint("write xn, or xn:9 for text of nine digits")
+                .hint("use xn, or xn:9 for text of nine digits")
         };
         let (tag, digits) = match text.split_once(':') {
             Some((tag, digits)) => (tag, Some(digits.parse().map_err(|_| wrong())?)),
@@ -97,8 +97,8 @@ impl Step for NumberRecords {
             }
             let number = u32::try_from(number).map_err(|_| {
                 let tag = String::from_utf8_lossy(&self.tag).into_owned();
-                Error::input("the number of the record is too large for a number field")
-                    .hint(format!("store text: --number-records {tag}:12"))
+                Error::input("the record number is too large for an integer field")
+                    .hint(format!("store it as text: --number-records {tag}:12"))
             })?;
             let start = out.len();
             out.extend_from_slice(record.raw());

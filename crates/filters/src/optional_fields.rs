@@ -12,7 +12,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "remove-optional-fields",
             FlagValue::Text,
             "TAGS",
-            "Remove these optional fields last: NM,MD…, or all. With ^NM,MD…, keep only these",
+            "Remove these optional fields (in the last step): NM,MD…, or all. ^NM,MD… keeps only these",
         )
         .repeatable()
         .with_samtools_names(&["x", "remove-tag"]),
@@ -20,7 +20,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "keep-optional-fields",
             FlagValue::Text,
             "TAGS",
-            "Keep only these optional fields, such as RG,NM, or none. Fields are removed in the last step",
+            "Keep only these optional fields, such as RG,NM, or none. Other fields are removed in the last step",
         )
         .repeatable()
         .with_samtools_names(&["keep-tag"])
@@ -42,7 +42,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
                 let request =
                     request.get_or_insert_with(|| OptionalFieldsRequest { named: Vec::new(), keep });
                 if request.keep != keep {
-                    let what = "some optional fields are given to keep, and others to remove";
+                    let what = "optional fields to keep and optional fields to remove are both given";
                     return Err(Error::usage(what)
                         .hint("give only the fields to keep, or only the fields to remove"));
                 }

@@ -19,7 +19,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         "rename-contigs",
         FlagValue::File,
         "FILE",
-        "Rename reference sequences, also in SA, OA, XA, XB and CC, with a table of old and new names",
+        "Rename reference sequences, also in SA, OA, XA, XB and CC. FILE is a table of old and new names",
     )],
     parse: |given, filters| {
         filters.extend(given.path_value("rename-contigs").map(|path| RenameContigsRequest { path }));

@@ -14,7 +14,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         "sequence-dictionary",
         FlagValue::File,
         "FILE",
-        "Replace, reorder and remove reference sequences, so that they match the dictionary of this SAM, BAM or .dict file. Reads on removed sequences are dropped",
+        "Replace, reorder and remove reference sequences to match this SAM, BAM or .dict file. Reads on removed sequences are dropped",
     )
     .with_aliases(&["replace-reference-sequences"])],
     parse: |given, filters| {
@@ -84,7 +84,7 @@ impl ReplaceDictionary {
                         other.length,
                         if same_md5 { "" } else { ", and different MD5 sums" },
                     ))
-                    .hint("give the dictionary of the reference the reads were aligned to"));
+                    .hint("give the dictionary of the reference that the reads were aligned to"));
                 }
             }
             new_ids.push(id);

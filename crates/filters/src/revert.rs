@@ -25,16 +25,16 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[
         Flag::switch(
             "revert",
-            "Revert to unaligned reads, as Picard RevertSam does: drop secondary and supplementary records, remove alignments and duplicate flags, and restore qualities from OQ",
+            "Make reads unaligned, as Picard RevertSam does: drop secondary and supplementary records, remove alignments and duplicate flags, and restore qualities from OQ",
         ),
-        Flag::with_value("revert-keep", FlagValue::OneOf(KEPT), "WHAT", "Keep this part unchanged")
+        Flag::with_value("revert-keep", FlagValue::OneOf(KEPT), "WHAT", "Do not revert this part")
             .repeatable()
             .requires_flag("revert"),
         Flag::with_value(
             "revert-clear",
             FlagValue::Text,
             "TAGS",
-            "Remove these fields with the alignment [default: NM,UQ,PG,MD,MQ,SA,MC,AS]",
+            "Remove these fields together with the alignment [default: NM,UQ,PG,MD,MQ,SA,MC,AS]",
         )
         .requires_flag("revert"),
         Flag::switch("revert-read-groups", "Also remove the RG fields of reads and the @RG lines of the header")
@@ -62,7 +62,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         .requires_flag("revert"),
         Flag::switch(
             "revert-erase-unequal",
-            "Remove the qualities of a read if OQ or XQ is not as long as the bases, so that --whole-templates drops the read [default: report an error]",
+            "If OQ or XQ has a different length than the bases, remove the qualities, so that --whole-templates drops the read [default: report an error]",
         )
         .requires_flag("revert"),
     ],
@@ -262,7 +262,7 @@ impl Revert {
             match original {
                 Some(letters) if letters.len() != length && !rules.erases_unequal => {
                     let what =
-                        format!("its OQ has {} letters, but the read has {length} bases", letters.len());
+                        format!("OQ has {} characters, but the read has {length} bases", letters.len());
                     return Err(Error::input(what)
                         .hint("keep the qualities with --revert-keep qualities, or drop such templates with --revert-erase-unequal --whole-templates"));
                 }

@@ -227,8 +227,7 @@ impl BySegment {
         let flags = record.flags();
         if self.single_end && flags.is_paired() && flags.0 & self.exclude == 0 {
             return Err(Error::input("the read is paired, but single-end reads are expected").hint(
-                "write both ends to two files with -1 and -2 (Picard: FASTQ and SECOND_END_FASTQ), or to one file \
-                 without --single-end (Picard: INTERLEAVE=true)",
+                "write read 1 and read 2 to two files with -1 and -2 (Picard: FASTQ and SECOND_END_FASTQ), or to one file without --single-end (Picard: INTERLEAVE=true)",
             ));
         }
         Ok(())
@@ -298,7 +297,7 @@ impl BySegment {
 }
 
 fn missing_mate_error() -> Error {
-    Error::input("the read is paired, but its other end is missing, or was excluded by its flags")
+    Error::input("the read is paired, but its mate is missing, or was excluded by its flags")
         .hint("write such reads to a file with -s, or drop them with --drop-singles (Picard: VALIDATION_STRINGENCY=LENIENT)")
 }
 

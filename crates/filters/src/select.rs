@@ -13,7 +13,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "include",
             FlagValue::Text,
             "EXPR",
-            "Keep only reads for which this expression is true, such as 'mapq >= 20 && !flag.dup && [NM] < 5' (samtools view -e). Can be repeated",
+            "Keep only reads for which this expression is true, such as 'mapq >= 20 && !flag.dup && [NM] < 5' (samtools view -e). May be repeated",
         )
         .repeatable()
         .with_samtools_names(&["e", "expr"]),
@@ -21,7 +21,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "exclude",
             FlagValue::Text,
             "EXPR",
-            "Drop reads for which this expression is true. Can be repeated",
+            "Drop reads for which this expression is true. May be repeated",
         )
         .repeatable(),
     ],

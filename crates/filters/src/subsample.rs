@@ -13,18 +13,18 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "subsample",
             FlagValue::F64,
             "FRACTION",
-            "Keep this fraction of the templates, such as 0.1. The templates are the same as with samtools view --subsample",
+            "Keep this fraction of the templates, such as 0.1 (the same templates as samtools view --subsample)",
         ),
         Flag::with_value(
             "subsample-seed",
             FlagValue::U32,
             "N",
-            "Use this seed to choose templates [default: derived from the header]",
+            "Seed for choosing templates [default: derived from the header]",
         )
         .requires_flag("subsample"),
         Flag::switch(
             "subsample-after-duplicates",
-            "Choose templates after duplicates are marked, so that duplicates are found among all reads",
+            "Choose templates after duplicate marking, so that duplicates are found among all reads",
         )
         .requires_flag("subsample"),
     ],
@@ -67,7 +67,7 @@ impl Filter for SubsampleRequest {
                 format!("this step keeps {:.3} of them", fraction / earlier)
             };
             context.host.print_warning(&format!(
-                "the reads are already a sample of {earlier} with seed {seed}, so {effect}: use another --subsample-seed"
+                "the reads were already subsampled to {earlier} with seed {seed}, so {effect}; use another --subsample-seed"
             ));
         }
         sample.add_comment(context.header)?;
@@ -81,7 +81,7 @@ impl Filter for SubsampleRequest {
     fn check_plan(&self, plan: PlanFacts) -> Result<()> {
         if self.after_duplicates && !plan.marks_duplicates {
             return Err(Error::usage("--subsample-after-duplicates needs a run that marks duplicates")
-                .hint("mark duplicates in the same run (readmill prep --mark-duplicates), or leave out the flag"));
+                .hint("mark duplicates in the same run (readmill prep --mark-duplicates), or omit the flag"));
         }
         Ok(())
     }
@@ -109,8 +109,8 @@ impl Subsample {
     /// The fraction is out of range.
     pub fn new(fraction: f64, seed: Option<u32>, header: &Header) -> Result<Self> {
         if !(fraction > 0.0 && fraction <= 1.0) {
-            return Err(Error::usage(format!("{fraction} is not a fraction of reads to keep"))
-                .hint("use a number above 0 and at most 1"));
+            return Err(Error::usage(format!("{fraction} is not a valid fraction"))
+                .hint("use a number greater than 0 and at most 1"));
         }
         let seed = seed.unwrap_or_else(|| hash_fnv1a(&header.to_text()));
         let mask = if seed == 0 { 0 } else { first_glibc_rand(seed) };

@@ -15,7 +15,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "to-read-group",
             FlagValue::Text,
             "ID",
-            "Put all reads into this read group of the header, and keep the other @RG lines",
+            "Put all reads into this read group of the header. Other @RG lines are kept",
         )
         .conflicts_with("read-group"),
         Flag::with_value(
@@ -89,7 +89,7 @@ impl ToReadGroup {
         match find_read_group(header, id.as_bytes()) {
             Some(_) => Ok(ToReadGroup { id: id.as_bytes().into(), of: RegroupedReads::All }),
             None => Err(Error::usage(format!("the header has no read group {id}")).hint(
-                "the IDs are in its @RG lines; --read-group 'ID:g1 SM:s1' puts all reads into a new one",
+                "use the ID of an @RG line, or put all reads into a new read group with --read-group 'ID:g1 SM:s1'",
             )),
         }
     }
@@ -108,9 +108,9 @@ impl ToReadGroup {
         match find_read_group(header, &id) {
             Some(old) if old.text() != line.text() => {
                 let id = String::from_utf8_lossy(&id);
-                return Err(Error::usage(format!("the header already has another read group {id}"))
+                return Err(Error::usage(format!("the header already has a different read group {id}"))
                     .hint(format!(
-                        "use another ID, or the existing read group: --orphans-to-read-group {id}"
+                        "use a different ID, or the existing read group: --orphans-to-read-group {id}"
                     )));
             }
             Some(_) => {}

@@ -16,7 +16,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[
         Flag::switch(
             "whole-templates",
-            "Drop templates that lack a mate or qualities, or have several copies of read 1 or read 2 (Picard RevertSam SANITIZE). Reads must be grouped by name",
+            "Drop templates without a mate or qualities, or with several copies of read 1 or read 2 (Picard RevertSam SANITIZE). Reads must be grouped by name",
         ),
         Flag::switch("first-of-each-end", "Keep the first copy of read 1 and read 2 if a template has several copies")
             .requires_flag("whole-templates"),

@@ -18,7 +18,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "with-tag",
             FlagValue::Text,
             "TAG[:VALUE]",
-            "Keep only reads with this optional field, or with this value of the field. Repeat the flag to allow more values",
+            "Keep only reads with this optional field, or with this value of it. May be repeated for more values",
         )
         .repeatable()
         .with_samtools_names(&["d", "tag"]),
@@ -45,7 +45,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
                 let (tag, value) = split(&text)?;
                 let request = request.get_or_insert_with(|| WithTagRequest { tag, ..Default::default() });
                 if request.tag != tag {
-                    let what = format!("--{flag} {text} names another optional field than the flags before it");
+                    let what = format!("--{flag} {text} has a different optional field than the previous --{flag}");
                     return Err(Error::usage(what).hint("use an expression: --include '[XA] && [XB] == 5'"));
                 }
                 match value {
@@ -53,7 +53,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
                     Some(value) => request.values.push(value),
                     None if in_file => {
                         return Err(Error::usage(format!("--{flag} {text} has no file"))
-                            .hint("write TAG:FILE"));
+                            .hint("use the form TAG:FILE"));
                     }
                     None => {}
                 }

@@ -111,9 +111,7 @@ fn translate_mem(given: &ParsedArguments) -> Result<NativeLine> {
         [_, _, _] if given.is_set("-p") => &operands[..2],
         [_, _] | [_, _, _] => operands,
         _ => {
-            return Err(
-                given.refusal_error("give the prefix of the index and one or two files with reads")
-            );
+            return Err(given.refusal_error("give the index prefix, and one or two files with reads"));
         }
     };
     let prefix = find_index_prefix(given, &operands[0]);

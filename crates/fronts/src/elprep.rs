@@ -184,6 +184,6 @@ fn require_original_file(
                 "readmill cannot read {path}, and none of these files exists: {}",
                 names.join(", ")
             ))
-            .hint("give the file from which it was made")
+            .hint("give the original file instead")
     })
 }

@@ -75,7 +75,7 @@ const NO_ILLUMINA: &str =
     "readmill starts from FASTQ or unaligned reads (readmill import): run this tool";
 const NO_INTERVALS: &str =
     "readmill reads BED files and interval lists, but does not change them: run this tool";
-const OTHER_READS: &str = "it keeps the reads of samtools view --subsample, not those of Picard";
+const OTHER_READS: &str = "keeps the same reads as samtools view --subsample, not those of Picard";
 
 /// All entries. A command that is translated must not be in this table, which a test
 /// checks.
@@ -84,7 +84,7 @@ pub const UNTRANSLATED: &[UntranslatedCommands] = &[
     entry("samtools", &["calmd", "fillmd"], Line("readmill prep in.bam -o out.bam --nm-md-uq --reference ref.fa", "writes NM, MD and, as Picard, UQ")),
     entry("samtools", &["rmdup"], Line("readmill markdup --remove-duplicates in.bam -o out.bam", "with the rules of Picard, or of samtools with --rules samtools")),
     entry("samtools", &["checksum"], Line("readmill checksum --samtools in.bam", "prints the same text")),
-    entry("samtools", &["samples"], Line("readmill head in.bam", "the sample names are SM of the @RG lines")),
+    entry("samtools", &["samples"], Line("readmill head in.bam", "sample names are SM of the @RG lines")),
     entry("samtools", &["fasta", "bam2fa"], Nothing("readmill writes reads as FASTQ (readmill fastq), not as FASTA: run samtools")),
     entry("samtools", &["fqidx"], Nothing("readmill prints sequences of FASTA files (readmill faidx), not of FASTQ files: run samtools")),
     entry("samtools", &["mpileup", "consensus", "reference", "phase", "targetcut"], Nothing(NO_PILEUP)),
@@ -119,9 +119,9 @@ pub const UNTRANSLATED: &[UntranslatedCommands] = &[
     entry("picard", &["CompareSAMs"], Line("readmill compare one.bam two.bam", "")),
     entry("picard", &["BamIndexStats"], Line("readmill idxstats in.bam", "prints the text of samtools idxstats")),
     entry("picard", &["CheckTerminatorBlock"], Line("readmill quickcheck in.bam", "")),
-    entry("picard", &["ValidateSamFile"], Line("readmill quickcheck in.bam", "checks header and end of the file; all commands check the records that they read, and report the first invalid one")),
-    entry("picard", &["CrosscheckFingerprints", "CrosscheckReadGroupFingerprints", "CheckFingerprint", "ExtractFingerprint", "CalculateFingerprintMetrics", "ClusterCrosscheckMetrics"], Line("readmill fingerprint count in.bam --sites haplotypes.map -o sample.txt", "writes one file per BAM; readmill fingerprint compare finds files of the same person")),
-    entry("picard", &["MarkDuplicatesWithMateCigar", "SimpleMarkDuplicatesWithMateCigar", "EstimateLibraryComplexity"], Line("readmill markdup in.bam -o out.bam --metrics FILE", "as MarkDuplicates, which matches mates by name")),
+    entry("picard", &["ValidateSamFile"], Line("readmill quickcheck in.bam", "checks the header and the end of the file; all commands check the records that they read, and report the first invalid one")),
+    entry("picard", &["CrosscheckFingerprints", "CrosscheckReadGroupFingerprints", "CheckFingerprint", "ExtractFingerprint", "CalculateFingerprintMetrics", "ClusterCrosscheckMetrics"], Line("readmill fingerprint count in.bam --sites haplotypes.map -o sample.txt", "writes one fingerprint per BAM; readmill fingerprint compare finds fingerprints of the same person")),
+    entry("picard", &["MarkDuplicatesWithMateCigar", "SimpleMarkDuplicatesWithMateCigar", "EstimateLibraryComplexity"], Line("readmill markdup in.bam -o out.bam --metrics FILE", "works as MarkDuplicates, which matches mates by name")),
     entry("picard", &["UmiAwareMarkDuplicatesWithMateCigar"], Line("readmill markdup in.bam -o out.bam --umi tag:RX --metrics FILE", "")),
     entry("picard", &["SamToFastqWithTags"], Line("readmill fastq in.bam -1 R1.fq.gz -2 R2.fq.gz --tags RX,BC", "writes fields after the names")),
     entry("picard", &["ExtractSequences"], Line("readmill faidx ref.fa chr1:1-2000", "")),
@@ -152,12 +152,12 @@ pub const UNTRANSLATED: &[UntranslatedCommands] = &[
     entry("bwa", &["aln", "samse", "sampe", "bwasw", "fastmap", "pemerge", "shm"], Nothing("readmill aligns reads of any length with the algorithm of bwa mem: readmill align ref.fa R1.fq.gz R2.fq.gz -o out.bam")),
     entry("bwa", &["fa2pac", "pac2bwt", "pac2bwtgen", "bwtupdate", "bwt2sa"], Line("readmill index ref.fa", "builds all files of the index")),
     entry("mosdepth", &[], Line("readmill qc in.bam --no-metrics --coverage -o PREFIX", "writes the files of mosdepth")),
-    entry("fastqc", &[], Line("readmill qc R1.fq.gz R2.fq.gz --no-metrics --fastqc DIR", "also for BAM; other commands also have --fastqc DIR, in the same pass")),
+    entry("fastqc", &[], Line("readmill qc R1.fq.gz R2.fq.gz --no-metrics --fastqc DIR", "also for BAM; other commands also have --fastqc DIR, in the same run")),
     entry("fastp", &[], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --trim -o out.bam", "trims as fastp does, with its flags, and aligns")),
     entry("cutadapt", &[], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --trim -o out.bam", "trims as fastp does")),
     entry("trim_galore", &[], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --trim -o out.bam", "trims as fastp does")),
     entry("trimmomatic", &[], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --trim -o out.bam", "trims as fastp does")),
-    entry("multiqc", &[], Line("readmill report one.json two.json -o page.html", "from files written with --json; MultiQC can read other files of readmill, too")),
+    entry("multiqc", &[], Line("readmill report one.json two.json -o page.html", "makes the report from files written with --json; MultiQC can read other files of readmill")),
     entry("tabix", &[], Line("readmill index in.vcf.gz", "for files compressed with bgzip")),
     entry("samblaster", &[], Line("readmill markdup in.bam -o out.bam", "with the rules of Picard; in one pass with alignment: readmill align --mark-duplicates")),
     entry("sambamba", &[], Nothing("readmill has commands with the same names: readmill sort, markdup, view, merge, flagstat, index, depth")),

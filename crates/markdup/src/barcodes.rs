@@ -65,7 +65,7 @@ impl Barcodes {
             return Err(illegal_barcode_error(
                 record,
                 barcode,
-                "has letters other than A, C, G, T, N and -",
+                "has characters other than A, C, G, T, N and -",
             ));
         }
         if !self.duplex {

@@ -306,7 +306,7 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
             return Ok(());
         }
         let what = format!(
-            "{} templates at one position do not fit in memory to find optical duplicates",
+            "not enough memory to find optical duplicates among {} templates at one position",
             self.buffered
         );
         Err(Error::usage(what).hint("raise -m, or lower --max-optical-set-size"))

@@ -81,8 +81,7 @@ impl UmiCounts {
         if self.seen.len() as u64 * BYTES_PER_UMI <= room {
             return Ok(());
         }
-        let what =
-            format!("the {} different UMIs at one position do not fit in memory", self.seen.len());
+        let what = format!("not enough memory for {} different UMIs at one position", self.seen.len());
         Err(Error::usage(what).hint("raise -m"))
     }
 }

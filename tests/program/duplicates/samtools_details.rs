@@ -154,7 +154,7 @@ fn places_are_read_by_an_expression_and_names_without_one_are_told() {
     assert!(done.stderr.contains("does not match --read-coords"), "{}", done.stderr);
     for (flags, said) in [
         ("--optical-distance 5 --read-coords (a)", "fewer groups"),
-        ("--optical-distance 5 --read-coords (a)(b) --coords-order yz", "not an order of groups"),
+        ("--optical-distance 5 --read-coords (a)(b) --coords-order yz", "not a valid order of groups"),
         ("--read-coords (a)(b)(c)", "--optical-distance"),
     ] {
         let done = run(&text, flags);

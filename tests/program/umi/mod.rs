@@ -251,7 +251,7 @@ fn umis_that_cannot_be_had_end_the_run() {
         |fields: &str, name: &str| [HEADER, &pair("x:1", "\tRX:Z:A-C"), &pair(name, fields)].concat();
     for (flags, fields, name, words) in [
         ("--umi name:_", "", "a:1", ["x:1", "no UMI"]),
-        ("--umi name::", "", "a:1", ["x:1", "other characters"]),
+        ("--umi name::", "", "a:1", ["x:1", "characters other than"]),
         ("--umi tag:RX", "\tRX:Z:ACGU", "a", ["ACGU", "RX"]),
         ("--umi tag:RX", "\tRX:i:7", "a", ["RX", "not text"]),
         ("--umi tag:RX", &format!("\tRX:Z:{}", "A".repeat(43)), "a", ["more than 42", "RX"]),

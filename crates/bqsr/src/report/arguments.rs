@@ -161,6 +161,6 @@ impl Arguments {
     pub fn describe_differences(&self, other: &Arguments) -> Vec<String> {
         let pairs = self.printed_rows().into_iter().zip(other.printed_rows());
         let unlike = pairs.filter(|((name, one), (_, two))| one != two && name != "indels_context_size");
-        unlike.map(|((name, one), (_, two))| format!("{name} is {one} and {two}")).collect()
+        unlike.map(|((name, one), (_, two))| format!("{name} has two values, {one} and {two}")).collect()
     }
 }

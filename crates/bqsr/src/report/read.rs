@@ -61,7 +61,7 @@ fn parse_quantization(text_table: &TextTable<'_>) -> Result<Quantization> {
         let row = row?;
         let quality: u8 = row.parse(1, "QuantizedScore")?;
         if usize::from(quality) >= QUALITIES || rows == QUALITIES {
-            return Err(line_error(row.line, "the table Quantized goes beyond quality 93"));
+            return Err(line_error(row.line, "the table Quantized has a quality above 93"));
         }
         quantization.counts[rows] = row.parse(0, "Count")?;
         quantization.map[rows] = quality;
@@ -235,7 +235,7 @@ impl TextRow<'_> {
                 Ok(RecalDatum::new(Datum { observations, errors }, reported))
             }
             _ => {
-                let what = format!("{errors} errors in {observations} observations are impossible");
+                let what = format!("there cannot be {errors} errors in {observations} observations");
                 Err(line_error(self.line, what))
             }
         }
@@ -298,7 +298,7 @@ pub(super) struct TextRow<'a> {
 
 pub(super) fn line_error(line: usize, what: impl std::fmt::Display) -> Error {
     Error::input(format!("line {line}: {what}"))
-        .hint("make the report again with BaseRecalibrator or readmill bqsr table")
+        .hint("make the report again with GATK BaseRecalibrator or readmill bqsr table")
 }
 
 pub(super) fn split_tables<'a>(text: &'a [u8], charge: &mut Charge) -> Result<Vec<TextTable<'a>>> {
@@ -319,7 +319,7 @@ fn parse_table_count(line: &[u8]) -> Result<usize> {
     let Some(rest) = line.strip_prefix(b"#:GATKReport.") else {
         let old = line.starts_with(b"##:GATKReport.v0");
         let what = if old {
-            "a report of version 0, which GATK 4 does not read either"
+            "a report of version 0, which GATK 4 cannot read either"
         } else {
             "not a GATKReport"
         };
@@ -406,7 +406,7 @@ impl<'a> TextTable<'a> {
         let places = columns.iter().map(place).collect::<Result<Vec<_>>>()?;
         Ok(self.rows.iter().zip(self.first_line..).map(move |(row, line)| {
             let all = split_row(row, &self.starts)
-                .ok_or_else(|| line_error(line, "the row is shorter than its heading"))?;
+                .ok_or_else(|| line_error(line, "the row is shorter than the heading of the table"))?;
             Ok(TextRow { line, values: places.iter().map(|&place| all[place]).collect() })
         }))
     }

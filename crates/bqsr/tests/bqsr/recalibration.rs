@@ -115,7 +115,7 @@ fn reports_are_gathered() {
         gather([Ok(empty.clone())])
             .unwrap_err()
             .to_string()
-            .contains("none of the reports has any bases")
+            .contains("no bases were counted in any of the reports")
     );
     assert_eq!(
         text(&gather([read(ONE), empty].map(Ok)).unwrap()),

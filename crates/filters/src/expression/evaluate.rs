@@ -114,10 +114,10 @@ pub(super) enum MisfitReason {
 impl MisfitReason {
     pub fn description(self) -> &'static str {
         match self {
-            MisfitReason::NotMatchable => "the value compared with the pattern is not text",
+            MisfitReason::NotMatchable => "the value that is compared with the pattern is not text",
             MisfitReason::NotMeasurable => "the argument of the function is not text",
-            MisfitReason::ArithmeticOnText => "arithmetic with text",
-            MisfitReason::ArithmeticOnArray => "arithmetic with an array",
+            MisfitReason::ArithmeticOnText => "arithmetic is not possible with text",
+            MisfitReason::ArithmeticOnArray => "arithmetic is not possible with an array",
             MisfitReason::ComparedArray => "an array cannot be compared",
         }
     }

@@ -312,7 +312,7 @@ impl<'t> ExpressionParser<'t> {
             }
             [b'"', ..] => {
                 let Some((text, length)) = literal::parse_quoted(self.rest()) else {
-                    return self.fault_here("the text that begins here has no closing quote");
+                    return self.fault_here("the text starting here has no closing quote");
                 };
                 self.at += length;
                 Ok(self.push_node(at, ValueKind::Text, Node::Text(text.into())))
@@ -445,7 +445,7 @@ fn unknown_variable_fault(at: usize, word: &str) -> ExpressionFault {
     }
     if word.starts_with("flag.") {
         return fault.with_hint(
-            "after flag. write paired, proper_pair, unmap, munmap, reverse, mreverse, read1, read2, secondary, \
+            "after flag., use paired, proper_pair, unmap, munmap, reverse, mreverse, read1, read2, secondary, \
              qcfail, dup or supplementary",
         );
     }

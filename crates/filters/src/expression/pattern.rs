@@ -37,7 +37,7 @@ pub fn compile(pattern: &[u8]) -> Result<Regex, String> {
         .unicode(false)
         .dot_matches_new_line(true)
         .build()
-        .map_err(|_| "it is too large".to_string())
+        .map_err(|_| "too large".to_string())
 }
 
 struct Translation<'p> {
@@ -116,7 +116,7 @@ impl Translation<'_> {
         let count = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
         match count.filter(|&count: &u32| count <= MAX_REPEATS) {
             Some(count) => Ok(Some(count)),
-            None => Err(format!("it repeats more than {MAX_REPEATS} times")),
+            None => Err(format!("more than {MAX_REPEATS} repeats")),
         }
     }
 
@@ -146,7 +146,7 @@ impl Translation<'_> {
 
     fn translate_group(&mut self) -> Result<(), String> {
         if self.depth == MAX_DEPTH {
-            return Err(format!("it has more than {MAX_DEPTH} nested groups"));
+            return Err(format!("more than {MAX_DEPTH} nested groups"));
         }
         self.depth += 1;
         self.out.push_str("(?:");
@@ -161,7 +161,7 @@ impl Translation<'_> {
 
     fn translate_escape(&mut self) -> Result<bool, String> {
         let Some(byte) = self.peek() else {
-            return Err("it ends with a backslash".to_string());
+            return Err("ends with a backslash".to_string());
         };
         self.at += 1;
         let (meaning, is_atom) = match byte {
@@ -170,7 +170,7 @@ impl Translation<'_> {
             b'<' => ("\\b{start}".to_string(), false),
             b'>' => ("\\b{end}".to_string(), false),
             b'1'..=b'9' => return Err("back references are not supported".to_string()),
-            b'd' => return Err("\\d is not supported: write [0-9]".to_string()),
+            b'd' => return Err("\\d is not supported: use [0-9]".to_string()),
             letter if letter.is_ascii_alphanumeric() => {
                 return Err(format!("\\{} is not supported", char::from(letter)));
             }
@@ -202,7 +202,7 @@ impl Translation<'_> {
                         _ => low,
                     };
                     if low > high {
-                        return Err("a range in [] ends before it begins".to_string());
+                        return Err("a range in [] ends before it starts".to_string());
                     }
                     bytes.0[usize::from(low)..=usize::from(high)].fill(!negative);
                 }

@@ -58,8 +58,8 @@ impl<'a> TemplateHits<'a> {
         }
         let others = self.first.iter().chain(&self.last).chain(self.supplementary.iter().flatten());
         if others.take(1).any(|other| other.flags.is_paired() != hit.flags.is_paired()) {
-            return Err(Error::input("its template is aligned both as a pair and as single reads")
-                .hint("align all reads of a template in the same way"));
+            return Err(Error::input("the template is aligned both as a pair and as single reads")
+                .hint("align all reads of a template as a pair, or all as single reads"));
         }
         let is_first = !hit.flags.is_paired() || hit.flags.is_first();
         if !is_first && !hit.flags.is_last() {

@@ -160,8 +160,8 @@ pub fn clip_three_prime(read: &mut DraftRecord, from: i64, clip: u32) -> Result<
         read.cigar.clear();
         (read.ref_id, read.pos, read.mapq, read.tlen) = (-1, -1, 0, 0);
     } else if !is_valid(&read.cigar, read.bases.len()) {
-        return Err(Error::input("its alignment cannot be clipped: the remaining CIGAR is not valid")
-            .hint("remove its alignment from ALIGNED"));
+        return Err(Error::input("the alignment cannot be clipped: the remaining CIGAR is not valid")
+            .hint("remove this alignment from ALIGNED"));
     }
     Ok(())
 }
@@ -180,12 +180,13 @@ fn cut_three_prime(read: &mut DraftRecord, from: i64) -> Result<()> {
         return Ok(());
     }
     if read.field(CUT_BASES).is_some() || read.field(CUT_QUALITIES).is_some() {
-        return Err(Error::input("it already has XB or XQ, in which hard-clipped bases are stored")
-            .hint("use soft clipping, or remove these fields: readmill filter --remove-optional-fields XB,XQ"));
+        return Err(Error::input("the read already has XB or XQ, which store hard-clipped bases").hint(
+            "use soft clipping, or remove these fields: readmill filter --remove-optional-fields XB,XQ",
+        ));
     }
     if read.qualities.first() == Some(&0xff) {
         return Err(Error::input(
-            "it has no qualities, but XQ stores the qualities of hard-clipped bases",
+            "the read has no qualities, but XQ stores the qualities of hard-clipped bases",
         )
         .hint("use soft clipping"));
     }

@@ -52,8 +52,8 @@ impl DraftRecord {
     pub fn write_record(&self, name: &[u8], out: &mut Vec<u8>) -> Result<()> {
         if self.cigar.len() > MAX_OPERATORS {
             let what =
-                format!("its CIGAR has {} operators, more than {MAX_OPERATORS}", self.cigar.len());
-            return Err(Error::input(what).hint("remove its alignment from ALIGNED"));
+                format!("the CIGAR has {} operators, more than {MAX_OPERATORS}", self.cigar.len());
+            return Err(Error::input(what).hint("remove this alignment from ALIGNED"));
         }
         let start = out.len();
         out.resize(start + FIXED_BYTES, 0);

@@ -115,7 +115,7 @@ impl Merger {
                 true => ("a pair", "a single read"),
                 false => ("single", "one of a pair"),
             };
-            return Err(Error::input(format!("it is {read}, but aligned as {alignment}"))
+            return Err(Error::input(format!("the read is {read}, but aligned as {alignment}"))
                 .hint("align pairs as pairs, and single reads as single reads"));
         }
         let simple = Arrangement::of_single_hits(!hits.first.is_empty(), !hits.last.is_empty());
@@ -287,10 +287,10 @@ impl Merger {
         let not_seen = length - aligned - i64::from(trimmed);
         if not_seen < 0 {
             let what = if trimmed == 0 {
-                format!("its alignment has {aligned} bases, but the read has {length}")
+                format!("the alignment has {aligned} bases, but the read has {length}")
             } else {
                 format!(
-                    "its alignment has {aligned} bases after {trimmed} were trimmed, but the read has {length}"
+                    "the alignment has {aligned} bases after {trimmed} were trimmed, but the read has {length}"
                 )
             };
             return Err(Error::input(what).hint("check that ALIGNED has the alignments of these reads"));
@@ -306,7 +306,7 @@ impl Merger {
         let Some(field) = draft.field(tag::XT) else { return Ok(()) };
         match field.integer() {
             Some(from) if from >= 1 => clip_three_prime(draft, from, SOFT_CLIP),
-            _ => Err(Error::input("its XT is not the position at which an adapter begins")
+            _ => Err(Error::input("XT is not a valid adapter position")
                 .hint("do not clip adapters: --no-clip-adapters")),
         }
     }

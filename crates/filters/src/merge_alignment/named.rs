@@ -17,7 +17,7 @@ macro_rules! named {
             fn from_str(text: &str) -> readmill_record::Result<Self> {
                 let found = Self::NAMES.iter().find(|(name, _)| *name == text);
                 let names: Vec<_> = Self::NAMES.iter().map(|(name, _)| *name).collect();
-                let wrong = || readmill_record::Error::usage(format!("{text:?} is not one of {}", names.join(", ")));
+                let wrong = || readmill_record::Error::usage(format!("{text:?} is none of {}", names.join(", ")));
                 found.map(|(_, value)| *value).ok_or_else(wrong)
             }
         }

@@ -197,10 +197,7 @@ fn wrong_expressions_are_refused_with_the_place() {
         ("(1", "at its end: a ) is missing"),
         ("1)", "at character 2 ()): this ) has no matching ("),
         ("rname == 'chr1'", "at character 10 ('chr1'): text must be in double quotes"),
-        (
-            r#"rname == "chr1"#,
-            r#"at character 10 ("chr1): the text that begins here has no closing quote"#,
-        ),
+        (r#"rname == "chr1"#, r#"at character 10 ("chr1): the text starting here has no closing quote"#),
         ("qname + 1", "at character 1 (qname + 1): + needs a number, but this is text"),
         ("-qname", "at character 2 (qname): - needs a number"),
         ("length(mapq)", "at character 8 (mapq)): length() needs text, but this is a number"),

@@ -58,7 +58,7 @@ const DICT_OPTIONS: &[Opt] = &[
     Opt::native("-a --assembly", Takes::Value, "-a"),
     Opt::native("-A --alias --alternative-name", Takes::Nothing, "-A"),
     Opt::native("-H --no-header", Takes::Nothing, "-H"),
-    Opt::refused("-l --alt", Takes::Value, "adds AH to alternate loci", "readmill align reads REF.alt itself"),
+    Opt::refused("-l --alt", Takes::Value, "adds AH to alternate loci", "readmill align reads the file REF.alt"),
     Opt::native("-o --output", Takes::Value, "-o"),
     Opt::native("-s --species", Takes::Value, "-s"),
     Opt::native("-u --uri", Takes::Value, "-u"),

@@ -102,7 +102,7 @@ fn read_files_and_options(given: &ParsedArguments) -> Result<(Vec<&str>, &'stati
             Err(given.refusal_error(&format!("unexpected third file: {more}")))
         }
         _ => Err(given
-            .refusal_error("reads of several kinds are not supported; give one file, or two files of pairs")
+            .refusal_error("pairs and single reads together are not supported; give one file, or two files of pairs")
             .hint("import each kind separately, and join the outputs: readmill cat a.bam b.bam -o OUT")),
     }
 }

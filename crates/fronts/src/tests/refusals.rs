@@ -48,7 +48,7 @@ fn what_is_not_taken_is_refused_by_name_with_the_way() {
             ["CREATE_INDEX", "by coordinate"],
         ),
         ("samtools import -1 a.fq", ["-1", "-0"]),
-        ("samtools import -s a.fq -0 b.fq", ["several kinds", "readmill cat"]),
+        ("samtools import -s a.fq -0 b.fq", ["pairs and single reads together", "readmill cat"]),
         ("samtools import a.fq b.fq c.fq", ["c.fq", ""]),
         ("samtools import -i -T RX a.fq", ["-i and -T", "--casava"]),
         ("samtools import -r SM:s a.fq", ["no ID", "-r ID"]),

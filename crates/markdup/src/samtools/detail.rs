@@ -54,7 +54,7 @@ impl ReadCoords {
     /// The order is unknown, the expression is invalid, or it has fewer groups than the order.
     pub fn parse(text: &str, order: &str) -> Result<Self> {
         if !ORDERS.contains(&order) {
-            return Err(Error::usage(format!("{order} is not an order of groups"))
+            return Err(Error::usage(format!("{order} is not a valid order of groups"))
                 .hint(format!("use one of {}", ORDERS.join(", "))));
         }
         let regex = RegexBuilder::new(text).unicode(false).build().map_err(|error| {
@@ -64,7 +64,9 @@ impl ReadCoords {
         })?;
         if regex.captures_len() <= order.len() {
             let what = format!("read coordinates: `{text}` has fewer groups than the order {order}");
-            return Err(Error::usage(what).hint("put t, x and y in parentheses; xy has no t"));
+            return Err(
+                Error::usage(what).hint("put each of t, x and y in parentheses; the order xy has no t")
+            );
         }
         let groups = ['t', 'x', 'y'].map(|letter| order.find(letter).map(|at| at + 1));
         Ok(ReadCoords::Regex { regex, groups })

@@ -136,13 +136,13 @@ pub(super) fn mate_fields<'a>(record: RecordRef<'a>) -> Result<[Field<'a>; 2]> {
         }
     }
     let lacks = |what: &str| {
-        Err(Error::input(format!("the read has no {what}, which the rules of samtools need"))
+        Err(Error::input(format!("the read has no {what}, which samtools' rules need"))
             .hint("group reads by name, and fix mates in the same run (readmill prep --fix-mates samtools --mark-duplicates) or before it (readmill prep --fix-mates samtools)"))
     };
     match (cigar, score) {
         (None, _) => lacks("MC, the CIGAR of its mate"),
         (Some(cigar), _) if !matches!(cigar.kind, b'Z' | b'H') => {
-            lacks("MC of type text, the CIGAR of its mate")
+            lacks("MC of type Z, the CIGAR of its mate")
         }
         (_, None) => lacks("ms, the score of its mate"),
         (_, Some(score)) if score.integer() == Some(-1) => {

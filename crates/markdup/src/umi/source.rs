@@ -46,7 +46,7 @@ impl FromStr for UmiSource {
             _ => None,
         };
         source.ok_or_else(|| {
-            Error::usage(format!("{text:?} is not a place of UMIs")).hint(
+            Error::usage(format!("{text:?} is not a valid source of UMIs")).hint(
                 "use tag:RX, name, name:_ (after the last _), inline:8 or inline:8+8 (at most 41 bases)",
             )
         })
@@ -151,7 +151,7 @@ pub fn in_name(qname: &[u8], separator: Option<u8>) -> Result<Umi> {
     };
     let text = start.map(|at| &qname[at..]).filter(|text| !text.is_empty()).ok_or_else(|| {
         Error::input("the read name has no UMI")
-            .hint("set the place of UMIs, for example tag:RX, or name:_ (after the last _)")
+            .hint("set where UMIs are, for example tag:RX, or name:_ (after the last _)")
     })?;
     let parsed =
         if text.iter().any(|b| b"r_".contains(b)) { parse_restored(text) } else { Umi::parse(text) };
@@ -199,9 +199,9 @@ fn illegal_umi_error(text: &[u8], place: &str) -> Error {
     let shown = String::from_utf8_lossy(text);
     let what = match text.len() > Umi::MAX_SYMBOLS {
         true => format!("the UMI {shown:?} {place} has more than {} characters", Umi::MAX_SYMBOLS),
-        false => format!("the UMI {shown:?} {place} has other characters than A, C, G, T, N and -"),
+        false => format!("the UMI {shown:?} {place} has characters other than A, C, G, T, N and -"),
     };
-    Error::input(what).hint("set the place of UMIs, for example tag:RX, or name:_ (after the last _)")
+    Error::input(what).hint("set where UMIs are, for example tag:RX, or name:_ (after the last _)")
 }
 
 /// Returns the first `length` bases as sequenced, including soft clips. [`Umi::NONE`] if SEQ is

@@ -120,7 +120,7 @@ fn qualities_beyond_93() {
         bytes[at] = quality;
         folders.input("x.sam", fixtures::bgzf(&bytes));
         let shown = format!("quality {quality}");
-        let words = [HUNDREDTH, &shown, "the maximum is 93", "another offset"];
+        let words = [HUNDREDTH, &shown, "the maximum is 93", "a different offset"];
         is_not_counted(&folders, AGAINST, 2, &words);
         is_not_applied(&folders, "", 2, &words);
     }

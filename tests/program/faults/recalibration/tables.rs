@@ -151,7 +151,7 @@ fn tables_made_with_other_arguments() {
         // A table says how it is to be applied.
         run(&folders, "bqsr apply in/x.sam --bqsr-table in/other -o out/x.bam").succeeds();
         std::fs::remove_file(folders.out("x.bam")).unwrap();
-        let words = ["the reports", gathered, "make all of them with the same options"];
+        let words = ["the reports", gathered, "make all reports with the same options"];
         refused(&folders, "bqsr gather in/table in/other -o out/table", 2, &words);
         let words = ["Before and After", shown];
         refused(&folders, "bqsr plot-data --before in/table --after in/other -o out/x.csv", 2, &words);

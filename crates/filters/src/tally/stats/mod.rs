@@ -150,7 +150,7 @@ impl Tally for Stats {
         };
         if !sorted && self.settings.targets.is_some() {
             let what =
-                "statistics of regions need reads that are sorted by coordinate, but these are not";
+                "statistics of regions need reads sorted by coordinate, but these reads are not sorted";
             return Err(Error::input(what).hint("sort the file first: readmill sort IN -o OUT.bam"));
         }
         Ok(StatsCounts { counted: total, sorted, settings: Arc::clone(&self.settings), order })

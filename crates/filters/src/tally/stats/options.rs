@@ -127,7 +127,7 @@ impl FromStr for CoverageBins {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?} is not MIN,MAX,STEP");
+        let wrong = || format!("{text:?} does not have the form MIN,MAX,STEP");
         let numbers = text.split(',').map(|word| word.parse::<u32>().map_err(|_| wrong()));
         let numbers = numbers.collect::<Result<Vec<_>, _>>()?;
         let &[least, most, step] = &numbers[..] else { return Err(wrong()) };

@@ -53,19 +53,21 @@ impl Targets {
             };
             if end < start || start == 0 {
                 return Err(
-                    lines.line_error(format!("{start} to {end} is not a region of 1-based positions"))
+                    lines.line_error(format!("{start} to {end} is not a valid region (1-based)"))
                 );
             }
             if before.replace((contig, start)).is_some_and(|(it, last)| it == contig && last > start) {
                 return Err(lines
                     .line_error("the region starts before the previous one")
-                    .hint("sort the regions of each contig by their starts"));
+                    .hint("sort the regions of each contig by start position"));
             }
             make_room(&mut by_contig[contig], 1, &mut charge)?;
             by_contig[contig].push((start.into(), end.into()));
         }
         if by_contig.iter().all(Vec::is_empty) {
-            return Err(Error::input("no region is on a contig of the reads").file(path));
+            return Err(
+                Error::input("none of the regions is on a contig in the header of the reads").file(path)
+            );
         }
         Ok(Targets { unknown, ..Targets::from_intervals(by_contig, 1, charge, header) })
     }
