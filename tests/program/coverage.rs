@@ -98,7 +98,7 @@ fn options_that_do_not_fit_together_are_refused() {
         ("--coverage --coverage-thresholds 1", "coverage thresholds apply to regions"),
         ("--coverage --coverage-use-median", "median coverage applies to regions"),
         ("--coverage --coverage-by 0", "the window size must be"),
-        ("--coverage --coverage-quantize 1:x", "the borders of depth ranges must be numbers"),
+        ("--coverage --coverage-quantize 1:x", "the limits of the depth bins must be numbers"),
         (&format!("--coverage --coverage-by {bed}"), "the region ends before it starts"),
         ("--coverage --coverage-by missing.bed", "missing.bed"),
         ("--coverage -m 30M", "needs at least -m"),

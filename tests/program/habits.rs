@@ -169,7 +169,7 @@ fn a_command_without_an_input_says_so_where_nothing_can_come() {
         }
     }
     run(&folders, "printf '' | $0 sort -o out/x.bam")
-        .fails(2, &["the file is empty", "the program that writes it"]);
+        .fails(2, &["the file is empty", "the program that writes to it"]);
     assert_eq!(folders.left(), [""; 0]);
 }
 

@@ -62,7 +62,8 @@ fn contigs_of_regions_that_the_header_lacks_are_named() {
         let done = run(&dir, line);
         assert_eq!(done.code, Some(2), "{line}: {}", done.stderr);
         assert!(
-            done.stderr.contains("none of its contigs is in the header of the reads; the first is 7"),
+            done.stderr
+                .contains("none of the contigs is in the header of the reads; the first contig is 7"),
             "{line}"
         );
     }
@@ -79,7 +80,7 @@ fn genes_of_another_genome_are_refused_and_those_of_another_build_warned_of() {
     let none = qc("none.refflat");
     assert_eq!(none.code, Some(2), "{}", none.stderr);
     assert!(
-        none.stderr.contains("none of its contigs is in the header of the reads; the first is 7"),
+        none.stderr.contains("none of the contigs is in the header of the reads; the first contig is 7"),
         "{}",
         none.stderr
     );

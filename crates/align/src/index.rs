@@ -45,13 +45,13 @@ pub fn index_build_bytes(bases: u64) -> u64 {
 /// `memory` bytes.
 pub(crate) fn check_build_memory(reference: &Path, bases: u64, memory: Option<u64>) -> Result<()> {
     if bases == 0 {
-        return Err(Error::input("it has no bases").file(reference));
+        return Err(Error::input("the reference has no bases").file(reference));
     }
     let needed = index_build_bytes(bases);
     if memory.is_some_and(|memory| memory < needed) {
         let needed = needed.div_ceil(1 << 20);
-        let what = format!("building an index of its {bases} bases needs {needed}M of memory");
-        return Err(Error::usage(what).file(reference).hint("allow that much with -m"));
+        let what = format!("building an index of {bases} bases needs {needed}M of memory");
+        return Err(Error::usage(what).file(reference).hint("raise -m"));
     }
     Ok(())
 }
@@ -258,7 +258,7 @@ impl IndexFiles {
         let is_partial = missing.len() < self.suffixes.len();
         let error = match (reference.metadata(), reads_format_of_file(reference)) {
             (Err(error), _) if !is_partial => Error::io("the reference cannot be opened", &error)
-                .hint("give the FASTA file that was indexed by `readmill index`, before the reads"),
+                .hint("give the FASTA file that you indexed with `readmill index` as the first file, before the reads"),
             (Ok(about), _) if about.is_dir() => {
                 Error::usage("this is a directory, but the reference must be a FASTA file").hint(FIRST)
             }
@@ -267,16 +267,16 @@ impl IndexFiles {
             }
             _ => match &missing[..] {
                 [lacking] if lacking.to_string_lossy().ends_with(".bwt.2bit.64") => {
-                    let what = format!("it has only an index of bwa, which lacks {}", lacking.display());
+                    let what = format!("there is only a bwa 0.7 index, which lacks {}", lacking.display());
                     return Error::usage(what).file(reference).hint(
                         "add --complete-index, which builds this file first, or build the index with `readmill index REF`",
                     );
                 }
                 [_, ..] if is_partial => {
                     let lacking: Vec<String> = missing.iter().map(|file| file.display().to_string()).collect();
-                    Error::usage(format!("its index for {} lacks {}", self.aligner, lacking.join(" and ")))
+                    Error::usage(format!("the index for {} lacks {}", self.aligner, lacking.join(" and ")))
                 }
-                _ => Error::usage(format!("it has no index for {}", self.aligner)),
+                _ => Error::usage(format!("there is no index for {}", self.aligner)),
             }
             .hint(self.hint),
         };
@@ -323,8 +323,12 @@ impl PartialIndexFile {
         let partial = partial_path(&place);
         let failed = |error: std::io::Error| {
             let taken = error.kind() == ErrorKind::AlreadyExists;
-            let error = Error::io("it cannot be created", &error).file(&partial);
-            if taken { error.hint("remove it if no other run is building this index") } else { error }
+            let error = Error::io("cannot be created", &error).file(&partial);
+            if taken {
+                error.hint("remove this file if no other run is building the index")
+            } else {
+                error
+            }
         };
         // `create_new` does not follow a link, and does not overwrite a file that another run is
         // writing.

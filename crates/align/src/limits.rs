@@ -14,11 +14,11 @@ pub(crate) const MAX_READ_BASES: u32 = 200_000;
 pub(crate) fn check_reads(reads: &ReadBatch) -> Result<()> {
     for (at, read) in reads.iter().enumerate() {
         let what = if read.name.len() > MAX_NAME_BYTES {
-            "its name is longer than 254 bytes, the maximum in BAM"
+            "the read name is longer than 254 bytes, the maximum in BAM"
         } else if read.name.contains(&0) {
-            "its name has a NUL"
+            "the read name has a NUL"
         } else if reads.spans()[at].len > MAX_READ_BASES {
-            "it is longer than 200,000 bases, the maximum for alignment"
+            "the read is longer than 200,000 bases, the maximum for alignment"
         } else {
             continue;
         };
@@ -44,16 +44,15 @@ pub fn check_processor(is_bwa: bool) -> Result<()> {
         if is_bwa && !OLD_PROCESSORS && !is_x86_feature_detected!("avx2") {
             let what = "this processor has no AVX2, which this build of bwa mem needs";
             return Err(Error::usage(what).hint(if cfg!(target_os = "linux") {
-                "build readmill with --features old-processors, or align on another machine: x86 processors have AVX2 \
-                 since 2013; all other commands run here"
+                "build readmill with --features old-processors, or align on another machine: x86 processors since 2013 have AVX2; all other commands run here"
             } else {
-                "align on another machine: x86 processors have AVX2 since 2013; all other commands run here"
+                "align on another machine: x86 processors since 2013 have AVX2; all other commands run here"
             }));
         }
         if !is_x86_feature_detected!("sse4.2") || !is_x86_feature_detected!("popcnt") {
             let kernel = if is_bwa { "bwa mem" } else { "minibwa" };
             return Err(Error::usage(format!("this processor has no SSE4.2, which {kernel} needs")).hint(
-                "align on another machine: x86 processors have SSE4.2 since 2008; all other commands run here",
+                "align on another machine: x86 processors since 2008 have SSE4.2; all other commands run here",
             ));
         }
     }

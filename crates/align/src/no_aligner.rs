@@ -161,7 +161,7 @@ impl UnmappedWriter {
     fn write_record(&mut self, read: Read<'_>, flags: u16, group: Option<&[u8]>) -> Result<()> {
         let out = &mut self.record;
         let name_bytes = u8::try_from(read.name.len() + 1).map_err(|_| {
-            Error::input("the name of the read is longer than 254 characters, which BAM cannot store")
+            Error::input("the read name is longer than 254 characters, which BAM cannot store")
                 .qname(read.name)
         })?;
         let nowhere = (-1i32).to_le_bytes();

@@ -96,8 +96,8 @@ impl Quantize {
         }
         let borders: std::result::Result<Vec<i64>, _> = text.split(':').map(str::parse).collect();
         let mut borders = borders.map_err(|_| {
-            Error::usage("the borders of depth ranges must be numbers, separated by colons")
-                .hint("write them as 0:1:4:100:200:")
+            Error::usage("the limits of the depth bins must be numbers separated by colons")
+                .hint("write them like 0:1:4:100:200:")
         })?;
         borders.sort_unstable();
         Ok(Quantize(borders))

@@ -228,7 +228,7 @@ impl References {
     fn missing_bases_error(&self, contig: &ReferenceContig) -> Error {
         let name = String::from_utf8_lossy(&contig.name);
         let md5 = contig.md5.as_ref().map_or("no M5".into(), |md5| format!("M5 {md5}"));
-        let hint = "give the FASTA file with --reference, or set REF_CACHE to the directory of the file with this MD5";
+        let hint = "give the FASTA file with --reference, or set REF_CACHE to the directory that has the sequence with this MD5";
         match &self.0.fasta {
             Some(fasta) => fasta.missing_contig_error(&contig.name),
             None => {

@@ -106,7 +106,7 @@ impl<'a> CramBlock<'a> {
 /// `what`.
 pub fn to_block_length(length: usize, what: &str) -> Result<i32> {
     i32::try_from(length).ok().filter(|&length| length < i32::MAX - (1 << 16)).ok_or_else(|| {
-        Error::input(format!("{what} takes more than 2 GiB, which CRAM cannot hold"))
+        Error::input(format!("{what} takes more than 2 GiB, which CRAM cannot store"))
             .hint("write BAM: -O bam")
     })
 }

@@ -203,7 +203,7 @@ impl CraiIndex {
         let containers = collect_containers(&list, &mut charge)?;
         if let Some(at) = find_first_gap(&containers, &file) {
             let what = format!(
-                "the index is damaged or belongs to another file: it has no entry for the part of the file from byte {at}"
+                "the index is damaged or belongs to another file: no entry for the part of the file from byte {at}"
             );
             return Err(Error::input(what).file(path).hint("rebuild the index: readmill index FILE"));
         }

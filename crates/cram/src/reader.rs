@@ -234,7 +234,7 @@ fn read_full(input: &mut Input, buffer: &mut [u8]) -> Result<usize> {
 
 fn cut_short() -> Error {
     Error::input("the CRAM file ends inside a container")
-        .hint("it is truncated: download or create it again")
+        .hint("the file is truncated: download or create it again")
 }
 
 const CONTAINER: &str = "a container of the CRAM file";

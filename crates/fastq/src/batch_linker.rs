@@ -286,7 +286,7 @@ fn read_index_read(
         Some(found) => {
             let shown = |span| String::from_utf8_lossy(template_name(name(span))).into_owned();
             let what = format!(
-                "the index read is named {}, but the read at the same place in {} is named {}",
+                "the index read is named {}, but the read at the same position in {} is named {}",
                 shown(&found),
                 reads.file().display(),
                 shown(span)
@@ -304,10 +304,9 @@ fn read_index_read(
 
 fn check_index_end(index: &mut RecordParser<'_>, reads: &FastqText, text: &mut Vec<u8>) -> Result<()> {
     let Some(found) = index.read_record(text)? else { return Ok(()) };
-    let what =
-        format!("the index read belongs to no read: {} has fewer records", reads.name().display());
+    let what = format!("the index read has no read: {} has fewer records", reads.name().display());
     let name = &text[found.name as usize..][..found.name_len as usize];
     Err(index.at_record(Error::input(what), 0).qname(name).hint(SAME_RUN))
 }
 
-const SAME_RUN: &str = "a file of index reads has one record for each template, in the order of the reads; check that all files are complete and from the same run";
+const SAME_RUN: &str = "index files need one record for each template, in the order of the reads; check that all files are complete and from the same run";

@@ -253,12 +253,12 @@ impl<'a> RecordParser<'a> {
 fn no_record_start_error(line: &[u8]) -> Error {
     let shown = String::from_utf8_lossy(&line[..line.len().min(20)]).into_owned();
     Error::input(format!("a record starts with {shown:?} where @ is expected"))
-        .hint("the previous record may have more or fewer than four lines, or this is not FASTQ")
+        .hint("the previous record may have more or fewer than four lines, or the file is not FASTQ")
 }
 
 pub(crate) fn different_names_error(one: &[u8], other: &[u8], other_file: &str) -> Error {
     let shown = |name: &[u8]| String::from_utf8_lossy(template_name(name)).into_owned();
-    Error::input(format!("its mate{other_file} is named {}", shown(other)))
-        .qname(one)
-        .hint("mates must have the same name and the same place in both files; sort or repair the files")
+    Error::input(format!("the mate{other_file} is named {}", shown(other))).qname(one).hint(
+        "mates must have the same name and the same position in both files; sort or repair the files",
+    )
 }

@@ -16,10 +16,10 @@ const EXAMINED_RECORDS: usize = 64;
 /// pair is enough. So many equal names are not chance.
 const MIN_UNNUMBERED: usize = 16;
 
-const TAKE_ANYHOW: &str = "give the files in another order, or use --as-given if this order is correct";
+const TAKE_ANYHOW: &str = "change the order of the files, or use --as-given if this order is correct";
 const INTERLEAVED: &str =
-    "use -p if the file has both reads of each pair, or --as-given if its reads are single";
-const NOT_INTERLEAVED: &str = "leave out -p, or use --as-given if the reads are pairs";
+    "use -p if the file has both reads of each pair, or --as-given if it has single reads";
+const NOT_INTERLEAVED: &str = "omit -p, or use --as-given if the reads are pairs";
 const SIDE_BY_SIDE: &str =
     "give R1 and R2 of each lane next to each other: lane1_R1 lane1_R2 lane2_R1 lane2_R2";
 
@@ -124,7 +124,7 @@ fn find_read_number(name: &[u8], comment: &[u8]) -> Option<u8> {
 pub(crate) fn check_single(file: &Path, reads: &[FirstRead]) -> Option<Doubt> {
     let (pairs, mates) = (reads.len() / 2, count_mates(reads));
     if is_interleaved(reads) {
-        let what = "each read is followed by its mate, but the file was given as single reads";
+        let what = "each read is followed by its mate, but the file is read as single reads";
         return Some(Doubt::Certain(Error::input(what).file(file).hint(INTERLEAVED)));
     }
     if reads.len() >= 4 && find_numbering(adjacent_pairs(reads)).is_some() {
@@ -138,8 +138,7 @@ pub(crate) fn check_single(file: &Path, reads: &[FirstRead]) -> Option<Doubt> {
     (mates > 0 && mates == pairs || beside > 0 && read_numbers(reads).any(|it| it == 2)).then(|| {
         let (file, n) = (file.display(), reads.len());
         Doubt::Likely(format!(
-            "{file}: {beside} of the first {n} reads are next to a read with the same name, but are aligned as \
-             single reads; use -p if they are pairs"
+            "{file}: {beside} of the first {n} reads are next to a read with the same name, but are aligned as single reads; use -p if they are pairs"
         ))
     })
 }
@@ -153,8 +152,10 @@ pub(crate) fn check_interleaved(file: &Path, reads: &[FirstRead]) -> Option<Doub
     }
     let apart = pairs.all(|two| !are_mates(two));
     match common_number(reads) {
-        Some(1) if apart => certain("it has only first reads (R1), and no pairs", NOT_INTERLEAVED),
-        Some(2) if apart => certain("it has only second reads (R2), and no pairs", NOT_INTERLEAVED),
+        Some(1) if apart => certain("the file has only first reads (R1), and no pairs", NOT_INTERLEAVED),
+        Some(2) if apart => {
+            certain("the file has only second reads (R2), and no pairs", NOT_INTERLEAVED)
+        }
         _ => None,
     }
 }
@@ -337,7 +338,7 @@ mod tests {
 
     #[test]
     fn a_file_of_single_reads_that_alternate_is_interleaved() {
-        let certain = "!each read is followed by its mate, but the file was given as single reads";
+        let certain = "!each read is followed by its mate, but the file is read as single reads";
         assert_eq!(single(&["a/1", "a/2", "b/1", "b/2", "c/1"]), certain);
         assert_eq!(single(&["a 1:N:0:A", "a 2:N:0:A"]), certain);
         let unnumbered: Vec<String> = (0..MIN_UNNUMBERED).map(|at| format!("r{}", at / 2)).collect();
@@ -356,7 +357,7 @@ mod tests {
             interleaved(&["a/2", "a/1"]),
             "!the second read (R2) of each pair is before the first read (R1)"
         );
-        assert_eq!(interleaved(&["a/1", "b/1"]), "!it has only first reads (R1), and no pairs");
+        assert_eq!(interleaved(&["a/1", "b/1"]), "!the file has only first reads (R1), and no pairs");
         for fine in [&["a/1", "a/2"][..], &["a", "a"], &["a"], &[]] {
             assert_eq!(interleaved(fine), "", "{fine:?}");
         }

@@ -65,9 +65,9 @@ pub(crate) fn fault_of_name(name: &[u8]) -> Option<&'static str> {
     if name.is_empty() {
         Some("the read has no name")
     } else if template_name(name).len() > MAX_NAME_LEN {
-        Some("the name of the read is longer than 254 characters, which BAM cannot store")
+        Some("the read name is longer than 254 characters, which BAM cannot store")
     } else if name.iter().fold(false, |found, b| found | b.is_ascii_control()) {
-        Some("the name of the read has a control character")
+        Some("the read name has a control character")
     } else {
         None
     }

@@ -44,7 +44,7 @@ impl FromStr for QualityEncoding {
         QualityEncoding::ALL
             .into_iter()
             .find(|encoding| encoding.name() == text)
-            .ok_or_else(|| Error::usage(format!("{text:?} is not one of standard, illumina and solexa")))
+            .ok_or_else(|| Error::usage(format!("{text:?} is none of standard, illumina and solexa")))
     }
 }
 
@@ -110,8 +110,10 @@ impl QualityEncoding {
         let seen = || (0..=255u8).filter(|&letter| letters[usize::from(letter)]);
         let has_all = |encoding: QualityEncoding| seen().all(|letter| encoding.phred(letter).is_some());
         if seen().next().is_none() {
-            return Err(Error::input("there are no qualities from which the encoding can be detected")
-                .hint("set it: --quality-encoding standard"));
+            return Err(Error::input(
+                "the quality encoding cannot be detected, because there are no qualities",
+            )
+            .hint("set it: --quality-encoding standard"));
         }
         if seen().any(|letter| letter <= b':') {
             return if has_all(QualityEncoding::Standard) {
@@ -156,8 +158,8 @@ impl QualityEncoding {
 }
 
 fn unknown_encoding_error() -> Error {
-    Error::input("the encoding of the qualities is unknown")
-        .hint("it is not Phred+33, Phred+64 or Solexa; check the fourth line of each record")
+    Error::input("the quality encoding is unknown")
+        .hint("the qualities are not Phred+33, Phred+64 or Solexa; check the fourth line of each record")
 }
 
 #[cfg(test)]

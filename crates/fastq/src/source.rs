@@ -259,7 +259,8 @@ impl TextFormat {
     /// The data is compressed by a program that is not supported, or has alignments instead of
     /// FASTQ.
     fn detect(peek: &[u8]) -> Result<Self> {
-        const DECOMPRESS: &str = "decompress it into a pipe, for example with bzip2 -dc or xz -dc";
+        const DECOMPRESS: &str =
+            "decompress the file and pipe the reads to readmill, for example with bzip2 -dc or xz -dc";
         let format = match peek {
             [0x1f, 0x8b, 8, flags, ..] => {
                 let mut start = Vec::new();
@@ -300,7 +301,7 @@ impl TextFormat {
 }
 
 fn refuse_reads_of_other_kinds(start: &[u8]) -> Result<()> {
-    const SAY_SO: &str = "if its reads are not aligned, use readmill align --unaligned";
+    const SAY_SO: &str = "if the reads are not aligned, use readmill align --unaligned";
     match other_format(start) {
         Some(kind) => Err(Error::input(format!("this is {kind}, not FASTQ")).hint(SAY_SO)),
         None => Ok(()),
@@ -397,8 +398,8 @@ fn explain_read_error(error: &io::Error) -> Error {
         return Error::io("reading failed", error);
     }
     if error.to_string().contains(TOO_LARGE_WINDOW) {
-        return Error::usage("decompressing it by zstd needs more memory than is available")
-            .hint("raise -m, or compress it again without --long and --ultra");
+        return Error::usage("zstd needs more memory than is available to decompress the file")
+            .hint("raise -m, or compress the file again without --long and --ultra");
     }
     match error.kind() {
         io::ErrorKind::UnexpectedEof => {

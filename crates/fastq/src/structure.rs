@@ -65,7 +65,7 @@ impl FromStr for ReadStructure {
     fn from_str(text: &str) -> Result<Self> {
         let refused = |what: &str| {
             Err(Error::usage(format!("{text:?} is not a read structure: {what}")).hint(
-                "list the segments of the read in order: 8M3S+T is a UMI of 8 bases, 3 bases to skip, and the rest to align",
+                "list the segments of the read in order: 8M3S+T means a UMI of 8 bases, 3 bases to skip, and the rest to align",
             ))
         };
         let (mut pieces, mut digits) = (Vec::new(), String::new());
@@ -75,12 +75,12 @@ impl FromStr for ReadStructure {
                 continue;
             }
             let Some(&(_, purpose)) = PURPOSE_LETTERS.iter().find(|(letter, _)| *letter == byte) else {
-                return refused("the letters are T, M, B, C and S");
+                return refused("the valid letters are T, M, B, C and S");
             };
             let bases = match (&digits[..], digits.parse::<u32>()) {
                 ("+", _) => None,
                 (_, Ok(bases @ 1..)) if !digits.contains('+') => Some(bases as usize),
-                _ => return refused("each letter needs a number of bases before it, or +"),
+                _ => return refused("each letter needs a number of bases, or +, before it"),
             };
             pieces.push(ReadSegment { bases, purpose });
             digits.clear();
@@ -91,9 +91,9 @@ impl FromStr for ReadStructure {
         } else if open.is_some_and(|at| at + 1 < pieces.len()) {
             refused("only the last segment may have a +")
         } else if pieces.is_empty() {
-            refused("it is empty")
+            refused("the structure is empty")
         } else if pieces.iter().filter(|piece| piece.purpose == Purpose::Template).count() > 1 {
-            refused("only one segment may be template (T)")
+            refused("only one segment can be template (T)")
         } else {
             Ok(ReadStructure(pieces))
         }

@@ -171,7 +171,7 @@ impl FastqcPiece {
             let what = format!(
                 "a quality has the character code {wrong}, but codes must be from {MIN_QUAL_CHAR} to {highest}"
             );
-            return Err(Error::input(what).hint("leave out --fastqc, which needs valid qualities"));
+            return Err(Error::input(what).hint("omit --fastqc, which needs valid qualities"));
         }
         self.lowest = self.lowest.min(low);
         let add = |sum: u32, &qual: &u8| sum.wrapping_add(qual.into());

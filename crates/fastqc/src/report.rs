@@ -60,8 +60,7 @@ impl FastqcFileReport {
         let file = &self.file;
         has_reads.then(|| {
             format!(
-                "{file}: --fastqc reads the qualities as {encoding} (Phred+64), as FastQC does if no character is \
-                 below @; if they are Phred+33, as in all files since 2011, add 31 to the qualities in its report"
+                "{file}: --fastqc assumes the quality encoding {encoding} (Phred+64), as FastQC does if no character is below @; if the file is Phred+33, as all files since 2011, add 31 to the qualities in the FastQC report"
             )
         })
     }

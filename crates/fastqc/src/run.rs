@@ -42,8 +42,8 @@ const USUAL_BYTES_PER_FILE: u64 = 1 << 20;
 
 const ROOM_USER: CountingRoomUser = CountingRoomUser {
     what: "the modules of FastQC",
-    why: "the reads are long, or from many tiles",
-    hint: "raise -m, or leave out --fastqc",
+    why: "long reads, or reads from many tiles, need more memory",
+    hint: "raise -m, or omit --fastqc",
 };
 
 impl FastqcRun {

@@ -39,8 +39,7 @@ impl BamBlocks {
     }
 
     fn open_blocks(path: &Path, allow_missing_eof: bool, as_is: bool, ledger: &Ledger) -> Result<Self> {
-        let file =
-            input_file::open(path).map_err(|e| Error::io("it cannot be opened", &e).file(path))?;
+        let file = input_file::open(path).map_err(|e| Error::io("cannot be opened", &e).file(path))?;
         let blocks = BlockReader::new(file, allow_missing_eof);
         Self::from_blocks(blocks, path, as_is, ledger).map_err(|e| e.file(path))
     }
@@ -124,7 +123,7 @@ pub fn read_header(
             continue;
         }
         if !bytes.starts_with(bam_header::MAGIC) {
-            return Err(Error::input("it is not a BAM file"));
+            return Err(Error::input("not a BAM file"));
         }
         if outline.is_complete(&bytes)? {
             let (header, taken) = match as_is {
@@ -175,7 +174,7 @@ pub fn check_contigs(old: &Header, new: &Header, names: bool) -> Result<()> {
     if new.len() < old.len() {
         let what = format!("the header has {} contigs, but the reads refer to {}", new.len(), old.len());
         return Err(Error::input(what)
-            .hint("reads store the number of their contig, so give all contigs in the same order"));
+            .hint("reads refer to contigs by number, so list all contigs in the same order"));
     }
     for (number, (old, new)) in old.iter().zip(new).enumerate() {
         if old.length != new.length || names && old.name != new.name {

@@ -45,7 +45,7 @@ pub fn join_files(
             e.file(path).hint("to join files with different contigs, use readmill merge")
         })?;
         if !given && input.header.references().len() != common.references().len() {
-            return Err(Error::input("its header has fewer contigs than the header of the first file")
+            return Err(Error::input("the header has fewer contigs than the header of the first file")
                 .file(path)
                 .hint("to join files with different contigs, use readmill merge"));
         }
@@ -84,7 +84,7 @@ fn add_read_groups(
     for path in &paths[1..] {
         if !path.is_file() {
             console.warn(&format!(
-                "{} is a pipe: read groups that only this input has are missing from the header of the output",
+                "{} is a pipe, so read groups that only this input has are missing from the output header",
                 path.display()
             ));
             continue;

@@ -23,14 +23,14 @@ fn check_file_end(path: &Path) -> Result<()> {
     if std::fs::metadata(path).is_ok_and(|meta| !meta.is_file()) || path.as_os_str() == "-" {
         return Ok(());
     }
-    let file = input_file::open(path).map_err(|e| Error::io("it cannot be opened", &e).file(path))?;
-    let size = file.metadata().map_err(|e| Error::io("it cannot be read", &e).file(path))?.len();
+    let file = input_file::open(path).map_err(|e| Error::io("cannot be opened", &e).file(path))?;
+    let size = file.metadata().map_err(|e| Error::io("cannot be read", &e).file(path))?.len();
     check_file_ending(&file, size).map_err(|e| e.file(path))
 }
 
 fn check_header(path: &Path, is_unaligned: bool, ledger: &Ledger) -> Result<()> {
     if head::open_reads(path, None, ledger)?.header().references().is_empty() && !is_unaligned {
-        return Err(Error::input("its header has no reference sequences")
+        return Err(Error::input("the header has no reference sequences")
             .hint("if the reads are not aligned, use -u")
             .file(path));
     }

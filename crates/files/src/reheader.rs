@@ -53,7 +53,7 @@ pub fn replace_header(
 }
 
 fn is_cram(path: &Path) -> Result<bool> {
-    let failed = |e: &std::io::Error| Error::io("it cannot be opened", e).file(path);
+    let failed = |e: &std::io::Error| Error::io("cannot be opened", e).file(path);
     let mut start = Vec::new();
     let file = input_file::open(path).map_err(|e| failed(&e))?;
     file.take(cram::MAGIC.len() as u64).read_to_end(&mut start).map_err(|e| failed(&e))?;
@@ -64,7 +64,7 @@ fn is_cram(path: &Path) -> Result<bool> {
 /// by index. Read groups may be renamed, and new ones may be added at the end.
 fn check_read_groups(old: &Header, new: &Header) -> Result<()> {
     let (old, new): (Vec<&[u8]>, Vec<&[u8]>) = (read_group_ids(old), read_group_ids(new));
-    let hint = "CRAM stores the number of the read group in each read, so give all read groups in the same order";
+    let hint = "CRAM reads refer to read groups by number, so list all read groups in the same order";
     if new.len() < old.len() {
         let what =
             format!("the new header has {} read groups, but the file has {}", new.len(), old.len());
@@ -73,7 +73,7 @@ fn check_read_groups(old: &Header, new: &Header) -> Result<()> {
     for (number, id) in old.iter().enumerate() {
         if new.iter().position(|other| other == id).is_some_and(|at| at != number) {
             let what = format!(
-                "read group {} has number {} in the file, but another number in the new header",
+                "read group {} has number {} in the file, but a different number in the new header",
                 String::from_utf8_lossy(id),
                 number + 1
             );
@@ -94,7 +94,7 @@ fn replace_cram_header(
     console: &Console,
     ledger: &Ledger,
 ) -> Result<()> {
-    let open = || input_file::open(&options.input).map_err(|e| Error::io("it cannot be opened", &e));
+    let open = || input_file::open(&options.input).map_err(|e| Error::io("cannot be opened", &e));
     let most = Limit::part_of(ledger.free(), 2, ledger);
     let reader = Reader::open_as_is(Box::new(open()?), true, most, ledger)?;
     let (version, start, old) = (reader.version(), reader.offset(), reader.header());
@@ -103,7 +103,7 @@ fn replace_cram_header(
             "the header of a CRAM {}.{} file cannot be replaced",
             version.major, version.minor
         ))
-        .hint("convert it to CRAM 3 first: readmill filter FILE -o NEW.cram"));
+        .hint("convert the file to CRAM 3 first: readmill filter FILE -o NEW.cram"));
     }
     check_contigs(old, header, false)?;
     check_read_groups(old, header)?;

@@ -74,7 +74,7 @@ impl Sites {
                 if list.len() >= MAX_SITES {
                     let what = format!("{} has more than {MAX_SITES} sites", path.display());
                     return Err(
-                        Error::usage(what).hint("give only common sites: a few thousand are enough")
+                        Error::usage(what).hint("give only common sites; a few thousand are enough")
                     );
                 }
                 charges.push(ledger.charge(
@@ -88,7 +88,10 @@ impl Sites {
         if list.is_empty() {
             let what = match elsewhere {
                 0 => format!("{} has no single-base site with two alleles", path.display()),
-                n => format!("none of the {n} sites of {} is on a contig of the reads", path.display()),
+                n => format!(
+                    "none of the {n} sites of {} is on a contig in the header of the reads",
+                    path.display()
+                ),
             };
             return Err(
                 Error::input(what).hint("give sites for the reference that the reads were aligned to")
@@ -128,10 +131,10 @@ fn is_column_line(line: &[u8]) -> bool {
 /// allele.
 fn parse_site(line: &[u8]) -> std::result::Result<Option<(&[u8], Site)>, &'static str> {
     let fields: Vec<&[u8]> = line.split(|&byte| byte == b'\t').take(ALLELES[1] + 1).collect();
-    let [contig, pos, ..] = fields[..] else { return Err("it has fewer than five columns") };
+    let [contig, pos, ..] = fields[..] else { return Err("fewer than five columns") };
     let pos = std::str::from_utf8(pos).ok().and_then(|pos| pos.parse::<i32>().ok());
-    let pos = pos.filter(|&pos| pos >= 0).ok_or("its position is not a number")?;
-    let allele = |column: usize| fields.get(column).copied().ok_or("it has fewer than five columns");
+    let pos = pos.filter(|&pos| pos >= 0).ok_or("the position is not a number")?;
+    let allele = |column: usize| fields.get(column).copied().ok_or("fewer than five columns");
     let base = |allele: &[u8]| match allele {
         [base] => Some(base.to_ascii_uppercase()).filter(|base| b"ACGT".contains(base)),
         _ => None,

@@ -118,20 +118,19 @@ impl Fingerprint {
         if !lines.advance_line()? || lines.line() != FIRST_LINE.as_bytes() {
             let what = format!("{} is not a fingerprint", path.display());
             return Err(Error::input(what)
-                .hint("make one with: readmill fingerprint count READS --sites VCF -o FILE"));
+                .hint("make one with readmill fingerprint count READS --sites VCF -o FILE"));
         }
         let mut found = Fingerprint::default();
         let mut charge = ledger.empty_charge("fingerprints");
         while lines.advance_line()? {
-            let line =
-                std::str::from_utf8(lines.line()).map_err(|_| lines.line_error("it is not text"))?;
+            let line = std::str::from_utf8(lines.line()).map_err(|_| lines.line_error("not text"))?;
             if let Some(told) = line.strip_prefix("##") {
                 found
                     .parse_head_line(told)
-                    .ok_or_else(|| lines.line_error("it is not in the form that readmill writes"))?;
+                    .ok_or_else(|| lines.line_error("not in the format that readmill writes"))?;
             } else if !line.starts_with('#') {
                 let site = parse_site_line(line)
-                    .ok_or_else(|| lines.line_error("it is not a site with its counts"))?;
+                    .ok_or_else(|| lines.line_error("not a site with its counts"))?;
                 if found.sites.len() == found.sites.capacity() {
                     let more = found.sites.len().max(1 << 10);
                     charge.grow(more as u64 * SITE_BYTES)?;

@@ -305,7 +305,7 @@ impl ChunkLinker {
         let mut fault = (whole < self.waiting.len()).then(|| {
             Error::input(TRUNCATED_RECORD)
                 .record(self.next - self.base + self.lengths.len() as u64)
-                .hint("it is truncated: download or create it again")
+                .hint("the file is truncated: download or create it again")
         });
         if let Err(too_much) = self.release_waiting(&mut batch) {
             fault = Some(too_much);

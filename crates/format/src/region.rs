@@ -87,7 +87,7 @@ impl ContigPart {
         let whole = |contig| Ok(ContigPart { contig, start: 0, end: NO_END });
         if let Some(quoted) = text.strip_prefix('{') {
             let (name, rest) =
-                quoted.split_once('}').ok_or_else(|| format!("{text:?} lacks its closing brace"))?;
+                quoted.split_once('}').ok_or_else(|| format!("{text:?} has no closing brace"))?;
             let contig = id(name).ok_or_else(|| unknown(name))?;
             return match rest.strip_prefix(':') {
                 Some(range) => parse_range(contig, range, text),
@@ -101,7 +101,7 @@ impl ContigPart {
         };
         match (all, id(name)) {
             (Some(_), Some(_)) => Err(format!(
-                "{text:?} can be contig {text} or a part of contig {name}: write {{{text}}} or {{{name}}}:{range}"
+                "{text:?} can mean contig {text} or a part of contig {name}: write {{{text}}} or {{{name}}}:{range}"
             )),
             (Some(contig), None) => whole(contig),
             (None, Some(contig)) => parse_range(contig, range, text),

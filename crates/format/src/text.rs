@@ -91,7 +91,7 @@ impl Read for TextInput {
 /// `ledger`.
 pub fn open_inflated(path: &Path, ledger: &Ledger) -> Result<TextInput> {
     let opening = |e| {
-        let error = Error::io("it cannot be opened", &e).file(path);
+        let error = Error::io("cannot be opened", &e).file(path);
         // Some tools accept file names separated by commas, so users try this.
         let parts = path.to_str().into_iter().flat_map(|name| name.split(','));
         if parts.clone().count() > 1 && parts.clone().all(|part| Path::new(part).is_file()) {
@@ -147,7 +147,8 @@ pub fn read_error(error: &std::io::Error, path: &Path) -> Error {
 pub(crate) fn unnamed_read_error(error: &std::io::Error) -> Error {
     use std::io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     let ours = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>()).cloned();
-    let ours = ours.map(|ours| ours.hint("it is truncated or damaged: download or create it again"));
+    let ours =
+        ours.map(|ours| ours.hint("the file is truncated or damaged: download or create it again"));
     ours.unwrap_or_else(|| match error.kind() {
         UnexpectedEof | InvalidInput | InvalidData => {
             Error::input(format!("the gzip data is damaged or truncated ({error})"))
@@ -287,7 +288,7 @@ impl LineReader {
 
     fn too_long_error(&mut self) -> Error {
         self.number += 1;
-        self.line_error("it is longer than 256 MiB").hint("check that this is the right file")
+        self.line_error("longer than 256 MiB").hint("check that this is the right file")
     }
 
     /// Returns an error that names the file and the current line.

@@ -60,10 +60,11 @@ impl UnknownContigs {
     /// genome.
     pub fn other_genome_error(&self, path: &Path) -> Error {
         let first = self.names.first().map_or("", String::as_str);
-        let what = format!("none of its contigs is in the header of the reads; the first is {first}");
+        let what =
+            format!("none of the contigs is in the header of the reads; the first contig is {first}");
         Error::input(what)
             .file(path)
-            .hint("check whether only one of them has names with chr, and give the file for the genome of the reads")
+            .hint("check whether only one of the two has names with chr, and give the file for the genome of the reads")
     }
 }
 

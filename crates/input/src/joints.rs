@@ -20,7 +20,7 @@ impl Joints {
         for block in &chunk.blocks {
             let after_empty = std::mem::replace(&mut self.after_empty, block.inflated == 0);
             if after_empty && block.inflated > 0 && begins_file(chunk, block) {
-                let what = "another BAM file begins here: several files were joined by cat";
+                let what = "another BAM file begins here: several BAM files were joined with cat";
                 return Err(Error::input(what)
                     .offset(chunk.offset + u64::from(block.start))
                     .hint("join the original files with readmill cat or readmill merge"));

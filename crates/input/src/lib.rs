@@ -145,7 +145,7 @@ impl Source {
         let read = (&mut input).take(PEEK_BYTES as u64).read_to_end(&mut peek);
         read.map_err(|e| Error::io("reading failed", &e))?;
         if peek.is_empty() {
-            return Err(Error::input("the file is empty").hint("a file without reads still has a header; if the input is a pipe, check the program that writes it"));
+            return Err(Error::input("the file is empty").hint("a valid file has at least a header; if the input is a pipe, check the program that writes to it"));
         }
         let whole: Input = Box::new(Cursor::new(peek.clone()).chain(input));
         if peek.starts_with(cram::MAGIC) {
@@ -153,7 +153,7 @@ impl Source {
         }
         if peek.starts_with(bam_header::MAGIC) {
             return Err(Error::input("this is BAM without BGZF compression")
-                .hint("compress it with bgzip or samtools view -b"));
+                .hint("compress the file with bgzip or samtools view -b"));
         }
         if !peek.starts_with(&[0x1f, 0x8b]) {
             return Self::open_sam(SamText::Plain(whole), Vec::new(), options);
@@ -162,9 +162,9 @@ impl Source {
         if peek.get(3).is_none_or(|flags| flags & 4 == 0) {
             if is_bam {
                 return Err(Error::input(
-                    "this is BAM compressed by gzip, but BAM must be compressed by BGZF",
+                    "this is BAM compressed with gzip, but BAM must be compressed with BGZF",
                 )
-                .hint("compress it again: gzip -dc FILE | bgzip > NEW.bam"));
+                .hint("compress the file again: gzip -dc FILE | bgzip > NEW.bam"));
             }
             let text: Input = Box::new(GzipMembers::new(BufReader::new(whole)));
             return Self::open_sam(SamText::Plain(text), Vec::new(), options);

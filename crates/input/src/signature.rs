@@ -13,26 +13,26 @@ use readmill_record::header::text::ReadsFormat;
 use readmill_record::{Error, Result};
 
 const KINDS: [(&[u8], &str, &str); 13] = [
-    (b"\x1f\x8b", "it is compressed twice by gzip", "decompress it once: gunzip -c FILE"),
-    (b"\x28\xb5\x2f\xfd", "it is compressed by zstd", "decompress it: zstd -dc FILE"),
-    (b"BZh", "it is compressed by bzip2", "decompress it: bzip2 -dc FILE"),
-    (b"\xfd7zXZ\0", "it is compressed by xz", "decompress it: xz -dc FILE"),
+    (b"\x1f\x8b", ": compressed twice with gzip", "decompress it once: gunzip -c FILE"),
+    (b"\x28\xb5\x2f\xfd", ": compressed with zstd", "decompress it: zstd -dc FILE"),
+    (b"BZh", ": compressed with bzip2", "decompress it: bzip2 -dc FILE"),
+    (b"\xfd7zXZ\0", ": compressed with xz", "decompress it: xz -dc FILE"),
     (b"\xff\xfe", UTF_16, TO_UTF_8),
     (b"\xfe\xff", UTF_16, TO_UTF_8),
-    (b"PK\x03\x04", "it is a zip archive", "unpack it: unzip FILE"),
-    (b"BAI\x01", "it is an index", "give the file that it belongs to"),
-    (b"CSI\x01", "it is an index", "give the file that it belongs to"),
-    (b"TBI\x01", "it is an index", "give the file that it belongs to"),
+    (b"PK\x03\x04", ", but a zip archive", "unpack it: unzip FILE"),
+    (b"BAI\x01", ", but an index", "give the file that it belongs to"),
+    (b"CSI\x01", ", but an index", "give the file that it belongs to"),
+    (b"TBI\x01", ", but an index", "give the file that it belongs to"),
     (
         b"##fileformat=VCF",
-        "it is VCF",
+        ", but VCF",
         "give a BAM, SAM or CRAM file; pass known sites with --known-sites",
     ),
-    (b"BCF", "it is BCF", "give a BAM, SAM or CRAM file; pass known sites with --known-sites"),
-    (b">", "it is FASTA", "give a BAM, SAM or CRAM file; pass a reference with --reference"),
+    (b"BCF", ", but BCF", "give a BAM, SAM or CRAM file; pass known sites with --known-sites"),
+    (b">", ", but FASTA", "give a BAM, SAM or CRAM file; pass a reference with --reference"),
 ];
 
-const UTF_16: &str = "it is text in UTF-16";
+const UTF_16: &str = ", but text in UTF-16";
 const TO_UTF_8: &str = "convert it: iconv -f UTF-16 -t UTF-8 FILE";
 
 /// Returns the error for text that is not SAM. If the kind of file is known, it says which one and
@@ -41,14 +41,14 @@ pub fn not_reads_error(text: &[u8]) -> Error {
     let known = KINDS.iter().find(|(start, ..)| text.starts_with(start));
     let is_fastq = ReadsFormat::recognize(text) == Some(ReadsFormat::Fastq);
     let (what, hint) = match known {
-        _ if is_fastq => ("it is FASTQ", "align its reads first: readmill align REF R1 R2"),
+        _ if is_fastq => (", but FASTQ", "align its reads first: readmill align REF R1 R2"),
         Some(&(_, what, hint)) => (what, hint),
         None => (
-            "the first line after the header does not have the 11 fields of a record",
+            ": the first line after the header does not have the 11 fields of a record",
             "give a BAM, SAM or CRAM file",
         ),
     };
-    Error::input(format!("this is not BAM, SAM or CRAM: {what}")).hint(hint)
+    Error::input(format!("this is not BAM, SAM or CRAM{what}")).hint(hint)
 }
 
 const ENDING_BYTES: usize = 64;

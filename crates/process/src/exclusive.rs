@@ -55,7 +55,7 @@ pub fn create(partial: &Path, shown: &Path) -> Result<File> {
         }
     };
     let busy = || {
-        failed(&IoError::other("another run is writing it"))
+        failed(&IoError::other("another run is writing this file"))
             .hint("wait for that run, or choose another output name")
     };
     for _ in 0..ATTEMPTS {

@@ -21,9 +21,9 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     };
     let number: f64 = digits
         .parse()
-        .map_err(|_| format!("{text:?} is not a size; write a number and a unit, such as 2G"))?;
+        .map_err(|_| format!("{text:?} is not a size; use a number and a unit, such as 2G"))?;
     if !(number.is_finite() && number > 0.0) {
-        return Err(format!("{text:?} is not a size above zero"));
+        return Err(format!("{text:?} is not a size greater than zero"));
     }
     Ok((number * unit as f64) as u64)
 }
@@ -38,7 +38,7 @@ pub fn parse_memory(text: &str) -> Result<u64, String> {
     }
     match parse_size(text)? {
         bytes if bytes < 1 << 20 && text.ends_with(|last: char| last.is_ascii_digit()) => {
-            Err(format!("{text} are bytes; write a unit, such as {text}G or {text}M"))
+            Err(format!("{text} means bytes; add a unit, such as {text}G or {text}M"))
         }
         bytes => {
             // The address space of further threads is checked once their number is known.

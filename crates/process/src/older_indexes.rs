@@ -22,7 +22,7 @@ pub fn remove_indexes(given: &Path, name: &Path, own: Option<&Path>) -> (Vec<Pat
         let replaced = own.is_some_and(|own| std::path::absolute(&stale).is_ok_and(|it| it == own));
         if Some(stale.as_path()) != own && std::fs::remove_file(&stale).is_ok() {
             if !replaced {
-                notes.push(format!("removed {}, which was an index of an older file", stale.display()));
+                notes.push(format!("removed {}, an index of an older file", stale.display()));
             }
             removed.push(stale);
         }

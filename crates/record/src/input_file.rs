@@ -40,8 +40,7 @@ pub fn explain_url_error(error: io::Error, path: &Path) -> io::Error {
     if !is_address {
         return error;
     }
-    let what = "it is a URL, but readmill reads and writes only files: copy the file with another program, or use - \
-        and a pipe";
+    let what = "this is a URL, but readmill reads and writes only files: copy the file with another program, or use - and a pipe";
     io::Error::new(io::ErrorKind::NotFound, what)
 }
 
@@ -52,7 +51,7 @@ pub fn explain_url_error(error: io::Error, path: &Path) -> io::Error {
 /// library would read `/dev/null`, and a missing input would look like an empty one.
 pub fn open_stdin() -> io::Result<io::Stdin> {
     if STDIN_IS_CLOSED.load(Relaxed) {
-        return Err(io::Error::other("it is closed"));
+        return Err(io::Error::other("standard input is closed"));
     }
     let stdin = io::stdin();
     if let Ok(meta) = stdin.as_fd().try_clone_to_owned().and_then(|copy| File::from(copy).metadata()) {

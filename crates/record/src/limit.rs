@@ -60,10 +60,10 @@ impl Limit {
         let mib = |bytes: u64| bytes.div_ceil(1 << 20);
         if self.parts == 0 {
             let (needed, most) = (mib(bytes), self.bytes >> 20);
-            return Error::input(format!("{what} needs {needed} MiB; at most {most} MiB are read"));
+            return Error::input(format!("{what} needs {needed} MiB, but the maximum is {most} MiB"));
         }
         let (needed, most) = (mib(bytes), self.bytes >> 20);
-        Error::usage(format!("{what} needs {needed} MiB, and {most} MiB are available for it"))
+        Error::usage(format!("{what} needs {needed} MiB, but only {most} MiB are available"))
             .hint(self.memory_hint(bytes.saturating_sub(self.bytes)))
     }
 
@@ -82,11 +82,11 @@ mod tests {
         let limit = Limit::part_of(80 << 20, 4, &Ledger::with_capacity(100 << 20));
         assert!(limit.allows(20 << 20) && !limit.allows((20 << 20) + 1));
         let error = limit.limit_error("a line", 30 << 20).to_string();
-        let expected = "a line needs 30 MiB, and 20 MiB are available for it; raise -m to 141M or more";
+        let expected = "a line needs 30 MiB, but only 20 MiB are available; raise -m to 141M or more";
         assert_eq!(error, expected);
         let enough = Limit::part_of((80 + 41) << 20, 4, &Ledger::with_capacity(141 << 20));
         assert!(enough.allows(30 << 20));
         let error = Limit::of_bytes(1 << 20).limit_error("a line", (1 << 20) + 1).to_string();
-        assert_eq!(error, "a line needs 2 MiB; at most 1 MiB are read");
+        assert_eq!(error, "a line needs 2 MiB, but the maximum is 1 MiB");
     }
 }

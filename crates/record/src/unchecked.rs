@@ -191,7 +191,7 @@ mod tests {
         let error = batch.check(10, 1).map(|_| ()).unwrap_err();
         assert_eq!(
             (error.place.record, error.what.as_str()),
-            (Some(12), "the read name is not terminated") // messages count from 1
+            (Some(12), "the read name does not end with a NUL") // messages count from 1
         );
     }
 }

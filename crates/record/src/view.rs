@@ -88,7 +88,7 @@ impl<'a> RecordRef<'a> {
         }
         let name_end = FIXED_BYTES + usize::from(raw[12]);
         if raw[12] == 0 || name_end > raw.len() || raw[name_end - 1] != 0 {
-            return Err("the read name is not terminated");
+            return Err("the read name does not end with a NUL");
         }
         if i32_at(raw, 20) < 0 {
             return Err("l_seq is negative");

@@ -62,7 +62,7 @@ impl RunSort {
     pub fn copy_batch(&self, arena: &Arena, batch: &Batch, entries: &mut Vec<Entry>) -> Result<()> {
         let bytes = batch.record_bytes() as usize + STAMP_BYTES * batch.len();
         let Some((mut offset, mut room)) = arena.alloc(bytes) else {
-            return Err(Error::usage("the current reads do not fit in memory").hint("raise -m"));
+            return Err(Error::usage("the current reads do not fit into memory").hint("raise -m"));
         };
         entries.reserve(batch.len());
         for (stamp, record) in batch.records() {

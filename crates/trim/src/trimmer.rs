@@ -88,8 +88,8 @@ impl<'a> Trimmer<'a> {
         blame: impl Fn(Error, &ReadBatch, usize) -> Error,
     ) -> Result<()> {
         if let Some(at) = (0..reads.len()).find(|&at| reads.read(at).qualities.is_none()) {
-            let error = Error::input("the read has no qualities, but trimming needs them")
-                .hint("leave out --trim");
+            let error =
+                Error::input("the read has no qualities, but trimming needs them").hint("omit --trim");
             return Err(blame(error, reads, at));
         }
         let segments = reads.segments().max(1);

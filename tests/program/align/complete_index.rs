@@ -35,7 +35,7 @@ fn the_file_that_an_index_of_bwa_lacks_is_made_once() {
     assert!(done.stderr.contains("--complete-index") && !lacking.exists(), "{}", done.stderr);
     let done = aligned(&["--complete-index", "-m", "10M"]);
     assert_eq!(done.code, Some(1), "{}", done.stderr);
-    assert!(done.stderr.contains("allow that much with -m") && !lacking.exists(), "{}", done.stderr);
+    assert!(done.stderr.contains("raise -m") && !lacking.exists(), "{}", done.stderr);
 
     // Several at once: one of them makes it.
     let started: Vec<_> = std::iter::repeat_with(|| {

@@ -43,7 +43,7 @@ fn a_part_of_an_index_is_no_index() {
     let (dir, files) = dir();
     let [one, two] = files.each_ref().map(|path| arg(path));
     let bare = arg(&dir.file("bare.fa", ">c\nACGT\n"));
-    refused(&dir, &["align", &bare, &one, &two], 1, &["bare.fa: it has no index", "readmill index"]);
+    refused(&dir, &["align", &bare, &one, &two], 1, &["bare.fa: there is no index", "readmill index"]);
     for suffix in [".amb", ".ann", ".pac"] {
         std::fs::copy(format!("{}{suffix}", reference()), format!("{bare}{suffix}")).expect("a copy");
     }
@@ -68,8 +68,10 @@ fn a_damaged_index_is_refused_by_name() {
             damaged[at] ^= 1 + random.below(255) as u8;
         }
         dir.file("own.fa.bwt.2bit.64", damaged);
-        let words =
-            ["own.fa.bwt.2bit.64: the index is damaged: ", "rebuild it with `readmill index REF`"];
+        let words = [
+            "own.fa.bwt.2bit.64: the index is damaged: ",
+            "rebuild the index with `readmill index REF`",
+        ];
         refused(&dir, &["align", &own, &one, &two, "-o", &arg(&dir.path("out.bam"))], 2, &words);
     }
 }
@@ -179,7 +181,7 @@ fn a_missing_file_of_the_index_is_named_without_the_fasta_too() {
     for suffix in [".ann", ".pac", ".bwt.2bit.64"] {
         std::fs::copy(format!("{}{suffix}", reference()), format!("{own}{suffix}")).expect("a copy");
     }
-    refused(&dir, &["align", &own, &one], 1, &["its index for bwa mem lacks", "own.fa.amb"]);
+    refused(&dir, &["align", &own, &one], 1, &["the index for bwa mem lacks", "own.fa.amb"]);
 }
 
 /// fasterq-dump's names, "its mate is called SRR1.1.2".
@@ -215,7 +217,7 @@ fn mates_numbered_behind_a_dot_are_mates_and_get_one_name() {
         &dir,
         &["align", reference(), &shifted[0], &shifted[1]],
         2,
-        &["its mate in", "is named SRR1.2"],
+        &["the mate in", "is named SRR1.2"],
     );
 }
 
@@ -277,7 +279,11 @@ fn last_reads_before_first_ones_are_refused() {
                 arg(&dir.file(&format!("{name}.{segment}.{kind}"), pack(text.into_bytes())))
             };
             let (one, two) = (file(1), file(2));
-            layout_is_refused(&dir, &[&two, &one], &[&one, &two, "second reads (R2)", "another order"]);
+            layout_is_refused(
+                &dir,
+                &[&two, &one],
+                &[&one, &two, "second reads (R2)", "change the order of the files"],
+            );
             lines(&[&one, &two]);
         }
     }
@@ -311,7 +317,7 @@ fn pairs_in_one_file_need_their_flag() {
     let ones = arg(&dir.file("ones.fq", numbered(Style::Slash, 1, 0, 40)));
     let done = align(&["-p", &ones]);
     assert_eq!(done.code, Some(2), "{}", done.stderr);
-    assert!(done.stderr.contains("leave out -p"), "{}", done.stderr);
+    assert!(done.stderr.contains("omit -p"), "{}", done.stderr);
     let turned: String =
         (0..40).map(|at| numbered(Style::Slash, 2, at, 1) + &numbered(Style::Slash, 1, at, 1)).collect();
     let turned = arg(&dir.file("turned.fq", turned));

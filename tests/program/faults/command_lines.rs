@@ -381,12 +381,12 @@ fn files_that_are_no_reads_are_called_what_they_are() {
     let whole = std::fs::read(folders.out("../in/a.bam")).unwrap();
     let index = [b"BAI\x01", &[0; 20][..]].concat();
     for (name, bytes, words) in [
-        ("x.fq", b"@r\nACGT\n+\nIIII\n".to_vec(), ["it is FASTQ", "readmill align"]),
-        ("x.fq.gz", gzip(b"@r\nACGT\n+\nIIII\n"), ["it is FASTQ", "readmill align"]),
-        ("x.fa", b">c\nACGT\n".to_vec(), ["it is FASTA", "--reference"]),
-        ("x.vcf", b"##fileformat=VCFv4.2\n".to_vec(), ["it is VCF", "--known-sites"]),
-        ("x.bai", index, ["it is an index", "that it belongs to"]),
-        ("x.bam.gz", gzip(&whole), ["compressed twice by gzip", "gunzip"]),
+        ("x.fq", b"@r\nACGT\n+\nIIII\n".to_vec(), ["but FASTQ", "readmill align"]),
+        ("x.fq.gz", gzip(b"@r\nACGT\n+\nIIII\n"), ["but FASTQ", "readmill align"]),
+        ("x.fa", b">c\nACGT\n".to_vec(), ["but FASTA", "--reference"]),
+        ("x.vcf", b"##fileformat=VCFv4.2\n".to_vec(), ["but VCF", "--known-sites"]),
+        ("x.bai", index, ["but an index", "that it belongs to"]),
+        ("x.bam.gz", gzip(&whole), ["compressed twice with gzip", "gunzip"]),
     ] {
         let path = folders.input(name, bytes);
         let ended = folders.readmill(["sort".as_ref(), path.as_os_str()]);

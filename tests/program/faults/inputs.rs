@@ -118,7 +118,7 @@ fn fastq_without_its_eof_block_is_read_with_a_warning() {
     assert_eq!(folders.left(), [""; 0]);
 }
 
-/// Files that were joined by cat, in any order, and NUL bytes behind them.
+/// Files that were joined with cat, in any order, and NUL bytes behind them.
 #[test]
 fn text_in_bgzf_and_gzip_together_is_read() {
     let folders = TestFolders::new();
@@ -151,9 +151,9 @@ fn text_in_bgzf_and_gzip_together_is_read() {
 #[test]
 fn bam_that_was_joined_packed_or_added_to_is_told_as_such() {
     let whole = long_file();
-    refused("joined.bam", &[&whole[..], &whole].concat(), &["joined by cat", "readmill cat"]);
+    refused("joined.bam", &[&whole[..], &whole].concat(), &["joined with cat", "readmill cat"]);
     let small = bam(&many(3, 100));
-    refused("joined.bam", &[&small[..], &small].concat(), &["joined by cat", "readmill cat"]);
+    refused("joined.bam", &[&small[..], &small].concat(), &["joined with cat", "readmill cat"]);
     let at = small.len();
     let cut_off = format!("head -c {at} FILE");
     refused(
@@ -162,7 +162,7 @@ fn bam_that_was_joined_packed_or_added_to_is_told_as_such() {
         &["15 bytes follow the BGZF EOF block", &cut_off],
     );
     let packed = gzip(&[bam_header(HEADER), many(3, 100)].concat());
-    refused("packed.bam", &packed, &["compressed by gzip", "bgzip"]);
+    refused("packed.bam", &packed, &["compressed with gzip", "bgzip"]);
 }
 
 #[test]
@@ -357,7 +357,7 @@ fn view_finds_damaged_optional_fields_where_it_looks_at_them() {
 fn a_record_whose_name_is_damaged_is_named_by_number() {
     for length in [0, 5, 200] {
         let bytes = with_bad_record(|r| r[12] = length);
-        record_is_refused("bad.bam", &bytes, &["record 10000", "read name is not terminated"]);
+        record_is_refused("bad.bam", &bytes, &["record 10000", "read name does not end with a NUL"]);
     }
 }
 
@@ -418,7 +418,7 @@ fn reference_sequences_must_be_in_the_header_once() {
     record_is_refused("x.sam", format!("@HD\tVN:1.6\n{read}").as_bytes(), &words);
     record_is_refused("x.sam", read.as_bytes(), &words);
     let twice = format!("{HEADER}@SQ\tSN:chr1\tLN:7\n{read}");
-    record_is_refused("x.sam", twice.as_bytes(), &["two @SQ lines share one name", "chr1"]);
+    record_is_refused("x.sam", twice.as_bytes(), &["two @SQ lines have the same name", "chr1"]);
 }
 
 /// Guards against a former defect: the name was read before the record was checked.
@@ -444,7 +444,9 @@ fn a_record_with_an_empty_name_or_one_longer_than_the_record() {
                 let mut args =
                     vec![OsStr::new(command), input.as_os_str(), "-@".as_ref(), threads.as_ref()];
                 args.extend(["-o".as_ref(), output.as_os_str()]);
-                folders.readmill(args).fails(2, &["x.bam", number, "the read name is not terminated"]);
+                folders
+                    .readmill(args)
+                    .fails(2, &["x.bam", number, "the read name does not end with a NUL"]);
                 assert_eq!(folders.left(), [""; 0], "{command}");
             }
         }

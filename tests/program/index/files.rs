@@ -256,11 +256,7 @@ fn an_old_index_does_not_outlive_its_file() {
         let named = arg(&out);
         let done = readmill(line.iter().copied().chain(["-o", &named]));
         assert_eq!(done.code, Some(0), "{}", done.stderr);
-        assert!(
-            done.stderr.contains("y.bam.bai, which was an index of an older file"),
-            "{}",
-            done.stderr
-        );
+        assert!(done.stderr.contains("y.bam.bai, an index of an older file"), "{}", done.stderr);
         assert_eq!(dir.names(), ["x.bam", "y.bam"]);
     }
 }

@@ -68,7 +68,7 @@ fn text_that_cannot_be_indexed_is_refused() {
     let odd = file("c.vcf.gz", "##fileformat=VCFv4.2\nc1\tfive\t.\tA\tG\t.\t.\t.\n");
     refused(&dir, &["index", &odd], 2, &["line 2: this is not a VCF line"]);
     let far = file("d.bed.gz", "c1\t600000000\t600000001\n");
-    refused(&dir, &["index", &far], 2, &["line 1", "beyond the maximum of this kind of index", "--csi"]);
+    refused(&dir, &["index", &far], 2, &["line 1", "beyond the maximum of this index type", "--csi"]);
     assert_eq!(readmill(["index", "-c", &far, "-q"]).code, Some(0));
     let plain = arg(&dir.file("plain.vcf", VCF));
     refused(&dir, &["index", &plain], 2, &["not compressed", "bgzip"]);

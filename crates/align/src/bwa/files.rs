@@ -27,7 +27,7 @@ pub const FILES: IndexFiles = IndexFiles {
 /// before the C code loads the index, because that code ends the process if a file is damaged.
 pub(super) fn check_index_files(prefix: &Path) -> Result<IndexDescription> {
     if let Some(first) = FILES.missing_files(prefix).first() {
-        return Err(Error::usage("this file of the index for bwa mem is missing")
+        return Err(Error::usage("this file, a part of the index for bwa mem, is missing")
             .file(first)
             .hint("build the index with `readmill index REF`"));
     }
@@ -44,7 +44,7 @@ pub(super) fn read_sequences(prefix: &Path) -> Result<(Vec<IndexContig>, u64)> {
     check_ambiguous(&with_suffix(prefix, ".amb"), bases, contigs.len())?;
     let packed = with_suffix(prefix, ".pac");
     if file_length(&packed)? != bases / 4 + 2 {
-        return Err(damaged_index_error(&packed, "its length does not match the .ann file"));
+        return Err(damaged_index_error(&packed, "the length does not match the .ann file"));
     }
     Ok((contigs, bases))
 }
@@ -53,9 +53,9 @@ pub(super) fn read_sequences(prefix: &Path) -> Result<(Vec<IndexContig>, u64)> {
 /// file that is at fault.
 pub(super) fn inconsistent_index_error(prefix: &Path, fault: IndexFault) -> Error {
     let (suffix, what) = match fault {
-        IndexFault::Transform => (".bwt.2bit.64", "its counts do not match its bases"),
-        IndexFault::Starts => (".bwt.2bit.64", "it gives wrong starts of suffixes"),
-        IndexFault::Bases => (".pac", "its bases do not match the .bwt.2bit.64 file"),
+        IndexFault::Transform => (".bwt.2bit.64", "the counts do not match the bases"),
+        IndexFault::Starts => (".bwt.2bit.64", "wrong suffix positions"),
+        IndexFault::Bases => (".pac", "the bases do not match the .bwt.2bit.64 file"),
     };
     damaged_index_error(&with_suffix(prefix, suffix), what)
 }
@@ -65,22 +65,25 @@ pub(super) fn inconsistent_index_error(prefix: &Path, fault: IndexFault) -> Erro
 pub(super) fn changed_index_error(prefix: &Path) -> Error {
     Error::input("the index changed while it was read")
         .file(prefix)
-        .hint("wait until it is complete, or rebuild it with `readmill index REF`")
+        .hint("wait until the index is complete, or rebuild the index with `readmill index REF`")
 }
 
 fn damaged_index_error(file: &Path, what: impl Into<String>) -> Error {
     Error::input(format!("the index is damaged: {}", what.into()))
         .file(file)
-        .hint("rebuild it with `readmill index REF`")
+        .hint("rebuild the index with `readmill index REF`")
 }
 
 fn file_length(file: &Path) -> Result<u64> {
-    Ok(file.metadata().map_err(|error| Error::io("its size cannot be read", &error).file(file))?.len())
+    Ok(file
+        .metadata()
+        .map_err(|error| Error::io("the file size cannot be read", &error).file(file))?
+        .len())
 }
 
 fn read_text(file: &Path) -> Result<String> {
     let bytes = std::fs::read(file).map_err(|error| Error::io("reading failed", &error).file(file))?;
-    String::from_utf8(bytes).map_err(|_| damaged_index_error(file, "it is not text"))
+    String::from_utf8(bytes).map_err(|_| damaged_index_error(file, "not text"))
 }
 
 /// Maximum length of a sequence comment that the C++ code can read, including the space before it.
@@ -92,7 +95,7 @@ fn read_annotations(file: &Path) -> Result<(Vec<IndexContig>, u64)> {
     let text = read_text(file)?;
     let mut lines = text.lines();
     let [bases, count, _] = parse_numbers(lines.next())
-        .ok_or_else(|| damaged_index_error(file, "its first line does not have three numbers"))?;
+        .ok_or_else(|| damaged_index_error(file, "the first line does not have three numbers"))?;
     let (mut contigs, mut sum) = (Vec::new(), 0);
     for _ in 0..count {
         let number = contigs.len() + 1;
@@ -116,7 +119,7 @@ fn read_annotations(file: &Path) -> Result<(Vec<IndexContig>, u64)> {
         }
     }
     if sum != bases || bases == 0 || bases > u64::MAX >> 26 {
-        return Err(damaged_index_error(file, "the lengths of its sequences do not match their sum"));
+        return Err(damaged_index_error(file, "the lengths of the sequences do not match their sum"));
     }
     Ok((contigs, bases))
 }
@@ -146,7 +149,7 @@ fn check_ambiguous(file: &Path, bases: u64, sequences: usize) -> Result<()> {
     let text = read_text(file)?;
     let mut lines = text.lines();
     let [same, same_sequences, count] = parse_numbers(lines.next())
-        .ok_or_else(|| damaged_index_error(file, "its first line does not have three numbers"))?;
+        .ok_or_else(|| damaged_index_error(file, "the first line does not have three numbers"))?;
     let within = |line: &str| {
         let (numbers_of, letter) = line.rsplit_once(' ')?;
         let [at, length]: [u64; 2] = parse_numbers(Some(numbers_of))?;
@@ -155,7 +158,7 @@ fn check_ambiguous(file: &Path, bases: u64, sequences: usize) -> Result<()> {
     };
     let good = lines.by_ref().take(usize::try_from(count).unwrap_or(usize::MAX)).filter_map(within);
     if same != bases || same_sequences != sequences as u64 || good.count() as u64 != count {
-        return Err(damaged_index_error(file, "it does not match the .ann file"));
+        return Err(damaged_index_error(file, "the file does not match the .ann file"));
     }
     Ok(())
 }
@@ -208,9 +211,9 @@ fn check_transform(file: &Path, bases: u64) -> Result<u64> {
     let failed = |error: std::io::Error| Error::io("reading failed", &error).file(file);
     let mut open = input_file::open(file).map_err(failed)?;
     let [rows, counts @ ..] =
-        read_words::<6>(&mut open).ok_or_else(|| damaged_index_error(file, "it is truncated"))?;
+        read_words::<6>(&mut open).ok_or_else(|| damaged_index_error(file, "the file is truncated"))?;
     if rows != 2 * bases + 1 || counts[0] != 0 || counts[4] != 2 * bases || !counts.is_sorted() {
-        return Err(damaged_index_error(file, "it does not match the .ann file"));
+        return Err(damaged_index_error(file, "the file does not match the .ann file"));
     }
     let occurrences = ((rows >> 6) + 1) * 64;
     let size = file_length(file)?;
@@ -219,7 +222,7 @@ fn check_transform(file: &Path, bases: u64) -> Result<u64> {
     let untold = size == 48 + occurrences + samples(3) + 8;
     let told = |shift: &u32| size == 48 + occurrences + samples(*shift) + 16;
     let shift = if untold { Some(3) } else { (0..=6).find(told) };
-    let shift = shift.ok_or_else(|| damaged_index_error(file, "it is truncated or too long"))?;
+    let shift = shift.ok_or_else(|| damaged_index_error(file, "the file is truncated or too long"))?;
     open.seek(SeekFrom::Start(48 + occurrences + samples(shift))).map_err(failed)?;
     let ends = match read_words::<1>(&mut open) {
         Some([end]) => end < rows && (untold || read_words::<1>(&mut open) == Some([u64::from(shift)])),
@@ -228,7 +231,7 @@ fn check_transform(file: &Path, bases: u64) -> Result<u64> {
     if ends {
         Ok(occurrences + samples(shift))
     } else {
-        Err(damaged_index_error(file, "its end is invalid"))
+        Err(damaged_index_error(file, "the end of the file is invalid"))
     }
 }
 

@@ -222,7 +222,7 @@ pub(super) struct IndexLinks {
 impl IndexLinks {
     pub(super) fn create(prefix: &Path) -> Result<Self> {
         let whole = std::path::absolute(prefix)
-            .map_err(|error| Error::io("its path cannot be resolved", &error).file(prefix))?;
+            .map_err(|error| Error::io("the path cannot be resolved", &error).file(prefix))?;
         let failed = |error| Error::io("linking to the index failed", &error).file(prefix);
         let place = TempDir::with_prefix("readmill-index-").map_err(failed)?;
         let own = place.path().join(place.path().file_name().unwrap_or_default());

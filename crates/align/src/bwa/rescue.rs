@@ -167,10 +167,9 @@ pub(super) fn install_rescue(settings: &Settings, rescues: bool) -> Result<()> {
     let (open, extend) = settings.insertion_penalties();
     if rescues && (open < 1 || open + extend > 255) {
         return Err(Error::usage(format!(
-            "without AVX2, mate rescue needs penalties for insertions of at least 1 (-O) and at most 255 (-O and -E \
-             together), but they are {open} and {extend}"
+            "without AVX2, mate rescue needs insertion penalties of at least 1 (-O) and at most 255 (-O plus -E), but they are {open} and {extend}"
         ))
-        .hint("change -O or -E of --bwa, leave out mate rescue (-S there), or align on an x86 processor of 2013 or later"));
+        .hint("change -O or -E in --bwa, add -S to --bwa to skip mate rescue, or align on an x86 processor of 2013 or later"));
     }
     let installed = INSTALLED.get_or_init(patch_tables);
     installed.as_ref().copied().map_err(|error| Error::io("preparing mate rescue failed", error))

@@ -38,9 +38,9 @@ const PREFIX_TABLE_BYTES: u64 = 32 << 20;
 /// file that is at fault.
 pub(super) fn inconsistent_index_error(prefix: &Path, fault: IndexFault) -> Error {
     let (suffix, what) = match fault {
-        IndexFault::Transform => (".mbw", "its counts do not match its bases"),
-        IndexFault::Starts => (".mbw", "it gives wrong starts of suffixes"),
-        IndexFault::Bases => (".l2b", "its bases do not match the .mbw file"),
+        IndexFault::Transform => (".mbw", "the counts do not match the bases"),
+        IndexFault::Starts => (".mbw", "wrong suffix positions"),
+        IndexFault::Bases => (".l2b", "the bases do not match the .mbw file"),
     };
     damaged_index_error(&with_suffix(prefix, suffix), what)
 }
@@ -48,9 +48,9 @@ pub(super) fn inconsistent_index_error(prefix: &Path, fault: IndexFault) -> Erro
 /// Returns the error for an index that no longer matches the description that was read before
 /// loading it.
 pub(super) fn changed_index_error(prefix: &Path) -> Error {
-    Error::input("the index changed while it was read")
-        .file(prefix)
-        .hint("wait until it is complete, or rebuild it with `readmill index --kernel minibwa REF`")
+    Error::input("the index changed while it was read").file(prefix).hint(
+        "wait until the index is complete, or rebuild it with `readmill index --kernel minibwa REF`",
+    )
 }
 
 fn damaged_index_error(file: &Path, what: &str) -> Error {
@@ -75,14 +75,17 @@ impl<'a> NumberReader<'a> {
         let mut numbers = NumberReader { file, input: BufReader::new(open), length };
         let head = numbers.next_number()?.to_le_bytes();
         if head[..4] != magic {
-            return Err(damaged_index_error(file, "it does not begin with the signature of its format"));
+            return Err(damaged_index_error(
+                file,
+                "the file does not begin with the signature of its format",
+            ));
         }
         Ok((numbers, u32::from_le_bytes([head[4], head[5], head[6], head[7]])))
     }
 
     fn next_number(&mut self) -> Result<u64> {
         let mut bytes = [0; 8];
-        let cut = |_| damaged_index_error(self.file, "it is truncated");
+        let cut = |_| damaged_index_error(self.file, "the file is truncated");
         self.input.read_exact(&mut bytes).map_err(cut)?;
         Ok(u64::from_le_bytes(bytes))
     }
@@ -107,7 +110,7 @@ impl<'a> NumberReader<'a> {
     /// Reads `count` texts that take `length` bytes in total. Each of them ends with a NUL.
     fn read_texts(&mut self, count: u64, length: u64) -> Result<Vec<String>> {
         let mut bytes = Vec::new();
-        let cut = |_| damaged_index_error(self.file, "it is truncated");
+        let cut = |_| damaged_index_error(self.file, "the file is truncated");
         self.input.by_ref().take(length).read_to_end(&mut bytes).map_err(cut)?;
         let all = String::from_utf8(bytes)
             .map_err(|_| damaged_index_error(self.file, "a name is not UTF-8"))?;
@@ -116,7 +119,7 @@ impl<'a> NumberReader<'a> {
         if whole {
             Ok(texts)
         } else {
-            Err(damaged_index_error(self.file, "the number or length of its names is wrong"))
+            Err(damaged_index_error(self.file, "the number or length of the names is wrong"))
         }
     }
 }
@@ -133,21 +136,21 @@ fn read_sequences(file: &Path) -> Result<(Vec<IndexContig>, u64, u64)> {
     let parts = [(count, 8), (holes, 16), (masks, 16), (words, 8), (names, 1), (comments, 1)];
     let sizes = parts.iter().map(|&(count, each)| u128::from(count) * each);
     if 64 + sizes.sum::<u128>() != u128::from(numbers.length) || bases.div_ceil(32) != words {
-        return Err(damaged_index_error(file, "it is truncated or too long"));
+        return Err(damaged_index_error(file, "the file is truncated or too long"));
     }
     if bases == 0 || count > u64::from(u32::MAX >> 2) {
-        return Err(damaged_index_error(file, "its numbers are invalid"));
+        return Err(damaged_index_error(file, "the numbers are invalid"));
     }
     let lengths = (0..count).map(|_| numbers.next_number()).collect::<Result<Vec<u64>>>()?;
     let sum = lengths.iter().map(|&length| u128::from(length)).sum::<u128>();
     if sum != u128::from(bases) || lengths.iter().any(|&length| length > i32::MAX as u64) {
-        return Err(damaged_index_error(file, "the lengths of its sequences do not match their sum"));
+        return Err(damaged_index_error(file, "the lengths of the sequences do not match their sum"));
     }
     let mut last = 0;
     for _ in 0..holes {
         let [start, end] = numbers.next_numbers()?;
         if start < last || end <= start || end > bases {
-            return Err(damaged_index_error(file, "its holes are invalid"));
+            return Err(damaged_index_error(file, "the gaps (runs of N) are invalid"));
         }
         last = end;
     }
@@ -168,15 +171,15 @@ fn check_transform(file: &Path, bases: u64) -> Result<u64> {
     let [end, counts @ ..]: [u64; 5] = numbers.next_numbers()?;
     let rows = 2 * bases;
     if counts[3] != rows || !counts.is_sorted() || end > rows || shift > 20 {
-        return Err(damaged_index_error(file, "it does not match the .l2b file"));
+        return Err(damaged_index_error(file, "the file does not match the .l2b file"));
     }
     let (blocks, samples) = (64 * rows.div_ceil(128) + 32, (rows + (1 << shift)) >> shift);
     if 48 + blocks + 8 + 8 * samples != numbers.length {
-        return Err(damaged_index_error(file, "it is truncated or too long"));
+        return Err(damaged_index_error(file, "the file is truncated or too long"));
     }
     numbers.skip_bytes(blocks)?;
     if numbers.next_number()? != samples {
-        return Err(damaged_index_error(file, "the number of its samples is wrong"));
+        return Err(damaged_index_error(file, "the number of samples is wrong"));
     }
     Ok(numbers.length)
 }

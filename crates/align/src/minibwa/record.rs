@@ -111,7 +111,7 @@ impl Segment<'_> {
         out.push(0);
         let operators = hit.map_or(0, |hit| push_cigar(hit, self.read.bases.len(), is_hard, out));
         if operators > MAX_OPERATORS {
-            let what = "its alignment has more than 65,535 CIGAR operators, the maximum in BAM";
+            let what = "the alignment has more than 65,535 CIGAR operators, the maximum in BAM";
             return Err(Error::input(what).qname(self.name));
         }
         out[16..18].copy_from_slice(&(operators as u16).to_le_bytes());

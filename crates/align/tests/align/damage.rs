@@ -60,8 +60,8 @@ impl Copy<'_> {
             match (self.load)(&self.prefix()) {
                 Err(error) => {
                     let said = error.to_string();
-                    let named =
-                        said.contains("ref.fa") && said.contains("rebuild it with `readmill index");
+                    let named = said.contains("ref.fa")
+                        && said.contains("rebuild the index with `readmill index");
                     assert_eq!(error.kind, ErrorKind::Input, "{suffix} {part:?} {seed}: {said}");
                     assert!(named, "{suffix} {part:?} {seed}: {said}");
                     errors += 1;

@@ -214,7 +214,7 @@ impl DepthPieceMaker {
                 HARD_CLIP | PADDING => {}
                 _ => {
                     return Err(Error::input(
-                        "its CIGAR has the operator B (back), with which depth cannot be counted",
+                        "the CIGAR has the operator B (back), for which depth cannot be computed",
                     )
                     .hint("remove such reads"));
                 }
@@ -383,8 +383,6 @@ fn unsorted_read_error(batch: &Batch, span: Span) -> Error {
 }
 
 pub(crate) fn unsorted_error() -> Error {
-    Error::input(
-        "the read is before the previous one, but depth needs reads that are sorted by coordinate",
-    )
-    .hint("sort the file first: readmill sort IN -o OUT.bam")
+    Error::input("the read is before the previous one, but depth needs reads sorted by coordinate")
+        .hint("sort the file first: readmill sort IN -o OUT.bam")
 }

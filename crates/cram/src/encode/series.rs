@@ -360,5 +360,5 @@ impl Columns {
     }
 }
 pub fn cannot_hold(what: &str, record: RecordRef<'_>) -> Error {
-    Error::input(format!("CRAM cannot hold {what}")).qname(record.qname()).hint("write BAM: -O bam")
+    Error::input(format!("CRAM cannot store {what}")).qname(record.qname()).hint("write BAM: -O bam")
 }

@@ -90,7 +90,7 @@ fn an_index_read_of_another_template_is_an_error_that_names_both() {
     let other = error(&one, &index.replace("@r1 ", "@x "));
     assert!(
         other.starts_with(
-            "U: record 2: the index read is named x, but the read at the same place in R1 is named r1"
+            "U: record 2: the index read is named x, but the read at the same position in R1 is named r1"
         ),
         "{other}"
     );
@@ -103,9 +103,7 @@ fn an_index_read_of_another_template_is_an_error_that_names_both() {
     let [_, _, more] = texts(4, 9);
     let left = error(&one, &more);
     assert!(
-        left.starts_with(
-            "U: record 4 (read r3): the index read belongs to no read: R1 has fewer records"
-        ),
+        left.starts_with("U: record 4 (read r3): the index read has no read: R1 has fewer records"),
         "{left}"
     );
 }

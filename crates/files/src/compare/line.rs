@@ -189,8 +189,10 @@ impl fmt::Display for DifferenceCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let columns = COLUMNS.iter().zip(self.columns).map(|(name, n)| (name.to_string(), n));
         let tags = self.tags.iter().map(|(&tag, &n)| (tag_text(tag), n));
-        let others =
-            [("another read".into(), self.other_read), ("order of tags alone".into(), self.tag_order)];
+        let others = [
+            ("another read".into(), self.other_read),
+            ("only the order of tags".into(), self.tag_order),
+        ];
         let parts = columns.chain(tags).chain(others).filter(|(_, n)| *n > 0);
         let parts: Vec<String> = parts.map(|(name, n)| format!("{name} {n}")).collect();
         writeln!(f, "{} records differ in step: {}", self.records, parts.join(", "))?;

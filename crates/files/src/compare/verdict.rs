@@ -37,8 +37,8 @@ impl ComparisonResult {
     fn write_header(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(header) = &self.header else { return writeln!(f, "header: not compared") };
         f.write_str(match header.level {
-            Some(AgreementLevel::L0) => "header: equal, @PG and @CO lines aside\n",
-            Some(_) => "header: differs in order alone, first in\n",
+            Some(AgreementLevel::L0) => "header: equal, except for @PG and @CO lines\n",
+            Some(_) => "header: differs only in order, first in\n",
             None => "header: differs, first in\n",
         })?;
         let Some(first) = &header.first else { return Ok(()) };
@@ -56,13 +56,19 @@ impl fmt::Display for ComparisonResult {
         let [header, records] = &self.ignored;
         match self.level() {
             Some(AgreementLevel::L0) => {
-                writeln!(f, "level: L0, the same text, {header}{records} aside")?
+                writeln!(f, "level: L0, the same text, ignoring {header}{records}")?
             }
             Some(AgreementLevel::L1) => {
-                writeln!(f, "level: L1, the same but for the order of tags, {header}{records} aside")?;
+                writeln!(
+                    f,
+                    "level: L1, the same except for the order of tags, ignoring {header}{records}"
+                )?;
             }
             Some(AgreementLevel::L2) => {
-                writeln!(f, "level: L2, the same but for the order of ties, {header}{records} aside")?;
+                writeln!(
+                    f,
+                    "level: L2, the same except for the order of ties, ignoring {header}{records}"
+                )?;
             }
             Some(AgreementLevel::L3) => f.write_str("level: L3, the same reads and duplicate sets\n")?,
             None => f.write_str("level: different\n")?,

@@ -36,7 +36,7 @@ pub fn detect_content(path: &Path, preset: Option<TextPreset>) -> Result<Indexab
 }
 
 fn detect_file_content(path: &Path, preset: Option<TextPreset>) -> Result<IndexableContent> {
-    let unread = |e: &std::io::Error| Error::io("it cannot be opened", e);
+    let unread = |e: &std::io::Error| Error::io("cannot be opened", e);
     let is_pipe = std::fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
     if is_pipe {
         return Ok(IndexableContent::Fasta); // only the aligner's index can be made from a pipe, since it reads once
@@ -62,9 +62,9 @@ fn detect_file_content(path: &Path, preset: Option<TextPreset>) -> Result<Indexa
             return Err(fastq_error());
         }
         return Err(Error::input(
-            "it is compressed with gzip, but only files compressed with bgzip can be indexed",
+            "this file is compressed with gzip, but only files compressed with bgzip can be indexed",
         )
-        .hint("compress it again: gunzip -c FILE | bgzip > NEW"));
+        .hint("compress the file again: gunzip -c FILE | bgzip > NEW"));
     }
     if !is_bgzf(&start) {
         return Err(not_compressed_error(&start, path));
@@ -135,9 +135,9 @@ fn detect_text_content(
         None => {
             let shown = String::from_utf8_lossy(&line[..line.len().min(60)]).into_owned();
             let what = format!(
-                "it is not a BAM, CRAM, SAM, BCF, VCF, BED, GFF or FASTA file: its first line is {shown:?}"
+                "this is not a BAM, CRAM, SAM, BCF, VCF, BED, GFF or FASTA file: the first line is {shown:?}"
             );
-            Err(Error::input(what).hint("if it is VCF, BED or GFF, give the format with --preset"))
+            Err(Error::input(what).hint("if the file is VCF, BED or GFF, set the format with --preset"))
         }
     }
 }
@@ -172,7 +172,7 @@ fn not_compressed_error(start: &[u8], path: &Path) -> Error {
         return Error::input(
             "this SAM file is not compressed, and only compressed files can be indexed",
         )
-        .hint("convert it to BAM, which also writes the index: readmill sort FILE -o SORTED.bam");
+        .hint("convert the file to BAM, which also writes the index: readmill sort FILE -o SORTED.bam");
     }
     if ReadsFormat::recognize(start) == Some(ReadsFormat::Fastq) {
         return fastq_error();
@@ -184,8 +184,8 @@ fn not_compressed_error(start: &[u8], path: &Path) -> Error {
         return Error::input(
             "this file is not compressed, and only files compressed with bgzip can be indexed",
         )
-        .hint("compress it: bgzip FILE");
+        .hint("compress the file: bgzip FILE");
     }
-    Error::input("it is not a BAM, CRAM, SAM, BCF, VCF, BED, GFF or FASTA file")
+    Error::input("this is not a BAM, CRAM, SAM, BCF, VCF, BED, GFF or FASTA file")
         .hint("give a file in one of these formats; compress SAM, VCF, BED and GFF with bgzip")
 }

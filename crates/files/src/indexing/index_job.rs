@@ -34,7 +34,7 @@ impl IndexOptions {
             Some(kind) if !kinds.contains(&kind) => {
                 let suffix = kind.suffix().trim_start_matches('.').to_uppercase();
                 Err(Error::usage(format!("a {suffix} index cannot be made for {what}"))
-                    .hint("omit -b and -c: each file then gets its usual index"))
+                    .hint("omit -b and -c: each file then gets the usual type of index"))
             }
             _ if self.min_shift.is_some() && !kinds.contains(&IndexFormat::Csi) => Err(Error::usage(
                 format!("-m N applies only to CSI indexes, which cannot be made for {what}"),

@@ -50,7 +50,7 @@ pub fn make_index_file(
     ensure_output_is_not_input(path, &probe)?;
     let probe = AtomicFile::open(&probe)?;
     let workshop = IndexJob::new(options, console)?;
-    let file = || input_file::open(path).map_err(|e| Error::io("it cannot be read", &e).file(path));
+    let file = || input_file::open(path).map_err(|e| Error::io("cannot be read", &e).file(path));
     let size = std::fs::metadata(path).ok().map(|meta| meta.len());
     console.begin_stage("indexing", size, true);
     let made = match content {
@@ -123,10 +123,7 @@ fn remove_older_indexes(path: &Path, own: &Path, console: &Console) {
     for stale in names.iter().filter(|name| *name != own) {
         let is_older = changed(stale).is_some_and(|time| time < written);
         if is_older && std::fs::remove_file(stale).is_ok() {
-            console.write_note(&format!(
-                "removed {}, which was an index of an older file",
-                stale.display()
-            ));
+            console.write_note(&format!("removed {}, an index of an older file", stale.display()));
         }
     }
 }

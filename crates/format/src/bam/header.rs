@@ -167,7 +167,7 @@ pub fn header_bytes(header: &Header) -> u64 {
 pub fn write_header(header: &Header, out: &mut Vec<u8>) -> Result<()> {
     let text = header.to_text();
     let Ok(length) = i32::try_from(text.len()) else {
-        return Err(Error::input("the header takes more than 2 GiB, which BAM cannot hold"));
+        return Err(Error::input("the header takes more than 2 GiB, which BAM cannot store"));
     };
     out.reserve(self::header_bytes(header) as usize);
     out.extend_from_slice(MAGIC);

@@ -291,7 +291,7 @@ impl<R: Read> BlockReader<R> {
         let (what, hint) = match (is_gzip, self.last_was_eof_block) {
             (true, _) => (
                 "this is gzip, but not BGZF",
-                "compress the file again: gzip -dc FILE | bgzip > NEW".into(),
+                "compress the file with bgzip: gzip -dc FILE | bgzip > NEW".into(),
             ),
             (_, true) => (
                 "the bytes after the BGZF EOF block are not BGZF",
@@ -320,7 +320,7 @@ fn block_size(mut extra: &[u8]) -> Option<usize> {
 fn truncated_error(offset: u64) -> Error {
     Error::input("the file ends inside a BGZF block")
         .offset(offset)
-        .hint("it is truncated: download or create it again")
+        .hint("the file is truncated: download or create it again")
 }
 
 #[cfg(test)]

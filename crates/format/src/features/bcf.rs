@@ -91,12 +91,12 @@ impl BcfReader {
         let field = |i: usize| u32::from_le_bytes([fixed[i], fixed[i + 1], fixed[i + 2], fixed[i + 3]]);
         let [shared, each, contig, start, length] = [0, 4, 8, 12, 16].map(field);
         let left = (u64::from(shared) + u64::from(each)).checked_sub(FIXED as u64 - 8);
-        self.skip_bytes(left.ok_or_else(|| self.record_error("its length is invalid"))?)?;
+        self.skip_bytes(left.ok_or_else(|| self.record_error("the record length is invalid"))?)?;
         // Position -1 is the telomere before the first base.
         let first = if start == u32::MAX { 0 } else { start };
         let end = start.wrapping_add(length);
         if end < first || end > i32::MAX as u32 {
-            return Err(self.record_error("its position is invalid"));
+            return Err(self.record_error("the position is invalid"));
         }
         // If a number occurs more than once, the last one counts.
         let after = self.numbers.partition_point(|&(number, _)| number <= contig);

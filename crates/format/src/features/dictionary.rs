@@ -71,16 +71,16 @@ impl FeatureDictionary {
 }
 
 pub(crate) const OTHER_BUILD_HINT: &str =
-    "the file is for another build of the genome: give the file for the build of the reads";
+    "the file is for another build of the genome; give the file for the build of the reads";
 
 pub(crate) fn no_common_contig_error(theirs: &[u8], header: &Header, file: &Path) -> Error {
     let theirs = String::from_utf8_lossy(theirs);
     let reads =
         header.references().first().map_or("none".into(), |it| String::from_utf8_lossy(&it.name));
     let what = format!(
-        "it has no contig in common with the reads (first contig of the file: {theirs}, of the reads: {reads})"
+        "the file has no contig in common with the reads (first contig of the file: {theirs}, of the reads: {reads})"
     );
     Error::input(what)
         .file(file)
-        .hint("check whether only one of them has names with chr, and give the file for the genome of the reads")
+        .hint("check whether only one of the two has names with chr, and give the file for the genome of the reads")
 }

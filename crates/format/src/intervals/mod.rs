@@ -99,7 +99,7 @@ impl Intervals {
         if intervals.base_count() == 0 {
             let what = match chosen.exclude {
                 [] => "the intervals contain no bases",
-                _ => "no bases are left after intervals are excluded",
+                _ => "no bases are left after the excluded intervals are removed",
             };
             return Err(Error::usage(what).hint("check the intervals"));
         }
@@ -146,7 +146,9 @@ impl ContigNames<'_> {
         }
         let path = Path::new(argument);
         if !path.exists() {
-            let what = format!("{argument:?} is neither a region on a contig of the reads nor a file");
+            let what = format!(
+                "{argument:?} is neither a file nor a region on a contig in the header of the reads"
+            );
             return Err(Error::usage(what).hint("write a region as chr1, chr1:100 or chr1:100-200"));
         }
         if is_list(path, self.ledger)? {
@@ -166,16 +168,16 @@ impl ContigNames<'_> {
             match self.parse_region(&text) {
                 Ok(Some(region)) => add(region),
                 Ok(None) => {
-                    return Err(
-                        lines.line_error(format!("{text:?} is not a region on a contig of the reads"))
-                    );
+                    return Err(lines.line_error(format!(
+                        "{text:?} is not a region on a contig in the header of the reads"
+                    )));
                 }
                 Err(what) => return Err(lines.line_error(what)),
             }
             none = false;
         }
         if none {
-            return Err(Error::input("it contains no intervals").file(path));
+            return Err(Error::input("contains no intervals").file(path));
         }
         Ok(())
     }
@@ -266,7 +268,7 @@ impl ContigNames<'_> {
         let part = self.parse_range(contig, range);
         match (whole, part) {
             (Some(_), Ok(_)) => Err(format!(
-                "{text:?} can be contig {text} or a part of contig {name}: give the interval in a BED file"
+                "{text:?} can mean contig {text} or a part of contig {name}: give the interval in a BED file"
             )),
             (Some(whole), Err(_)) => Ok(Some(whole)),
             (None, Err(what)) => Err(format!("{text:?}: {what}")),
@@ -293,7 +295,7 @@ impl ContigNames<'_> {
             return Err("positions start at 1".into());
         }
         if last < first {
-            return Err(format!("it ends ({last}) before it starts ({first})"));
+            return Err(format!("ends ({last}) before it starts ({first})"));
         }
         Ok(ParsedRegion { contig, start: first - 1, end: last })
     }
@@ -361,7 +363,7 @@ mod tests {
                     found
                         .unwrap_err()
                         .to_string()
-                        .contains("can be contig HLA:01 or a part of contig HLA")
+                        .contains("can mean contig HLA:01 or a part of contig HLA")
                 );
             } else {
                 assert_eq!(found.unwrap(), expected, "{text}");
@@ -371,7 +373,7 @@ mod tests {
 
     #[test]
     fn bad_regions_are_refused() {
-        refused("chr9", "neither a region on a contig of the reads nor a file");
+        refused("chr9", "neither a file nor a region on a contig in the header of the reads");
         refused("chr9:5-7", "neither a region");
         refused("chr1:1001", "base 1001 is beyond the end of contig chr1, which has 1000 bases");
         refused("chr1:5-1001", "beyond the end");

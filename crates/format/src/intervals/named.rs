@@ -77,7 +77,7 @@ impl NamedIntervals {
         }
         if given.is_empty() {
             let path = paths.first().cloned().unwrap_or_default();
-            return Err(Error::input("it contains no intervals").file(&path));
+            return Err(Error::input("contains no intervals").file(&path));
         }
         let name = |it: &GivenInterval| &texts[it.name.0..it.name.1];
         given.sort_by(|a, b| {
@@ -274,7 +274,7 @@ mod tests {
             ("c9\t1\t5\n", "line 1: contig c9 is not in the header of the reads"),
             ("c1\t5\t5\n", "line 1: an interval is empty"),
             ("c1\t5\t1001\n", "beyond the end"),
-            ("", "it contains no intervals"),
+            ("", "contains no intervals"),
         ] {
             let error = read(&[("a.bed", text)]).unwrap_err().to_string();
             assert!(error.contains(why), "{error:?} does not say {why:?}");

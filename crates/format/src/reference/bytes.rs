@@ -53,7 +53,7 @@ impl FastaLayout {
                     "the reference is compressed by gzip, which does not allow random access",
                 )
                 .file(&layout.path)
-                .hint("compress it with bgzip instead: gunzip -c ref.fa.gz | bgzip > new.fa.gz"));
+                .hint("compress the file with bgzip instead: gunzip -c ref.fa.gz | bgzip > new.fa.gz"));
             }
             layout.find_blocks(gzi, notes).map_err(|e| e.file(&layout.path))?;
         }
@@ -68,7 +68,7 @@ impl FastaLayout {
             Some(blocks) => blocks,
             None => {
                 notes.push(format!(
-                    "{} {why}: built it in memory; readmill faidx writes it to disk",
+                    "{} {why}; the index was built in memory, and readmill faidx can write it to disk",
                     path.display()
                 ));
                 self.scan_blocks()?
@@ -113,7 +113,7 @@ impl FastaLayout {
             );
             return Err(Error::input(what)
                 .file(&self.path)
-                .hint("it is truncated: download or create it again"));
+                .hint("the file is truncated: download or create it again"));
         }
         let reaches = at - last <= MAX_BLOCK as u64; // the EOF block may or may not be listed
         Ok((rises && reaches).then_some(blocks))
@@ -125,7 +125,7 @@ impl FastaLayout {
             BlockReader::new(FileRangeReader { file: &self.file, at: 0, left: u64::MAX }, false);
         let (mut chunk, mut starts, mut text) = (Chunk::default(), Vec::new(), 0);
         let wrong = |e: Error| {
-            e.file(&self.path).hint("it is truncated or damaged: download or create it again")
+            e.file(&self.path).hint("the file is truncated or damaged: download or create it again")
         };
         while reader.next_chunk(&mut chunk).map_err(wrong)? {
             make_room(&mut starts, chunk.blocks.len(), &mut self.charge)?;
@@ -176,7 +176,7 @@ impl FastaLayout {
     }
 }
 
-pub(super) const REINDEX_HINT: &str = "rebuild it with readmill faidx FASTA, or delete it";
+pub(super) const REINDEX_HINT: &str = "rebuild the index with readmill faidx FASTA, or delete it";
 
 pub(super) fn append_suffix(path: &Path, end: &str) -> PathBuf {
     let mut name = OsString::from(path);

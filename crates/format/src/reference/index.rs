@@ -94,7 +94,7 @@ pub(super) fn read_or_make_entries(
         }
     }
     notes.push(format!(
-        "{} {why}: built it in memory; to save this time, run readmill faidx {}",
+        "{} {why}; the index was built in memory; to save time in later runs, use readmill faidx {}",
         fai.display(),
         path.display()
     ));
@@ -153,7 +153,7 @@ fn find_mismatch(sequences: &[FaiEntry], layout: &FastaLayout, fai: &Path) -> Re
                 format!("the reference ends before the end of contig {name} in {}", fai.display());
             return Err(Error::input(what)
                 .file(layout.path())
-                .hint("it is truncated (download or create it again), or the index belongs to another file (delete the index)"));
+                .hint("the reference is truncated (download or create it again), or the index belongs to another file (delete the index)"));
         }
         let ends = !end[0].is_ascii_whitespace() && (got == 1 || end[1].is_ascii_whitespace());
         if !ends || !is_named(it, layout, &mut reader)? {

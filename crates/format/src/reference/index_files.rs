@@ -69,7 +69,7 @@ impl Reference {
             if reader.read_text(&self.0.layout, from, &mut bytes)? < bytes.len() {
                 return Err(Error::input("the reference ends inside a contig")
                     .file(self.path())
-                    .hint("it is truncated: download or create it again"));
+                    .hint("the file is truncated: download or create it again"));
             }
             bytes.retain(|byte| !byte.is_ascii_whitespace());
             take(&bytes)?;

@@ -207,10 +207,10 @@ impl Reference {
     fn other_bases(&self, name: &[u8], stated: &Sum, found: &Sum) -> Error {
         let (name, [stated, found]) = (String::from_utf8_lossy(name), [stated, found].map(show_sum));
         let what = format!(
-            "contig {name} has other bases here (M5 {found}) than in the header of the reads (M5 {stated})"
+            "contig {name} has different bases here (M5 {found}) than in the header of the reads (M5 {stated})"
         );
         Error::input(what).file(self.path()).hint(
-            "give the FASTA file to which the reads were aligned; if this is the file, correct the header with readmill reheader",
+            "give the FASTA file that the reads were aligned to; if this is that file, correct the header with readmill reheader",
         )
     }
 }

@@ -46,7 +46,7 @@ impl ReferenceFiles {
         let index = |ending| {
             let path = append_suffix(path, ending);
             let file = path.exists().then(|| input_file::open(&path)).transpose();
-            let file = file.map_err(|e| Error::io("it cannot be opened", &e).file(&path))?;
+            let file = file.map_err(|e| Error::io("cannot be opened", &e).file(&path))?;
             Ok(file.map(|file| Box::new(file) as Box<dyn Read + Send>))
         };
         Ok(ReferenceFiles { fasta: Self::open_fasta(path)?, fai: index(".fai")?, gzi: index(".gzi")? })
@@ -164,7 +164,7 @@ impl Reference {
             let ours = ours.map_or("none".into(), |it| String::from_utf8_lossy(it.0));
             let theirs = String::from_utf8_lossy(theirs);
             let what = format!(
-                "the reference and the reads have no contig in common (the first one is {ours} here, {theirs} in the reads)"
+                "the reference and the reads have no contig in common (the first contig is {ours} here, {theirs} in the reads)"
             );
             return Err(Error::input(what).file(self.path()).hint(SAME_REFERENCE_HINT));
         }
@@ -196,9 +196,7 @@ impl Reference {
         let length =
             u32::try_from(layout.max_text_bytes()).ok().filter(|&n| n > 0 && !layout.is_compressed());
         let length = length.ok_or_else(|| {
-            Error::input("it does not contain the bases of a contig")
-                .file(path)
-                .hint(SAME_REFERENCE_HINT)
+            Error::input("does not contain the bases of a contig").file(path).hint(SAME_REFERENCE_HINT)
         })?;
         let (bases, width) = (u64::from(length), u64::from(length));
         let sequences = vec![FaiEntry {

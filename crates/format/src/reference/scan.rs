@@ -167,7 +167,9 @@ impl<'a, R: Read> FastaScanner<'a, R> {
             let bases = part.iter().rposition(|byte| !byte.is_ascii_whitespace()).map_or(0, |at| at + 1);
             if bases > 0 && (blanks > 0 || part[..bases].iter().any(u8::is_ascii_whitespace)) {
                 let what = format!("line {}: a sequence contains a blank", self.line);
-                return Err(self.file_error(what).hint("remove it, because each byte counts as a base"));
+                return Err(self
+                    .file_error(what)
+                    .hint("remove the blank, because each byte counts as a base"));
             }
             line.bases += bases as u64;
             blanks += part.len() - bases;
@@ -181,7 +183,7 @@ impl<'a, R: Read> FastaScanner<'a, R> {
         }
         if line.width - line.bases > MAX_LINE_END {
             let what = format!("line {}: a sequence ends in {blanks} blanks", self.line);
-            return Err(self.file_error(what).hint("remove them"));
+            return Err(self.file_error(what).hint("remove the blanks"));
         }
         self.line += 1;
         Ok(line)

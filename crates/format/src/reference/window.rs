@@ -56,7 +56,7 @@ pub(super) static SEQ_CODES: [u8; 256] = {
     codes
 };
 
-pub(super) const SAME_REFERENCE_HINT: &str = "give the FASTA file to which the reads were aligned";
+pub(super) const SAME_REFERENCE_HINT: &str = "give the FASTA file that the reads were aligned to";
 
 pub(super) struct OpenFasta {
     pub(super) path: PathBuf,

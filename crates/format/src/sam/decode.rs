@@ -204,8 +204,7 @@ impl LineParser {
 
 /// What to do if a read is on a contig that the header lacks. samtools removes the position of such
 /// a read, and warns.
-const UNKNOWN_CONTIG_HINT: &str =
-    "add its @SQ line to the header (samtools reheader), or make such reads unmapped: samtools view -b";
+const UNKNOWN_CONTIG_HINT: &str = "add an @SQ line for it to the header (samtools reheader), or make such reads unmapped: samtools view -b";
 
 impl Placement {
     fn bai_bin(&self, span: i64) -> u16 {
@@ -245,7 +244,7 @@ fn split_columns(line: &[u8]) -> Result<([&[u8]; 11], &[u8])> {
                 let what = format!("the line has {} of the 11 columns of SAM", n + 1);
                 return Err(match line {
                     [b'@', b'H' | b'S' | b'R' | b'P' | b'C', b'D' | b'Q' | b'G' | b'O', b'\t', ..] => {
-                        Error::input(format!("{what}: it is a header line among records"))
+                        Error::input(format!("{what}: this is a header line among records"))
                             .hint("join SAM files with readmill merge")
                     }
                     _ => Error::input(what),

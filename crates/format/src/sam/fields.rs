@@ -92,7 +92,7 @@ pub(super) fn append_fields(mut text: &[u8], out: &mut Vec<u8>) -> Result<()> {
 
 fn append_field(field: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
     let &[a @ b'!'..=0x7f, b @ b'!'..=0x7f, b':', kind, b':', ref value @ ..] = field else {
-        return Err("it does not look like TAG:TYPE:VALUE");
+        return Err("does not have the form TAG:TYPE:VALUE");
     };
     out.extend_from_slice(&[a, b]);
     match kind {
@@ -115,7 +115,7 @@ fn append_field(field: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
             out.extend_from_slice(&value.to_le_bytes());
         }
         b'B' => append_array(value, out)?,
-        _ => return Err("its type is not one of A, i, f, Z, H and B"),
+        _ => return Err("the type is none of A, i, f, Z, H and B"),
     }
     Ok(())
 }
@@ -145,11 +145,11 @@ fn append_integer(text: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
 }
 
 fn append_array(value: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
-    let (&kind, list) = value.split_first().ok_or("B needs the type of its elements")?;
+    let (&kind, list) = value.split_first().ok_or("B needs an element type")?;
     let elements = match list.split_first() {
         None => None,
         Some((b',', rest)) => Some(rest),
-        Some(_) => return Err("B needs a comma after the type of its elements"),
+        Some(_) => return Err("B needs a comma after the element type"),
     };
     let elements = elements.into_iter().flat_map(|rest| rest.split(|&b| b == b','));
     let start = out.len();
@@ -164,7 +164,7 @@ fn append_array(value: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
     } else {
         let (mut least, mut most) = (0i64, 0i64);
         let (low, high, width) =
-            element_range(kind).ok_or("the type of the elements of B is not one of cCsSiIf")?;
+            element_range(kind).ok_or("the element type of B is none of c, C, s, S, i, I and f")?;
         for element in elements.clone() {
             let value = parse_integer(element).ok_or("B needs whole numbers of 32 bits")?;
             out.extend_from_slice(&value.to_le_bytes()[..width]);

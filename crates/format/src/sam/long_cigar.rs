@@ -55,7 +55,7 @@ pub fn store_long_cigar(out: &mut Vec<u8>, cigar: &mut Range<usize>, l_seq: usiz
     let span = Cigar(&out[cigar.clone()]).reference_length();
     if span >= 1 << 28 || l_seq >= 1 << 28 {
         return Err(Error::input(
-            "a CIGAR of more than 65,535 operators spans 2^28 bases or more, which BAM cannot hold",
+            "a CIGAR of more than 65,535 operators spans 2^28 bases or more, which BAM cannot store",
         ));
     }
     let placeholder = [(l_seq as u32) << 4 | SOFT_CLIP, (span as u32) << 4 | SKIPPED_REGION];

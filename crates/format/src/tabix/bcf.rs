@@ -53,7 +53,7 @@ impl BcfIndexer {
 
     fn open_header(&mut self, length: usize, start: u64) -> Result<()> {
         if !self.partial.starts_with(MAGIC) {
-            return Err(Error::input("this is not BCF 2").hint("convert it: bcftools view -Ob"));
+            return Err(Error::input("this is not BCF 2").hint("convert the file: bcftools view -Ob"));
         }
         let text = &self.partial[BEFORE_TEXT..length];
         let lines = text.split(|&byte| byte == b'\n').filter(|line| line.starts_with(b"##contig"));
@@ -113,8 +113,9 @@ impl Indexer for BcfIndexer {
             }
             if let Some(place) = self.pending.take() {
                 let number = entries.records;
-                let added = entries
-                    .add_record(place, offsets.offset_of(at), || "sort it: bcftools sort -Ob".into());
+                let added = entries.add_record(place, offsets.offset_of(at), || {
+                    "sort the file: bcftools sort -Ob".into()
+                });
                 added.map_err(|e| e.record(number))?;
             }
             let more = (FIXED - self.partial.len()).min(bytes.len() - at);
@@ -138,7 +139,7 @@ impl Indexer for BcfIndexer {
     fn finish_file(self: Box<Self>, _: u64) -> Result<(IndexBuilder, IndexScheme, u64)> {
         if self.skip_bytes > 0 || self.pending.is_some() || !self.partial.is_empty() {
             let what = "the file ends inside a record or its header";
-            return Err(Error::input(what).hint("it is truncated: download or create it again"));
+            return Err(Error::input(what).hint("the file is truncated: download or create it again"));
         }
         let mut entries = self.entries.ok_or_else(|| Error::input("the file ends inside its header"))?;
         entries.builder.extend_references();

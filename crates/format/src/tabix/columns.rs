@@ -42,9 +42,13 @@ impl TextPreset {
 
     pub(super) fn sort_hint(self) -> &'static str {
         match self {
-            TextPreset::Vcf => "sort it: bcftools sort -Oz",
-            TextPreset::Bed => "sort it: (zgrep ^# FILE; zgrep -v ^# FILE | sort -k1,1 -k2,2n) | bgzip",
-            TextPreset::Gff => "sort it: (zgrep ^# FILE; zgrep -v ^# FILE | sort -k1,1 -k4,4n) | bgzip",
+            TextPreset::Vcf => "sort the file: bcftools sort -Oz",
+            TextPreset::Bed => {
+                "sort the file: (zgrep ^# FILE; zgrep -v ^# FILE | sort -k1,1 -k2,2n) | bgzip"
+            }
+            TextPreset::Gff => {
+                "sort the file: (zgrep ^# FILE; zgrep -v ^# FILE | sort -k1,1 -k4,4n) | bgzip"
+            }
         }
     }
 

@@ -103,13 +103,14 @@ impl EntryCollector {
         if let Some((ref_id, start)) = self.last {
             let (last, now) = (ref_id.cast_unsigned(), place.ref_id.cast_unsigned());
             if now < last || now == last && place.ref_id >= 0 && place.start < start {
-                let what = "it is before the previous record, but only a sorted file can be indexed";
+                let what =
+                    "the record is before the previous one, but only a sorted file can be indexed";
                 return Err(Error::input(what).hint(sorting()));
             }
         }
         if !self.clamps_positions && place.ref_id >= 0 && place.end > self.scheme.max_bases() as i64 {
             let what =
-                format!("it ends at base {}, beyond the maximum of this kind of index", place.end);
+                format!("the record ends at base {}, beyond the maximum of this index type", place.end);
             return Err(Error::input(what).hint("write a CSI index: --csi"));
         }
         self.last = Some((place.ref_id, place.start));

@@ -114,7 +114,7 @@ pub fn read_whole_record(
                 (0, _) => Ok(None),
                 (n, RecordKind::Text { .. }) => Ok(Some(n)), // the last line has no end
                 _ => Err(Error::input("the file ends inside a record")
-                    .hint("it is truncated: download or create it again")),
+                    .hint("the file is truncated: download or create it again")),
             };
         }
     }

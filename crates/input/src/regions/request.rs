@@ -25,9 +25,9 @@ impl RequestedRegions {
     pub fn in_turn(list: Vec<Region>, charge: Charge) -> Result<Self> {
         if list.len() > 1 && list.contains(&Region::All) {
             return Err(Error::usage(
-                "the region . is the whole file, but other regions are given, too",
+                "the region . means the whole file, but other regions are also given",
             )
-            .hint("give only . as region, or add -M to read each record once"));
+            .hint("give only the region ., or add -M to read each record once"));
         }
         Ok(RequestedRegions { list, each_once: false, _charge: charge })
     }
@@ -94,6 +94,6 @@ pub(super) fn misplaced_offset_error(offset: u64) -> Error {
 
 /// Returns the error for an index that does not fit its file, with an offset of the file.
 pub(super) fn foreign_index_error(offset: u64) -> Error {
-    let what = "the index does not match the file: there is no record of the contig";
+    let what = "the index does not match the file: there is no record of the contig at this place";
     Error::input(what).offset(offset).hint("rebuild the index: readmill index FILE")
 }

@@ -98,7 +98,7 @@ impl Contigs {
             Error::input(format!("@SQ needs an LN from 0 to 2147483647: {:?}", shown()))
         })?;
         if self.id_of_name(name).is_some() {
-            return Err(Error::input(format!("two @SQ lines share one name: {:?}", shown())));
+            return Err(Error::input(format!("two @SQ lines have the same name: {:?}", shown())));
         }
         let Contigs { list, by_name, hasher, .. } = self;
         let (hash, id) = (hasher.hash_one(name), list.len() as u32);

@@ -47,7 +47,7 @@ fn mend_kind<'a>(line: &'a [u8], note: &mut NoteSink<'_>) -> LineResult<Cow<'a, 
         if a.is_ascii_alphabetic() && b.is_ascii_alphabetic() && rest.first().is_none_or(|c| b"\t ".contains(c)));
     if !is_kind {
         return Err(
-            "it is neither a header line (@, two letters, a tab) nor a record with 11 columns".into()
+            "this is neither a header line (@, two letters, a tab) nor a record with 11 columns".into(),
         );
     }
     let kind = line[1..3].to_ascii_uppercase();
@@ -90,11 +90,11 @@ fn turn_into_comment(line: &[u8], note: &mut NoteSink<'_>) -> LineResult<Vec<u8>
     let has_keys = line[3..].split(|&byte| byte == b'\t').skip(1).all(fields::has_key);
     let is_bare = line.len() == 3;
     if !is_bare && (line[3] != b'\t' || !has_keys) {
-        return Err("it is neither a known header line (@HD, @SQ, @RG, @PG, @CO) nor a record".into());
+        return Err("this is neither a known header line (@HD, @SQ, @RG, @PG, @CO) nor a record".into());
     }
     let kind = String::from_utf8_lossy(&line[..3]).into_owned();
     note(format!(
-        "{kind} is not a known kind of header line; changed it to a comment (@CO), because other programs refuse it"
+        "{kind} is not a known header line type; changed the line to a comment (@CO), because other programs reject it"
     ));
     Ok([b"@CO\t", line].concat())
 }

@@ -397,7 +397,7 @@ impl Header {
         &self,
         dictionary: impl ExactSizeIterator<Item = (&'a [u8], u32)>,
     ) -> Result<()> {
-        const DIFFER: &str = "the @SQ lines of the BAM header and its binary dictionary differ";
+        const DIFFER: &str = "the @SQ lines of the BAM header and the binary dictionary differ";
         let (lines, binary) = (self.references().len(), dictionary.len());
         let ours = self.references().iter().map(|contig| (&contig.name[..], contig.length));
         let other = ours.zip(dictionary).enumerate().find(|(_, (ours, theirs))| ours != theirs);
@@ -417,8 +417,7 @@ impl Header {
             None => return Ok(()),
         };
         Err(Error::input(what).hint(
-            "run readmill head FILE > header.sam, correct its @SQ lines to match the dictionary, which the reads \
-             refer to, then run readmill reheader header.sam FILE > NEW",
+            "run readmill head FILE > header.sam, change the @SQ lines in header.sam to match the dictionary (reads refer to it), then run readmill reheader header.sam FILE > NEW",
         ))
     }
 }

@@ -29,10 +29,7 @@ impl GivenReadGroup {
     pub fn parse(text: &str) -> Result<Self> {
         let plain = text.replace("\\t", "\t");
         let Some(fields) = plain.strip_prefix("@RG\t") else {
-            return Err(read_group_error(
-                text,
-                "it does not begin with @RG and a tab, which may be written \\t",
-            ));
+            return Err(read_group_error(text, "it does not begin with @RG and a tab (or \\t)"));
         };
         let all: Vec<&str> = fields.split('\t').collect();
         let kept: Vec<&str> = all.iter().copied().filter(|field| !field.is_empty()).collect();
@@ -58,9 +55,9 @@ impl GivenReadGroup {
 
     pub fn empty_fields_warning(&self) -> Option<String> {
         let line = String::from_utf8_lossy(self.line.text()).replace('\t', "\\t");
-        let what = "the read group has empty fields (a tab at its end, or two side by side)";
+        let what = "the read group has empty fields (a tab at the end, or two adjacent tabs)";
         self.had_empty_fields
-            .then(|| format!("{what}, which other tools refuse; they are left out: {line}"))
+            .then(|| format!("{what}, which other tools reject; they are removed: {line}"))
     }
 }
 
@@ -68,10 +65,10 @@ fn check_fields(text: &str, fields: &[&str]) -> Result<()> {
     let mut seen: Vec<&str> = Vec::new();
     for field in fields {
         if field.contains(['\n', '\r']) {
-            return Err(read_group_error(text, "it has more than one line"));
+            return Err(read_group_error(text, "there is more than one line"));
         }
         if field.contains('\\') {
-            return Err(read_group_error(text, "it has a \\ that is not \\t"));
+            return Err(read_group_error(text, "a \\ is not part of \\t"));
         }
         let Some((tag, value)) = field.split_once(':') else {
             return Err(read_group_error(text, &format!("{field:?} is not TAG:VALUE")));
@@ -88,11 +85,11 @@ fn check_fields(text: &str, fields: &[&str]) -> Result<()> {
             return Err(read_group_error(text, &format!("{tag} has a control character")));
         }
         if seen.contains(&tag) {
-            return Err(read_group_error(text, &format!("it gives {tag} twice")));
+            return Err(read_group_error(text, &format!("{tag} occurs twice")));
         }
         seen.push(tag);
     }
-    if seen.contains(&"ID") { Ok(()) } else { Err(read_group_error(text, "it has no ID")) }
+    if seen.contains(&"ID") { Ok(()) } else { Err(read_group_error(text, "ID is missing")) }
 }
 
 fn read_group_error(text: &str, what: &str) -> Error {
@@ -134,11 +131,11 @@ mod tests {
             ("@RG\\tID:x\\tsample", "\"sample\" is not TAG:VALUE"),
             ("@RG\\tID:x\\t:sample", "\"\" is not a tag"),
             ("@RG\\tID:x\\tSAM:s", "\"SAM\" is not a tag"),
-            ("@RG\\tSM:x", "it has no ID"),
-            ("@RG\\t", "it has no ID"),
-            ("", "it has no ID"),
+            ("@RG\\tSM:x", "ID is missing"),
+            ("@RG\\t", "ID is missing"),
+            ("", "ID is missing"),
             ("@RG\\tID:x\n@CO\\ty", "more than one line"),
-            ("@RG\\tID:x\\ny", "a \\ that is not \\t"),
+            ("@RG\\tID:x\\ny", "a \\ is not part of \\t"),
             ("ID:a\u{1}", "a control character"),
         ] {
             let error = parsed(text).expect_err(text).to_string();

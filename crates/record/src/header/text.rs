@@ -58,7 +58,7 @@ pub fn belongs_to_header(line: &[u8], number: u64) -> Result<bool> {
             Err(Error::input(format!(
                 "line {number} has the columns of a record, but begins like a header line ({start})"
             ))
-            .hint("rename the read: its name must not start with @"))
+            .hint("rename the read: read names must not start with @"))
         }
         _ => Ok(false),
     }

@@ -198,7 +198,7 @@ impl Ledger {
         let least = mib_rounded_up(least.max(self.capacity().saturating_add(step)));
         let (bytes, capacity) = (mib_rounded_up(bytes), self.capacity() >> 20);
         Error::usage(format!(
-            "{name}: needs {bytes} MiB, and {free} MiB of {capacity} MiB are free{users}"
+            "{name}: needs {bytes} MiB, but only {free} MiB of {capacity} MiB are free{users}"
         ))
         .hint(format!("raise -m to {least}M or more"))
     }
@@ -475,7 +475,7 @@ mod tests {
         let error = ledger.charge("regions", 100 << 20).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "regions: needs 100 MiB, and 46 MiB of 200 MiB are free (in use: headers 90, known sites 50, \
+            "regions: needs 100 MiB, but only 46 MiB of 200 MiB are free (in use: headers 90, known sites 50, \
              program 12); raise -m to 254M or more"
         );
         drop(held);

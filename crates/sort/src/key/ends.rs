@@ -51,7 +51,7 @@ impl SegmentEnd {
         }
         let field = field.ok_or_else(|| {
             Error::input("template-coordinate order needs the CIGAR of the mate in the MC field")
-                .hint("add it with readmill filter --fix-mates samtools; reads must be grouped by name")
+                .hint("add MC with readmill filter --fix-mates samtools; reads must be grouped by name")
         })?;
         let (cigar, start) = (text_value(Some(field))?, i64::from(record.next_pos()));
         let reverse = flags.is_mate_reverse();

@@ -197,7 +197,7 @@ fn a_reference_with_other_bases_than_the_header_states() {
     let other = "0123456789abcdef0123456789abcdef";
     let stated = header().replacen("LN:400", &format!("LN:400\tM5:{other}"), 1);
     folders.input("x.sam", stated + &reads());
-    let words = ["in/ref.fa", "chr1 has other bases here (M5 ", other, "were aligned"];
+    let words = ["in/ref.fa", "chr1 has different bases here (M5 ", other, "were aligned"];
     is_not_counted(&folders, AGAINST, 2, &words);
     for way in [
         "filter in/x.sam -o out/x.bam --nm-md-uq --reference in/ref.fa",

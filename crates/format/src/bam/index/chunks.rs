@@ -152,7 +152,7 @@ impl ChunkJoiner {
         }
         Err(Error::input(TRUNCATED_RECORD)
             .record(self.records)
-            .hint("it is truncated: download or create it again"))
+            .hint("the file is truncated: download or create it again"))
     }
 }
 
@@ -237,10 +237,12 @@ fn is_before(place: SortPosition, last: SortPosition) -> bool {
 }
 
 fn unsorted_error(number: u64, name: &[u8]) -> Error {
-    Error::input("it is before the previous read, but only a file sorted by coordinate can be indexed")
-        .record(number)
-        .qname(name)
-        .hint("sort the file, which also writes an index: readmill sort FILE -o SORTED.bam")
+    Error::input(
+        "the read is before the previous one, but only a file sorted by coordinate can be indexed",
+    )
+    .record(number)
+    .qname(name)
+    .hint("sort the file, which also writes an index: readmill sort FILE -o SORTED.bam")
 }
 
 /// Checks that each chunk continues the coordinate order of the previous one.

@@ -94,7 +94,7 @@ impl IndexFileBytes {
             }
             n -= here;
             if !self.fill_buffer()? {
-                return Err(damaged_error("it ends early"));
+                return Err(damaged_error("it is truncated"));
             }
         }
     }
@@ -116,7 +116,7 @@ impl IndexFileBytes {
     }
 
     fn read_array<const N: usize>(&mut self) -> Result<[u8; N]> {
-        self.try_read_array()?.ok_or_else(|| damaged_error("it ends early"))
+        self.try_read_array()?.ok_or_else(|| damaged_error("it is truncated"))
     }
 
     fn read_u32(&mut self) -> Result<u32> {
@@ -164,7 +164,7 @@ impl BamIndex {
                 let (min_shift, depth, auxiliary) =
                     (bytes.read_u32()?, bytes.read_u32()?, bytes.read_count()?);
                 if !(1..=31).contains(&min_shift) || depth > MAX_DEPTH_READ {
-                    return Err(damaged_error("its bins have invalid sizes"));
+                    return Err(damaged_error("the sizes of the bins are invalid"));
                 }
                 bytes.skip_bytes(auxiliary.into())?;
                 (depth, min_shift, true)
@@ -173,8 +173,10 @@ impl BamIndex {
         };
         let contigs = bytes.read_count()? as usize;
         if contigs != file.contigs {
-            let what =
-                format!("it has {contigs} contigs, but the header of the file has {}", file.contigs);
+            let what = format!(
+                "the index has {contigs} contigs, but the header of the file has {}",
+                file.contigs
+            );
             return Err(damaged_error(&what));
         }
         let mut charge = ledger.empty_charge(LEDGER_NAME);
@@ -308,7 +310,7 @@ impl ContigReader<'_> {
                 continue;
             }
             if number >= first_bin(self.depth + 1) {
-                return Err(damaged_error("it has a bin with an invalid number"));
+                return Err(damaged_error("a bin has an invalid number"));
             }
             let first = into.chunks.len() as u32;
             for _ in 0..chunks {

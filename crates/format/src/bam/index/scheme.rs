@@ -136,7 +136,7 @@ impl IndexScheme {
             |depth: &u8| span <= 1u64.checked_shl(u32::from(min_shift + 3 * depth)).unwrap_or(u64::MAX);
         let depth = (depth..=MAX_DEPTH).find(covers).ok_or_else(|| {
             let what =
-                format!("a CSI index with windows of 2^{min_shift} bases cannot hold {longest} bases");
+                format!("a CSI index with windows of 2^{min_shift} bases is too small for a contig of {longest} bases");
             Error::usage(what).hint("use larger windows: -m 14")
         })?;
         Ok(IndexScheme { kind: IndexFormat::Csi, depth, min_shift })

@@ -32,8 +32,7 @@ pub(in super::super) fn mend_conflicts(
             notes.add_line_note(|| number(at), || match is_same {
                 true => format!("removed this line, because it repeats the line of read group {id}"),
                 false => format!(
-                    "the read group {id} is already defined in line {}, which is used, as in samtools; changed this \
-                     line to a comment (@CO)",
+                    "the read group {id} is already defined in line {}, which takes precedence, as in samtools; changed this line to a comment (@CO)",
                     number(first)
                 ),
             });

@@ -25,7 +25,7 @@ pub(super) fn mend_fields<'a>(line: &'a [u8], note: &mut NoteSink<'_>) -> LineRe
         return Ok(Cow::Borrowed(line));
     }
     if memchr::memchr_iter(b'\t', line).count() > MAX_FIELDS {
-        return Err(format!("it has more than {MAX_FIELDS} fields"));
+        return Err(format!("the line has more than {MAX_FIELDS} fields"));
     }
     let mut fields = LineFields { known, list: split_fields(line), is_changed: false };
     if !fields.is_well_formed(line) {
@@ -152,7 +152,7 @@ impl<'a> LineFields<'a> {
         let list = split_at_blanks(line.get(4..).unwrap_or_default(), self.known.fields);
         if list != self.list {
             (self.list, self.is_changed) = (list, true);
-            note("replaced blanks between its fields by tabs".into());
+            note("replaced blanks between fields by tabs".into());
         }
     }
 
@@ -202,7 +202,7 @@ impl<'a> LineFields<'a> {
         if !joined.is_empty() {
             self.list[at].to_mut().extend_from_slice(&joined);
             self.is_changed = true;
-            note("replaced tabs in its command line (CL) by blanks".into());
+            note("replaced tabs in the command line (CL) by blanks".into());
         }
         self.list.append(&mut kept);
     }
@@ -236,7 +236,7 @@ impl<'a> LineFields<'a> {
             };
             let name = String::from_utf8_lossy(&field[..2]).into_owned();
             if list[at] != field && self.known.required.contains(&&field_key(&field)) {
-                return Err(format!("it has two values of {name}"));
+                return Err(format!("{name} has two values"));
             }
             note(format!(
                 "{name} occurs twice; kept {}, removed {}",
@@ -330,12 +330,12 @@ impl<'a> LineFields<'a> {
             return Err("a contig cannot have the name * or =".into());
         }
         if !is_contig_name(name) {
-            note(format!("kept the name {}, which Picard and GATK refuse", quote_start(name)));
+            note(format!("kept the name {}, which Picard and GATK reject", quote_start(name)));
         }
         let given = self.get(b"LN").unwrap_or_default();
         let trimmed = given.trim_ascii().to_vec();
         if trimmed.len() < given.len() {
-            note("removed a blank next to its length".into());
+            note("removed a blank next to the length".into());
             self.is_changed = true;
             self.set_value(b"LN", &trimmed);
         }

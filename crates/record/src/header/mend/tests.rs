@@ -11,7 +11,7 @@ fn notes(header: &Header) -> Vec<String> {
 
 /// A line, the mended line, and part of the note. Each line follows a contig and a read group.
 const MENDED: [(&str, &str, &str); 28] = [
-    ("@PG ID:x PN:x", "@PG\tID:x\tPN:x", "replaced blanks between its fields"),
+    ("@PG ID:x PN:x", "@PG\tID:x\tPN:x", "replaced blanks between fields"),
     ("@PG ID:b PN:b CL:b mem  -t 4 r.fa", "@PG\tID:b\tPN:b\tCL:b mem -t 4 r.fa", "replaced blanks"),
     ("@SQ SN:d LN:5", "@SQ\tSN:d\tLN:5", "replaced blanks"),
     ("@SQ\tSN:d LN:5", "@SQ\tSN:d\tLN:5", "replaced blanks"),
@@ -21,7 +21,7 @@ const MENDED: [(&str, &str, &str); 28] = [
     ("@RG\tID:a\t\tSM:s", "@RG\tID:a\tSM:s", "a tab without a field"),
     ("@RG\tID:a\t SM:s", "@RG\tID:a\tSM:s", "a blank before a field"),
     ("@SQ\tSN:d\tLN:5\t", "@SQ\tSN:d\tLN:5", "a tab without a field"),
-    ("@SQ\tSN:d\tLN: 5", "@SQ\tSN:d\tLN:5", "a blank next to its length"),
+    ("@SQ\tSN:d\tLN: 5", "@SQ\tSN:d\tLN:5", "a blank next to the length"),
     ("@SQ\tsn:d\tln:5", "@SQ\tSN:d\tLN:5", "changed SN to upper case"),
     ("@RG\tid:a\tSM:s", "@RG\tID:a\tSM:s", "changed ID to upper case"),
     ("@RG\tID:a\tSM:s\tDS:", "@RG\tID:a\tSM:s", "removed DS"),
@@ -31,18 +31,18 @@ const MENDED: [(&str, &str, &str); 28] = [
     (
         "@PG\tID:b\tCL:b mem -R @RG\tID:x\tSM:s r.fa\tVN:1",
         "@PG\tID:b\tCL:b mem -R @RG ID:x SM:s r.fa\tVN:1",
-        "replaced tabs in its command line",
+        "replaced tabs in the command line",
     ),
-    ("@PG\tID:b\tCL:b\tmem", "@PG\tID:b\tCL:b mem", "replaced tabs in its command line"),
-    ("@xx", "@CO\t@xx", "@xx is not a known kind of header line"),
-    ("@XX\tAB:c", "@CO\t@XX\tAB:c", "changed it to a comment (@CO)"),
+    ("@PG\tID:b\tCL:b\tmem", "@PG\tID:b\tCL:b mem", "replaced tabs in the command line"),
+    ("@xx", "@CO\t@xx", "@xx is not a known header line type"),
+    ("@XX\tAB:c", "@CO\t@XX\tAB:c", "changed the line to a comment (@CO)"),
     ("@rg\tID:a\tSM:s", "@RG\tID:a\tSM:s", "changed the letters after @"),
     ("@co\thello", "@CO\thello", "changed the letters after @"),
     ("@RG\tID:g\tSM:s", "", "it repeats the line of read group g"),
     ("@RG\tID:g\tSM:t", "@CO\t@RG\tID:g\tSM:t", "the read group g is already defined in line 3"),
     ("@CO\ta\0b", "@CO\ta", "a NUL byte"),
     ("\n@CO\ta", "@CO\ta", "removed an empty line"),
-    ("@SQ\tSN:d,e\tLN:5", "@SQ\tSN:d,e\tLN:5", "which Picard and GATK refuse"),
+    ("@SQ\tSN:d,e\tLN:5", "@SQ\tSN:d,e\tLN:5", "which Picard and GATK reject"),
 ];
 
 #[test]

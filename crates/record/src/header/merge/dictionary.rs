@@ -61,7 +61,7 @@ impl<'a> MergedSequence<'a> {
     /// Fails if the lengths or the MD5 sums differ.
     fn check_description(&mut self, line: &'a HeaderLine, length: u32, input: usize) -> Result<()> {
         let name = || String::from_utf8_lossy(line.get(b"SN").unwrap_or_default()).into_owned();
-        let hint = "inputs of one run must be aligned to the same reference";
+        let hint = "all inputs must be aligned to the same reference";
         if length != self.length {
             return Err(Error::usage(format!(
                 "reference sequence {} has {} bases in input {} and {length} in input {}",

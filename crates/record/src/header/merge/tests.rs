@@ -148,13 +148,13 @@ fn sequences_that_only_share_a_name_are_refused() {
     assert_eq!(
         error.unwrap_err().to_string(),
         "reference sequence a has 9 bases in input 2 and 10 in input 3; \
-         inputs of one run must be aligned to the same reference"
+         all inputs must be aligned to the same reference"
     );
     let error = merge(&["@SQ\tSN:a\tLN:9\n", "@SQ\tSN:a\tLN:9\tM5:aa\n", "@SQ\tSN:a\tLN:9\tM5:ab\n"]);
     assert_eq!(
         error.unwrap_err().to_string(),
         "reference sequence a has the MD5 sum aa in input 2 and ab in input 3; \
-         inputs of one run must be aligned to the same reference"
+         all inputs must be aligned to the same reference"
     );
 }
 
