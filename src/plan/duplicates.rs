@@ -71,7 +71,7 @@ impl Duplicates {
                 "{flag} does not work with --rules {}",
                 rules.to_lowercase()
             ))
-            .hint(format!("it is only for {others} rules: omit it, or change --rules")));
+            .hint(format!("this flag is only for {others} rules: omit it, or change --rules")));
         }
         if let Some(fault) = &self.fault {
             return Err(fault.clone());

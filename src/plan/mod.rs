@@ -154,7 +154,7 @@ impl Output {
             return Err(Error::usage("an index needs an output file").hint("give one with -o"));
         }
         if self.md5 && self.path.as_os_str() == "-" {
-            return Err(Error::usage("--md5 needs an output file, but the output is standard output")
+            return Err(Error::usage("--md5 needs an output file, and standard output is not a file")
                 .hint("give a file with -o, or omit --md5"));
         }
         if self.format.spec().compression == Compression::None && self.level.is_some() {

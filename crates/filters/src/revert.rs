@@ -526,7 +526,7 @@ mod tests {
         let mut after = header(HEADER);
         let given = GivenFlags::from_words(SPEC.flags.iter(), ["--revert"]).unwrap();
         let mut step = Revert::new(rules(&given), &mut after).unwrap();
-        for (fields, said) in [("OQ:Z:II", "its OQ has 2 letters"), ("XB:Z:A XQ:Z:II", "XB has 1 bases")]
+        for (fields, said) in [("OQ:Z:II", "OQ has 2 characters"), ("XB:Z:A XQ:Z:II", "XB has 1 bases")]
         {
             let line = format!("r 0 1 11 60 3M * 0 0 ACG !+5 {fields}");
             let mut batch = crate::testing::batch(&header(HEADER), &[&line]);

@@ -127,7 +127,7 @@ fn empty_fields_of_a_read_group_are_left_out_and_others_are_refused() {
     }
     for (group, reason) in [
         ("@RG\\tID:a\\tSM", "\"SM\" is not TAG:VALUE"),
-        ("@RG\\tID:a\\tID:b", "gives ID twice"),
+        ("@RG\\tID:a\\tID:b", "ID occurs twice"),
         ("@RG\\tID:a\\tSM:", "SM has no value"),
     ] {
         refused(&dir, &["align", reference(), &one, "-R", group], 1, &[reason]);

@@ -132,7 +132,7 @@ fn data_for_plots() {
     other.arguments.low_quality_tail = 9;
     let error =
         plot_data::reports_to_csv(&[("Before", &before), ("After", &other)]).unwrap_err().to_string();
-    assert!(error.contains("low_quality_tail is 2 and 9"), "{error}");
+    assert!(error.contains("low_quality_tail has two values, 2 and 9"), "{error}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ impl GivenReadGroup {
     pub fn parse(text: &str) -> Result<Self> {
         let plain = text.replace("\\t", "\t");
         let Some(fields) = plain.strip_prefix("@RG\t") else {
-            return Err(read_group_error(text, "it does not begin with @RG and a tab (or \\t)"));
+            return Err(read_group_error(text, "the text does not begin with @RG and a tab (or \\t)"));
         };
         let all: Vec<&str> = fields.split('\t').collect();
         let kept: Vec<&str> = all.iter().copied().filter(|field| !field.is_empty()).collect();
@@ -124,8 +124,8 @@ mod tests {
     #[test]
     fn a_read_group_that_other_tools_cannot_read_is_refused() {
         for (text, reason) in [
-            ("@RG\\tID:x\\tID:y", "it gives ID twice"),
-            ("@RG\\tID:x\\tSM:a\\tSM:a", "it gives SM twice"),
+            ("@RG\\tID:x\\tID:y", "ID occurs twice"),
+            ("@RG\\tID:x\\tSM:a\\tSM:a", "SM occurs twice"),
             ("@RG\\tID:x\\tSM:", "SM has no value"),
             ("@RG\\tID:", "ID has no value"),
             ("@RG\\tID:x\\tsample", "\"sample\" is not TAG:VALUE"),

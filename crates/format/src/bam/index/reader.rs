@@ -94,7 +94,7 @@ impl IndexFileBytes {
             }
             n -= here;
             if !self.fill_buffer()? {
-                return Err(damaged_error("it is truncated"));
+                return Err(damaged_error("the index is truncated"));
             }
         }
     }
@@ -116,7 +116,7 @@ impl IndexFileBytes {
     }
 
     fn read_array<const N: usize>(&mut self) -> Result<[u8; N]> {
-        self.try_read_array()?.ok_or_else(|| damaged_error("it is truncated"))
+        self.try_read_array()?.ok_or_else(|| damaged_error("the index is truncated"))
     }
 
     fn read_u32(&mut self) -> Result<u32> {
