@@ -83,7 +83,7 @@ pub struct PlotDataArgs {
     /// Table made from the reads after recalibration
     #[arg(long, value_name = "TABLE", group = "tables")]
     after: Option<PathBuf>,
-    /// Table to plot: its original and recalibrated qualities
+    /// Plot the qualities that result from applying this table
     #[arg(long, value_name = "TABLE", group = "tables")]
     table: Option<PathBuf>,
     /// Write the CSV file here; - for standard output

@@ -82,7 +82,7 @@ pub struct OutputFlags {
     /// Write the MD5 checksum of the output to FILE.md5 (hexadecimal)
     #[arg(long)]
     md5: bool,
-    /// Allow -o to be an input file. It is replaced when the output is complete
+    /// Allow -o to replace an input file (once the output is complete)
     #[arg(long, requires = "output")]
     in_place: bool,
     /// Do not add a @PG line to the header

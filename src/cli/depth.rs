@@ -69,7 +69,7 @@ pub struct DepthArgs {
     /// Also write positions with depth 0. With -aa, also write contigs without reads
     #[arg(short = 'a', action = ArgAction::Count, help_heading = "Output")]
     all: u8,
-    /// Write a header line with the names of the columns
+    /// Write a header line with column names
     #[arg(short = 'H', long, help_heading = "Output")]
     header: bool,
     /// Write the result to this file [default: - (standard output)]
@@ -87,7 +87,7 @@ pub struct DepthArgs {
     /// Read the names of the inputs from this file, one per line
     #[arg(short = 'f', long, value_name = "FILE", conflicts_with_all = ["inputs", "customized_index"])]
     file_list: Option<PathBuf>,
-    /// Also count reads with these flags, which are excluded by default
+    /// Also count reads with these flags, although they are excluded by default
     #[arg(short = 'g', long, value_name = "FLAGS", help_heading = "Reads")]
     include_again: Vec<Flags>,
     /// Also exclude reads with any of these flags [default: UNMAP,SECONDARY,QCFAIL,DUP]
@@ -190,7 +190,7 @@ pub struct CoverageArgs {
     exclude_flags: Option<Flags>,
     /// Maximum depth. 0 means no limit
     ///
-    /// If N reads cover a position, more reads that start there are not counted.
+    /// If N reads cover a position, further reads that start there are not counted.
     #[arg(short = 'd', long, value_name = "N", default_value_t = 1_000_000, help_heading = "Reads")]
     depth: u32,
     /// Count a position as covered only if its depth is at least N
@@ -297,7 +297,7 @@ pub struct BedcovArgs {
     /// Give the index files after the inputs: IN... INDEX...
     #[arg(short = 'X', long)]
     customized_index: bool,
-    /// Also count reads with these flags, which are excluded by default
+    /// Also count reads with these flags, although they are excluded by default
     #[arg(short = 'g', long, value_name = "FLAGS", help_heading = "Reads")]
     include_again: Vec<Flags>,
     /// Also exclude reads with any of these flags [default: UNMAP,SECONDARY,QCFAIL,DUP]
@@ -315,7 +315,7 @@ pub struct BedcovArgs {
     /// Add a column with the number of reads
     #[arg(short = 'c', long, help_heading = "Output")]
     count_reads: bool,
-    /// Write a header line with the names of the columns
+    /// Write a header line with column names
     #[arg(short = 'H', long, help_heading = "Output")]
     header: bool,
     /// Write the result to this file [default: - (standard output)]

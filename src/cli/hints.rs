@@ -287,7 +287,7 @@ pub fn require_last_input(inputs: &[PathBuf]) -> Result<()> {
     match inputs {
         [_, .., last] if last.as_os_str() != "-" => std::fs::metadata(last).map(drop).map_err(|e| {
             Error::io(format!("{} cannot be read", last.display()), &e)
-                .hint("if it is the output, give it with -o")
+                .hint("if this file is the output, give it with -o")
         }),
         _ => Ok(()),
     }

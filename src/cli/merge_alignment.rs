@@ -88,7 +88,7 @@ struct AlignmentFlags {
     /// Keep the proper-pair flag (0x2) of the aligner
     #[arg(long, conflicts_with = "orientations")]
     aligner_proper_pairs: bool,
-    /// Do not clip adapters (the bases from the position in XT)
+    /// Do not clip adapters (they start at the position in XT)
     #[arg(long)]
     no_clip_adapters: bool,
     /// Clip bases of a read that extend beyond the start of its mate
@@ -115,7 +115,7 @@ struct AlignmentFlags {
     /// Do not write MC fields
     #[arg(long)]
     no_mate_cigar: bool,
-    /// Make templates unmapped that probably come from another species
+    /// Mark templates as unmapped if they probably come from another species
     ///
     /// These are templates whose primary alignment has fewer than N bases between two clips
     /// [default without N: 32].
@@ -127,8 +127,7 @@ struct AlignmentFlags {
     /// also writes the alignment to OA. move writes it to OA and removes the position.
     #[arg(long, value_name = "HOW", default_value = "leave", requires = "unmap_contaminants")]
     contaminant_alignments: ContaminantAlignments,
-    /// Numbers of bases that were trimmed from the start of read 1 and read 2 before alignment,
-    /// such as 5,0
+    /// Numbers of bases trimmed from the start of read 1 and read 2 before alignment, such as 5,0
     #[arg(long, value_name = "N,N", num_args = 1, value_parser = parse_trimmed_bases)]
     trimmed: Option<TrimmedBases>,
 }

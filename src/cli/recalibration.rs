@@ -67,7 +67,7 @@ pub struct ApplyingFlags {
     /// Round qualities of 6 or more to the nearest of these values. May be repeated
     #[arg(long, value_name = "Q", value_delimiter = ',', conflicts_with = "quantize_quals", value_parser = clap::value_parser!(u8).range(0..=93))]
     static_quantized_quals: Vec<u8>,
-    /// Round down to the next lower value of --static-quantized-quals
+    /// Round down to a value of --static-quantized-quals, not to the nearest
     #[arg(long, requires = "static_quantized_quals", conflicts_with = "quantize_quals")]
     round_down_quantized: bool,
     /// Quantise qualities to N levels. 0 disables this, and -1 uses the levels of the table

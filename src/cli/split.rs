@@ -99,7 +99,7 @@ impl SplitNameFlags {
         let is_named = self.split_names.is_some() || self.split_table.is_some();
         let mut plan = io.plan_of_several(command, steps, is_named)?;
         let Destination::Main(mut output, selected) = plan.destination else {
-            return Err(Error::bug("a split without an output"));
+            return Err(Error::bug("the split has no output"));
         };
         if !is_named && output.path.as_os_str() == "-" {
             return Err(

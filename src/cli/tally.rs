@@ -164,7 +164,7 @@ pub struct QcArgs {
     /// Prefix of the output file names
     #[arg(short, long, value_name = "PREFIX")]
     output: Option<PathBuf>,
-    /// Write the metrics of these Picard programs [default: as in CollectMultipleMetrics]
+    /// Write the metrics of these Picard programs [default: those of CollectMultipleMetrics]
     ///
     /// all means all programs that need neither other files nor sorted reads.
     #[arg(
@@ -176,7 +176,7 @@ pub struct QcArgs {
         value_parser = parse_program()
     )]
     metrics: Vec<AskedProgram>,
-    /// Also write the coverage, as the files of mosdepth (PREFIX.per-base.bed.gz and so on)
+    /// Also write the coverage as mosdepth files (PREFIX.per-base.bed.gz and so on)
     #[arg(long)]
     coverage: bool,
     #[command(flatten)]

@@ -79,7 +79,7 @@ pub struct ViewArgs {
     count: bool,
     /// Write the reads that filters drop to this file
     ///
-    /// The flags -b, -C and -O set its format. Without them, its extension decides.
+    /// The flags -b, -C and -O set its format. Without them, the extension of the file decides.
     #[arg(
         short = 'U',
         long,

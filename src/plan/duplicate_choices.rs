@@ -49,7 +49,7 @@ pub(super) const PAIR_ENDS: &[Choice<PairEnds>] = &[
         value: PairEnds::Sequence,
         name: "sequence",
         aliases: &["s"],
-        help: "Compare the start of the sequence of each read",
+        help: "Compare the start of each read",
     },
 ];
 

@@ -78,8 +78,10 @@ impl Duplicates {
         }
         let looked_for = self.rules.optical.is_some();
         if self.needs_optical && !looked_for {
-            return Err(Error::usage("a flag needs optical duplicates, but their detection is off")
-                .hint("omit --optical-distance off and --read-names null"));
+            return Err(Error::usage(
+                "a flag needs optical duplicates, but their detection is disabled",
+            )
+            .hint("omit --optical-distance off and --read-names null"));
         }
         let written = [
             self.writing.molecule_number.map(|(tag, _)| tag),
@@ -93,7 +95,7 @@ impl Duplicates {
         for tag in written.into_iter().flatten() {
             if read.contains(&Some(tag)) || [tag::RG, tag::DT, tag::DI, tag::DS].contains(&tag) {
                 let tag = String::from_utf8_lossy(&tag);
-                return Err(Error::usage(format!("the field {tag} is used for something else"))
+                return Err(Error::usage(format!("the field {tag} has another purpose"))
                     .hint("write the molecule to another field, such as MI"));
             }
         }

@@ -108,7 +108,7 @@ pub trait Kernel: Send + Sync {
 
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 pub(crate) fn no_index_error() -> Error {
-    Error::bug("the index was not loaded before reads are aligned")
+    Error::bug("the index was not loaded before alignment")
 }
 
 /// The aligner of one thread. It owns the thread's buffers, and borrows nothing from the batches it

@@ -12,8 +12,7 @@ use super::{AddOnFlags, GivenRun};
 
 #[derive(Args)]
 pub struct SamePassCoverage {
-    /// Write the coverage of the output, as the files of mosdepth (PREFIX.per-base.bed.gz and so
-    /// on)
+    /// Write the coverage of the output as mosdepth files (PREFIX.per-base.bed.gz and so on)
     #[arg(long, value_name = "PREFIX")]
     coverage: Option<PathBuf>,
     #[command(flatten)]

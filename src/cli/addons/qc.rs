@@ -27,7 +27,7 @@ pub struct SamePassQc {
     /// The files are named PREFIX.alignment_summary_metrics and so on.
     #[arg(long, value_name = "PREFIX")]
     qc: Option<PathBuf>,
-    /// Write the metrics of these Picard programs [default: as in CollectMultipleMetrics]
+    /// Write the metrics of these Picard programs [default: those of CollectMultipleMetrics]
     ///
     /// all means all programs that need neither other files nor sorted reads.
     #[arg(

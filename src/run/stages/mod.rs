@@ -431,7 +431,7 @@ impl<'a> RunState<'a> {
         let filters = std::mem::take(&mut self.after_duplicates);
         let steps = order_leaving_steps(self.plan, marked.as_ref(), filters, apply);
         let Some(output) = self.plan.destination.main() else {
-            return Err(Error::bug("there is no output to be written"));
+            return Err(Error::bug("there is no output to write"));
         };
         let partition = output.format.large_parts().map_or(PARTITION, |parts| parts.bytes);
         let [from, to] = [&start, &until].map(|border| border.as_ref().map(|border| border.bytes));

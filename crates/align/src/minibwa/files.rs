@@ -56,7 +56,7 @@ pub(super) fn changed_index_error(prefix: &Path) -> Error {
 fn damaged_index_error(file: &Path, what: &str) -> Error {
     Error::input(format!("the index is damaged: {what}"))
         .file(file)
-        .hint("rebuild it with `readmill index --kernel minibwa REF`")
+        .hint("rebuild the index with `readmill index --kernel minibwa REF`")
 }
 
 /// Reads a file of eight-byte little-endian numbers from its beginning.

@@ -40,7 +40,7 @@ fn read_i32(bytes: &[u8], at: usize) -> Option<i32> {
 }
 
 fn checked_length(n: i32, of: &str) -> Result<usize> {
-    usize::try_from(n).map_err(|_| Error::input(format!("the BAM header's {of} is negative")))
+    usize::try_from(n).map_err(|_| Error::input(format!("the {of} in the BAM header is negative")))
 }
 
 const BEFORE_TEXT: usize = 8;
