@@ -40,7 +40,7 @@ pub struct FastqArgs {
     /// These are reads whose FLAG marks neither read 1 nor read 2, or both.
     #[arg(short = '0', value_name = "FILE")]
     other: Option<PathBuf>,
-    /// Write singletons to this file [default: with the other reads 1 or reads 2]
+    /// Write singletons to this file [default: to the file for read 1 or read 2]
     ///
     /// A singleton is a paired read whose mate is not in the input. By default, it is written to
     /// the file for read 1 or read 2.
@@ -154,8 +154,7 @@ struct TrimFlags {
     /// Clip each read from the position in this field, such as XT, to its end
     #[arg(long, value_name = "TAG", value_parser = parse_tag, requires = "clip_action")]
     clip_tag: Option<Tag>,
-    /// What to do with clipped bases: cut, mask (with N), or a number (set their Phred quality to
-    /// it)
+    /// Clipped bases are removed (cut), replaced by N (mask), or get this Phred quality (a number)
     #[arg(long, value_name = "WHAT", value_parser = parse_clip_action, requires = "clip_tag")]
     clip_action: Option<ClipAction>,
     /// Keep at least the bases before position N (1-based), even if the field has a smaller value

@@ -172,7 +172,7 @@ pub struct AdapterFlags {
         requires = "mark_adapters"
     )]
     prune_adapters_after: i64,
-    /// Number of adapters to search for after --prune-adapters-after
+    /// Number of adapters that --prune-adapters-after keeps
     #[arg(
         long,
         value_name = "N",

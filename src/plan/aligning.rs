@@ -225,7 +225,7 @@ impl Aligning {
     /// Returns the reference that reads are aligned to. It is an internal error if
     /// there is none.
     pub fn reference(&self) -> Result<&Path> {
-        self.reference.as_deref().ok_or_else(|| Error::bug("an aligner without a reference"))
+        self.reference.as_deref().ok_or_else(|| Error::bug("the aligner has no reference"))
     }
 
     fn check_trimming(&self) -> Result<()> {

@@ -280,7 +280,7 @@ impl Reader {
                 "CRAM {}.{} is not supported, only 2.0, 2.1, 3.0 and 3.1",
                 version.major, version.minor
             );
-            return Err(Error::input(what).hint("convert it: samtools view -b"));
+            return Err(Error::input(what).hint("convert the file: samtools view -b"));
         }
         let header = Header::default();
         let (offset, ended) = (definition.len() as u64, false);

@@ -272,10 +272,10 @@ impl TextFormat {
             }
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => TextFormat::Zstd,
             [b'B', b'Z', b'h', ..] => {
-                return Err(Error::input("this is compressed by bzip2").hint(DECOMPRESS));
+                return Err(Error::input("this is compressed with bzip2").hint(DECOMPRESS));
             }
             [0xfd, b'7', b'z', b'X', b'Z', ..] => {
-                return Err(Error::input("this is compressed by xz").hint(DECOMPRESS));
+                return Err(Error::input("this is compressed with xz").hint(DECOMPRESS));
             }
             _ => TextFormat::Text,
         };

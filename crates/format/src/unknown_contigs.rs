@@ -64,7 +64,7 @@ impl UnknownContigs {
             format!("none of the contigs is in the header of the reads; the first contig is {first}");
         Error::input(what)
             .file(path)
-            .hint("check whether only one of the two has names with chr, and give the file for the genome of the reads")
+            .hint("check whether only one of the two has contig names with chr, and give the file for the genome of the reads")
     }
 }
 

@@ -234,7 +234,7 @@ trait AnyPiece: Send {
 impl<P: Send + Serialize + 'static> AnyPiece for P {
     fn append_to(&self, bytes: Vec<u8>) -> Result<Vec<u8>> {
         postcard::to_extend(self, bytes)
-            .map_err(|error| Error::bug(format!("counts in order cannot be stored: {error}")))
+            .map_err(|error| Error::bug(format!("ordered counts cannot be stored: {error}")))
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {

@@ -65,7 +65,7 @@ impl ThreadBuffer {
     pub(super) fn new() -> Result<Self> {
         // SAFETY: no preconditions.
         let scratch = ptr::NonNull::new(unsafe { sys::mb_tbuf_init(1) });
-        scratch.map(ThreadBuffer).ok_or_else(|| Error::bug("minibwa: no memory for a thread"))
+        scratch.map(ThreadBuffer).ok_or_else(|| Error::bug("minibwa: not enough memory for a thread"))
     }
 }
 
@@ -102,7 +102,7 @@ pub(super) fn map_reads(
     reads: &ReadsForC<'_>,
 ) -> Result<Hits> {
     let count = i32::try_from(reads.bases.len().min(reads.names.len()))
-        .map_err(|_| Error::bug("minibwa: a batch of too many reads"))?;
+        .map_err(|_| Error::bug("minibwa: the batch has too many reads"))?;
     let lengths: Vec<i32> = reads.bases.iter().map(|bases| bases.len() as i32).collect();
     let mut bases: Vec<_> = reads.bases.iter().map(|bases| bases.as_ptr().cast::<c_char>()).collect();
     let mut names: Vec<_> = reads.names.iter().map(|name| name.as_ptr()).collect();
@@ -170,7 +170,7 @@ impl Inserts {
             return Ok(inserts);
         }
         let reads =
-            i32::try_from(counts.len()).map_err(|_| Error::bug("minibwa: a cohort too large"))?;
+            i32::try_from(counts.len()).map_err(|_| Error::bug("minibwa: the cohort is too large"))?;
         let (firsts, segments): (Vec<i32>, _) = ((0..reads).step_by(2).collect(), vec![2; pairs]);
         suppress_messages();
         // SAFETY: all arrays are live, and have an item for each pair or for each read. The call

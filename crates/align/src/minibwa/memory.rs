@@ -50,8 +50,9 @@ impl MinibwaIndex {
         // SAFETY: zero is valid for all fields of the index, and the C code can free it like an
         // index of its own.
         let index = unsafe { libc::calloc(1, size_of::<IndexLayout>()) }.cast::<IndexLayout>();
-        let index =
-            MinibwaIndex(ptr::NonNull::new(index).ok_or_else(|| Error::bug("minibwa: no memory"))?);
+        let index = MinibwaIndex(
+            ptr::NonNull::new(index).ok_or_else(|| Error::bug("minibwa: not enough memory"))?,
+        );
         // SAFETY: there is no other reference to the index yet, and the names are C strings that
         // outlive the calls. If loading fails, `drop` frees the parts that exist.
         unsafe {

@@ -82,5 +82,5 @@ pub(crate) fn no_common_contig_error(theirs: &[u8], header: &Header, file: &Path
     );
     Error::input(what)
         .file(file)
-        .hint("check whether only one of the two has names with chr, and give the file for the genome of the reads")
+        .hint("check whether only one of the two has contig names with chr, and give the file for the genome of the reads")
 }

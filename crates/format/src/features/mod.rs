@@ -184,7 +184,7 @@ const OTHER_KINDS: [(&[u8], &str, &str); 9] = [
     (b"BAI\x01", "an index", "give the file that it belongs to"),
     (b"CSI\x01", "an index", "give the file that it belongs to"),
     (b"TBI\x01", "an index", "give the file that it belongs to"),
-    (b"\x28\xb5\x2f\xfd", "compressed by zstd", "decompress it: zstd -d FILE"),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd", "decompress it: zstd -d FILE"),
     (b"PK\x03\x04", "a zip archive", "unpack it: unzip FILE"),
     (b"#:GATKReport", "a GATK report", "pass a recalibration table with bqsr apply --bqsr-table"),
 ];

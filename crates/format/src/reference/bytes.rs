@@ -50,7 +50,7 @@ impl FastaLayout {
         if start[..n].starts_with(&[0x1f, 0x8b]) {
             if !text::is_bgzf(&start[..n]) {
                 return Err(Error::input(
-                    "the reference is compressed by gzip, which does not allow random access",
+                    "the reference is compressed with gzip, which does not allow random access",
                 )
                 .file(&layout.path)
                 .hint("compress the file with bgzip instead: gunzip -c ref.fa.gz | bgzip > new.fa.gz"));

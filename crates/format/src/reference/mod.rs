@@ -196,7 +196,9 @@ impl Reference {
         let length =
             u32::try_from(layout.max_text_bytes()).ok().filter(|&n| n > 0 && !layout.is_compressed());
         let length = length.ok_or_else(|| {
-            Error::input("does not contain the bases of a contig").file(path).hint(SAME_REFERENCE_HINT)
+            Error::input("the file does not contain the bases of a contig")
+                .file(path)
+                .hint(SAME_REFERENCE_HINT)
         })?;
         let (bases, width) = (u64::from(length), u64::from(length));
         let sequences = vec![FaiEntry {

@@ -47,7 +47,7 @@ impl SamIndexer {
             entries.clamps_positions = true; // reads may reach beyond their contig, as in BAM
             self.reading = Some((LineParser::new(&header), entries));
         }
-        self.reading.as_mut().ok_or_else(|| Error::bug("the header of SAM was lost"))
+        self.reading.as_mut().ok_or_else(|| Error::bug("the SAM header was lost"))
     }
 
     fn take_line(&mut self, line: &[u8], end: u64) -> Result<()> {
@@ -96,7 +96,7 @@ impl Indexer for SamIndexer {
             self.take_line(&line, end)?;
         }
         self.open_records()?;
-        let (_, mut entries) = self.reading.ok_or_else(|| Error::bug("the header of SAM was lost"))?;
+        let (_, mut entries) = self.reading.ok_or_else(|| Error::bug("the SAM header was lost"))?;
         entries.flush_entries();
         Ok((entries.builder, entries.scheme, entries.records))
     }

@@ -45,7 +45,7 @@ fn translate_index(given: &ParsedArguments) -> Result<NativeLine> {
         }
     };
     if let Some(path) = inputs.iter().find(|path| is_fasta(path)) {
-        return Err(given.refusal_error(&format!("{path} is FASTA, but samtools index is for files with reads")).hint(
+        return Err(given.refusal_error(&format!("{path} is FASTA, but samtools index is only for files with reads")).hint(
             format!(
                 "to write {path}.fai, use readmill faidx {path}; to build the index of the aligner, use readmill index {path}"
             ),

@@ -103,7 +103,7 @@ fn read_files_and_options(given: &ParsedArguments) -> Result<(Vec<&str>, &'stati
         }
         _ => Err(given
             .refusal_error("pairs and single reads together are not supported; give one file, or two files of pairs")
-            .hint("import each kind separately, and join the outputs: readmill cat a.bam b.bam -o OUT")),
+            .hint("import pairs and single reads separately, then join the outputs: readmill cat a.bam b.bam -o OUT")),
     }
 }
 

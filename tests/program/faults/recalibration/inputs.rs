@@ -166,7 +166,7 @@ fn a_reference_that_is_none() {
     reference_is_refused(
         gzip(fasta(&CONTIGS).as_bytes()),
         None,
-        &["in/ref.fa", "compressed by gzip", "bgzip"],
+        &["in/ref.fa", "compressed with gzip", "bgzip"],
     );
     let whole = bgzf(fasta(&CONTIGS).as_bytes());
     for missing in [3, 28, 40, whole.len() / 2] {
