@@ -13,7 +13,7 @@ use super::hints::{format_from_name, known_extensions};
 pub struct SamePassFlags {
     #[command(flatten)]
     add_ons: SamePassAddOns,
-    /// Compare checksums of input and output reads, and write nothing if they do not match
+    /// Compare checksums of input and output reads. If they do not match, write no output
     ///
     /// The exit code is 4 if reads were lost, duplicated, or changed by a step that must not change
     /// them.

@@ -111,7 +111,7 @@ impl SplitNameFlags {
                 .hint("omit --copy-to and --move-to"));
         }
         if plan.reports.add_ons.iter().any(|add_on| add_on.name() == CoverageRequest::NAME) {
-            return Err(Error::usage("a split has no main output, which --coverage needs")
+            return Err(Error::usage("split has no main output, which --coverage needs")
                 .hint("omit --coverage, and use readmill qc --coverage"));
         }
         let names = match (&self.split_names, &self.split_table) {

@@ -342,7 +342,7 @@ pub fn check(plan: &Plan) -> Result<()> {
         || plan.reports.is_described()
         || plan.reports.add_ons.iter().any(|add_on| add_on.needs().sample);
     if plan.reports.sample.is_some() && !is_named && by_samtools {
-        let what = "--sample sets the sample name in metrics, but the report of samtools markdup has no sample name";
+        let what = "--sample sets the sample name in metrics, but metrics in the format of samtools markdup have no sample name";
         return Err(Error::usage(what).hint("omit --sample"));
     }
     if plan.reports.sample.is_some() && !is_named {

@@ -196,7 +196,7 @@ impl RunTallies {
             compare(&context, &leaving, &Changes::nothing(), "sorting and merging")?;
             compare(&leaving, &done, late, "duplicate marking, recalibration and later steps")?;
         } else {
-            compare(&came, &done, &early.clone().union(late), "all steps")?;
+            compare(&came, &done, &early.clone().union(late), "the steps")?;
         }
         console.write_line(&format!(
             "readmill: verified: {} records read, {} written; no read was lost or changed unexpectedly",
@@ -214,9 +214,8 @@ pub fn check_order(plan: &Plan, header: &Header) -> Result<()> {
     if plan.order() == Order::Coordinate || claims {
         return Ok(());
     }
-    let what = format!(
-        "{what} is counted of reads that are sorted by coordinate, and the header does not say so"
-    );
+    let what =
+        format!("{what} needs reads sorted by coordinate, but the header does not state this order");
     let way_out = match plan.command {
         plan::Command::Prep | plan::Command::Align => "add --sort coordinate",
         _ => "sort the file first: readmill sort IN -o SORTED",

@@ -23,7 +23,8 @@ use crate::mates::{
 use crate::options::ReadOptions;
 
 /// Hint for unsorted reads, which also names the flag to sort and count in one pass.
-pub(crate) const SORT_HINT: &str = "sort the file first: readmill sort IN -o SORTED (prep and align count in the same pass: --sort coordinate)";
+pub(crate) const SORT_HINT: &str =
+    "sort the file first with readmill sort IN -o SORTED (in prep and align, use --sort coordinate)";
 
 /// If the mate position of a read (PNEXT) is less than this many bases after the first read of a
 /// piece, the mate may be in an earlier piece. The position is exact unless a program has moved a

@@ -21,7 +21,7 @@ pub(super) struct FastqcCounter {
 
 impl FastqcCounter {
     fn counter(&self, file: usize) -> Result<&FileCounter> {
-        self.run.file(file).ok_or_else(|| Error::bug("an input has no report"))
+        self.run.file(file).ok_or_else(|| Error::bug("an input has no FastQC report"))
     }
 
     fn with_text<T>(&self, work: impl FnOnce(&mut RecordText) -> T) -> T {
@@ -46,7 +46,7 @@ impl InputCounter for FastqcCounter {
     fn add_piece(&self, file: usize, piece: InputPiece) -> Result<()> {
         match piece.downcast::<FastqcPiece>() {
             Ok(piece) => self.counter(file)?.add_piece(*piece),
-            Err(_) => Err(Error::bug("a piece of another counter was added to FastQC's modules")),
+            Err(_) => Err(Error::bug("results of a different counter were added to the FastQC modules")),
         }
     }
 

@@ -52,7 +52,7 @@ impl FastqcRequest {
     /// `directory` is not the name of a directory.
     pub fn new(directory: &Path, inputs: &[PathBuf], options: FastqcOptions) -> Result<Self> {
         if directory.as_os_str() == "-" || directory.as_os_str().is_empty() {
-            let what = "the FastQC reports are several files, so they need a directory";
+            let what = "FastQC reports are several files, which need a directory";
             return Err(Error::usage(what).hint("give a directory: --fastqc DIR"));
         }
         let report = |input: &PathBuf| {
@@ -83,8 +83,10 @@ impl AddOn for FastqcRequest {
 
     fn check(&self, run: &RunFacts) -> Result<()> {
         if run.merges_alignments {
-            let what = "the modules of FastQC are not counted where alignments are merged";
-            return Err(Error::usage(what).hint("count those of the reads by themselves: readmill qc"));
+            let what = "FastQC results cannot be computed while alignments are merged";
+            return Err(Error::usage(what).hint(
+                "compute them from the unaligned reads: readmill qc READS --no-metrics --fastqc DIR",
+            ));
         }
         Ok(())
     }

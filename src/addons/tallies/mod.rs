@@ -109,8 +109,9 @@ impl AddOn for ReadTally {
         });
         let tap = if self.spec.of_input { Tap::Input } else { Tap::MainOutput };
         let unknown = order.as_ref().and_then(|order| order.unknown_contig());
-        let warn =
-            |name: &str| format!("regions lie on {name}, which is not in the header, and are left out");
+        let warn = |name: &str| {
+            format!("regions on {name} are ignored, because this contig is not in the header")
+        };
         let ordered = order.iter().map(|order| SharedOrderedTally::shared(order, setup.ledger));
         Ok(Box::new(ReportedTally {
             warnings: unknown.map(warn).into_iter().collect(),

@@ -13,13 +13,13 @@ use super::{AddOnFlags, GivenRun};
 /// Flags for the description of a run.
 #[derive(Args)]
 pub struct DescriptionFlags {
-    /// Write a run file (JSON), from which readmill report makes an HTML report
+    /// Write a run file (JSON), which is the input of readmill report
     ///
-    /// It has the command, the files, all counts and reports, and the time and memory of each
+    /// It has the command, the file names, all counts and reports, and the time and memory of each
     /// stage.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write an HTML report of the run, with plots and a verdict, in one file
+    /// Write an HTML report of the run, with plots and a verdict
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     #[command(flatten)]
@@ -37,8 +37,8 @@ impl DescriptionFlags {
             if self.limits.is_empty() {
                 return Ok(());
             }
-            let what = "--assay and --qc-thresholds apply to the HTML report, but none is written";
-            return Err(Error::usage(what).hint("add --report FILE, or omit them"));
+            let what = "--assay and --qc-thresholds are for the HTML report, but no report is written";
+            return Err(Error::usage(what).hint("add --report FILE, or omit these flags"));
         };
         let page = PageRequest { file, limits: self.limits.limits()?, limits_file: self.limits.file() };
         reports.add_ons.push(page);

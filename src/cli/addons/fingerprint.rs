@@ -12,12 +12,13 @@ use super::{AddOnFlags, GivenRun};
 /// A fingerprint in the same pass.
 #[derive(Args)]
 pub(super) struct SamePassFingerprint {
-    /// Write a fingerprint of the sample: alleles at --fingerprint-sites, and reads on X and Y
+    /// Write a fingerprint of the sample: allele counts at --fingerprint-sites, and reads on X and
+    /// Y
     #[arg(long, value_name = "FILE", requires = "fingerprint_sites")]
     fingerprint: Option<PathBuf>,
-    /// File with common variants for --fingerprint
+    /// File of common variants for --fingerprint
     ///
-    /// The file is a VCF, from which biallelic SNVs are used, or a haplotype map of Picard.
+    /// A VCF file, whose biallelic SNVs are used, or a haplotype map of Picard.
     #[arg(long, value_name = "FILE", requires = "fingerprint")]
     fingerprint_sites: Option<PathBuf>,
 }

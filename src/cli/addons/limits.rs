@@ -51,7 +51,7 @@ pub fn text_of(path: &Path, max_bytes: u64) -> Result<String> {
     let file = input_file::open(path).map_err(|error| unreadable(path, &error))?;
     file.take(max_bytes + 1).read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
     if bytes.len() as u64 > max_bytes {
-        return Err(wrong(path, &format!("it is larger than {max_bytes} bytes")));
+        return Err(wrong(path, &format!("larger than {max_bytes} bytes")));
     }
     String::from_utf8(bytes).map_err(|_| wrong(path, "not UTF-8 text"))
 }

@@ -56,8 +56,8 @@ impl AddOnFlags for SamePassQc {
                 reports.add_ons.push(request);
             }
             None if self.options != QcOptions::default() => {
-                let what = "options of quality metrics are given, but no metrics are written";
-                return Err(Error::usage(what).hint("add --qc PREFIX, or omit the options"));
+                let what = "options for quality metrics are given without --qc";
+                return Err(Error::usage(what).hint("add --qc PREFIX, or omit these options"));
             }
             None => {}
         }
