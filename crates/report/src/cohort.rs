@@ -8,25 +8,36 @@
 //!      └─► lanes_section      lanes that resemble another sample more than their own
 //! ```
 
+use maud::{Markup, html};
+
 use crate::lanes::{SortedValues, collect_lanes, median};
 use crate::limits::Grade;
 use crate::metrics::{METRICS, Metric};
 use crate::options::PageOptions;
-use crate::plot::{Axes, COLORS, Figure, draw_dots};
-use crate::run::{Quantity, RunDescription};
-use crate::table::{table_of_cells, wrap_scrollable};
-use crate::text::{NumberFormat, escape_html, join_words};
-use crate::verdict::{MetricOutcome, grade_markup, grade_metrics, summarize_outcomes};
+use crate::plot::{Axes, COLORS, Figure, draw_dots, legend_list};
+use crate::run::{Quantity, RunPart};
+use crate::table::{Cell, table_of_sample_cells, wrap_scrollable};
+use crate::text::{NumberFormat, join_words};
+use crate::verdict::{MetricOutcome, grade_metrics, summarize_outcomes};
 
 /// The values of one metric in all samples; `None` if a sample did not count it.
 ///
-/// A sample stands out if it is further from the median than [`MOST_Z`] scaled median absolute
+/// A sample stands out if it is further from the median than [`MAX_ROBUST_Z`] scaled median absolute
 /// deviations and further than a minimum distance; see docs/report.md.
 struct MetricColumn {
     metric: &'static Metric,
     values: Vec<Option<Quantity>>,
     median: f64,
     outliers: Vec<usize>,
+}
+
+impl MetricColumn {
+    /// Returns on which side of the median a sample stands out, as a noun and compared with others.
+    fn side(&self, run: usize) -> Option<(&'static str, &'static str)> {
+        let value = self.values.get(run)?.as_ref()?.value;
+        let side = if value > self.median { ("high", "higher") } else { ("low", "lower") };
+        self.outliers.contains(&run).then_some(side)
+    }
 }
 
 const MIN_COMPARED_SAMPLES: usize = 5;
@@ -43,7 +54,7 @@ const MIN_SHARE_DISTANCE: f64 = 0.25;
 
 const NOT_COMPARED: [&str; 1] = ["oxidation"];
 
-pub fn cohort_html(runs: &[RunDescription<'_>], options: &PageOptions) -> String {
+pub fn cohort_html(runs: &[RunPart<'_>], options: &PageOptions) -> Markup {
     let columns: Vec<MetricColumn> =
         METRICS.iter().filter_map(|metric| metric_column(metric, runs)).collect();
     let colors = SampleColors::for_samples(runs, options);
@@ -52,22 +63,25 @@ pub fn cohort_html(runs: &[RunDescription<'_>], options: &PageOptions) -> String
     let with = |wanted: Grade| {
         of_runs.iter().filter(|list| list.iter().map(|it| it.grade).max() == Some(wanted)).count()
     };
-    format!(
-        "<div id=\"cohort\"><header><p class=\"eyebrow\">readmill report</p><h1>{} samples</h1>\
-         <p class=\"summary\">{} with a bad number, {} with a number worth a look, {} good.</p><p class=\"note\">Limits for {}.</p></header>\
-         {}{}{}</div>",
-        runs.len(),
-        with(Grade::Bad),
-        with(Grade::Look),
-        with(Grade::Good),
-        options.limits.assay.title(),
-        sample_table(runs, &columns, &of_runs, &colors, options),
-        draw_metric_plots(runs, &columns, &colors),
-        lanes_section(runs),
-    )
+    html! {
+        div id="cohort" {
+            header {
+                p class="eyebrow" { "readmill report" }
+                h1 { (runs.len()) " samples" }
+                p class="summary" {
+                    (with(Grade::Bad)) " with a bad number, " (with(Grade::Look))
+                    " with a number worth a look, " (with(Grade::Good)) " good."
+                }
+                p class="note" { "Limits for " (options.limits.assay.title()) "." }
+            }
+            (sample_table(runs, &columns, &of_runs, &colors, options))
+            (draw_metric_plots(runs, &columns, &colors))
+            (lanes_section(runs))
+        }
+    }
 }
 
-fn metric_column(metric: &'static Metric, runs: &[RunDescription<'_>]) -> Option<MetricColumn> {
+fn metric_column(metric: &'static Metric, runs: &[RunPart<'_>]) -> Option<MetricColumn> {
     let values: Vec<Option<Quantity>> = runs.iter().map(|run| (metric.find)(run)).collect();
     let known: Vec<f64> = values.iter().flatten().map(|it| it.value).collect();
     let middle = median(known.clone())?;
@@ -94,109 +108,106 @@ fn find_outliers(values: &[Option<Quantity>], known: &[f64], middle: f64, near: 
 }
 
 fn sample_table(
-    runs: &[RunDescription<'_>],
+    runs: &[RunPart<'_>],
     columns: &[MetricColumn],
     outcomes: &[Vec<MetricOutcome>],
     colors: &SampleColors,
     options: &PageOptions,
-) -> String {
+) -> Markup {
     let names: &[String] = options.sheet.as_ref().map_or(&[], |sheet| sheet.field_names());
-    let header = |title: &str| {
-        format!(
-            "<th scope=\"col\" aria-sort=\"none\"><button type=\"button\">{}</button></th>",
-            escape_html(title)
-        )
-    };
     let titles = ["Sample", "Verdict"].into_iter().chain(names.iter().map(String::as_str));
-    let titles: String = titles.chain(columns.iter().map(|it| it.metric.name)).map(header).collect();
-    let row = |(i, run): (usize, &RunDescription<'_>)| {
+    let titles = titles.chain(columns.iter().map(|it| it.metric.name));
+    let field = |run: &RunPart<'_>, name: &str| options.sheet.as_ref()?.field(run.text("sample"), name);
+    let row = |(i, run): (usize, &RunPart<'_>)| {
         let own = outcomes.get(i).map_or(&[][..], Vec::as_slice);
         let worst = own.iter().map(|it| it.grade).max();
-        let (class, word) = worst.map_or(("", "–"), grade_markup);
-        let rank = worst.map_or(0, |it| it as u8 + 1);
-        let fields: String = names
-            .iter()
-            .map(|name| {
-                let value = options.sheet.as_ref().and_then(|sheet| sheet.field(run.sample(), name));
-                format!("<td>{}</td>", value.map_or("–".into(), escape_html))
-            })
-            .collect();
-        let cells: String = columns.iter().map(|column| sample_cell(column, i, own)).collect();
-        format!(
-            "<tr data-run=\"{i}\"><th scope=\"row\"><i class=\"swatch s{}\"></i><a href=\"#s{i}\">{}</a></th>\
-             <td data-sort=\"{rank}\" title=\"{}\"><span class=\"grade \
-                 {class}\">{word}</span></td>{fields}{cells}</tr>",
-            colors.of_run(i),
-            escape_html(run.sample()),
-            escape_html(&summarize_outcomes(own))
-        )
+        html! {
+            tr data-run=(i) {
+                th scope="row" {
+                    i class={ "swatch s" (colors.of_run(i)) } {}
+                    a href={ "#s" (i) } { (run.text("sample")) }
+                }
+                td data-sort=(worst.map_or(0, |it| it as u8 + 1)) title=(summarize_outcomes(own)) {
+                    span class={ "grade " (worst.map_or("", Grade::css_class)) } {
+                        @if let Some(worst) = worst { (worst.to_html()) } @else { "–" }
+                    }
+                }
+                @for name in names { td { (field(run, name).unwrap_or("–")) } }
+                @for column in columns { (sample_cell(column, i, own)) }
+            }
+        }
     };
-    let rows: String = runs.iter().enumerate().map(row).collect();
-    let table = format!(
-        "<table class=\"sortable\"><caption>Key numbers of all samples. A press on a title sorts.</caption>\
-         <thead><tr>{titles}</tr></thead><tbody>{rows}</tbody></table>"
-    );
-    let said = outlier_items(columns, runs);
-    let said = if said.is_empty() {
-        String::new()
-    } else {
-        format!("<h3>Samples that stand out</h3><ul class=\"findings\">{}</ul>", said.concat())
+    let table = html! {
+        table class="sortable" {
+            caption { "Key numbers of all samples. A press on a title sorts." }
+            thead {
+                tr {
+                    @for title in titles {
+                        th scope="col" aria-sort="none" { button type="button" { (title) } }
+                    }
+                }
+            }
+            tbody { @for run in runs.iter().enumerate() { (row(run)) } }
+        }
     };
-    format!(
-        "<section aria-labelledby=\"samples-h\"><h2 id=\"samples-h\">Samples</h2>\
-         <p class=\"filter\"><label>Show samples with <input type=\"search\" id=\"filter\" placeholder=\"a word\"></label>\
-         <span id=\"shown\" role=\"status\"></span></p>{}{said}</section>",
-        wrap_scrollable("Key numbers of all samples", &table)
-    )
+    let outliers: Vec<Markup> =
+        runs.iter().enumerate().filter_map(|(i, run)| outlier_item(columns, i, run)).collect();
+    html! {
+        section aria-labelledby="samples-h" {
+            h2 id="samples-h" { "Samples" }
+            p class="filter" {
+                label {
+                    "Show samples with " input type="search" id="filter" placeholder="a word";
+                }
+                span id="shown" role="status" {}
+            }
+            (wrap_scrollable("Key numbers of all samples", &table))
+            @if !outliers.is_empty() {
+                h3 { "Samples that stand out" }
+                ul class="findings" { @for item in outliers { (item) } }
+            }
+        }
+    }
 }
 
 /// Returns the cell of a sample: the number in the colour of its grade, and a mark if the sample
 /// stands out.
-fn sample_cell(column: &MetricColumn, run: usize, outcomes: &[MetricOutcome]) -> String {
-    let Some(Some(source)) = column.values.get(run) else { return "<td data-sort=\"\">–</td>".into() };
+fn sample_cell(column: &MetricColumn, run: usize, outcomes: &[MetricOutcome]) -> Markup {
+    let Some(Some(source)) = column.values.get(run) else {
+        return html! { td data-sort="" { "–" } };
+    };
     let grade = outcomes.iter().find(|it| it.metric.key == column.metric.key).map(|it| it.grade);
-    let class = match grade {
-        Some(Grade::Bad) => "bad",
-        Some(Grade::Look) => "look",
-        _ => "",
-    };
-    let word =
-        if class.is_empty() { String::new() } else { format!("<span class=\"sr\"> {class}</span>") };
-    let mark = match column.outliers.contains(&run) {
-        true if source.value > column.median => {
-            " <span class=\"out\" title=\"higher than others\">high</span>"
+    let class = grade.filter(|it| *it != Grade::Good).map_or("", Grade::css_class);
+    html! {
+        td class=(class) data-sort=(source.value) {
+            (source.to_html(column.metric.form))
+            @if !class.is_empty() { span class="sr" { " " (class) } }
+            @if let Some((side, word)) = column.side(run) {
+                " " span class="out" title={ (word) " than others" } { (side) }
+            }
         }
-        true => " <span class=\"out\" title=\"lower than others\">low</span>",
-        false => "",
-    };
-    format!(
-        "<td class=\"{class}\" data-sort=\"{}\">{}{word}{mark}</td>",
-        source.value,
-        source.to_html(column.metric.form)
-    )
+    }
 }
 
-fn outlier_items(columns: &[MetricColumn], runs: &[RunDescription<'_>]) -> Vec<String> {
-    let of = |column: &MetricColumn, i: usize| {
-        let source = column.values.get(i)?.as_ref()?;
-        let side = if source.value > column.median { "high" } else { "low" };
-        column.outliers.contains(&i).then(|| {
-            format!(
-                "{} {} <span class=\"out\">{side}</span> (median {})",
-                escape_html(column.metric.name),
-                source.to_html(column.metric.form),
-                column.metric.form.format_number(column.median)
-            )
+/// Returns the metrics in which a sample stands out, as an item of a list. `None` if there is none.
+fn outlier_item(columns: &[MetricColumn], i: usize, run: &RunPart<'_>) -> Option<Markup> {
+    let of = |column: &MetricColumn| {
+        let ((side, _), source) = (column.side(i)?, column.values.get(i)?.as_ref()?);
+        Some(html! {
+            (column.metric.name) " " (source.to_html(column.metric.form)) " "
+            span class="out" { (side) } " (median " (column.metric.form.format_number(column.median)) ")"
         })
     };
-    let say = |(i, run): (usize, &RunDescription<'_>)| {
-        let own: Vec<String> = columns.iter().filter_map(|column| of(column, i)).collect();
-        let name = escape_html(run.sample());
-        let text = own.join("; ");
-        (!own.is_empty())
-            .then(|| format!("<li data-run=\"{i}\"><a href=\"#s{i}\">{name}</a>: {text}.</li>"))
-    };
-    runs.iter().enumerate().filter_map(say).collect()
+    let own: Vec<Markup> = columns.iter().filter_map(of).collect();
+    (!own.is_empty()).then(|| {
+        html! {
+            li data-run=(i) {
+                a href={ "#s" (i) } { (run.text("sample")) } ": "
+                @for (n, text) in own.iter().enumerate() { @if n > 0 { "; " } (text) }
+                "."
+            }
+        }
+    })
 }
 
 /// The colour of each sample, from a field of the sample sheet.
@@ -210,12 +221,12 @@ struct SampleColors {
 }
 
 impl SampleColors {
-    fn for_samples(runs: &[RunDescription<'_>], options: &PageOptions) -> Self {
+    fn for_samples(runs: &[RunPart<'_>], options: &PageOptions) -> Self {
         let none = || SampleColors { field: None, values: Vec::new(), of: vec![0; runs.len()] };
         let Some(sheet) = &options.sheet else { return none() };
         let by = |name: &String| {
             let own: Vec<&str> =
-                runs.iter().map(|run| sheet.field(run.sample(), name).unwrap_or("–")).collect();
+                runs.iter().map(|run| sheet.field(run.text("sample"), name).unwrap_or("–")).collect();
             let mut values: Vec<String> = own.iter().map(|it| (*it).to_string()).collect();
             values.sort();
             values.dedup();
@@ -235,25 +246,17 @@ impl SampleColors {
         self.of.get(run).copied().unwrap_or(0) % COLORS
     }
 
-    fn legend_html(&self) -> String {
-        let Some(field) = &self.field else { return String::new() };
-        let entry = |(i, value): (usize, &String)| {
-            format!("<li><i class=\"swatch s{}\"></i>{}</li>", i % COLORS, escape_html(value))
-        };
-        let entries: String = self.values.iter().enumerate().map(entry).collect();
-        format!(
-            "<p class=\"lead\">Colours are those of the field {}:</p><ul \
-                class=\"legend\">{entries}</ul>",
-            escape_html(field)
-        )
+    fn legend_html(&self) -> Markup {
+        html! {
+            @if let Some(field) = &self.field {
+                p class="lead" { "Colours are those of the field " (field) ":" }
+                (legend_list(&self.values, false))
+            }
+        }
     }
 }
 
-fn draw_metric_plots(
-    runs: &[RunDescription<'_>],
-    columns: &[MetricColumn],
-    colors: &SampleColors,
-) -> String {
+fn draw_metric_plots(runs: &[RunPart<'_>], columns: &[MetricColumn], colors: &SampleColors) -> Markup {
     let size = if runs.len() > 60 { 3.0 } else { 5.0 };
     let plot = |column: &MetricColumn| {
         let known: Vec<(f64, usize)> = column
@@ -267,8 +270,11 @@ fn draw_metric_plots(
             return None;
         }
         let is_share = column.metric.form == NumberFormat::Share;
-        let names =
-            column.outliers.iter().filter_map(|i| runs.get(*i)).map(|run| run.sample().to_string());
+        let names = column
+            .outliers
+            .iter()
+            .filter_map(|i| runs.get(*i))
+            .map(|run| run.text("sample").to_string());
         let names = join_words(&names.collect::<Vec<_>>());
         let alt = format!(
             "A dot for each of {} samples; the median is {}.{}",
@@ -282,23 +288,23 @@ fn draw_metric_plots(
             .collect();
         let axes = Axes { x: if is_share { "percent" } else { "" }, ..Axes::default() };
         let figure = Figure {
-            has_lines: false,
             id: format!("cohort-{}", column.metric.key),
-            title: column.metric.name.into(),
+            title: column.metric.name,
             reading: if names.is_empty() { String::new() } else { format!("Standing out: {names}.") },
             alt,
-            legend: Vec::new(),
             svg: draw_dots(&axes, scaled, size),
-            table: String::new(),
+            ..Figure::default()
         };
         Some(figure.to_html())
     };
-    let plots: String = columns.iter().filter_map(plot).collect();
-    format!(
-        "<section aria-labelledby=\"dots-h\"><h2 id=\"dots-h\">Key numbers</h2>{}<div class=\"figures small\">{plots}</div>\
-         <p class=\"note\">Each dot is a sample; the table above has their numbers.</p></section>",
-        colors.legend_html()
-    )
+    html! {
+        section aria-labelledby="dots-h" {
+            h2 id="dots-h" { "Key numbers" }
+            (colors.legend_html())
+            div class="figures small" { @for figure in columns.iter().filter_map(plot) { (figure) } }
+            p class="note" { "Each dot is a sample; the table above has their numbers." }
+        }
+    }
 }
 
 struct PlacedLane {
@@ -319,18 +325,16 @@ const DISTANCE_UNITS: [f64; 2] = [0.1, 0.02];
 
 /// Returns the table of all lanes, and a sentence about each lane that may belong to another
 /// sample.
-fn lanes_section(runs: &[RunDescription<'_>]) -> String {
-    let mut placed = Vec::new();
-    let mut rows: Vec<Vec<String>> = Vec::new();
+fn lanes_section(runs: &[RunPart<'_>]) -> Markup {
+    let (mut placed, mut rows, mut samples) = (Vec::new(), Vec::new(), Vec::new());
     for (run, of) in runs.iter().enumerate() {
         for lane in collect_lanes(of) {
-            let dash = || "–".to_string();
-            let form = NumberFormat::Decimal(0, " bases");
+            samples.push(run);
             rows.push(vec![
-                format!("<a href=\"#s{run}\">{}</a>", escape_html(of.sample())),
-                format!("<code>{}</code>", escape_html(&lane.name)),
-                lane.insert.as_ref().map_or_else(dash, |it| it.to_html(form)),
-                lane.gc.as_ref().map_or_else(dash, |it| it.to_html(NumberFormat::Share)),
+                Cell::Text(html! { a href={ "#s" (run) } { (of.text("sample")) } }),
+                Cell::code(&lane.name),
+                Cell::number(lane.insert.as_ref(), NumberFormat::Decimal(0, " bases")),
+                Cell::number(lane.gc.as_ref(), NumberFormat::Share),
             ]);
             if let (Some(insert), Some(gc)) = (&lane.insert, &lane.gc) {
                 placed.push(PlacedLane { run, name: lane.name, values: [insert.value, gc.value] });
@@ -338,43 +342,33 @@ fn lanes_section(runs: &[RunDescription<'_>]) -> String {
         }
     }
     if rows.is_empty() {
-        return String::new();
+        return Markup::default();
     }
     let swaps = find_swaps(&placed);
-    let name = |run: usize| runs.get(run).map_or(String::new(), |run| escape_html(run.sample()));
-    let said: String = swaps
-        .iter()
-        .filter_map(|swap| {
-            let lane = placed.get(swap.lane)?;
-            Some(format!(
-                "<li>Lane <code>{}</code> of {} has the insert size and the GC of {}, not those \
-                    of its own other lanes.</li>",
-                escape_html(&lane.name),
-                name(lane.run),
-                name(swap.other)
-            ))
-        })
-        .collect();
-    let said = if said.is_empty() {
-        "<p class=\"lead\">No lane fits another sample better than its own.</p>".into()
-    } else {
-        format!("<ul class=\"findings\">{said}</ul>")
-    };
+    let swaps: Vec<(&PlacedLane, usize)> =
+        swaps.iter().filter_map(|swap| Some((placed.get(swap.lane)?, swap.other))).collect();
+    let name = |run: usize| runs.get(run).map_or("", |run| run.text("sample"));
     let titles = ["Sample", "Lane", "Median insert size", "Mean GC"];
-    let table = table_of_cells("Lanes of all samples", &titles, &rows);
-    // Each row names its run, so that the page's script filters it together with the sample.
-    let start = "<th scope=\"row\"><a href=\"#s";
-    let row = format!("<tr>{start}");
-    let mut parts = table.split(&row);
-    let mut table = parts.next().unwrap_or_default().to_string();
-    for part in parts {
-        let run = part.split('"').next().unwrap_or_default();
-        table += &format!("<tr data-run=\"{run}\">{start}{part}");
+    let table = table_of_sample_cells("Lanes of all samples", &titles, &rows, &samples);
+    html! {
+        section aria-labelledby="lanes-h" {
+            h2 id="lanes-h" { "Lanes" }
+            @if swaps.is_empty() {
+                p class="lead" { "No lane fits another sample better than its own." }
+            } @else {
+                ul class="findings" {
+                    @for (lane, other) in &swaps {
+                        li {
+                            "Lane " code { (lane.name) } " of " (name(lane.run))
+                            " has the insert size and the GC of " (name(*other))
+                            ", not those of its own other lanes."
+                        }
+                    }
+                }
+            }
+            (wrap_scrollable("Lanes of all samples", &table))
+        }
     }
-    format!(
-        "<section aria-labelledby=\"lanes-h\"><h2 id=\"lanes-h\">Lanes</h2>{said}{}</section>",
-        wrap_scrollable("Lanes of all samples", &table)
-    )
 }
 
 /// Finds lanes that are far from the other lanes of their sample and at least three times nearer to
@@ -416,12 +410,13 @@ fn find_swaps(lanes: &[PlacedLane]) -> Vec<Swap> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::NumberRule;
 
     #[test]
     fn samples_that_stand_out_are_those_far_from_the_median() {
         let values = [1.0, 1.1, 0.9, 1.0, 1.05, 3.0];
         let sources: Vec<Option<Quantity>> =
-            values.iter().map(|it| Some(Quantity::new(*it, String::new()))).collect();
+            values.iter().map(|it| Some(Quantity::new(*it, "", NumberRule::Sum))).collect();
         assert_eq!(find_outliers(&sources, &values, 1.025, 0.1), [5]);
         assert!(find_outliers(&sources, &values, 1.025, 2.0).is_empty(), "all are near");
     }

@@ -73,14 +73,14 @@ mod tests {
     use super::*;
     use crate::limits::{FailingSide, Limit};
     use crate::metrics::{METRICS, find_metric};
-    use crate::run::Quantity;
+    use crate::run::{NumberRule, Quantity};
 
     fn outcome(key: &str, grade: Grade) -> MetricOutcome {
         MetricOutcome {
             metric: find_metric(key).unwrap(),
             name: key.into(),
             place: None,
-            source: Quantity::new(1.0, String::new()),
+            source: Quantity::new(1.0, "", NumberRule::Sum),
             limit: Limit { side: FailingSide::Above, look: None, bad: None },
             grade,
         }

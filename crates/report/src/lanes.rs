@@ -6,10 +6,8 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
-
-use crate::run::{Quantity, RowLevel, RunDescription, lane_name, row_level};
-use crate::text::escape_html;
+use crate::metrics::has_all_reads;
+use crate::run::{NumberRule, Quantity, RunPart};
 
 pub struct LaneStats {
     /// PU field of the read group, or its ID if there is no PU.
@@ -21,8 +19,8 @@ pub struct LaneStats {
 
 /// Collects the lanes of a run in the order of its reports. Empty if nothing was counted by read
 /// group.
-pub fn collect_lanes(run: &RunDescription<'_>) -> Vec<LaneStats> {
-    let is_lane = |row: &Value| row_level(row) == RowLevel::Lane;
+pub fn collect_lanes(run: &RunPart<'_>) -> Vec<LaneStats> {
+    let is_lane = |row: &RunPart<'_>| row.is_of_lane();
     let (mut lanes, mut numbers) = (Vec::<LaneStats>::new(), HashMap::new());
     let mut at = |lanes: &mut Vec<LaneStats>, name: String| {
         *numbers.entry(name).or_insert_with_key(|name| {
@@ -30,16 +28,16 @@ pub fn collect_lanes(run: &RunDescription<'_>) -> Vec<LaneStats> {
             lanes.len() - 1
         })
     };
-    for (pointer, row) in run.rows("insert_size_metrics", is_lane) {
-        let number = at(&mut lanes, lane_name(row));
+    for row in run.rows("insert_size_metrics", is_lane) {
+        let number = at(&mut lanes, row.lane_name());
         // Picard writes the most frequent orientation of a lane first.
         if let Some(lane) = lanes.get_mut(number).filter(|lane| lane.insert.is_none()) {
-            lane.insert = run.number(&format!("{pointer}/MEDIAN_INSERT_SIZE"));
+            lane.insert = row.number("MEDIAN_INSERT_SIZE");
         }
     }
     let sums = lane_gc_sums(run);
-    for (_, row) in run.rows("gc_bias.summary_metrics", is_lane) {
-        let name = lane_name(row);
+    for row in run.rows("gc_bias.summary_metrics", is_lane) {
+        let name = row.lane_name();
         let gc = sums.get(&name).and_then(|&sums| lane_mean_gc(sums, &name));
         let number = at(&mut lanes, name);
         if let Some(lane) = lanes.get_mut(number) {
@@ -51,14 +49,12 @@ pub fn collect_lanes(run: &RunDescription<'_>) -> Vec<LaneStats> {
 
 /// Returns for each lane the number of reads and the sum of the GC (in percent) of the windows in
 /// which they start.
-fn lane_gc_sums(run: &RunDescription<'_>) -> HashMap<String, (f64, f64)> {
-    let is_counted = |row: &Value| {
-        row_level(row) == RowLevel::Lane && row.get("READS_USED").is_none_or(|used| used == "ALL")
-    };
+fn lane_gc_sums(run: &RunPart<'_>) -> HashMap<String, (f64, f64)> {
+    let is_counted = |row: &RunPart<'_>| row.is_of_lane() && has_all_reads(row);
     let mut sums: HashMap<String, (f64, f64)> = HashMap::new();
-    for (_, row) in run.rows("gc_bias.detail_metrics", is_counted) {
-        let number = |name: &str| row.get(name).and_then(Value::as_f64).unwrap_or(0.0);
-        let (reads, sum) = sums.entry(lane_name(row)).or_default();
+    for row in run.rows("gc_bias.detail_metrics", is_counted) {
+        let number = |name: &str| row.value(name).unwrap_or(0.0);
+        let (reads, sum) = sums.entry(row.lane_name()).or_default();
         *reads += number("READ_STARTS");
         *sum += number("READ_STARTS") * number("GC");
     }
@@ -66,11 +62,9 @@ fn lane_gc_sums(run: &RunDescription<'_>) -> HashMap<String, (f64, f64)> {
 }
 
 fn lane_mean_gc((reads, sum): (f64, f64), lane: &str) -> Option<Quantity> {
-    let attributes = format!(
-        "data-json=\"/reports/gc_bias.detail_metrics/rows\" data-is=\"gc\" data-lane=\"{}\"",
-        escape_html(lane)
-    );
-    (reads > 0.0).then(|| Quantity::new(sum / reads / 100.0, attributes))
+    let rule = NumberRule::LaneGc(lane.into());
+    let mean = sum / reads / 100.0;
+    (reads > 0.0).then(|| Quantity::new(mean, "/reports/gc_bias.detail_metrics/rows", rule))
 }
 
 pub struct LaneDistance {
@@ -100,7 +94,7 @@ fn find_furthest_lane(
     lanes: &[LaneStats],
     value: impl Fn(&LaneStats) -> Option<&Quantity>,
     distance: impl Fn(f64, f64) -> f64,
-    name: &str,
+    name: &'static str,
 ) -> Option<LaneDistance> {
     let known: Vec<(usize, f64)> =
         lanes.iter().enumerate().filter_map(|(i, lane)| Some((i, value(lane)?.value))).collect();
@@ -112,8 +106,8 @@ fn find_furthest_lane(
         .iter()
         .map(|(lane, own)| (*lane, distance(*own, all.median_without(Some(*own)).unwrap_or(*own))));
     let (lane, most) = distances.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
-    let attributes = format!("data-is=\"{name}\" data-json=\"/reports\"");
-    most.is_finite().then(|| LaneDistance { lane, source: Quantity::new(most, attributes) })
+    let rule = NumberRule::Function { is: name, key: None };
+    most.is_finite().then(|| LaneDistance { lane, source: Quantity::new(most, "/reports", rule) })
 }
 
 pub fn median(values: Vec<f64>) -> Option<f64> {
@@ -157,7 +151,7 @@ mod tests {
             "gc_bias.summary_metrics": {"rows": [{"READ_GROUP": "a"}, {"READ_GROUP": "b"}]},
             "gc_bias.detail_metrics": {"rows": [gc("a", 40), gc("a", 42), gc("b", 50)]},
         }});
-        let lanes = collect_lanes(&RunDescription::new(&value));
+        let lanes = collect_lanes(&RunPart::new(&value));
         let names: Vec<&str> = lanes.iter().map(|lane| lane.name.as_str()).collect();
         assert_eq!(names, ["a", "b", "c"]);
         let apart = find_insert_outlier(&lanes).unwrap();

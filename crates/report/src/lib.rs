@@ -1,9 +1,9 @@
 //! Builds the HTML report of one or several runs.
 //!
-//! The input is the JSON that a run writes with `--json`; [`page`] turns it into one HTML file. The
-//! file holds its plots (SVG), style sheet and script, loads nothing from elsewhere, and depends
-//! only on the descriptions and the options. `readmill report` and the option `--report` are the
-//! callers.
+//! The input is the JSON that a run writes with `--json`; [`render_page`] turns it into one HTML
+//! file. The file holds its plots (SVG), style sheet and script, loads nothing from elsewhere, and
+//! depends only on the descriptions and the options. `readmill report` and the option `--report` are
+//! the callers.
 //!
 //! ```text
 //! --json ─► check_description ─► drop_hidden_reports ─┬─► render_page ───► one HTML file
@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Every number on the page carries a `data-json` attribute with the JSON pointer it was read from,
-//! so that a test can compare the page with the JSON.
+//! so that a test can compare the page with the JSON. Text becomes HTML only by `html!` of the crate
+//! `maud`, which escapes it.
 //!
 //! # Example
 //!

@@ -52,8 +52,8 @@ pub enum FailingSide {
 
 /// The limit of one metric, in two steps.
 ///
-/// With `side` [`Bad::Below`], a value less than `bad` fails, a value less than `look` is a
-/// warning, and any other value passes; with [`Bad::Above`] the same for greater values. Either
+/// With `side` [`FailingSide::Below`], a value less than `bad` fails, a value less than `look` is a
+/// warning, and any other value passes; with [`FailingSide::Above`] the same for greater values. Either
 /// step may be missing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
@@ -188,7 +188,7 @@ impl Limits {
         self.list.iter().find(|(it, _)| *it == key).map(|(_, limit)| limit)
     }
 
-    /// Returns the limits in the format that [`Limits::with_text`] reads.
+    /// Returns the limits in the format that [`Limits::with_json_text`] reads.
     pub fn to_json(&self) -> Value {
         let limit = |(key, limit): &(&'static str, Limit)| {
             let side = if limit.side == FailingSide::Below { "below" } else { "above" };

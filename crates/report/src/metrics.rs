@@ -4,11 +4,9 @@
 //! of a run. If several tools counted the number, it takes the most specific: targets before the
 //! whole genome, and Picard's report before the simpler ones.
 
-use serde_json::Value;
-
 use crate::lanes::{LaneDistance, collect_lanes, find_gc_outlier, find_insert_outlier};
-use crate::run::{Quantity, RunDescription};
-use crate::text::{NumberFormat, escape_html};
+use crate::run::{NumberRule, Quantity, RunPart};
+use crate::text::NumberFormat;
 
 /// A key metric of a sample.
 ///
@@ -25,7 +23,7 @@ pub struct Metric {
     /// Usual causes of a bad value. The page shows it after "Usual causes:".
     pub hint: &'static str,
     /// Reads the value. `None` if the run did not count it.
-    pub find: fn(&RunDescription<'_>) -> Option<Quantity>,
+    pub find: fn(&RunPart<'_>) -> Option<Quantity>,
 }
 
 pub const METRICS: &[Metric] = &[
@@ -52,8 +50,8 @@ pub const METRICS: &[Metric] = &[
         section: "trimming",
         hint: "fragments too short for the reads, which run through them into the adapter; it was cut off",
         find: |run| {
-            let part = format!("{ADAPTER}/adapter_trimmed_bases");
-            run.share(&[part], &[format!("{TRIMMED_BEFORE}/total_bases")])
+            let (part, whole) = ("adapter_cutting/adapter_trimmed_bases", "total_bases");
+            Quantity::share(run.part("trimming")?.number(part), run.part(TRIMMED_BEFORE)?.number(whole))
         },
     },
     Metric {
@@ -70,7 +68,7 @@ pub const METRICS: &[Metric] = &[
         form: NumberFormat::Share,
         section: "alignment",
         hint: "fragments joined when the library was made, or a rearranged genome",
-        find: |run| run.number(&format!("{}/PCT_CHIMERAS", alignment_row(run)?)),
+        find: |run| alignment_row(run)?.number("PCT_CHIMERAS"),
     },
     Metric {
         key: "mismatches",
@@ -78,7 +76,7 @@ pub const METRICS: &[Metric] = &[
         form: NumberFormat::Share,
         section: "alignment",
         hint: "sequencing errors, another strain or species, or damaged DNA",
-        find: |run| run.number(&format!("{}/PF_MISMATCH_RATE", alignment_row(run)?)),
+        find: |run| alignment_row(run)?.number("PF_MISMATCH_RATE"),
     },
     Metric {
         key: "soft_clipped",
@@ -86,7 +84,7 @@ pub const METRICS: &[Metric] = &[
         form: NumberFormat::Share,
         section: "alignment",
         hint: "adapters read through short fragments, or reads that end in bad bases",
-        find: |run| run.number(&format!("{}/PCT_SOFTCLIP", alignment_row(run)?)),
+        find: |run| alignment_row(run)?.number("PCT_SOFTCLIP"),
     },
     Metric {
         key: "duplicates",
@@ -119,7 +117,7 @@ pub const METRICS: &[Metric] = &[
         form: NumberFormat::Decimal(0, "\u{a0}bases"),
         section: "inserts",
         hint: "DNA sheared too much, or degraded",
-        find: |run| run.number(&format!("{}/MEDIAN_INSERT_SIZE", insert_row(run)?)),
+        find: |run| insert_row(run)?.number("MEDIAN_INSERT_SIZE"),
     },
     Metric {
         key: "short_inserts",
@@ -160,7 +158,7 @@ pub const METRICS: &[Metric] = &[
         form: NumberFormat::Decimal(1, "\u{a0}%"),
         section: "gc",
         hint: "amplification or capture that loses regions rich in A and T",
-        find: |run| run.number(&format!("{}/AT_DROPOUT", gc_row(run)?)),
+        find: |run| gc_row(run)?.number("AT_DROPOUT"),
     },
     Metric {
         key: "gc_dropout",
@@ -168,7 +166,7 @@ pub const METRICS: &[Metric] = &[
         form: NumberFormat::Decimal(1, "\u{a0}%"),
         section: "gc",
         hint: "amplification or capture that loses regions rich in G and C",
-        find: |run| run.number(&format!("{}/GC_DROPOUT", gc_row(run)?)),
+        find: |run| gc_row(run)?.number("GC_DROPOUT"),
     },
     Metric {
         key: "mean_coverage",
@@ -233,50 +231,49 @@ pub fn find_metric(key: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|metric| metric.key == key)
 }
 
-/// Returns the pointer of Picard's alignment summary of all reads: the row `PAIR`, or `UNPAIRED`
-/// for single reads.
-pub fn alignment_row(run: &RunDescription<'_>) -> Option<String> {
+/// Returns Picard's alignment summary of all reads: the row `PAIR`, or `UNPAIRED` for single reads.
+pub fn alignment_row<'a>(run: &RunPart<'a>) -> Option<RunPart<'a>> {
     let of = |category: &str| {
-        run.first_row_of_all("alignment_summary_metrics", |row| {
-            row.get("CATEGORY").is_some_and(|it| it == category)
-        })
+        run.first_row_of_all("alignment_summary_metrics", |row| row.text("CATEGORY") == category)
     };
     of("PAIR").or_else(|| of("UNPAIRED"))
 }
 
-/// Returns the pointer of Picard's insert sizes of all reads. The first row has the orientation of
-/// most pairs.
-pub fn insert_row(run: &RunDescription<'_>) -> Option<String> {
+/// Returns Picard's insert sizes of all reads. The first row has the orientation of most pairs.
+pub fn insert_row<'a>(run: &RunPart<'a>) -> Option<RunPart<'a>> {
     run.first_row_of_all("insert_size_metrics", |_| true)
 }
 
-/// Returns the pointer of Picard's summary of GC bias in which duplicates count, too.
-pub fn gc_row(run: &RunDescription<'_>) -> Option<String> {
-    run.first_row_of_all("gc_bias.summary_metrics", |row| {
-        row.get("READS_USED").is_none_or(|used| used == "ALL")
-    })
+/// Returns Picard's summary of GC bias in which duplicates count, too.
+pub fn gc_row<'a>(run: &RunPart<'a>) -> Option<RunPart<'a>> {
+    run.first_row_of_all("gc_bias.summary_metrics", has_all_reads)
 }
 
-fn flagstat_pointers(name: &str) -> Vec<String> {
-    ["passed", "failed"].map(|which| format!("/reports/flagstat/{name}/{which}")).to_vec()
+/// Returns whether duplicates count in a row of Picard's GC bias.
+pub fn has_all_reads(row: &RunPart<'_>) -> bool {
+    row.at("READS_USED").is_none_or(|used| used == "ALL")
 }
 
-fn read_count(run: &RunDescription<'_>) -> Option<Quantity> {
-    run.sum(&flagstat_pointers("primary")).or_else(|| run.number("/reads/read"))
+/// Returns a count of samtools flagstat, of reads that pass and that fail quality control.
+pub fn flagstat_count(run: &RunPart<'_>, name: &str) -> Option<Quantity> {
+    let of = |which: &str| run.number(&format!("reports/flagstat/{name}/{which}"));
+    Quantity::sum(["passed", "failed"].map(of))
 }
 
-fn mapped_share(run: &RunDescription<'_>) -> Option<Quantity> {
-    let of_flagstat = run.share(&flagstat_pointers("primary mapped"), &flagstat_pointers("primary"));
-    of_flagstat.or_else(|| run.number(&format!("{}/PCT_PF_READS_ALIGNED", alignment_row(run)?)))
+fn read_count(run: &RunPart<'_>) -> Option<Quantity> {
+    flagstat_count(run, "primary").or_else(|| run.number("reads/read"))
 }
 
-/// Pointers to the counts of trimming before and after it, and to those of adapters. The names are
-/// fastp's.
-pub const TRIMMED_BEFORE: &str = "/trimming/summary/before_filtering";
-pub const TRIMMED_AFTER: &str = "/trimming/summary/after_filtering";
-pub const ADAPTER: &str = "/trimming/adapter_cutting";
+fn mapped_share(run: &RunPart<'_>) -> Option<Quantity> {
+    Quantity::share(flagstat_count(run, "primary mapped"), flagstat_count(run, "primary"))
+        .or_else(|| alignment_row(run)?.number("PCT_PF_READS_ALIGNED"))
+}
 
-pub const DROP_REASONS: [&str; 5] = [
+/// Paths of the counts of trimming before and after it. The names are fastp's.
+pub const TRIMMED_BEFORE: &str = "trimming/summary/before_filtering";
+pub const TRIMMED_AFTER: &str = "trimming/summary/after_filtering";
+
+const DROP_REASONS: [&str; 5] = [
     "low_quality_reads",
     "too_many_N_reads",
     "too_short_reads",
@@ -284,158 +281,149 @@ pub const DROP_REASONS: [&str; 5] = [
     "low_complexity_reads",
 ];
 
-pub fn dropped_read_pointers(run: &RunDescription<'_>) -> Vec<String> {
-    let all = DROP_REASONS.iter().map(|name| format!("/trimming/filtering_result/{name}"));
-    all.filter(|pointer| run.at(pointer).is_some()).collect()
+/// Returns the number of reads that trimming dropped for any reason.
+pub fn dropped_reads(run: &RunPart<'_>) -> Option<Quantity> {
+    let results = run.part("trimming/filtering_result")?;
+    let counted = DROP_REASONS.iter().filter(|name| results.at(name).is_some());
+    Quantity::sum(counted.map(|name| results.number(name)))
 }
 
-fn trimmed_away_share(run: &RunDescription<'_>) -> Option<Quantity> {
-    run.share(&dropped_read_pointers(run), &[format!("{TRIMMED_BEFORE}/total_reads")])
+fn trimmed_away_share(run: &RunPart<'_>) -> Option<Quantity> {
+    Quantity::share(dropped_reads(run), run.part(TRIMMED_BEFORE)?.number("total_reads"))
 }
 
-pub fn library_rows<'a>(run: &RunDescription<'a>) -> Vec<(String, &'a Value)> {
-    run.rows("duplicates", |row| row.get("READ_PAIRS_EXAMINED").is_some())
+pub fn library_rows<'a>(run: &RunPart<'a>) -> Vec<RunPart<'a>> {
+    run.rows("duplicates", |row| row.at("READ_PAIRS_EXAMINED").is_some())
 }
 
-/// Returns the pointer of each field in each row. A field that is given twice counts twice in a
-/// sum.
-fn field_pointers(rows: &[(String, &Value)], fields: &[&str]) -> Vec<String> {
-    rows.iter().flat_map(|(row, _)| fields.iter().map(move |field| format!("{row}/{field}"))).collect()
+/// Adds some fields of all rows. A field that is given twice counts twice.
+fn sum_of_rows(rows: &[RunPart<'_>], fields: &[&str]) -> Option<Quantity> {
+    Quantity::sum(rows.iter().flat_map(|row| fields.iter().map(|field| row.number(field))))
 }
 
-fn duplicate_share(run: &RunDescription<'_>) -> Option<Quantity> {
+fn duplicate_share(run: &RunPart<'_>) -> Option<Quantity> {
     let rows = library_rows(run);
     // A pair counts as two reads, so its fields are listed twice.
     let pairs = ["READ_PAIR_DUPLICATES", "READ_PAIR_DUPLICATES", "UNPAIRED_READ_DUPLICATES"];
     let examined = ["READ_PAIRS_EXAMINED", "READ_PAIRS_EXAMINED", "UNPAIRED_READS_EXAMINED"];
     match &rows[..] {
-        [] => run.share(&flagstat_pointers("primary duplicates"), &flagstat_pointers("primary")),
-        [(row, _)] => run.number(&format!("{row}/PERCENT_DUPLICATION")),
-        _ => run.share(&field_pointers(&rows, &pairs), &field_pointers(&rows, &examined)),
+        [] => Quantity::share(flagstat_count(run, "primary duplicates"), flagstat_count(run, "primary")),
+        [row] => row.number("PERCENT_DUPLICATION"),
+        _ => Quantity::share(sum_of_rows(&rows, &pairs), sum_of_rows(&rows, &examined)),
     }
 }
-
-pub const SET_HISTOGRAM: &str = "/reports/duplicates/histograms/0";
 
 /// Returns the column with the sizes of sets. Picard calls it `BIN` if the histogram also has the
 /// column `CoverageMult` (return on investment, for a single library), else `set_size`.
-pub fn set_size_key(run: &RunDescription<'_>) -> &'static str {
-    if run.at(&format!("{SET_HISTOGRAM}/set_size")).is_some() { "set_size" } else { "BIN" }
+pub fn set_size_key(histogram: &RunPart<'_>) -> &'static str {
+    if histogram.at("set_size").is_some() { "set_size" } else { "BIN" }
 }
 
-/// Returns whether sizes of sets and optical duplicates were counted. A run that does not look for
-/// optical duplicates has only sets of size 1 in its histogram, as in Picard.
-pub fn has_set_sizes(run: &RunDescription<'_>) -> bool {
-    let sizes = run.column(&format!("{SET_HISTOGRAM}/{}", set_size_key(run)));
-    let sets = run.column(&format!("{SET_HISTOGRAM}/all_sets"));
+/// Returns the histogram of the sizes of sets. `None` if sizes and optical duplicates were not
+/// counted: a run that does not look for optical duplicates has only sets of size 1 in its
+/// histogram, as in Picard.
+pub fn set_histogram<'a>(run: &RunPart<'a>) -> Option<RunPart<'a>> {
+    let histogram = run.part("reports/duplicates/histograms/0")?;
+    let (sizes, sets) = (histogram.column(set_size_key(&histogram)), histogram.column("all_sets"));
     let is_larger = sizes.iter().zip(&sets).any(|(size, sets)| *size > 1.0 && *sets > 0.0);
-    let duplicates = run.sum(&field_pointers(&library_rows(run), &["READ_PAIR_DUPLICATES"]));
-    is_larger || duplicates.is_some_and(|it| it.value == 0.0) && !sets.is_empty()
+    let duplicates = sum_of_rows(&library_rows(run), &["READ_PAIR_DUPLICATES"]);
+    let has_none = duplicates.is_some_and(|it| it.value == 0.0) && !sets.is_empty();
+    (is_larger || has_none).then_some(histogram)
 }
 
-fn optical_duplicate_share(run: &RunDescription<'_>) -> Option<Quantity> {
-    if !has_set_sizes(run) {
-        return None;
-    }
+fn optical_duplicate_share(run: &RunPart<'_>) -> Option<Quantity> {
+    set_histogram(run)?;
     let rows = library_rows(run);
-    run.share(
-        &field_pointers(&rows, &["READ_PAIR_OPTICAL_DUPLICATES"]),
-        &field_pointers(&rows, &["READ_PAIRS_EXAMINED"]),
+    Quantity::share(
+        sum_of_rows(&rows, &["READ_PAIR_OPTICAL_DUPLICATES"]),
+        sum_of_rows(&rows, &["READ_PAIRS_EXAMINED"]),
     )
 }
 
-fn library_size(run: &RunDescription<'_>) -> Option<Quantity> {
-    let rows: Vec<(String, &Value)> = library_rows(run)
-        .into_iter()
-        .filter(|(_, row)| row.get("ESTIMATED_LIBRARY_SIZE").is_some_and(Value::is_number))
-        .collect();
-    run.sum(&field_pointers(&rows, &["ESTIMATED_LIBRARY_SIZE"]))
+fn library_size(run: &RunPart<'_>) -> Option<Quantity> {
+    let sizes = library_rows(run).into_iter().filter_map(|row| row.number("ESTIMATED_LIBRARY_SIZE"));
+    Quantity::sum(sizes.map(Some))
 }
 
-pub fn insert_column(run: &RunDescription<'_>) -> Option<String> {
-    let orientation =
-        run.at(&format!("{}/PAIR_ORIENTATION", insert_row(run)?))?.as_str()?.to_lowercase();
-    Some(format!("/reports/insert_size_metrics/histograms/0/All_Reads.{orientation}_count"))
+/// Histograms of Picard's, which have one list for each column.
+pub const INSERT_HISTOGRAM: &str = "reports/insert_size_metrics/histograms/0";
+pub const QUALITY_HISTOGRAM: &str = "reports/quality_distribution_metrics/histograms/0";
+pub const CYCLE_HISTOGRAM: &str = "reports/quality_by_cycle_metrics/histograms/0";
+
+/// Returns the counts of a histogram whose key is less than `below`, and all counts.
+fn count_below(histogram: &RunPart<'_>, keys: &str, counts: &str, below: f64) -> (f64, f64) {
+    let (keys, counts) = (histogram.column(keys), histogram.column(counts));
+    let low = keys.iter().zip(&counts).filter(|(key, _)| **key < below).map(|(_, count)| count);
+    (low.sum(), counts.iter().sum())
 }
 
-fn short_insert_share(run: &RunDescription<'_>) -> Option<Quantity> {
-    let length = run.number(&format!("{}/MEDIAN_READ_LENGTH", alignment_row(run)?))?.value;
-    let (column, keys) = (insert_column(run)?, "/reports/insert_size_metrics/histograms/0/insert_size");
-    let counts = run.column(&column);
-    let sizes = run.column(keys);
-    let all: f64 = counts.iter().sum();
-    let short: f64 = sizes.iter().zip(&counts).filter(|(size, _)| **size < length).map(|(_, n)| n).sum();
-    let attributes = format!(
-        "data-is=\"below\" data-json=\"{}\" data-keys=\"{keys}\" data-below=\"{length}\"",
-        escape_html(&column)
-    );
-    (all > 0.0).then(|| Quantity::new(short / all, attributes))
+fn short_insert_share(run: &RunPart<'_>) -> Option<Quantity> {
+    let below = alignment_row(run)?.value("MEDIAN_READ_LENGTH")?;
+    let orientation = insert_row(run)?.text("PAIR_ORIENTATION").to_lowercase();
+    let counts = format!("All_Reads.{orientation}_count");
+    let histogram = run.part(INSERT_HISTOGRAM)?;
+    let (short, all) = count_below(&histogram, "insert_size", &counts, below);
+    let rule = NumberRule::Bins { is: "below", keys: histogram.pointer("insert_size"), below };
+    (all > 0.0).then(|| Quantity::new(short / all, histogram.pointer(&counts), rule))
 }
 
-fn q30_share(run: &RunDescription<'_>) -> Option<Quantity> {
-    let at = |name: &str| format!("/reports/quality_yield_metrics/rows/0/{name}");
-    run.share(&[at("Q30_BASES")], &[at("TOTAL_BASES")]).or_else(|| {
-        let (keys, column) = (QUALITY, QUALITY_COUNTS);
-        let (qualities, counts) = (run.column(keys), run.column(column));
-        let all: f64 = counts.iter().sum();
-        let low: f64 = qualities.iter().zip(&counts).filter(|(q, _)| **q < 30.0).map(|(_, n)| n).sum();
-        let attributes =
-            format!("data-is=\"from\" data-json=\"{column}\" data-keys=\"{keys}\" data-below=\"30\"");
-        (all > 0.0).then(|| Quantity::new((all - low) / all, attributes))
+fn q30_share(run: &RunPart<'_>) -> Option<Quantity> {
+    let of = |name: &str| run.number(&format!("reports/quality_yield_metrics/rows/0/{name}"));
+    Quantity::share(of("Q30_BASES"), of("TOTAL_BASES")).or_else(|| {
+        let histogram = run.part(QUALITY_HISTOGRAM)?;
+        let (low, all) = count_below(&histogram, "QUALITY", "COUNT_OF_Q", 30.0);
+        let rule = NumberRule::Bins { is: "from", keys: histogram.pointer("QUALITY"), below: 30.0 };
+        (all > 0.0).then(|| Quantity::new((all - low) / all, histogram.pointer("COUNT_OF_Q"), rule))
     })
 }
 
-pub const QUALITY: &str = "/reports/quality_distribution_metrics/histograms/0/QUALITY";
-pub const QUALITY_COUNTS: &str = "/reports/quality_distribution_metrics/histograms/0/COUNT_OF_Q";
-pub const CYCLE: &str = "/reports/quality_by_cycle_metrics/histograms/0/CYCLE";
-pub const CYCLE_QUALITY: &str = "/reports/quality_by_cycle_metrics/histograms/0/MEAN_QUALITY";
-
-fn worst_cycle(run: &RunDescription<'_>) -> Option<Quantity> {
-    let least = run.column(CYCLE_QUALITY).into_iter().min_by(f64::total_cmp)?;
-    Some(Quantity::new(least, format!("data-is=\"min\" data-json=\"{CYCLE_QUALITY}\"")))
+fn worst_cycle(run: &RunPart<'_>) -> Option<Quantity> {
+    let means = run.part(CYCLE_HISTOGRAM)?.part("MEAN_QUALITY")?;
+    let least = means.column("").into_iter().min_by(f64::total_cmp)?;
+    Some(Quantity::new(least, means.pointer(""), NumberRule::Function { is: "min", key: None }))
 }
 
-fn max_n_percent(run: &RunDescription<'_>) -> Option<Quantity> {
-    let rows = run.rows("base_distribution_by_cycle_metrics", |_| true);
-    let shares = rows.iter().filter_map(|(_, row)| row.get("PCT_N")?.as_f64());
-    let most = shares.max_by(f64::total_cmp)?;
+/// Returns the row of Picard's base content with the greatest percentage of N, and this percentage.
+fn max_n_row<'a>(run: &RunPart<'a>) -> Option<(RunPart<'a>, f64)> {
+    let rows = run.rows("base_distribution_by_cycle_metrics", |row| row.value("PCT_N").is_some());
+    let with_percent = rows.into_iter().filter_map(|row| Some((row.clone(), row.value("PCT_N")?)));
+    with_percent.max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+fn max_n_percent(run: &RunPart<'_>) -> Option<Quantity> {
     let rows = "/reports/base_distribution_by_cycle_metrics/rows";
-    Some(Quantity::new(most, format!("data-is=\"max\" data-json=\"{rows}\" data-key=\"PCT_N\"")))
+    let rule = NumberRule::Function { is: "max", key: Some("PCT_N") };
+    Some(Quantity::new(max_n_row(run)?.1, rows, rule))
 }
 
-/// Returns the pointer of the row of mosdepth's summary with this name in the column `chrom`.
-pub fn mosdepth_row(run: &RunDescription<'_>, name: &str) -> Option<String> {
-    let list = "/reports/mosdepth.summary.txt";
-    let row = run.list(list).iter().position(|row| row.get("chrom").is_some_and(|it| it == name))?;
-    Some(format!("{list}/{row}"))
+pub const CONTIGS: &str = "reports/mosdepth.summary.txt";
+
+/// Returns the mean depth of a row of mosdepth's summary, which is that with this name in the column
+/// `chrom`.
+pub fn mosdepth_mean(run: &RunPart<'_>, name: &str) -> Option<Quantity> {
+    run.items(CONTIGS).into_iter().find(|row| row.text("chrom") == name)?.number("mean")
 }
 
-const TARGETS: &str = "/reports/hs_metrics/rows/0";
-const GENOME: &str = "/reports/wgs_metrics/rows/0";
+const TARGETS: &str = "reports/hs_metrics/rows/0";
+const GENOME: &str = "reports/wgs_metrics/rows/0";
 
-fn mean_coverage(run: &RunDescription<'_>) -> Option<Quantity> {
-    let of_mosdepth = |name: &str| run.number(&format!("{}/mean", mosdepth_row(run, name)?));
+fn mean_coverage(run: &RunPart<'_>) -> Option<Quantity> {
     run.number(&format!("{TARGETS}/MEAN_TARGET_COVERAGE"))
-        .or_else(|| of_mosdepth("total_region"))
+        .or_else(|| mosdepth_mean(run, "total_region"))
         .or_else(|| run.number(&format!("{GENOME}/MEAN_COVERAGE")))
-        .or_else(|| of_mosdepth("total"))
+        .or_else(|| mosdepth_mean(run, "total"))
 }
 
-fn share_at_depth(run: &RunDescription<'_>, depth: u32) -> Option<Quantity> {
+fn share_at_depth(run: &RunPart<'_>, depth: u32) -> Option<Quantity> {
     let of_mosdepth = |report: &str| {
-        let depths = run.column(&format!("/reports/{report}/depth"));
+        let report = run.part(&format!("reports/{report}"))?;
+        let depths = report.column("depth");
         let deepest = depths.iter().copied().max_by(f64::total_cmp)?;
         match depths.iter().position(|it| *it == f64::from(depth)) {
-            Some(at) => run.number(&format!("/reports/{report}/share/{at}")),
+            Some(at) => report.number(&format!("share/{at}")),
             // mosdepth does not list depths that no base has.
-            None if f64::from(depth) > deepest => Some(Quantity::new(
-                0.0,
-                format!(
-                    "data-is=\"none-above\" data-json=\"/reports/{report}/depth\" \
-                        data-above=\"{depth}\""
-                ),
-            )),
-            None => None,
+            None => (f64::from(depth) > deepest)
+                .then(|| Quantity::new(0.0, report.pointer("depth"), NumberRule::NoneAbove(depth))),
         }
     };
     run.number(&format!("{TARGETS}/PCT_TARGET_BASES_{depth}X"))
@@ -446,23 +434,23 @@ fn share_at_depth(run: &RunDescription<'_>, depth: u32) -> Option<Quantity> {
 
 /// Returns the fraction of bases with at least a fifth of the mean depth, of targets if they were
 /// counted.
-fn even_coverage(run: &RunDescription<'_>) -> Option<Quantity> {
+fn even_coverage(run: &RunPart<'_>) -> Option<Quantity> {
     let of = |report: &str, total: &str| {
-        let mean = run.number(&format!("{}/mean", mosdepth_row(run, total)?))?.value;
-        let least = (mean / 5.0).ceil();
-        let at = run.column(&format!("/reports/{report}/depth")).iter().position(|it| *it == least)?;
-        run.number(&format!("/reports/{report}/share/{at}"))
+        let least = (mosdepth_mean(run, total)?.value / 5.0).ceil();
+        let report = run.part(&format!("reports/{report}"))?;
+        let at = report.column("depth").iter().position(|it| *it == least)?;
+        report.number(&format!("share/{at}"))
     };
     of("mosdepth.region.dist.txt", "total_region").or_else(|| of("mosdepth.global.dist.txt", "total"))
 }
 
-fn has_targets(run: &RunDescription<'_>) -> bool {
-    run.at(TARGETS).is_some() || mosdepth_row(run, "total_region").is_some()
+fn has_targets(run: &RunPart<'_>) -> bool {
+    run.at(TARGETS).is_some() || run.items(CONTIGS).iter().any(|row| row.text("chrom") == "total_region")
 }
 
 /// Returns the title of a metric in this run. Metrics of coverage name the targets if there are
 /// any.
-pub fn metric_title(metric: &Metric, run: &RunDescription<'_>) -> String {
+pub fn metric_title(metric: &Metric, run: &RunPart<'_>) -> String {
     let is_of_targets = ["mean_coverage", "bases_at_20x", "even_coverage"].contains(&metric.key);
     match metric.key {
         "mean_coverage" if has_targets(run) => "Mean coverage of targets".into(),
@@ -475,22 +463,20 @@ pub fn metric_title(metric: &Metric, run: &RunDescription<'_>) -> String {
 
 /// Returns the cycle or the lane that a metric's value comes from. `None` for metrics of the whole
 /// sample.
-pub fn metric_place(metric: &Metric, run: &RunDescription<'_>) -> Option<String> {
+pub fn metric_place(metric: &Metric, run: &RunPart<'_>) -> Option<String> {
     let lane = |apart: Option<LaneDistance>| {
         Some(format!("lane {}", collect_lanes(run).get(apart?.lane)?.name))
     };
     match metric.key {
         "worst_cycle" => {
-            let (cycles, means) = (run.column(CYCLE), run.column(CYCLE_QUALITY));
+            let histogram = run.part(CYCLE_HISTOGRAM)?;
+            let (cycles, means) = (histogram.column("CYCLE"), histogram.column("MEAN_QUALITY"));
             let (cycle, _) = cycles.iter().zip(&means).min_by(|a, b| a.1.total_cmp(b.1))?;
             Some(format!("cycle {cycle}, where those of second reads follow those of first ones"))
         }
         "n_of_cycle" => {
-            let rows = run.rows("base_distribution_by_cycle_metrics", |_| true);
-            let share = |row: &Value| row.get("PCT_N").and_then(Value::as_f64);
-            let with_share = rows.iter().filter_map(|(_, row)| Some((row, share(row)?)));
-            let (row, _) = with_share.max_by(|a, b| a.1.total_cmp(&b.1))?;
-            Some(format!("read {}, cycle {}", row.get("READ_END")?, row.get("CYCLE")?))
+            let (row, _) = max_n_row(run)?;
+            Some(format!("read {}, cycle {}", row.at("READ_END")?, row.at("CYCLE")?))
         }
         "lanes_insert" => lane(find_insert_outlier(&collect_lanes(run))),
         "lanes_gc" => lane(find_gc_outlier(&collect_lanes(run))),
@@ -498,15 +484,14 @@ pub fn metric_place(metric: &Metric, run: &RunDescription<'_>) -> Option<String>
     }
 }
 
-fn fold_80(run: &RunDescription<'_>) -> Option<Quantity> {
+fn fold_80(run: &RunPart<'_>) -> Option<Quantity> {
     let of = |row: &str| run.number(&format!("{row}/FOLD_80_BASE_PENALTY"));
     of(TARGETS).or_else(|| of(GENOME))
 }
 
-fn oxidation_score(run: &RunDescription<'_>) -> Option<Quantity> {
-    let is = |row: &Value, name: &str, base: &str| row.get(name).is_some_and(|it| it == base);
-    let rows = run
-        .rows("pre_adapter_summary_metrics", |row| is(row, "REF_BASE", "G") && is(row, "ALT_BASE", "T"));
-    let scores = rows.iter().filter_map(|(row, _)| run.number(&format!("{row}/TOTAL_QSCORE")));
+fn oxidation_score(run: &RunPart<'_>) -> Option<Quantity> {
+    let is_oxidation = |row: &RunPart<'_>| row.text("REF_BASE") == "G" && row.text("ALT_BASE") == "T";
+    let rows = run.rows("pre_adapter_summary_metrics", is_oxidation);
+    let scores = rows.iter().filter_map(|row| row.number("TOTAL_QSCORE"));
     scores.min_by(|a, b| a.value.total_cmp(&b.value))
 }

@@ -7,28 +7,28 @@ use serde_json::{Map, Value, json};
 
 use crate::limits::Grade;
 use crate::options::PageOptions;
-use crate::run::RunDescription;
+use crate::run::RunPart;
 use crate::verdict::grade_metrics;
 
 pub const MULTIQC_SUFFIX: &str = "_mqc.json";
 
-/// A column of the table: key, title, description, number format, and JSON pointer of the value.
+/// A column of the table: key, title, description, number format, and path of the value.
 type MultiqcColumn = (&'static str, &'static str, &'static str, &'static str, &'static str);
 const COLUMNS: &[MultiqcColumn] = &[
-    ("read", "Read", "Records read", "{:,.0f}", "/reads/read"),
-    ("written", "Written", "Records of the main output", "{:,.0f}", "/reads/written"),
-    ("elsewhere", "Elsewhere", "Records of other outputs", "{:,.0f}", "/reads/written_elsewhere"),
-    ("seconds", "Time (s)", "Time of the run", "{:,.1f}", "/time/seconds"),
-    ("cpu_seconds", "CPU (s)", "CPU time of all threads", "{:,.1f}", "/time/cpu_seconds"),
-    ("peak", "Peak (MiB)", "Peak memory", "{:,.0f}", "/resources/memory_peak_bytes"),
-    ("limit", "Limit (MiB)", "Memory that was allowed", "{:,.0f}", "/resources/memory_limit_bytes"),
-    ("spilled", "Spilled (MiB)", "Written to temporary files", "{:,.0f}", "/resources/spilled_bytes"),
+    ("read", "Read", "Records read", "{:,.0f}", "reads/read"),
+    ("written", "Written", "Records of the main output", "{:,.0f}", "reads/written"),
+    ("elsewhere", "Elsewhere", "Records of other outputs", "{:,.0f}", "reads/written_elsewhere"),
+    ("seconds", "Time (s)", "Time of the run", "{:,.1f}", "time/seconds"),
+    ("cpu_seconds", "CPU (s)", "CPU time of all threads", "{:,.1f}", "time/cpu_seconds"),
+    ("peak", "Peak (MiB)", "Peak memory", "{:,.0f}", "resources/memory_peak_bytes"),
+    ("limit", "Limit (MiB)", "Memory that was allowed", "{:,.0f}", "resources/memory_limit_bytes"),
+    ("spilled", "Spilled (MiB)", "Written to temporary files", "{:,.0f}", "resources/spilled_bytes"),
 ];
 
 /// Returns the table for MultiQC as JSON: one row for each run with its verdict, findings, number
 /// of records, time, memory and warnings.
 ///
-/// The caller writes it to a file whose name ends with [`MULTIQC_END`].
+/// The caller writes it to a file whose name ends with [`MULTIQC_SUFFIX`].
 ///
 /// ```
 /// use readmill_report::{PageOptions, multiqc_table};
@@ -58,14 +58,14 @@ pub fn multiqc_table(runs: &[&Value], options: &PageOptions) -> String {
     headers.insert("warnings".into(), title("Warnings", "Warnings of the run"));
     let mut data = Map::new();
     for value in runs {
-        let run = RunDescription::new(value);
-        let mut name = run.sample().to_string();
+        let run = RunPart::new(value);
+        let mut name = run.text("sample").to_string();
         // Rows need distinct names: the second run of a sample gets ` (2)`.
         for number in 2.. {
             if !data.contains_key(&name) {
                 break;
             }
-            name = format!("{} ({number})", run.sample());
+            name = format!("{} ({number})", run.text("sample"));
         }
         data.insert(name, multiqc_row(&run, options));
     }
@@ -81,16 +81,11 @@ pub fn multiqc_table(runs: &[&Value], options: &PageOptions) -> String {
     format!("{content:#}\n")
 }
 
-fn multiqc_row(run: &RunDescription<'_>, options: &PageOptions) -> Value {
+fn multiqc_row(run: &RunPart<'_>, options: &PageOptions) -> Value {
     let mut cells = Map::new();
     let outcomes = grade_metrics(run, &options.limits);
     if let Some(worst) = outcomes.iter().map(|it| it.grade).max() {
-        let verdict = match worst {
-            Grade::Good => "good",
-            Grade::Look => "look",
-            Grade::Bad => "bad",
-        };
-        cells.insert("verdict".into(), json!(verdict));
+        cells.insert("verdict".into(), json!(worst.css_class()));
         let found = outcomes.iter().filter(|it| it.grade != Grade::Good);
         let found = found.map(|it| match &it.place {
             Some(place) => format!("{} ({place})", it.name),
@@ -98,13 +93,13 @@ fn multiqc_row(run: &RunDescription<'_>, options: &PageOptions) -> Value {
         });
         cells.insert("findings".into(), json!(found.collect::<Vec<_>>().join("; ")));
     }
-    for (key, .., pointer) in COLUMNS {
-        let Some(number) = run.number(pointer) else { continue };
+    for (key, .., path) in COLUMNS {
+        let Some(number) = run.value(path) else { continue };
         let is_memory = ["peak", "limit", "spilled"].contains(key);
-        let value = if is_memory { number.value / f64::from(1 << 20) } else { number.value };
+        let value = if is_memory { number / f64::from(1 << 20) } else { number };
         cells.insert((*key).into(), json!(value));
     }
-    cells.insert("warnings".into(), json!(run.list("/warnings").len()));
+    cells.insert("warnings".into(), json!(run.list("warnings").len()));
     Value::Object(cells)
 }
 

@@ -6,10 +6,12 @@
 //! └─ sample_article        for each sample
 //!    ├─ sample_facts       numbers without limits, fields of the sample sheet
 //!    ├─ verdict_html       each graded metric, failed ones grouped by cause
-//!    ├─ make_sections      see `sections`
+//!    ├─ warnings_html      warnings of the run
+//!    ├─ SECTIONS           see `sections`
 //!    └─ missing_sections_html  options that would fill the missing sections
 //! ```
 
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::Value;
 
 use crate::cohort;
@@ -17,15 +19,15 @@ use crate::diagnosis::{Diagnosis, group_by_cause};
 use crate::limits::{Grade, Limits};
 use crate::metrics::{find_metric, metric_title};
 use crate::options::PageOptions;
-use crate::run::RunDescription;
+use crate::run::RunPart;
 use crate::section::{PageSample, facts_list};
-use crate::sections::make_sections;
-use crate::text::{escape_html, format_date};
-use crate::verdict::{MetricOutcome, grade_markup, grade_metrics, limit_text, summarize_outcomes};
+use crate::sections::{PageSection, SECTIONS};
+use crate::text::format_date;
+use crate::verdict::{MetricOutcome, grade_metrics, limit_text, summarize_outcomes};
 
 const DESCRIPTION_VERSION: u64 = 1;
 
-/// Checks that a JSON value is the description of a run, in the version that [`page`] reads.
+/// Checks that a JSON value is the description of a run, in the version that [`render_page`] reads.
 ///
 /// Returns a message without the name of the file, which the caller adds.
 ///
@@ -48,186 +50,197 @@ pub fn check_description(value: &Value) -> Result<(), String> {
 /// Returns the HTML page of these runs, one for each sample.
 ///
 /// One run gives a page about that sample. Several runs give a page that first compares all samples
-/// and then shows each of them. The runs must have passed [`check`]; whatever they lack is omitted.
+/// and then shows each of them. The runs must have passed [`check_description`]; whatever they lack
+/// is omitted.
 pub fn render_page(runs: &[&Value], options: &PageOptions) -> String {
-    let runs: Vec<RunDescription<'_>> = runs.iter().map(|value| RunDescription::new(value)).collect();
+    let runs: Vec<RunPart<'_>> = runs.iter().map(|value| RunPart::new(value)).collect();
     let (title, body) = match &runs[..] {
-        [run] => {
-            (run.sample().to_string(), format!("<main>{}</main>", sample_article(run, 0, options, true)))
-        }
-        _ => {
-            let articles =
-                runs.iter().enumerate().map(|(i, run)| sample_article(run, i, options, false));
-            let articles: String = articles.collect();
-            let body = format!("<main>{}{articles}</main>", cohort::cohort_html(&runs, options));
-            (format!("{} samples", runs.len()), body)
-        }
+        [run] => (run.text("sample").to_string(), sample_article(run, 0, options, true)),
+        _ => (
+            format!("{} samples", runs.len()),
+            html! {
+                (cohort::cohort_html(&runs, options))
+                @for (i, run) in runs.iter().enumerate() { (sample_article(run, i, options, false)) }
+            },
+        ),
     };
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; script-src \
-         'unsafe-inline'; img-src data:\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
-         <meta name=\"generator\" content=\"readmill {}\">\n<link rel=\"icon\" href=\"data:,\">\n\
-         <title>{} – readmill</title>\n<style>\n{}</style>\n</head>\n<body>\n{body}\n<script>\n{}</script>\n</body>\n</html>\n",
-        env!("CARGO_PKG_VERSION"),
-        escape_html(&title),
-        include_str!("style.css"),
-        include_str!("script.js"),
-    )
+    let page = html! {
+        (DOCTYPE) "\n"
+        html lang="en" {
+            "\n" head {
+                "\n" meta charset="utf-8";
+                "\n" meta name="viewport" content="width=device-width, initial-scale=1";
+                "\n" meta http-equiv="Content-Security-Policy" content={
+                    "default-src 'none'; style-src 'unsafe-inline'; "
+                    "script-src 'unsafe-inline'; img-src data:"
+                };
+                "\n" meta name="color-scheme" content="light dark";
+                "\n" meta name="generator" content={ "readmill " (env!("CARGO_PKG_VERSION")) };
+                "\n" link rel="icon" href="data:,";
+                "\n" title { (title) " – readmill" }
+                "\n" style { "\n" (PreEscaped(include_str!("style.css"))) } "\n"
+            }
+            "\n" body {
+                "\n" main { (body) }
+                "\n" script { "\n" (PreEscaped(include_str!("script.js"))) } "\n"
+            } "\n"
+        } "\n"
+    };
+    let page = page.into_string();
+    // HTML does not allow control characters, which names of files and samples may have.
+    let is_control = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if page.contains(is_control) { page.replace(is_control, "\u{fffd}") } else { page }
 }
 
 /// Returns everything about one sample. `is_alone` makes its name the heading of the page and omits
 /// the link back to the table of samples.
-fn sample_article(
-    run: &RunDescription<'_>,
-    number: usize,
-    options: &PageOptions,
-    is_alone: bool,
-) -> String {
-    let sample = PageSample { run: *run, prefix: format!("s{number}-"), limits: &options.limits };
-    let (made, missing) = make_sections(&sample);
-    let heading = if is_alone { "h1" } else { "h2" };
-    let mut links: Vec<(String, &str)> =
-        made.iter().map(|it| (sample.element_id(it.id), it.title)).collect();
-    if !missing.is_empty() {
-        links.push((sample.element_id("missing"), "Not counted"));
+fn sample_article(run: &RunPart<'_>, number: usize, options: &PageOptions, is_alone: bool) -> Markup {
+    let sample = PageSample { run: run.clone(), prefix: format!("s{number}-"), limits: &options.limits };
+    let (mut made, mut missing) = (Vec::new(), Vec::new());
+    for section in SECTIONS {
+        match (section.make)(&sample) {
+            Some(body) => made.push((section, body)),
+            None => missing.push(section),
+        }
     }
-    let link =
-        |(id, title): &(String, &str)| format!("<li><a href=\"#{id}\">{}</a></li>", escape_html(title));
-    let links: String = links.iter().map(link).collect();
-    let body: String = made
-        .iter()
-        .map(|it| {
-            let id = sample.element_id(it.id);
-            format!(
-                "<section id=\"{id}\" aria-labelledby=\"{id}-h\"><h2 id=\"{id}-h\">{}</h2>{}</section>",
-                escape_html(it.title),
-                it.body
-            )
-        })
-        .collect();
-    let name = escape_html(run.sample());
-    let back = if is_alone { "" } else { "<p class=\"back\"><a href=\"#cohort\">All samples</a></p>" };
-    let ended = run.at("/time/ended").and_then(Value::as_f64).map_or(String::new(), format_date);
-    format!(
-        "<article id=\"s{number}\" data-run=\"{number}\" aria-label=\"{name}\"><header>{back}\
-         <p class=\"eyebrow\">readmill {} · {ended}</p><{heading}>{name}</{heading}>{}</header>{}{}\
-         <nav aria-label=\"Sections of {name}\"><ul>{links}</ul></nav>{body}{}</article>",
-        escape_html(run.text("/command/name")),
-        sample_facts(run, options),
-        verdict_html(&sample, made.iter().map(|it| it.id).collect::<Vec<_>>().as_slice()),
-        warnings_html(run),
-        missing_sections_html(&sample, &missing),
-    )
+    let name = run.text("sample");
+    let id = |section: &str| sample.element_id(section);
+    html! {
+        article id={ "s" (number) } data-run=(number) aria-label=(name) {
+            header {
+                @if !is_alone { p class="back" { a href="#cohort" { "All samples" } } }
+                p class="eyebrow" {
+                    "readmill " (run.text("command/name")) " · "
+                    (run.value("time/ended").map_or(String::new(), format_date))
+                }
+                @if is_alone { h1 { (name) } } @else { h2 { (name) } }
+                (sample_facts(run, options))
+            }
+            (verdict_html(&sample, &made.iter().map(|(section, _)| section.id).collect::<Vec<_>>()))
+            (warnings_html(run))
+            nav aria-label={ "Sections of " (name) } {
+                ul {
+                    @for (section, _) in &made { li { a href={ "#" (id(section.id)) } { (section.title) } } }
+                    @if !missing.is_empty() {
+                        li { a href={ "#" (id("missing")) } { "Not counted" } }
+                    }
+                }
+            }
+            @for (section, body) in &made {
+                section id=(id(section.id)) aria-labelledby={ (id(section.id)) "-h" } {
+                    h2 id={ (id(section.id)) "-h" } { (section.title) }
+                    (body)
+                }
+            }
+            (missing_sections_html(&id("missing"), &missing))
+        }
+    }
 }
 
 /// Returns the facts below the name of the sample: the main numbers, then its fields in the sample
 /// sheet.
-fn sample_facts(run: &RunDescription<'_>, options: &PageOptions) -> String {
+fn sample_facts(run: &RunPart<'_>, options: &PageOptions) -> Markup {
     let numbers =
         ["reads", "mean_coverage", "insert_size", "library_size"].into_iter().filter_map(|key| {
             let metric = find_metric(key)?;
             let number = (metric.find)(run)?;
             Some((metric_title(metric, run), number.to_html(metric.form)))
         });
-    let sheet = options.sheet.as_ref();
-    let fields = sheet.map_or(Vec::new(), |sheet| sheet.fields_of(run.sample()));
-    let fields = fields.into_iter().map(|(name, value)| (name.to_string(), escape_html(value)));
-    let all: Vec<(String, String)> = numbers.chain(fields).collect();
-    let all: Vec<(&str, String)> =
-        all.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-    if all.is_empty() { String::new() } else { facts_list(&all) }
+    let fields = options.sheet.iter().flat_map(|sheet| sheet.fields_of(run.text("sample")));
+    let fields = fields.map(|(name, value)| (name.to_string(), html! { (value) }));
+    let all: Vec<(String, Markup)> = numbers.chain(fields).collect();
+    if all.is_empty() { Markup::default() } else { facts_list(&all) }
 }
 
 /// Returns the graded metrics of a sample: a summary, the failed metrics with their usual causes,
 /// and a tile for each metric. `sections` holds the ids of the sections that a tile may link to.
-fn verdict_html(sample: &PageSample<'_>, sections: &[&str]) -> String {
+fn verdict_html(sample: &PageSample<'_>, sections: &[&str]) -> Markup {
     let outcomes = grade_metrics(&sample.run, sample.limits);
     if outcomes.is_empty() {
-        return "<p class=\"summary\">No number with a limit was counted: see <a \
-            href=\"#s0-missing\">what was not counted</a>.</p>"
-            .replace("s0-", &sample.prefix);
-    }
-    let tile = |it: &MetricOutcome| {
-        let (class, word) = grade_markup(it.grade);
-        let name = escape_html(&it.name);
-        let name = if sections.contains(&it.metric.section) {
-            format!("<a href=\"#{}\">{name}</a>", sample.element_id(it.metric.section))
-        } else {
-            name
+        return html! {
+            p class="summary" {
+                "No number with a limit was counted: see "
+                a href={ "#" (sample.element_id("missing")) } { "what was not counted" } "."
+            }
         };
-        format!(
-            "<li class=\"{class}\"><span class=\"name\">{name}</span><span class=\"value\">{}</span>\
-             <span class=\"limit\">{}</span><span class=\"grade\">{word}</span></li>",
-            it.source.to_html(it.metric.form),
-            limit_text(&it.limit, it.metric.form)
-        )
-    };
+    }
     let found = group_by_cause(&outcomes);
-    let said = |it: &MetricOutcome| {
-        let (class, word) = grade_markup(it.grade);
-        format!(
-            "<span class=\"grade {class}\">{word}</span> <strong>{}</strong> is {}{}; {} is expected.",
-            escape_html(&it.name),
-            it.source.to_html(it.metric.form),
-            it.place.as_ref().map(|place| format!(" ({})", escape_html(place))).unwrap_or_default(),
-            limit_text(&it.limit, it.metric.form),
-        )
-    };
-    let finding = |it: &Diagnosis<'_>| {
-        let hint = escape_html(it.lead.metric.hint);
-        let follow: String = it.follow.iter().map(|it| format!("<li>{}</li>", said(it))).collect();
-        let follow = match follow.is_empty() {
-            true => follow,
-            false => format!(" What may follow from it:<ul>{follow}</ul>"),
-        };
-        format!("<li>{} Usual causes: {hint}.{follow}</li>", said(it.lead))
-    };
-    let findings: String = found.iter().map(finding).collect();
-    let findings =
-        if findings.is_empty() { findings } else { format!("<ul class=\"findings\">{findings}</ul>") };
-    let tiles: String = outcomes.iter().map(tile).collect();
-    format!(
-        "<section class=\"verdict\" aria-label=\"Verdict\"><p class=\"summary {}\">{}</p>{findings}<ol class=\"tiles\">{tiles}</ol>\
-         <p class=\"note\">Limits for {}{}.</p></section>",
-        grade_markup(found.first().map_or(Grade::Good, |it| it.lead.grade)).0,
-        summarize_outcomes(&outcomes),
-        sample.limits.assay.title(),
-        if *sample.limits == Limits::for_assay(sample.limits.assay) {
-            ""
-        } else {
-            ", changed by a file of limits"
+    let worst = found.first().map_or(Grade::Good, |it| it.lead.grade);
+    let is_changed = *sample.limits != Limits::for_assay(sample.limits.assay);
+    html! {
+        section class="verdict" aria-label="Verdict" {
+            p class={ "summary " (worst.css_class()) } { (summarize_outcomes(&outcomes)) }
+            @if !found.is_empty() { ul class="findings" { @for it in &found { (finding_item(it)) } } }
+            ol class="tiles" {
+                @for it in &outcomes {
+                    li class=(it.grade.css_class()) {
+                        span class="name" {
+                            @if sections.contains(&it.metric.section) {
+                                a href={ "#" (sample.element_id(it.metric.section)) } { (it.name) }
+                            } @else { (it.name) }
+                        }
+                        span class="value" { (it.source.to_html(it.metric.form)) }
+                        span class="limit" { (limit_text(&it.limit, it.metric.form)) }
+                        span class="grade" { (it.grade.to_html()) }
+                    }
+                }
+            }
+            p class="note" {
+                "Limits for " (sample.limits.assay.title())
+                @if is_changed { ", changed by a file of limits" }
+                "."
+            }
         }
-    )
+    }
 }
 
-fn warnings_html(run: &RunDescription<'_>) -> String {
-    let list = run.list("/warnings").iter().filter_map(Value::as_str);
-    let list: String = list.map(|text| format!("<li>{}</li>", escape_html(text))).collect();
-    if list.is_empty() {
-        return list;
-    }
-    format!(
-        "<section class=\"warnings\" aria-label=\"Warnings\"><h2>Warnings of the \
-            run</h2><ul>{list}</ul></section>"
-    )
-}
-
-fn missing_sections_html(sample: &PageSample<'_>, missing: &[(&str, &str)]) -> String {
-    if missing.is_empty() {
-        return String::new();
-    }
-    let line = |(title, flags): &(&str, &str)| {
-        format!("<div><dt>{}</dt><dd><code>{}</code></dd></div>", escape_html(title), escape_html(flags))
+/// Returns a metric that is not good with its usual causes, and those that may follow from it.
+fn finding_item(finding: &Diagnosis<'_>) -> Markup {
+    let sentence = |it: &MetricOutcome| {
+        html! {
+            span class={ "grade " (it.grade.css_class()) } { (it.grade.to_html()) } " "
+            strong { (it.name) } " is " (it.source.to_html(it.metric.form))
+            @if let Some(place) = &it.place { " (" (place) ")" }
+            "; " (limit_text(&it.limit, it.metric.form)) " is expected."
+        }
     };
-    let lines: String = missing.iter().map(line).collect();
-    let id = sample.element_id("missing");
-    format!(
-        "<section id=\"{id}\" aria-labelledby=\"{id}-h\"><h2 id=\"{id}-h\">Not counted</h2>\
-         <p class=\"lead\">This run did not count what these sections show. Add the flags, and the page has them.</p>\
-         <dl class=\"facts flags\">{lines}</dl></section>"
-    )
+    html! {
+        li {
+            (sentence(finding.lead)) " Usual causes: " (finding.lead.metric.hint) "."
+            @if !finding.follow.is_empty() {
+                " What may follow from it:" ul { @for it in &finding.follow { li { (sentence(it)) } } }
+            }
+        }
+    }
+}
+
+fn warnings_html(run: &RunPart<'_>) -> Markup {
+    let warnings: Vec<&str> = run.read("warnings").unwrap_or_default();
+    html! {
+        @if !warnings.is_empty() {
+            section class="warnings" aria-label="Warnings" {
+                h2 { "Warnings of the run" }
+                ul { @for warning in warnings { li { (warning) } } }
+            }
+        }
+    }
+}
+
+fn missing_sections_html(id: &str, missing: &[&PageSection]) -> Markup {
+    html! {
+        @if !missing.is_empty() {
+            section id=(id) aria-labelledby={ (id) "-h" } {
+                h2 id={ (id) "-h" } { "Not counted" }
+                p class="lead" {
+                    "This run did not count what these sections show. "
+                    "Add the flags, and the page has them."
+                }
+                dl class="facts flags" {
+                    @for it in missing { div { dt { (it.title) } dd { code { (it.flags) } } } }
+                }
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -257,7 +270,9 @@ mod tests {
         );
         assert!(page.contains("<data value=\"1234\" data-json=\"/reads/read\">1,234</data>"), "{page}");
         assert!(page.contains("--qc PREFIX") && page.contains("No number with a limit"), "{page}");
-        assert!(page.contains("readmill sort &#39;a b&#39;"), "{page}");
+        assert!(page.contains("readmill sort 'a b'"), "{page}");
+        let named = render_page(&[&bare("a\u{7}&\"b\"")], &PageOptions::default());
+        assert!(named.contains("aria-label=\"a\u{fffd}&amp;&quot;b&quot;\""), "{named}");
         assert!(!page.contains("http://") && !page.contains("https://"), "nothing is loaded");
     }
 

@@ -9,8 +9,10 @@ use std::sync::Arc;
 use kuva::prelude::{
     BarPlot, Layout, LinePlot, Plot, ReferenceLine, SankeyPlot, StripPlot, Theme, TickFormat,
 };
+use maud::{Markup, PreEscaped, html};
 
-use crate::text::{escape_html, plain_number};
+use crate::table::wrap_scrollable;
+use crate::text::plain_number;
 
 /// Number of colours in the style sheet. Series with a greater index start again at the first
 /// colour; lines also differ in their dashes.
@@ -34,53 +36,49 @@ fn color_variable(number: usize) -> String {
 /// svg
 /// > Numbers as a table     folded; omitted if `table` is empty
 /// ```
+#[derive(Default)]
 pub struct Figure {
     /// Element id. It also makes the ids inside the SVG unique within the page.
     pub id: String,
-    pub title: String,
+    pub title: &'static str,
     pub reading: String,
     pub alt: String,
     /// Names of the series, in their order; empty for a single series.
     pub legend: Vec<String>,
     pub svg: String,
-    /// The plotted numbers as an HTML table, or an empty string.
-    pub table: String,
+    /// The plotted numbers as a table; empty if the page shows them elsewhere.
+    pub table: Markup,
     /// Whether the legend shows dashed lines rather than coloured squares.
     pub has_lines: bool,
 }
 
 impl Figure {
-    pub fn to_html(&self) -> String {
-        let class = if self.has_lines { "stroke" } else { "swatch" };
-        let legend: String = if self.legend.len() < 2 {
-            String::new()
-        } else {
-            let entry = |(i, name): (usize, &String)| {
-                format!("<li><i class=\"{class} s{}\"></i>{}</li>", i % COLORS, escape_html(name))
-            };
-            format!(
-                "<ul class=\"legend\">{}</ul>",
-                self.legend.iter().enumerate().map(entry).collect::<String>()
-            )
-        };
-        let svg = make_accessible(&self.svg, &self.id, &self.title, &self.alt);
-        let table = if self.table.is_empty() {
-            String::new()
-        } else {
-            format!(
-                "<details><summary>Numbers as a table<span>: {}</span></summary><div class=\"scroll\" tabindex=\"0\" role=\"group\" \
-                 aria-label=\"Numbers of {0}\">{}</div></details>",
-                escape_html(&self.title),
-                self.table
-            )
-        };
-        format!(
-            "<figure \
-                id=\"{}\"><figcaption><h3>{}</h3><p>{}</p></figcaption>{legend}{svg}{table}</figure>",
-            self.id,
-            escape_html(&self.title),
-            escape_html(&self.reading)
-        )
+    pub fn to_html(&self) -> Markup {
+        html! {
+            figure id=(self.id) {
+                figcaption { h3 { (self.title) } p { (self.reading) } }
+                @if self.legend.len() > 1 { (legend_list(&self.legend, self.has_lines)) }
+                (make_accessible(&self.svg, &self.id, self.title, &self.alt))
+                @if !self.table.0.is_empty() {
+                    details {
+                        summary { "Numbers as a table" span { ": " (self.title) } }
+                        (wrap_scrollable(&format!("Numbers of {}", self.title), &self.table))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the names of series, each after a sample of its line or a square of its colour.
+pub fn legend_list(names: &[String], has_lines: bool) -> Markup {
+    let class = if has_lines { "stroke" } else { "swatch" };
+    html! {
+        ul class="legend" {
+            @for (i, name) in names.iter().enumerate() {
+                li { i class={ (class) " s" (i % COLORS) } {} (name) }
+            }
+        }
     }
 }
 
@@ -278,8 +276,9 @@ fn thin_points(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
 }
 
 /// Makes an SVG scalable and accessible: it replaces the fixed size by a `viewBox`, adds title and
-/// description, and makes ids unique by the id of the figure.
-fn make_accessible(svg: &str, id: &str, title: &str, alt: &str) -> String {
+/// description, and makes ids unique by the id of the figure. This is the only place that takes
+/// markup which the page did not make itself.
+fn make_accessible(svg: &str, id: &str, title: &str, alt: &str) -> Markup {
     let (head, rest) = svg.split_once('>').unwrap_or(("", ""));
     let size = |name: &str| {
         let from = head.find(&format!(" {name}=\""))? + name.len() + 3;
@@ -294,13 +293,15 @@ fn make_accessible(svg: &str, id: &str, title: &str, alt: &str) -> String {
     };
     let body = body.replace("kuva-clip-", &format!("{id}-clip-"));
     let body = body.replace("<rect width=\"100%\" height=\"100%\" fill=\"none\" />", "");
-    format!(
-        "<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\" fill=\"currentColor\">\
-         <title id=\"{id}-t\">{}</title><desc id=\"{id}-d\">{}</desc>{}</svg>",
-        escape_html(title),
-        escape_html(alt),
-        round_numbers(&body)
-    )
+    html! {
+        svg viewBox={ "0 0 " (width) " " (height) } role="img"
+            aria-labelledby={ (id) "-t " (id) "-d" } fill="currentColor"
+        {
+            title id={ (id) "-t" } { (title) }
+            desc id={ (id) "-d" } { (alt) }
+            (PreEscaped(round_numbers(&body)))
+        }
+    }
 }
 
 /// Rounds all numbers in an SVG to two decimals, to keep the page small.
@@ -339,7 +340,7 @@ mod tests {
     fn a_drawing_scales_and_says_what_it_is() {
         let svg =
             draw_lines(&Axes { x: "x", y: "y", ..Axes::default() }, vec![vec![(0.0, 1.0), (1.0, 2.0)]]);
-        let svg = make_accessible(&svg, "f1", "A <title>", "What it shows");
+        let svg = make_accessible(&svg, "f1", "A <title>", "What it shows").into_string();
         assert!(svg.starts_with("<svg viewBox=\"0 0 560 260\" role=\"img\""), "{svg}");
         assert!(
             svg.contains("A &lt;title&gt;") && svg.contains("var(--c0)") && !svg.contains("kuva"),

@@ -1,136 +1,217 @@
-//! Access to the JSON description of a run, by JSON pointer.
+//! Access to the JSON description of a run.
 //!
-//! Sections and metrics read the description only through [`Run`]. It returns a number as a
-//! [`Quantity`], which remembers the pointers it was computed from. Here are also the two functions
-//! that bound memory: `drop_hidden_reports` drops reports that no page shows, and `page_bytes` estimates the size
-//! of a page.
+//! Sections and metrics read the description only through [`RunPart`]. It returns a number as a
+//! [`Quantity`], which remembers the JSON pointers it was computed from. Here are also the two
+//! functions that bound memory: `drop_hidden_reports` drops reports that no page shows, and
+//! `page_bytes` estimates the size of a page.
 
+use maud::{Markup, html};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::text::{NumberFormat, escape_html};
+use crate::table::Cell;
+use crate::text::NumberFormat;
 
-/// The JSON description of one run, as `--json` writes it.
+/// The JSON description of one run, as `--json` writes it, or a part of it: an object, a list or a
+/// row of a report, with the JSON pointer that leads to it.
 ///
-/// Lookups take a JSON pointer (RFC 6901) such as `/time/seconds`, and treat `null` like a missing
-/// value. Reports are below `/reports`, each under the name of the file that the tool it imitates
-/// would write:
+/// Lookups take a path, which is the name of a field or a JSON pointer (RFC 6901) without its first
+/// slash. It starts at this part, and is empty for the part itself. Lookups treat `null` like a
+/// missing value. Reports are below
+/// `reports`, each under the name of the file that the tool it imitates would write:
 ///
 /// ```text
-/// /reads/read                                 records read
-/// /reports/flagstat/primary/passed            one number
-/// /reports/insert_size_metrics/rows/0/...     Picard's metrics, one object for each row
-/// /reports/insert_size_metrics/histograms/0   Picard's histogram, one list for each column
+/// reads/read                                 records read
+/// reports/flagstat/primary/passed            one number
+/// reports/insert_size_metrics/rows/0/...     Picard's metrics, one object for each row
+/// reports/insert_size_metrics/histograms/0   Picard's histogram, one list for each column
 /// ```
-#[derive(Clone, Copy)]
-pub struct RunDescription<'a> {
+///
+/// A section reads each number that the page shows by [`RunPart::number`] or [`RunPart::cell`], and
+/// other parts of known form by [`RunPart::read`], into a struct with the fields that it needs.
+#[derive(Clone)]
+pub struct RunPart<'a> {
     value: &'a Value,
+    pointer: String,
 }
 
-/// A number and the HTML attributes that tell where in the description it comes from.
+/// A number, and where in the description it comes from.
 ///
-/// `data-json` holds the pointer, or several joined by ` + ` for a sum; `data-of` holds the
-/// denominator of a share. `./dev page` computes the number again from the JSON and compares it
-/// with the page.
+/// The page writes both, so that `./dev page` can compute the number again from the JSON and
+/// compare it with the page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantity {
     pub value: f64,
-    attributes: String,
+    /// The pointer that leads to the number, or to what it is computed from. For a sum, several
+    /// joined by ` + `.
+    json: String,
+    rule: NumberRule,
+}
+
+/// How a number is computed from the JSON.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NumberRule {
+    /// The number at the pointer, or the sum of the numbers at all pointers.
+    Sum,
+    /// That sum, divided by the sum of the numbers at these pointers.
+    Share(String),
+    /// The share of the counts whose key in the list at `keys` is less than `below`, or is not (`is`
+    /// is `below` or `from`).
+    Bins { is: &'static str, keys: String, below: f64 },
+    /// Another function `is` of the values at the pointer, or of their field `key`.
+    Function { is: &'static str, key: Option<&'static str> },
+    /// 0, because no depth is as great as this one.
+    NoneAbove(u32),
+    /// The mean GC of the reads of a lane.
+    LaneGc(String),
 }
 
 impl Quantity {
-    /// Takes the attributes ready to be placed in a tag; pointers in them must be escaped already.
-    pub fn new(value: f64, attributes: String) -> Self {
-        Quantity { value, attributes }
+    pub fn new(value: f64, json: impl Into<String>, rule: NumberRule) -> Self {
+        Quantity { value, json: json.into(), rule }
     }
 
-    /// Returns the number as a `<data>` element with its attributes.
-    pub fn to_html(&self, form: NumberFormat) -> String {
-        format!(
-            "<data value=\"{}\" {}>{}</data>",
-            self.value,
-            self.attributes,
-            form.format_number(self.value)
-        )
+    /// Adds numbers. `None` if one of them is missing or there is none.
+    pub fn sum(numbers: impl IntoIterator<Item = Option<Quantity>>) -> Option<Quantity> {
+        let numbers: Vec<Quantity> = numbers.into_iter().collect::<Option<_>>()?;
+        let pointers: Vec<&str> = numbers.iter().map(|it| it.json.as_str()).collect();
+        let sum = numbers.iter().map(|it| it.value).sum();
+        (!numbers.is_empty()).then(|| Quantity::new(sum, pointers.join(" + "), NumberRule::Sum))
+    }
+
+    /// Divides one number by another. `None` if one of them is missing or the divisor is 0.
+    pub fn share(part: Option<Quantity>, whole: Option<Quantity>) -> Option<Quantity> {
+        let (part, whole) = (part?, whole?);
+        let share = part.value / whole.value;
+        (whole.value > 0.0).then(|| Quantity::new(share, part.json, NumberRule::Share(whole.json)))
+    }
+
+    /// Returns the number as a `<data>` element. Its attributes tell how to compute it from the JSON.
+    pub fn to_html(&self, form: NumberFormat) -> Markup {
+        let Quantity { value, json, rule } = self;
+        let text = form.format_number(*value);
+        match rule {
+            NumberRule::Sum => html! { data value=(value) data-json=(json) { (text) } },
+            NumberRule::Share(whole) => {
+                html! { data value=(value) data-json=(json) data-of=(whole) { (text) } }
+            }
+            NumberRule::Bins { is, keys, below } => html! {
+                data value=(value) data-is=(is) data-json=(json) data-keys=(keys) data-below=(below) {
+                    (text)
+                }
+            },
+            NumberRule::Function { is, key } => {
+                html! { data value=(value) data-is=(is) data-json=(json) data-key=[key] { (text) } }
+            }
+            NumberRule::NoneAbove(depth) => html! {
+                data value=(value) data-is="none-above" data-json=(json) data-above=(depth) { (text) }
+            },
+            NumberRule::LaneGc(lane) => {
+                html! { data value=(value) data-json=(json) data-is="gc" data-lane=(lane) { (text) } }
+            }
+        }
     }
 }
 
-impl<'a> RunDescription<'a> {
-    pub fn new(value: &'a Value) -> Self {
-        RunDescription { value }
+impl<'a> RunPart<'a> {
+    /// Takes the whole description of a run.
+    pub fn new(description: &'a Value) -> Self {
+        RunPart { value: description, pointer: String::new() }
     }
 
-    /// Returns the value at a JSON pointer; `None` if it is missing or `null`.
-    pub fn at(&self, pointer: &str) -> Option<&'a Value> {
-        self.value.pointer(pointer).filter(|value| !value.is_null())
+    /// Returns the JSON pointer of a path, from the start of the description.
+    pub fn pointer(&self, path: &str) -> String {
+        if path.is_empty() { self.pointer.clone() } else { format!("{}/{path}", self.pointer) }
     }
 
-    pub fn report(&self, name: &str) -> Option<&'a Value> {
-        self.value.get("reports")?.get(name)
+    /// Returns the value at a path; `None` if it is missing or `null`.
+    pub fn at(&self, path: &str) -> Option<&'a Value> {
+        // Rows are many, and to parse a pointer takes longer than to find a field.
+        let value = self.value.get(path).or_else(|| match path {
+            "" => Some(self.value),
+            path => self.value.pointer(&format!("/{path}")),
+        });
+        value.filter(|value| !value.is_null())
     }
 
-    pub fn text(&self, pointer: &str) -> &'a str {
-        self.at(pointer).and_then(Value::as_str).unwrap_or("")
+    pub fn part(&self, path: &str) -> Option<RunPart<'a>> {
+        Some(RunPart { value: self.at(path)?, pointer: self.pointer(path) })
     }
 
-    pub fn list(&self, pointer: &str) -> &'a [Value] {
-        self.at(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    pub fn list(&self, path: &str) -> &'a [Value] {
+        self.at(path).and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
-    pub fn sample(&self) -> &'a str {
-        self.text("/sample")
+    /// Returns the items of a list; none if it is missing.
+    pub fn items(&self, path: &str) -> Vec<RunPart<'a>> {
+        let (items, list) = (self.list(path).iter().enumerate(), self.pointer(path));
+        items.map(|(i, value)| RunPart { value, pointer: format!("{list}/{i}") }).collect()
     }
 
-    pub fn number(&self, pointer: &str) -> Option<Quantity> {
-        let value = self.at(pointer)?.as_f64()?;
-        Some(Quantity::new(value, format!("data-json=\"{}\"", escape_html(pointer))))
+    /// Returns the names of the fields, if this part is an object.
+    pub fn keys(&self) -> impl Iterator<Item = &'a String> {
+        self.value.as_object().into_iter().flat_map(Map::keys)
     }
 
-    /// Adds the numbers at some pointers. `None` if one of them is missing or the list is empty.
-    pub fn sum(&self, pointers: &[String]) -> Option<Quantity> {
-        let values: Vec<f64> = pointers.iter().map(|it| self.at(it)?.as_f64()).collect::<Option<_>>()?;
-        if values.is_empty() {
-            return None;
-        }
-        let attributes = format!("data-json=\"{}\"", escape_html(&pointers.join(" + ")));
-        Some(Quantity::new(values.iter().sum(), attributes))
+    /// Reads the value at a path into a type. `None` if it is missing or has another form.
+    pub fn read<T: Deserialize<'a>>(&self, path: &str) -> Option<T> {
+        T::deserialize(self.at(path)?).ok()
     }
 
-    /// Divides one sum of numbers by another. `None` if a number is missing or the divisor is 0.
-    pub fn share(&self, part: &[String], whole: &[String]) -> Option<Quantity> {
-        let (up, down) = (self.sum(part)?.value, self.sum(whole)?.value);
-        let attributes = format!(
-            "data-json=\"{}\" data-of=\"{}\"",
-            escape_html(&part.join(" + ")),
-            escape_html(&whole.join(" + "))
-        );
-        (down > 0.0).then(|| Quantity::new(up / down, attributes))
+    pub fn text(&self, path: &str) -> &'a str {
+        self.at(path).and_then(Value::as_str).unwrap_or("")
     }
 
-    /// Returns the number at a pointer as a `<data>` element, or a dash if it is missing.
-    pub fn number_html(&self, pointer: &str, form: NumberFormat) -> String {
-        self.number(pointer).map_or("–".into(), |number| number.to_html(form))
+    pub fn value(&self, path: &str) -> Option<f64> {
+        self.at(path)?.as_f64()
+    }
+
+    pub fn number(&self, path: &str) -> Option<Quantity> {
+        Some(Quantity::new(self.value(path)?, self.pointer(path), NumberRule::Sum))
+    }
+
+    /// Returns the number at a path as a table cell, which is a dash if the number is missing.
+    pub fn cell(&self, path: &str, form: NumberFormat) -> Cell {
+        Cell::number(self.number(path).as_ref(), form)
     }
 
     /// Returns an array as numbers, 0 for each element that is not a number. Used for the columns
     /// of histograms.
-    pub fn column(&self, pointer: &str) -> Vec<f64> {
-        self.list(pointer).iter().map(|value| value.as_f64().unwrap_or(0.0)).collect()
+    pub fn column(&self, path: &str) -> Vec<f64> {
+        self.list(path).iter().map(|value| value.as_f64().unwrap_or(0.0)).collect()
     }
 
-    pub fn rows(&self, report: &str, is_wanted: impl Fn(&Value) -> bool) -> Vec<(String, &'a Value)> {
-        let rows = self.report(report).and_then(|it| it.get("rows")).and_then(Value::as_array);
-        let rows = rows.map_or(&[][..], Vec::as_slice).iter().enumerate();
-        let wanted = rows.filter(|(_, row)| is_wanted(row));
-        wanted.map(|(i, row)| (format!("/reports/{report}/rows/{i}"), row)).collect()
+    /// Returns the rows of a report of the run that are wanted.
+    pub fn rows(&self, report: &str, is_wanted: impl Fn(&RunPart<'a>) -> bool) -> Vec<RunPart<'a>> {
+        self.items(&format!("reports/{report}/rows")).into_iter().filter(is_wanted).collect()
     }
 
-    /// Returns the pointer of the first wanted row that covers all reads, and not one sample,
-    /// library or read group.
-    pub fn first_row_of_all(&self, report: &str, is_wanted: impl Fn(&Value) -> bool) -> Option<String> {
-        self.rows(report, |row| row_level(row) == RowLevel::All && is_wanted(row))
-            .into_iter()
-            .next()
-            .map(|row| row.0)
+    /// Returns the first wanted row of a report that covers all reads.
+    pub fn first_row_of_all(
+        &self,
+        report: &str,
+        is_wanted: impl Fn(&RunPart<'a>) -> bool,
+    ) -> Option<RunPart<'a>> {
+        let mut rows = self.items(&format!("reports/{report}/rows")).into_iter();
+        rows.find(|row| row.is_of_all() && is_wanted(row))
+    }
+
+    /// Returns whether a row of Picard's covers all reads, and not one sample, library or lane.
+    /// Picard writes a row for each level of `METRIC_ACCUMULATION_LEVEL`.
+    pub fn is_of_all(&self) -> bool {
+        ["SAMPLE", "LIBRARY", "READ_GROUP"].iter().all(|name| self.at(name).is_none())
+    }
+
+    pub fn is_of_lane(&self) -> bool {
+        self.at("READ_GROUP").is_some()
+    }
+
+    /// Returns the lane of a row. Picard writes the PU field of the read group into `READ_GROUP`.
+    pub fn lane_name(&self) -> String {
+        match self.at("READ_GROUP") {
+            Some(Value::String(name)) => name.clone(),
+            other => other.map_or_else(String::new, Value::to_string),
+        }
     }
 }
 
@@ -210,36 +291,6 @@ fn value_bytes(value: &Value) -> u64 {
     }
 }
 
-/// The reads that a row of one of Picard's reports covers. Picard writes one row for each level of
-/// `METRIC_ACCUMULATION_LEVEL`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RowLevel {
-    All,
-    Sample,
-    Library,
-    Lane,
-}
-
-/// Tells the level of a row from the columns `SAMPLE`, `LIBRARY` and `READ_GROUP` that are filled.
-pub fn row_level(row: &Value) -> RowLevel {
-    let has = |name: &str| row.get(name).is_some_and(|value| !value.is_null());
-    match () {
-        () if has("READ_GROUP") => RowLevel::Lane,
-        () if has("LIBRARY") => RowLevel::Library,
-        () if has("SAMPLE") => RowLevel::Sample,
-        () => RowLevel::All,
-    }
-}
-
-/// Returns the lane of a row. Picard writes the PU field of the read group into `READ_GROUP`.
-pub fn lane_name(row: &Value) -> String {
-    match row.get("READ_GROUP") {
-        Some(Value::String(name)) => name.clone(),
-        Some(Value::Null) | None => String::new(),
-        Some(other) => other.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -269,13 +320,14 @@ mod tests {
     #[test]
     fn sums_and_shares_say_what_they_are_made_of() {
         let value = json!({"a": 1, "b": 3, "c": {"x \"y": 8}});
-        let run = RunDescription::new(&value);
-        let share = run.share(&["/a".into(), "/b".into()], &["/c/x \"y".into()]).unwrap();
+        let run = RunPart::new(&value);
+        let sum = Quantity::sum([run.number("a"), run.number("b")]);
+        let share = Quantity::share(sum, run.number("c/x \"y")).unwrap();
         assert_eq!(
-            share.to_html(NumberFormat::Share),
+            share.to_html(NumberFormat::Share).into_string(),
             "<data value=\"0.5\" data-json=\"/a + /b\" data-of=\"/c/x &quot;y\">50.0\u{a0}%</data>"
         );
-        assert_eq!((run.sum(&[]), run.share(&["/a".into()], &["/z".into()])), (None, None));
-        assert_eq!(run.number_html("/z", NumberFormat::Plain), "–");
+        assert_eq!((Quantity::sum([]), Quantity::share(run.number("a"), run.number("z"))), (None, None));
+        assert_eq!(html! { (run.cell("z", NumberFormat::Plain)) }.into_string(), "–");
     }
 }

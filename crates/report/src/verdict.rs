@@ -1,8 +1,10 @@
 //! The verdict about a sample: grades its metrics and puts the result into words.
 
+use maud::{Markup, html};
+
 use crate::limits::{FailingSide, Grade, Limit, Limits};
 use crate::metrics::{METRICS, Metric, metric_place, metric_title};
-use crate::run::{Quantity, RunDescription};
+use crate::run::{Quantity, RunPart};
 use crate::text::{NumberFormat, plain_number};
 
 /// A metric of a sample that has a limit, and its grade.
@@ -20,7 +22,7 @@ pub struct MetricOutcome {
     pub grade: Grade,
 }
 
-pub fn grade_metrics(run: &RunDescription<'_>, limits: &Limits) -> Vec<MetricOutcome> {
+pub fn grade_metrics(run: &RunPart<'_>, limits: &Limits) -> Vec<MetricOutcome> {
     let outcome = |metric: &'static Metric| {
         let limit = *limits.limit(metric.key)?;
         let source = (metric.find)(run)?;
@@ -46,13 +48,24 @@ pub fn summarize_outcomes(outcomes: &[MetricOutcome]) -> String {
     }
 }
 
-/// Returns the CSS class of a grade and its HTML. The signs differ in shape, so that they can be
-/// read without colours.
-pub fn grade_markup(grade: Grade) -> (&'static str, &'static str) {
-    match grade {
-        Grade::Good => ("good", "<i aria-hidden=\"true\">✓</i> good"),
-        Grade::Look => ("look", "<i aria-hidden=\"true\">▲</i> look"),
-        Grade::Bad => ("bad", "<i aria-hidden=\"true\">✕</i> bad"),
+impl Grade {
+    pub fn css_class(self) -> &'static str {
+        match self {
+            Grade::Good => "good",
+            Grade::Look => "look",
+            Grade::Bad => "bad",
+        }
+    }
+
+    /// Returns the grade as a sign and a word. The signs differ in shape, so that they can be read
+    /// without colours.
+    pub fn to_html(self) -> Markup {
+        let sign = match self {
+            Grade::Good => "✓",
+            Grade::Look => "▲",
+            Grade::Bad => "✕",
+        };
+        html! { i aria-hidden="true" { (sign) } " " (self.css_class()) }
     }
 }
 

@@ -1,17 +1,17 @@
 //! The section "Alignment": Picard's alignment summary and the mapping qualities of samtools stats.
 
-use serde_json::Value;
+use maud::Markup;
 
 use crate::metrics::alignment_row;
 use crate::plot::{Axes, Figure, draw_bars};
-use crate::run::{RowLevel, row_level};
-use crate::section::{PageSample, PageSection, wrap_figures};
-use crate::table::{table_of_cells, transposed_table};
+use crate::run::RunPart;
+use crate::section::{PageSample, wrap_figures};
+use crate::table::{TableField, table_of_cells, transposed_table};
 use crate::text::{NumberFormat, plain_number};
 
 /// Rows of the summary table: Picard's column, title, number format. The section about lanes shows
 /// the same ones.
-pub const FIELDS: &[(&str, &str, NumberFormat)] = &[
+pub const FIELDS: &[TableField<'_>] = &[
     ("TOTAL_READS", "Reads", NumberFormat::Plain),
     ("PCT_PF_READS_ALIGNED", "Aligned", NumberFormat::Share),
     ("PF_MISMATCH_RATE", "Mismatches", NumberFormat::Share),
@@ -23,40 +23,35 @@ pub const FIELDS: &[(&str, &str, NumberFormat)] = &[
     ("STRAND_BALANCE", "Forward strand", NumberFormat::Share),
 ];
 
-pub fn make_section(sample: &PageSample<'_>) -> Option<PageSection> {
+pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     let run = &sample.run;
     let summary = alignment_row(run).map(|_| {
-        let rows = run.rows("alignment_summary_metrics", |row| row_level(row) == RowLevel::All);
-        let title = |row: &Value| match row.get("CATEGORY").and_then(Value::as_str) {
-            Some("FIRST_OF_PAIR") => "First reads".to_string(),
-            Some("SECOND_OF_PAIR") => "Second reads".to_string(),
-            Some("PAIR") => "Pairs".to_string(),
-            Some("UNPAIRED") => "Single reads".to_string(),
-            other => other.unwrap_or_default().to_string(),
-        };
-        let columns: Vec<(String, String)> =
-            rows.into_iter().map(|(pointer, row)| (title(row), pointer)).collect();
-        transposed_table(run, "Alignment summary", &columns, FIELDS)
+        let rows = run.rows("alignment_summary_metrics", RunPart::is_of_all);
+        let columns: Vec<(&str, RunPart<'_>)> =
+            rows.into_iter().map(|row| (category_title(row.text("CATEGORY")), row)).collect();
+        transposed_table("Alignment summary", &columns, FIELDS)
     });
-    let mapping = mapping_quality_figure(sample);
-    if summary.is_none() && mapping.is_none() {
-        return None;
+    let figure = mapping_quality_figure(sample);
+    (figure.is_some() || summary.is_some()).then(|| wrap_figures([figure], summary))
+}
+
+fn category_title(category: &str) -> &str {
+    match category {
+        "FIRST_OF_PAIR" => "First reads",
+        "SECOND_OF_PAIR" => "Second reads",
+        "PAIR" => "Pairs",
+        "UNPAIRED" => "Single reads",
+        other => other,
     }
-    let body = wrap_figures(&mapping.into_iter().chain(summary).collect::<Vec<_>>());
-    Some(PageSection { id: "alignment", title: "Alignment", body })
 }
 
 /// Draws primary reads by mapping quality. `None` if the run did not write samtools' statistics.
-fn mapping_quality_figure(sample: &PageSample<'_>) -> Option<String> {
-    let list = "/reports/stats/MAPQ";
-    let lines = sample.run.list(list);
-    let number = |line: usize, column: usize| sample.run.number(&format!("{list}/{line}/{column}"));
+fn mapping_quality_figure(sample: &PageSample<'_>) -> Option<Figure> {
     let mut columns = Vec::new();
     let mut rows = Vec::new();
-    for line in 0..lines.len() {
-        let (quality, reads) = (number(line, 0)?, number(line, 1)?);
-        rows.push(vec![quality.to_html(NumberFormat::Plain), reads.to_html(NumberFormat::Plain)]);
-        columns.push((quality.value, reads.value));
+    for line in sample.run.items("reports/stats/MAPQ") {
+        columns.push((line.value("0")?, line.value("1")?));
+        rows.push(["0", "1"].map(|column| line.cell(column, NumberFormat::Plain)).into());
     }
     let all: f64 = columns.iter().map(|it| it.1).sum();
     let zero = columns.iter().find(|it| it.0 == 0.0).map_or(0.0, |it| it.1);
@@ -81,15 +76,13 @@ fn mapping_quality_figure(sample: &PageSample<'_>) -> Option<String> {
         least = most;
         (name.to_string(), reads)
     });
-    let figure = Figure {
-        has_lines: false,
+    Some(Figure {
         id: sample.element_id("mapq-plot"),
-        title: "Mapping qualities".into(),
+        title: "Mapping qualities",
         reading: "Primary reads by mapping quality. Those of 0 fit several places equally well.".into(),
         alt: format!("Bars of reads by mapping quality; {} have mapping quality 0.", plain_number(zero)),
-        legend: Vec::new(),
         svg: draw_bars(&Axes { x: "Mapping quality", y: "Reads", ..Axes::default() }, bars_of.to_vec()),
         table: table_of_cells("Mapping qualities", &["Mapping quality", "Reads"], &rows),
-    };
-    Some(figure.to_html())
+        ..Figure::default()
+    })
 }

@@ -1,19 +1,23 @@
 //! The section "Coverage": cumulative and plain distribution of depth, mean depth by contig,
 //! Picard's metrics of targets and genomes, and the deepest windows.
 
-use serde_json::Value;
+use maud::{Markup, html};
+use serde::Deserialize;
 
-use crate::metrics::mosdepth_row;
+use crate::metrics::{CONTIGS, mosdepth_mean};
 use crate::plot::{Axes, Figure, draw_bars, draw_lines};
-use crate::section::{PageSample, PageSection, wrap_figures};
-use crate::table::{table_of_cells, table_of_columns, table_of_rows, transposed_table, wrap_scrollable};
-use crate::text::{NumberFormat, escape_html, plain_number};
+use crate::run::{Quantity, RunPart};
+use crate::section::{PageSample, wrap_figures};
+use crate::table::{
+    Cell, TableField, scrollable_table, table_of_columns, table_of_rows, transposed_table,
+};
+use crate::text::{NumberFormat, plain_number};
 
 const MAX_CONTIGS: usize = 30;
 
 /// Rows of the table of Picard's hybrid selection and whole-genome metrics. A field that the report
 /// does not have is omitted.
-const FIELDS: &[(&str, &str, NumberFormat)] = &[
+const FIELDS: &[TableField<'_>] = &[
     ("GENOME_TERRITORY", "Bases of the genome", NumberFormat::Plain),
     ("TARGET_TERRITORY", "Bases of targets", NumberFormat::Plain),
     ("PCT_SELECTED_BASES", "Bases on or near baits", NumberFormat::Share),
@@ -43,92 +47,77 @@ const FIELDS: &[(&str, &str, NumberFormat)] = &[
     ("HET_SNP_SENSITIVITY", "Sensitivity to heterozygous SNPs", NumberFormat::Share),
 ];
 
-pub fn make_section(sample: &PageSample<'_>) -> Option<PageSection> {
-    let run = &sample.run;
-    let mut list = Vec::new();
-    list.extend(cumulative_coverage_figure(sample));
-    list.extend(depth_histogram_figure(sample));
-    list.extend(contig_figure(sample));
-    for (report, title) in [
-        ("hs_metrics", "Coverage of targets, as Picard counts it"),
-        ("wgs_metrics", "Coverage of the genome, as Picard counts it"),
-    ] {
-        let rows = run.rows(report, |_| true);
-        let columns: Vec<(String, String)> =
-            rows.into_iter().take(1).map(|(pointer, _)| (String::new(), pointer)).collect();
-        if !columns.is_empty() {
-            list.push(transposed_table(run, title, &columns, FIELDS));
-        }
-    }
-    list.extend(deepest_windows_table(sample));
-    (!list.is_empty()).then(|| PageSection {
-        id: "coverage",
-        title: "Coverage",
-        body: wrap_figures(&list),
-    })
+pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
+    let figures =
+        [cumulative_coverage_figure(sample), depth_histogram_figure(sample), contig_figure(sample)];
+    let table_of_picard = |report: &str, title: &str| {
+        let row = sample.run.part(&format!("reports/{report}/rows/0"))?;
+        Some(transposed_table(title, &[("", row)], FIELDS))
+    };
+    let tables = [
+        table_of_picard("hs_metrics", "Coverage of targets, as Picard counts it"),
+        table_of_picard("wgs_metrics", "Coverage of the genome, as Picard counts it"),
+        deepest_windows_table(&sample.run),
+    ];
+    let has_some = figures.iter().any(Option::is_some) || tables.iter().any(Option::is_some);
+    has_some.then(|| wrap_figures(figures, tables.into_iter().flatten()))
 }
 
-fn deepest_windows_table(sample: &PageSample<'_>) -> Option<String> {
-    let run = &sample.run;
-    let rows = run.rows("deepest_windows", |_| true);
-    let mean = mosdepth_row(run, "total").map(|row| format!("{row}/mean"));
-    let fold = |pointer: &str| run.share(&[format!("{pointer}/mean_depth")], &[mean.clone()?]);
-    let cells = |(pointer, row): &(String, &Value)| {
-        let number = |name: &str| row.get(name).and_then(Value::as_u64).unwrap_or(0);
-        let contig = row.get("contig").and_then(Value::as_str).unwrap_or("");
-        // The JSON is 0-based and half-open; genome browsers expect 1-based, closed intervals.
-        let place = format!(
-            "{contig}:{}-{}",
-            plain_number((number("start") + 1) as f64),
-            plain_number(number("end") as f64)
-        );
+/// The place of a window of the reference: 0-based and half-open.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct WindowPlace<'a> {
+    contig: &'a str,
+    start: u64,
+    end: u64,
+}
+
+fn deepest_windows_table(run: &RunPart<'_>) -> Option<Markup> {
+    let mean = mosdepth_mean(run, "total");
+    let cells = |row: &RunPart<'_>| {
+        let WindowPlace { contig, start, end } = row.read("").unwrap_or_default();
+        // Genome browsers expect 1-based, closed intervals.
+        let [first, last] = [start + 1, end].map(|position| plain_number(position as f64));
+        let fold = Quantity::share(row.number("mean_depth"), mean.clone());
         vec![
-            format!("<code>{}</code>", escape_html(&place)),
-            run.number_html(&format!("{pointer}/mean_depth"), NumberFormat::Decimal(1, "×")),
-            run.number_html(&format!("{pointer}/max_depth"), NumberFormat::Plain),
-            fold(pointer).map_or("–".into(), |fold| fold.to_html(NumberFormat::Decimal(1, ""))),
+            Cell::code(&format!("{contig}:{first}-{last}")),
+            row.cell("mean_depth", NumberFormat::Decimal(1, "×")),
+            row.cell("max_depth", NumberFormat::Plain),
+            Cell::number(fold.as_ref(), NumberFormat::Decimal(1, "")),
         ]
     };
-    let rows: Vec<Vec<String>> = rows.iter().map(cells).collect();
+    let rows: Vec<Vec<Cell>> = run.rows("deepest_windows", |_| true).iter().map(cells).collect();
     let titles = ["Place", "Mean depth", "Greatest", "Times the mean of all"];
-    let caption = "The deepest windows of 1,000 bases";
-    (!rows.is_empty()).then(|| wrap_scrollable(caption, &table_of_cells(caption, &titles, &rows)))
+    (!rows.is_empty()).then(|| scrollable_table("The deepest windows of 1,000 bases", &titles, &rows))
 }
 
 type Points = Vec<(f64, f64)>;
 
 /// Draws the fraction of bases that have at least a given depth, for the genome and for targets
 /// (mosdepth's files `.dist.txt`).
-fn cumulative_coverage_figure(sample: &PageSample<'_>) -> Option<String> {
-    let run = &sample.run;
-    let of = |report: &str| -> Vec<(f64, f64)> {
-        let at = |field: &str| run.column(&format!("/reports/{report}/{field}"));
-        let mut points: Vec<(f64, f64)> = at("depth").into_iter().zip(at("share")).collect();
+fn cumulative_coverage_figure(sample: &PageSample<'_>) -> Option<Figure> {
+    let read = |(report, name): (&str, &'static str)| {
+        let report = sample.run.part(&format!("reports/{report}"))?;
+        let mut points: Points =
+            report.column("depth").into_iter().zip(report.column("share")).collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        points
+        (!points.is_empty()).then_some((report, name, points))
     };
     let reports = [("mosdepth.global.dist.txt", "genome"), ("mosdepth.region.dist.txt", "targets")];
-    let found: Vec<(&str, &str, Points)> = reports
-        .into_iter()
-        .map(|(report, name)| (report, name, of(report)))
-        .filter(|it| !it.2.is_empty())
-        .collect();
+    let found: Vec<(RunPart<'_>, &str, Points)> = reports.into_iter().filter_map(read).collect();
     // The plot ends where less than 1 % of the bases is deeper, plus some margin.
     let end =
         found.iter().flat_map(|it| &it.2).filter(|it| it.1 >= 0.01).map(|it| it.0).fold(0.0, f64::max);
     let end = (end * 1.2).max(5.0);
     found.first()?;
     let legend: Vec<String> = found.iter().map(|it| it.1.to_string()).collect();
-    let table = found.iter().map(|(report, name, _)| {
-        let title = format!("Share of bases of the {name} that are at least so deep");
-        table_of_columns(
-            run,
-            &format!("/reports/{report}"),
-            &title,
-            &[("depth", "Depth"), ("share", "Share")],
-        )
-    });
-    let table = table.collect::<String>();
+    let columns = [("depth", "Depth"), ("share", "Share")];
+    let table = html! {
+        @for (report, name, _) in &found {
+            @let title = format!("Share of bases of the {name} that are at least so deep");
+            (table_of_columns(report, &title, &columns))
+        }
+    };
     let series =
         found.into_iter().map(|it| it.2.into_iter().filter(|it| it.0 <= end).collect()).collect();
     let axes = Axes {
@@ -140,10 +129,10 @@ fn cumulative_coverage_figure(sample: &PageSample<'_>) -> Option<String> {
         marks: if end >= 20.0 { vec![(20.0, "20×".to_string())] } else { Vec::new() },
         ..Axes::default()
     };
-    let figure = Figure {
+    Some(Figure {
         has_lines: true,
         id: sample.element_id("shares-plot"),
-        title: "Bases by least depth".into(),
+        title: "Bases by least depth",
         reading:
             "The share of bases that are covered at least so deep, as --coverage counts. Picard counts \
                   fewer: it leaves uncertain reads and bases out. A steep fall means even coverage."
@@ -152,26 +141,18 @@ fn cumulative_coverage_figure(sample: &PageSample<'_>) -> Option<String> {
         legend,
         svg: draw_lines(&axes, series),
         table,
-    };
-    Some(figure.to_html())
+    })
 }
 
-fn depth_histogram_figure(sample: &PageSample<'_>) -> Option<String> {
-    let run = &sample.run;
-    let (report, pointer) =
+fn depth_histogram_figure(sample: &PageSample<'_>) -> Option<Figure> {
+    let (report, histogram) =
         ["hs_metrics", "wgs_metrics", "raw_wgs_metrics"].into_iter().find_map(|report| {
-            let pointer = format!("/reports/{report}/histograms/0");
-            run.at(&pointer).map(|_| (report, pointer))
+            Some((report, sample.run.part(&format!("reports/{report}/histograms/0"))?))
         })?;
-    let columns = run.at(&pointer)?.as_object()?;
     let is_depth = |name: &&String| name.contains("coverage") && !name.contains("count");
-    let depth = columns.keys().find(is_depth)?;
-    let count = columns.keys().find(|name| name.contains("count"))?;
-    let points: Vec<(f64, f64)> = run
-        .column(&format!("{pointer}/{depth}"))
-        .into_iter()
-        .zip(run.column(&format!("{pointer}/{count}")))
-        .collect();
+    let depth = histogram.keys().find(is_depth)?;
+    let count = histogram.keys().find(|name| name.contains("count"))?;
+    let points: Points = histogram.column(depth).into_iter().zip(histogram.column(count)).collect();
     let total: f64 = points.iter().map(|it| it.1).sum();
     let mut rest = total;
     let shown: Vec<(f64, f64)> = points
@@ -183,67 +164,62 @@ fn depth_histogram_figure(sample: &PageSample<'_>) -> Option<String> {
             is_shown
         })
         .collect();
-    let figure = Figure {
+    Some(Figure {
         has_lines: true,
         id: sample.element_id("depths-plot"),
-        title: "Distribution of depth".into(),
+        title: "Distribution of depth",
         reading: "Bases by their depth, of reads and bases that count for variants. A second \
             hump or a wall at 0 is a loss of regions."
             .into(),
         alt: "Curve of the number of bases by depth.".into(),
-        legend: Vec::new(),
         svg: draw_lines(&Axes { x: "Depth", y: "Bases", ..Axes::default() }, vec![shown]),
         table: table_of_columns(
-            run,
-            &pointer,
+            &histogram,
             &format!("Depths of {report}"),
             &[(depth, "Depth"), (count, "Bases")],
         ),
-    };
-    Some(figure.to_html())
+        ..Figure::default()
+    })
 }
 
-fn contig_figure(sample: &PageSample<'_>) -> Option<String> {
-    let list = "/reports/mosdepth.summary.txt";
-    let lines = sample.run.list(list).iter().enumerate();
-    let rows: Vec<(String, &Value)> = lines.map(|(i, row)| (format!("{list}/{i}"), row)).collect();
-    let name = |row: &Value| row.get("chrom").and_then(Value::as_str).unwrap_or("").to_string();
-    let is_whole = |row: &Value| !name(row).ends_with("_region") && name(row) != "total";
-    let mut bars_of: Vec<(String, f64, f64)> = rows
-        .iter()
-        .filter(|(_, row)| is_whole(row))
-        .filter_map(|(_, row)| {
-            Some((name(row), row.get("mean")?.as_f64()?, row.get("length")?.as_f64()?))
-        })
-        .collect();
-    if bars_of.is_empty() {
+/// A row of mosdepth's summary.
+#[derive(Deserialize)]
+struct ContigDepth<'a> {
+    chrom: &'a str,
+    length: f64,
+    mean: f64,
+}
+
+fn contig_figure(sample: &PageSample<'_>) -> Option<Figure> {
+    let rows = sample.run.items(CONTIGS);
+    let mut contigs: Vec<ContigDepth<'_>> = rows.iter().filter_map(|row| row.read("")).collect();
+    contigs.retain(|it| !it.chrom.ends_with("_region") && it.chrom != "total");
+    if contigs.is_empty() {
         return None;
     }
-    let all = bars_of.len();
+    let all = contigs.len();
     if all > MAX_CONTIGS {
         // Keeps the longest contigs, in the order of the file.
-        let mut lengths: Vec<f64> = bars_of.iter().map(|it| it.2).collect();
+        let mut lengths: Vec<f64> = contigs.iter().map(|it| it.length).collect();
         lengths.sort_by(|a, b| b.total_cmp(a));
         let least = lengths.get(MAX_CONTIGS - 1).copied().unwrap_or(0.0);
-        bars_of.retain(|it| it.2 >= least);
-        bars_of.truncate(MAX_CONTIGS);
+        contigs.retain(|it| it.length >= least);
+        contigs.truncate(MAX_CONTIGS);
     }
-    let shown = bars_of.len();
+    let shown = contigs.len();
     let reading = if all > shown {
         format!("The mean depth of the {shown} longest of {all} contigs.")
     } else {
         "The mean depth of each contig.".into()
     };
-    let figure = Figure {
-        has_lines: false,
+    Some(Figure {
         id: sample.element_id("contigs-plot"),
-        title: "Coverage by contig".into(),
+        title: "Coverage by contig",
         reading,
         alt: "Bars of the mean depth by contig.".into(),
-        legend: Vec::new(),
         svg: draw_bars(
             &Axes { x: "", y: "Mean depth", ..Axes::default() },
-            bars_of.into_iter().map(|it| (it.0, it.1)).collect(),
+            contigs.iter().map(|it| (it.chrom.to_string(), it.mean)).collect(),
         ),
         table: table_of_rows(
             &rows,
@@ -257,6 +233,6 @@ fn contig_figure(sample: &PageSample<'_>) -> Option<String> {
                 ("max", "Greatest"),
             ],
         ),
-    };
-    Some(figure.to_html())
+        ..Figure::default()
+    })
 }

@@ -1,85 +1,71 @@
 //! The section "What was done": steps, command line, version, input and output files.
 
-use serde_json::Value;
+use maud::{Markup, html};
+use serde::Deserialize;
 
-use crate::section::{PageSample, PageSection, facts_list};
-use crate::table::{table_of_cells, wrap_scrollable};
-use crate::text::{NumberFormat, escape_html, format_date};
+use crate::run::RunPart;
+use crate::section::{PageSample, facts_list};
+use crate::table::{Cell, scrollable_table};
+use crate::text::{NumberFormat, format_date};
 
-pub fn make_section(sample: &PageSample<'_>) -> Option<PageSection> {
-    let run = &sample.run;
-    let step = |step: &Value| {
-        let name = step.get("name").and_then(Value::as_str).unwrap_or("");
-        let flags = string_list(step.get("flags"));
-        format!(
-            "<li><strong>{}</strong> <code>{}</code></li>",
-            escape_html(name),
-            escape_html(&flags.join(" "))
-        )
-    };
-    let steps: String = run.list("/steps").iter().map(step).collect();
-    let steps = if steps.is_empty() {
-        "<p>Reads were counted; none was changed or written.</p>".into()
-    } else {
-        format!("<ol class=\"steps\">{steps}</ol>")
-    };
-    let arguments = string_list(run.at("/command/arguments"));
-    let commit = Some(run.text("/program/commit")).filter(|commit| !commit.is_empty());
-    let version = format!(
-        "{}{}",
-        run.text("/program/version"),
-        commit.map_or(String::new(), |it| format!(", commit {it}"))
-    );
-    let ended = run.at("/time/ended").and_then(Value::as_f64).map_or("–".into(), format_date);
-    let about = facts_list(&[
-        ("Program", format!("{} {}", escape_html(run.text("/program/name")), escape_html(&version))),
-        ("Command", escape_html(run.text("/command/name"))),
-        ("Ended", ended),
-    ]);
-    let files = |list: &str, caption: &str| {
-        let rows: Vec<Vec<String>> = (0..run.list(list).len())
-            .map(|i| {
-                let at = |field: &str| format!("{list}/{i}/{field}");
-                let path = format!("<code>{}</code>", escape_html(run.text(&at("path"))));
-                let bytes = run.number_html(&at("bytes"), NumberFormat::Bytes);
-                if list == "/inputs" {
-                    let sum = run.text(&at("xxh128"));
-                    let sum = if sum.is_empty() {
-                        "–".into()
-                    } else {
-                        format!("<code>{}</code>", escape_html(sum))
-                    };
-                    vec![path, bytes, sum]
-                } else {
-                    vec![
-                        path,
-                        escape_html(run.text(&at("kind"))),
-                        bytes,
-                        run.number_html(&at("reads"), NumberFormat::Plain),
-                    ]
-                }
-            })
-            .collect();
-        let titles: &[&str] = if list == "/inputs" {
-            &["File", "Size", "XXH3-128"]
-        } else {
-            &["File", "Kind", "Size", "Records"]
-        };
-        wrap_scrollable(caption, &table_of_cells(caption, titles, &rows))
-    };
-    let body = format!(
-        "{about}<h3>Steps</h3>{steps}<h3>Command line</h3><pre \
-            tabindex=\"0\"><code>{}</code></pre>{}{}",
-        escape_html(&arguments.iter().map(|word| quote_for_shell(word)).collect::<Vec<_>>().join(" ")),
-        files("/inputs", "Inputs"),
-        files("/outputs", "Outputs")
-    );
-    Some(PageSection { id: "done", title: "What was done", body })
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct StepInfo<'a> {
+    name: &'a str,
+    flags: Vec<&'a str>,
 }
 
-fn string_list(list: Option<&Value>) -> Vec<String> {
-    let list = list.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    list.iter().filter_map(Value::as_str).map(str::to_string).collect()
+pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
+    let run = &sample.run;
+    let steps: Vec<StepInfo<'_>> = run.read("steps").unwrap_or_default();
+    let words: Vec<&str> = run.read("command/arguments").unwrap_or_default();
+    let words: Vec<String> = words.into_iter().map(quote_for_shell).collect();
+    let mut program = format!("{} {}", run.text("program/name"), run.text("program/version"));
+    if run.at("program/commit").is_some() {
+        program += &format!(", commit {}", run.text("program/commit"));
+    }
+    let about = facts_list(&[
+        ("Program", program),
+        ("Command", run.text("command/name").to_string()),
+        ("Ended", run.value("time/ended").map_or("–".into(), format_date)),
+    ]);
+    Some(html! {
+        (about)
+        h3 { "Steps" }
+        @if steps.is_empty() {
+            p { "Reads were counted; none was changed or written." }
+        } @else {
+            ol class="steps" {
+                @for step in &steps { li { strong { (step.name) } " " code { (step.flags.join(" ")) } } }
+            }
+        }
+        h3 { "Command line" }
+        pre tabindex="0" { code { (words.join(" ")) } }
+        (input_table(run))
+        (output_table(run))
+    })
+}
+
+fn input_table(run: &RunPart<'_>) -> Markup {
+    let row = |file: &RunPart<'_>| {
+        let sum = file.at("xxh128").map_or_else(Cell::dash, |_| Cell::code(file.text("xxh128")));
+        vec![Cell::code(file.text("path")), file.cell("bytes", NumberFormat::Bytes), sum]
+    };
+    let rows: Vec<Vec<Cell>> = run.items("inputs").iter().map(row).collect();
+    scrollable_table("Inputs", &["File", "Size", "XXH3-128"], &rows)
+}
+
+fn output_table(run: &RunPart<'_>) -> Markup {
+    let row = |file: &RunPart<'_>| {
+        vec![
+            Cell::code(file.text("path")),
+            Cell::text(file.text("kind")),
+            file.cell("bytes", NumberFormat::Bytes),
+            file.cell("reads", NumberFormat::Plain),
+        ]
+    };
+    let rows: Vec<Vec<Cell>> = run.items("outputs").iter().map(row).collect();
+    scrollable_table("Outputs", &["File", "Kind", "Size", "Records"], &rows)
 }
 
 /// Quotes a word of a command line for a POSIX shell, so that the line can be copied from the page.

@@ -1,111 +1,98 @@
 //! The section "FastQC": status of all modules by file, and plots of the modules that no other
 //! section covers.
 
+use maud::{Markup, html};
 use serde_json::Value;
 
-use crate::metrics::CYCLE;
+use crate::metrics::CYCLE_HISTOGRAM;
 use crate::plot::{Axes, COLORS, Figure, draw_grouped_bars, draw_lines};
-use crate::run::RunDescription;
-use crate::section::{PageSample, PageSection, wrap_figures};
-use crate::table::{table_of_cells, table_of_columns, wrap_scrollable};
-use crate::text::{NumberFormat, cell_text, escape_html, join_words};
-
-const FILES: &str = "/reports/fastqc";
+use crate::run::RunPart;
+use crate::section::{PageSample, wrap_figures};
+use crate::table::{Cell, scrollable_table, table_of_cells, table_of_columns};
+use crate::text::{NumberFormat, cell_text, join_words};
 
 const MAX_SEQUENCES: usize = 10;
 
 struct FastqcFile<'a> {
-    name: String,
-    pointer: String,
-    modules: &'a [Value],
+    name: &'a str,
+    modules: Vec<RunPart<'a>>,
 }
 
 impl<'a> FastqcFile<'a> {
-    /// Finds a module by FastQC's name for it. Returns its pointer and its JSON.
-    fn find_module(&self, name: &str) -> Option<(String, &'a Value)> {
-        let at =
-            self.modules.iter().position(|module| module.get("name").is_some_and(|it| it == name))?;
-        Some((format!("{}/modules/{at}", self.pointer), self.modules.get(at)?))
+    fn new(file: &RunPart<'a>) -> Self {
+        FastqcFile { name: file.text("file"), modules: file.items("modules") }
     }
 
-    /// Returns the pointer of a module's columns; `None` if the module was not run or its table is
-    /// empty.
-    fn module_columns(&self, name: &str) -> Option<String> {
-        let (pointer, module) = self.find_module(name)?;
-        let has_some = module.get("columns")?.as_object().is_some_and(|columns| !columns.is_empty());
-        has_some.then(|| format!("{pointer}/columns"))
+    /// Finds a module by FastQC's name for it.
+    fn find_module(&self, name: &str) -> Option<&RunPart<'a>> {
+        self.modules.iter().find(|module| module.text("name") == name)
+    }
+
+    /// Returns the columns of a module; `None` if the module was not run or its table is empty.
+    fn module_columns(&self, name: &str) -> Option<RunPart<'a>> {
+        self.find_module(name)?.part("columns").filter(|columns| columns.keys().next().is_some())
     }
 }
 
-pub fn make_section(sample: &PageSample<'_>) -> Option<PageSection> {
-    let run = &sample.run;
-    let files = fastqc_files(run);
+pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
+    let files: Vec<FastqcFile<'_>> =
+        sample.run.items("reports/fastqc").iter().map(FastqcFile::new).collect();
     // More lines than colours could not be distinguished.
     let drawn = files.get(..files.len().min(COLORS))?;
     if drawn.is_empty() {
         return None;
     }
-    let mut list = Vec::new();
-    list.extend(gc_figure(sample, drawn));
-    list.extend(duplication_figure(sample, drawn));
-    list.extend(adapter_figure(sample, drawn));
-    list.extend(mean_quality_figure(sample, drawn));
-    list.extend(length_figure(sample, drawn));
-    if run.at(CYCLE).is_none() {
-        list.extend(position_quality_figure(sample, drawn));
-    }
-    let note = match files.len() - drawn.len() {
-        0 => String::new(),
-        left => format!(
-            "<p class=\"note\">Figures are of the first {COLORS} files; {left} more are in the JSON.</p>"
-        ),
-    };
-    let body = format!(
-        "{}{}{note}{}",
-        status_table(&files),
-        wrap_figures(&list),
-        frequent_sequence_tables(run, drawn)
-    );
-    Some(PageSection { id: "fastqc", title: "FastQC", body })
+    let has_cycles = sample.run.at(&format!("{CYCLE_HISTOGRAM}/CYCLE")).is_some();
+    let figures = [
+        gc_figure(sample, drawn),
+        duplication_figure(sample, drawn),
+        adapter_figure(sample, drawn),
+        mean_quality_figure(sample, drawn),
+        length_figure(sample, drawn),
+        if has_cycles { None } else { position_quality_figure(sample, drawn) },
+    ];
+    let left = files.len() - drawn.len();
+    Some(html! {
+        (status_table(&files))
+        (wrap_figures(figures, []))
+        @if left > 0 {
+            p class="note" {
+                "Figures are of the first " (COLORS) " files; " (left) " more are in the JSON."
+            }
+        }
+        @for file in drawn {
+            @if let Some(table) = frequent_sequence_table(file) { (table) }
+        }
+    })
 }
 
-fn fastqc_files<'a>(run: &RunDescription<'a>) -> Vec<FastqcFile<'a>> {
-    let file = |(i, value): (usize, &'a Value)| FastqcFile {
-        name: value.get("file").and_then(Value::as_str).unwrap_or("").to_string(),
-        pointer: format!("{FILES}/{i}"),
-        modules: value.get("modules").and_then(Value::as_array).map_or(&[], Vec::as_slice),
-    };
-    run.list(FILES).iter().enumerate().map(file).collect()
-}
-
-fn status_table(files: &[FastqcFile<'_>]) -> String {
+fn status_table(files: &[FastqcFile<'_>]) -> Markup {
     let mut names: Vec<&str> = Vec::new();
-    for module in files.iter().flat_map(|file| file.modules) {
-        let name = module.get("name").and_then(Value::as_str).unwrap_or("");
+    for name in files.iter().flat_map(|file| &file.modules).map(|module| module.text("name")) {
         if !names.contains(&name) {
             names.push(name);
         }
     }
     let verdict = |file: &FastqcFile<'_>, name: &str| {
-        let status = file.find_module(name).and_then(|(_, module)| module.get("status")?.as_str());
+        let status = file.find_module(name).map_or("", |module| module.text("status"));
         let (class, sign) = match status {
-            Some("pass") => ("good", "✓"),
-            Some("warn") => ("look", "▲"),
-            Some("fail") => ("bad", "✕"),
-            _ => return "not counted".to_string(),
+            "pass" => ("good", "✓"),
+            "warn" => ("look", "▲"),
+            "fail" => ("bad", "✕"),
+            _ => return Cell::text("not counted"),
         };
-        let word = status.unwrap_or("");
-        format!("<span class=\"grade {class}\"><i aria-hidden=\"true\">{sign}</i> {word}</span>")
+        Cell::Text(html! {
+            span class={ "grade " (class) } { i aria-hidden="true" { (sign) } " " (status) }
+        })
     };
     let row = |name: &&str| {
         let cells = files.iter().map(|file| verdict(file, name));
-        std::iter::once(escape_html(name)).chain(cells).collect()
+        std::iter::once(Cell::text(*name)).chain(cells).collect()
     };
-    let rows: Vec<Vec<String>> = names.iter().map(row).collect();
+    let rows: Vec<Vec<Cell>> = names.iter().map(row).collect();
     let titles: Vec<&str> =
-        std::iter::once("Module").chain(files.iter().map(|file| file.name.as_str())).collect();
-    let caption = "Verdicts of the modules by file";
-    wrap_scrollable(caption, &table_of_cells(caption, &titles, &rows))
+        std::iter::once("Module").chain(files.iter().map(|file| file.name)).collect();
+    scrollable_table("Verdicts of the modules by file", &titles, &rows)
 }
 
 type Points = Vec<(f64, f64)>;
@@ -123,14 +110,13 @@ fn parse_position(value: &Value) -> Option<f64> {
     }
 }
 
-fn parse_positions(run: &RunDescription<'_>, pointer: &str) -> Vec<f64> {
-    run.list(pointer).iter().map(|value| parse_position(value).unwrap_or(0.0)).collect()
+fn parse_positions(columns: &RunPart<'_>, name: &str) -> Vec<f64> {
+    columns.list(name).iter().map(|value| parse_position(value).unwrap_or(0.0)).collect()
 }
 
 /// Returns two columns as points of a line. Positions in `x` may be groups.
-fn column_points(run: &RunDescription<'_>, columns: &str, x: &str, y: &str) -> Points {
-    let xs = parse_positions(run, &format!("{columns}/{x}"));
-    xs.into_iter().zip(run.column(&format!("{columns}/{y}"))).collect()
+fn column_points(columns: &RunPart<'_>, x: &str, y: &str) -> Points {
+    parse_positions(columns, x).into_iter().zip(columns.column(y)).collect()
 }
 
 fn to_shares(points: Points) -> Points {
@@ -145,7 +131,7 @@ fn to_shares(points: Points) -> Points {
 /// position.
 struct LineFigure<'a> {
     id: &'a str,
-    title: &'a str,
+    title: &'static str,
     reading: &'a str,
     module: &'a str,
     axes: Axes<'a>,
@@ -153,29 +139,29 @@ struct LineFigure<'a> {
 }
 
 impl LineFigure<'_> {
-    /// Draws the lines. `line` turns the pointer of a file's columns into points. `None` if no file
-    /// has the module.
+    /// Draws the lines. `line` turns the columns of a file into points. `None` if no file has the
+    /// module.
     fn draw_for_files(
         &self,
         sample: &PageSample<'_>,
         files: &[FastqcFile<'_>],
-        line: impl Fn(&str) -> Points,
-    ) -> Option<String> {
-        let (mut legend, mut series, mut table) = (Vec::new(), Vec::new(), String::new());
+        line: impl Fn(&RunPart<'_>) -> Points,
+    ) -> Option<Figure> {
+        let (mut legend, mut series, mut tables) = (Vec::new(), Vec::new(), Vec::new());
         for file in files {
             let Some(columns) = file.module_columns(self.module) else { continue };
-            legend.push(file.name.clone());
+            legend.push(file.name.to_string());
             series.push(line(&columns));
             let caption = format!("{} of {}", self.title, file.name);
-            table += &table_of_columns(&sample.run, &columns, &caption, self.columns);
+            tables.push(table_of_columns(&columns, &caption, self.columns));
         }
         if series.iter().all(Vec::is_empty) {
             return None;
         }
-        let figure = Figure {
+        Some(Figure {
             has_lines: true,
             id: sample.element_id(self.id),
-            title: self.title.into(),
+            title: self.title,
             reading: self.reading.into(),
             alt: format!(
                 "A line for each of {}: {} by {}.",
@@ -185,13 +171,13 @@ impl LineFigure<'_> {
             ),
             legend,
             svg: draw_lines(&self.axes, series),
-            table,
-        };
-        Some(figure.to_html())
+            table: html! { @for table in tables { (table) } },
+            ..Figure::default()
+        })
     }
 }
 
-fn gc_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
+fn gc_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<Figure> {
     let figure = LineFigure {
         id: "read-gc-plot",
         title: "GC of reads",
@@ -208,27 +194,22 @@ fn gc_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<String
         columns: &[("GC Content", "GC (%)"), ("Count", "Reads")],
     };
     figure.draw_for_files(sample, files, |columns| {
-        to_shares(column_points(&sample.run, columns, "GC Content", "Count"))
+        to_shares(column_points(columns, "GC Content", "Count"))
     })
 }
 
 /// Draws the adapter content by position. Each file has one line: the maximum over all adapters.
-fn adapter_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
-    let run = &sample.run;
+fn adapter_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<Figure> {
     let module = "Adapter Content";
     let first = files.iter().find_map(|file| file.module_columns(module))?;
-    let names: Vec<&String> =
-        run.at(&first)?.as_object()?.keys().filter(|name| *name != "Position").collect();
-    let columns: Vec<(&str, &str)> = std::iter::once(("Position", "Position"))
-        .chain(names.iter().map(|name| (name.as_str(), name.as_str())))
-        .collect();
-    let line = |columns: &str| {
-        let mut most: Points = parse_positions(run, &format!("{columns}/Position"))
-            .into_iter()
-            .map(|at| (at, 0.0))
-            .collect();
+    let names: Vec<&str> = first.keys().map(String::as_str).filter(|name| *name != "Position").collect();
+    let columns: Vec<(&str, &str)> =
+        std::iter::once("Position").chain(names.iter().copied()).map(|name| (name, name)).collect();
+    let line = |columns: &RunPart<'_>| {
+        let mut most: Points =
+            parse_positions(columns, "Position").into_iter().map(|at| (at, 0.0)).collect();
         for name in &names {
-            let percents = run.column(&format!("{columns}/{name}"));
+            let percents = columns.column(name);
             for (point, percent) in most.iter_mut().zip(percents) {
                 point.1 = point.1.max(percent / 100.0);
             }
@@ -255,7 +236,7 @@ fn adapter_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<S
     figure.draw_for_files(sample, files, line)
 }
 
-fn mean_quality_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
+fn mean_quality_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<Figure> {
     let figure = LineFigure {
         id: "means-plot",
         title: "Mean quality of reads",
@@ -265,17 +246,15 @@ fn mean_quality_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Opt
         axes: Axes { x: "Mean quality", y: "Share of reads", percent: true, ..Axes::default() },
         columns: &[("Quality", "Mean quality"), ("Count", "Reads")],
     };
-    figure.draw_for_files(sample, files, |columns| {
-        to_shares(column_points(&sample.run, columns, "Quality", "Count"))
-    })
+    figure.draw_for_files(sample, files, |columns| to_shares(column_points(columns, "Quality", "Count")))
 }
 
 /// Draws the lengths of reads. `None` if all reads of each file have the same length.
-fn length_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
+fn length_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<Figure> {
     let module = "Sequence Length Distribution";
     let differ = |file: &FastqcFile<'_>| {
         let columns = file.module_columns(module);
-        columns.is_some_and(|columns| sample.run.list(&format!("{columns}/Length")).len() > 1)
+        columns.is_some_and(|columns| columns.list("Length").len() > 1)
     };
     if !files.iter().any(differ) {
         return None;
@@ -288,15 +267,14 @@ fn length_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<St
         axes: Axes { x: "Length (bases)", y: "Reads", ..Axes::default() },
         columns: &[("Length", "Length"), ("Count", "Reads")],
     };
-    figure
-        .draw_for_files(sample, files, |columns| column_points(&sample.run, columns, "Length", "Count"))
+    figure.draw_for_files(sample, files, |columns| column_points(columns, "Length", "Count"))
 }
 
 /// Draws mean quality by position. The caller uses it only if Picard's quality by cycle was not
 /// counted.
-fn position_quality_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
+fn position_quality_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<Figure> {
     let module = "Per base sequence quality";
-    let line = |columns: &str| column_points(&sample.run, columns, "Base", "Mean");
+    let line = |columns: &RunPart<'_>| column_points(columns, "Base", "Mean");
     let all =
         files.iter().filter_map(|file| file.module_columns(module)).flat_map(|columns| line(&columns));
     let most = all.map(|it| it.1).fold(41.0, f64::max);
@@ -326,15 +304,13 @@ const JOINED_LEVELS: [&str; 3] = [">500", ">5k", ">10k+"];
 
 /// Draws the fraction of reads by duplication level, and the percentage that would be left after
 /// deduplication.
-fn duplication_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<String> {
-    let run = &sample.run;
+fn duplication_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<Figure> {
     let module = "Sequence Duplication Levels";
     let (level, share) = ("Duplication Level", "Percentage of total");
-    let known: Vec<(&FastqcFile<'_>, String)> =
+    let known: Vec<(&FastqcFile<'_>, RunPart<'_>)> =
         files.iter().filter_map(|file| Some((file, file.module_columns(module)?))).collect();
-    let names = run.list(&format!("{}/{level}", known.first()?.1)).iter();
-    let values: Vec<Vec<f64>> =
-        known.iter().map(|(_, columns)| run.column(&format!("{columns}/{share}"))).collect();
+    let names = known.first()?.1.list(level).iter();
+    let values: Vec<Vec<f64>> = known.iter().map(|(_, columns)| columns.column(share)).collect();
     let mut groups: Vec<(String, Vec<f64>)> = Vec::new();
     for (i, name) in names.enumerate() {
         let name = name.as_str().map_or_else(|| name.to_string(), str::to_string);
@@ -347,66 +323,56 @@ fn duplication_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Opti
             _ => groups.push((name, of_files.collect())),
         }
     }
-    let left: Vec<Vec<String>> = known
-        .iter()
-        .filter_map(|(file, _)| {
-            let pointer = format!("{}/deduplicated_percentage", file.find_module(module)?.0);
-            let left = run.number(&pointer)?;
-            Some(vec![escape_html(&file.name), left.to_html(NumberFormat::Decimal(1, "\u{a0}%"))])
-        })
-        .collect();
-    let mut table = table_of_cells("Reads left without duplicates", &["File", "Share"], &left);
-    for (file, columns) in &known {
-        let titles = [
-            (level, "Times seen"),
-            (share, "Reads (%)"),
-            ("Percentage of deduplicated", "Different sequences (%)"),
-        ];
-        table +=
-            &table_of_columns(run, columns, &format!("Repeated sequences of {}", file.name), &titles);
-    }
+    let left = |file: &FastqcFile<'_>| {
+        let left = file.find_module(module)?.number("deduplicated_percentage")?;
+        let form = NumberFormat::Decimal(1, "\u{a0}%");
+        Some(vec![Cell::text(file.name), Cell::number(Some(&left), form)])
+    };
+    let left: Vec<Vec<Cell>> = known.iter().filter_map(|(file, _)| left(file)).collect();
+    let titles = [
+        (level, "Times seen"),
+        (share, "Reads (%)"),
+        ("Percentage of deduplicated", "Different sequences (%)"),
+    ];
     let axes = Axes { x: "Times seen", y: "Share of reads", percent: true, ..Axes::default() };
-    let figure = Figure {
-        has_lines: false,
+    Some(Figure {
         id: sample.element_id("levels-plot"),
-        title: "Repeated sequences".into(),
+        title: "Repeated sequences",
         reading: "Reads by how often their sequence is seen in the file, by the bases alone. Deep or targeted \
             sequencing repeats sequences without any fault."
             .into(),
         alt: format!("Bars of reads by how often their sequence is seen, of {} files.", known.len()),
-        legend: known.iter().map(|(file, _)| file.name.clone()).collect(),
+        legend: known.iter().map(|(file, _)| file.name.to_string()).collect(),
         svg: draw_grouped_bars(&axes, groups),
-        table,
-    };
-    Some(figure.to_html())
+        table: html! {
+            (table_of_cells("Reads left without duplicates", &["File", "Share"], &left))
+            @for (file, columns) in &known {
+                (table_of_columns(columns, &format!("Repeated sequences of {}", file.name), &titles))
+            }
+        },
+        ..Figure::default()
+    })
 }
 
-fn frequent_sequence_tables(run: &RunDescription<'_>, files: &[FastqcFile<'_>]) -> String {
-    let mut tables = String::new();
-    for file in files {
-        let Some(columns) = file.module_columns("Overrepresented sequences") else { continue };
-        let list = |name: &str| run.list(&format!("{columns}/{name}"));
-        let sequences = list("Sequence");
-        let row = |(i, sequence): (usize, &Value)| {
-            let shown =
-                |name: &str, form: NumberFormat| run.number_html(&format!("{columns}/{name}/{i}"), form);
-            vec![
-                format!("<code>{}</code>", cell_text(sequence)),
-                shown("Count", NumberFormat::Plain),
-                shown("Percentage", NumberFormat::Decimal(2, "\u{a0}%")),
-                list("Possible Source").get(i).map_or("–".into(), cell_text),
-            ]
-        };
-        let rows: Vec<Vec<String>> = sequences.iter().enumerate().take(MAX_SEQUENCES).map(row).collect();
-        let more = match sequences.len().saturating_sub(MAX_SEQUENCES) {
-            0 => String::new(),
-            _ => format!(", the first {MAX_SEQUENCES} of {}", sequences.len()),
-        };
-        let caption = format!("Frequent sequences of {}{more}", file.name);
-        let titles = ["Sequence", "Reads", "Share", "Possible source"];
-        tables += &wrap_scrollable(&caption, &table_of_cells(&caption, &titles, &rows));
-    }
-    tables
+fn frequent_sequence_table(file: &FastqcFile<'_>) -> Option<Markup> {
+    let columns = file.module_columns("Overrepresented sequences")?;
+    let sequences = columns.list("Sequence");
+    let row = |(i, sequence): (usize, &Value)| {
+        let source = columns.at(&format!("Possible Source/{i}"));
+        vec![
+            Cell::code(&cell_text(sequence)),
+            columns.cell(&format!("Count/{i}"), NumberFormat::Plain),
+            columns.cell(&format!("Percentage/{i}"), NumberFormat::Decimal(2, "\u{a0}%")),
+            source.map_or_else(Cell::dash, |source| Cell::text(cell_text(source))),
+        ]
+    };
+    let rows: Vec<Vec<Cell>> = sequences.iter().enumerate().take(MAX_SEQUENCES).map(row).collect();
+    let more = match sequences.len().saturating_sub(MAX_SEQUENCES) {
+        0 => String::new(),
+        _ => format!(", the first {MAX_SEQUENCES} of {}", sequences.len()),
+    };
+    let caption = format!("Frequent sequences of {}{more}", file.name);
+    Some(scrollable_table(&caption, &["Sequence", "Reads", "Share", "Possible source"], &rows))
 }
 
 #[cfg(test)]
@@ -417,9 +383,8 @@ mod tests {
 
     fn body(value: &Value) -> Option<String> {
         let limits = Limits::default();
-        let sample =
-            PageSample { run: RunDescription::new(value), prefix: "s0-".into(), limits: &limits };
-        make_section(&sample).map(|section| section.body)
+        let sample = PageSample { run: RunPart::new(value), prefix: "s0-".into(), limits: &limits };
+        make_section(&sample).map(Markup::into_string)
     }
 
     fn file(name: &str) -> Value {

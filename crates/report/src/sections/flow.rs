@@ -1,18 +1,16 @@
 //! The section "Reads through the steps": how many reads were read, dropped, mapped and written.
 
-use crate::metrics::{TRIMMED_BEFORE, dropped_read_pointers};
+use maud::{Markup, html};
+
+use crate::metrics::{TRIMMED_BEFORE, dropped_reads, flagstat_count};
 use crate::plot::{Figure, draw_flow};
 use crate::run::Quantity;
-use crate::section::{PageSample, PageSection, facts_list, wrap_figures};
-use crate::table::{table_of_cells, wrap_scrollable};
-use crate::text::{NumberFormat, escape_html};
+use crate::section::{PageSample, facts_list, wrap_figures};
+use crate::table::{Cell, table_of_cells, wrap_scrollable};
+use crate::text::NumberFormat;
 
-pub fn make_section(sample: &PageSample<'_>) -> Option<PageSection> {
+pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     let run = &sample.run;
-    let of = |name: &str| {
-        let both = ["passed", "failed"].map(|which| format!("/reports/flagstat/{name}/{which}"));
-        run.sum(&both)
-    };
     let named: Vec<(&str, Quantity)> = [
         ("primary reads", "primary"),
         ("mapped", "primary mapped"),
@@ -22,78 +20,42 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<PageSection> {
         ("supplementary records", "supplementary"),
     ]
     .into_iter()
-    .filter_map(|(title, name)| Some((title, of(name)?)))
+    .filter_map(|(title, name)| Some((title, flagstat_count(run, name)?)))
     .collect();
     let value = |title: &str| named.iter().find(|(it, _)| *it == title).map(|(_, source)| source.value);
-    let mut rows: Vec<Vec<String>> = vec![
-        vec!["records read".into(), run.number_html("/reads/read", NumberFormat::Plain)],
-        vec!["records written".into(), run.number_html("/reads/written", NumberFormat::Plain)],
-        vec![
-            "records written to other files".into(),
-            run.number_html("/reads/written_elsewhere", NumberFormat::Plain),
-        ],
+    let reads = |path: &str| run.cell(path, NumberFormat::Plain);
+    let mut rows = vec![
+        vec![Cell::text("records read"), reads("reads/read")],
+        vec![Cell::text("records written"), reads("reads/written")],
+        vec![Cell::text("records written to other files"), reads("reads/written_elsewhere")],
     ];
-    for (i, count) in run.list("/reads/counts").iter().enumerate() {
-        let name = count.get("name").and_then(|it| it.as_str()).unwrap_or("");
-        rows.push(vec![
-            escape_html(name),
-            run.number_html(&format!("/reads/counts/{i}/reads"), NumberFormat::Plain),
-        ]);
+    for count in run.items("reads/counts") {
+        rows.push(vec![Cell::text(count.text("name")), count.cell("reads", NumberFormat::Plain)]);
     }
     let sequenced = run.number(&format!("{TRIMMED_BEFORE}/total_reads"));
-    let trimmed_away = run.sum(&dropped_read_pointers(run));
-    for (title, reads) in [("reads before trimming", &sequenced), ("dropped by trimming", &trimmed_away)]
-    {
-        rows.extend(
-            reads.as_ref().map(|reads| vec![title.to_string(), reads.to_html(NumberFormat::Plain)]),
-        );
+    let trimmed_away = dropped_reads(run);
+    let trimming = [("reads before trimming", &sequenced), ("dropped by trimming", &trimmed_away)];
+    let trimming = trimming.into_iter().filter_map(|(title, reads)| Some((title, reads.as_ref()?)));
+    for (title, reads) in trimming.chain(named.iter().map(|(title, reads)| (*title, reads))) {
+        rows.push(vec![Cell::text(title), Cell::number(Some(reads), NumberFormat::Plain)]);
     }
-    rows.extend(
-        named
-            .iter()
-            .map(|(title, source)| vec![(*title).to_string(), source.to_html(NumberFormat::Plain)]),
-    );
     let table = table_of_cells("Reads through the steps", &["Reads", "Number"], &rows);
-    let body = match (value("primary reads"), value("mapped")) {
-        (Some(all), Some(mapped)) if all > 0.0 => {
-            let duplicates = value("duplicates").unwrap_or(0.0);
-            let trimmed_away = trimmed_away.map_or(0.0, |it| it.value);
-            let sequenced = sequenced.map_or(all, |it| it.value);
-            let links = flow_links(&FlowCounts { sequenced, trimmed_away, all, mapped, duplicates });
-            let figure = Figure {
-                has_lines: false,
-                id: sample.element_id("flow-plot"),
-                title: "From reads to usable reads".into(),
-                reading: if trimmed_away > 0.0 {
-                    "The width of a band is its number of primary reads. The lowest were dropped by trimming \
-                     and by filters."
-                        .into()
-                } else {
-                    "The width of a band is its number of primary reads.".into()
-                },
-                alt: format!(
-                    "{}Of {all} reads, {mapped} are mapped, and {duplicates} of these are duplicates.",
-                    if trimmed_away > 0.0 {
-                        format!("Trimming dropped {trimmed_away} of {sequenced} reads. ")
-                    } else {
-                        String::new()
-                    }
-                ),
-                legend: Vec::new(),
-                svg: draw_flow(&links),
-                table: String::new(),
-            };
-            wrap_figures(&[figure.to_html(), wrap_scrollable("Reads through the steps", &table)])
-        }
-        _ => {
-            let facts_of = [
-                ("Records read", run.number_html("/reads/read", NumberFormat::Plain)),
-                ("Records written", run.number_html("/reads/written", NumberFormat::Plain)),
-            ];
-            format!("{}{table}", facts_list(&facts_of))
-        }
+    let (Some(all), Some(mapped)) = (value("primary reads").filter(|all| *all > 0.0), value("mapped"))
+    else {
+        let facts = [("Records read", reads("reads/read")), ("Records written", reads("reads/written"))];
+        return Some(html! { (facts_list(&facts)) (table) });
     };
-    Some(PageSection { id: "flow", title: "Reads through the steps", body })
+    let figure = flow_figure(
+        sample,
+        &FlowCounts {
+            sequenced: sequenced.map_or(all, |it| it.value),
+            trimmed_away: trimmed_away.map_or(0.0, |it| it.value),
+            all,
+            mapped,
+            duplicates: value("duplicates").unwrap_or(0.0),
+        },
+    );
+    Some(wrap_figures([Some(figure)], [wrap_scrollable("Reads through the steps", &table)]))
 }
 
 struct FlowCounts {
@@ -103,6 +65,25 @@ struct FlowCounts {
     all: f64,
     mapped: f64,
     duplicates: f64,
+}
+
+fn flow_figure(sample: &PageSample<'_>, reads: &FlowCounts) -> Figure {
+    let FlowCounts { sequenced, trimmed_away, all, mapped, duplicates } = *reads;
+    let mut reading = "The width of a band is its number of primary reads.".to_string();
+    let mut alt =
+        format!("Of {all} reads, {mapped} are mapped, and {duplicates} of these are duplicates.");
+    if trimmed_away > 0.0 {
+        reading += " The lowest were dropped by trimming and by filters.";
+        alt = format!("Trimming dropped {trimmed_away} of {sequenced} reads. {alt}");
+    }
+    Figure {
+        id: sample.element_id("flow-plot"),
+        title: "From reads to usable reads",
+        reading,
+        alt,
+        svg: draw_flow(&flow_links(reads)),
+        ..Figure::default()
+    }
 }
 
 /// Returns the links of the Sankey diagram: source, target, number of reads. The name of a node

@@ -1,17 +1,15 @@
 //! The section "Insert sizes", from Picard's insert size metrics.
 
-use serde_json::Value;
+use maud::Markup;
 
-use crate::metrics::{alignment_row, insert_row};
+use crate::metrics::{INSERT_HISTOGRAM, alignment_row, insert_row};
 use crate::plot::{Axes, Figure, draw_lines};
-use crate::run::{RowLevel, row_level};
-use crate::section::{PageSample, PageSection, wrap_figures};
-use crate::table::{table_of_columns, transposed_table};
+use crate::run::RunPart;
+use crate::section::{PageSample, wrap_figures};
+use crate::table::{TableField, table_of_columns, transposed_table};
 use crate::text::{NumberFormat, plain_number};
 
-const HISTOGRAM: &str = "/reports/insert_size_metrics/histograms/0";
-
-const FIELDS: &[(&str, &str, NumberFormat)] = &[
+const FIELDS: &[TableField<'_>] = &[
     ("READ_PAIRS", "Pairs", NumberFormat::Plain),
     ("MEDIAN_INSERT_SIZE", "Median", NumberFormat::Plain),
     ("MODE_INSERT_SIZE", "Mode", NumberFormat::Plain),
@@ -24,24 +22,20 @@ const FIELDS: &[(&str, &str, NumberFormat)] = &[
     ("WIDTH_OF_90_PERCENT", "Width of nine tenths", NumberFormat::Plain),
 ];
 
-pub fn make_section(sample: &PageSample<'_>) -> Option<PageSection> {
+pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     let run = &sample.run;
-    let row = insert_row(run)?;
-    let columns = run.at(HISTOGRAM)?.as_object()?;
-    let sizes = run.column(&format!("{HISTOGRAM}/insert_size"));
-    let is_of_all = |name: &&String| name.starts_with("All_Reads.");
-    let names: Vec<&String> = columns.keys().filter(is_of_all).collect();
-    let series: Vec<Vec<(f64, f64)>> = names
-        .iter()
-        .map(|name| fill_gaps(&sizes, &run.column(&format!("{HISTOGRAM}/{name}"))))
-        .collect();
+    let median = insert_row(run)?.value("MEDIAN_INSERT_SIZE")?;
+    let histogram = run.part(INSERT_HISTOGRAM)?;
+    let sizes = histogram.column("insert_size");
+    let names: Vec<&String> = histogram.keys().filter(|name| name.starts_with("All_Reads.")).collect();
+    let series: Vec<Vec<(f64, f64)>> =
+        names.iter().map(|name| fill_gaps(&sizes, &histogram.column(name))).collect();
     let orientation =
         |name: &String| name.trim_start_matches("All_Reads.").trim_end_matches("_count").to_uppercase();
     let legend: Vec<String> = names.iter().map(|name| orientation(name)).collect();
-    let median = run.number(&format!("{row}/MEDIAN_INSERT_SIZE"))?;
-    let mut marks = vec![(median.value, "median".to_string())];
-    let length = alignment_row(run).and_then(|it| run.number(&format!("{it}/MEDIAN_READ_LENGTH")));
-    marks.extend(length.map(|length| (length.value, "read length".to_string())));
+    let mut marks = vec![(median, "median".to_string())];
+    let length = alignment_row(run).and_then(|row| row.value("MEDIAN_READ_LENGTH"));
+    marks.extend(length.map(|length| (length, "read length".to_string())));
     let mut table = vec![("insert_size", "Insert size".to_string())];
     table.extend(
         names.iter().zip(&legend).map(|(name, title)| (name.as_str(), format!("{title} pairs"))),
@@ -50,13 +44,13 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<PageSection> {
     let figure = Figure {
         has_lines: true,
         id: sample.element_id("inserts-plot"),
-        title: "Insert sizes".into(),
+        title: "Insert sizes",
         reading: "Pairs by the length of their fragment. Fragments left of the read length are \
             read through into the adapter."
             .into(),
         alt: format!(
             "Curve of pairs by insert size; the median is {} bases. Orientations: {}.",
-            plain_number(median.value),
+            plain_number(median),
             legend.join(", ")
         ),
         legend,
@@ -64,19 +58,13 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<PageSection> {
             &Axes { x: "Insert size (bases)", y: "Pairs", marks, ..Axes::default() },
             series,
         ),
-        table: table_of_columns(run, HISTOGRAM, "Insert sizes", &table),
+        table: table_of_columns(&histogram, "Insert sizes", &table),
     };
-    let rows = run.rows("insert_size_metrics", |row| row_level(row) == RowLevel::All);
-    let title =
-        |row: &Value| row.get("PAIR_ORIENTATION").and_then(Value::as_str).unwrap_or("").to_string();
-    let columns: Vec<(String, String)> =
-        rows.into_iter().map(|(pointer, row)| (title(row), pointer)).collect();
-    let table = transposed_table(run, "Insert sizes by orientation", &columns, FIELDS);
-    Some(PageSection {
-        id: "inserts",
-        title: "Insert sizes",
-        body: wrap_figures(&[figure.to_html(), table]),
-    })
+    let rows = run.rows("insert_size_metrics", RunPart::is_of_all);
+    let columns: Vec<(&str, RunPart<'_>)> =
+        rows.into_iter().map(|row| (row.text("PAIR_ORIENTATION"), row)).collect();
+    let table = transposed_table("Insert sizes by orientation", &columns, FIELDS);
+    Some(wrap_figures([Some(figure)], [table]))
 }
 
 /// Returns the points of a histogram, with zeros at both ends of each gap. Picard omits sizes that

@@ -1,90 +1,76 @@
 //! The section "Lanes, libraries and samples": Picard's metrics at levels below all reads.
 
-use serde_json::Value;
+use maud::{Markup, html};
 
-use crate::lanes::{collect_lanes, find_gc_outlier, find_insert_outlier};
+use crate::lanes::{LaneStats, collect_lanes, find_gc_outlier, find_insert_outlier};
+use crate::metrics::INSERT_HISTOGRAM;
 use crate::plot::{Axes, COLORS, Figure, draw_lines};
-use crate::run::{RowLevel, row_level};
-use crate::section::{PageSample, PageSection, wrap_figures};
-use crate::table::{row_table, table_of_cells, wrap_scrollable};
-use crate::text::{NumberFormat, escape_html};
+use crate::run::RunPart;
+use crate::section::{PageSample, wrap_figures};
+use crate::table::{Cell, row_table, scrollable_table};
+use crate::text::NumberFormat;
 
-const HISTOGRAM: &str = "/reports/insert_size_metrics/histograms/0";
-
-pub fn make_section(sample: &PageSample<'_>) -> Option<PageSection> {
+pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     let run = &sample.run;
-    let is_part = |row: &Value| {
-        row_level(row) != RowLevel::All
-            && row.get("CATEGORY").is_some_and(|it| it == "PAIR" || it == "UNPAIRED")
-    };
+    let is_part =
+        |row: &RunPart<'_>| !row.is_of_all() && ["PAIR", "UNPAIRED"].contains(&row.text("CATEGORY"));
     let parts = run.rows("alignment_summary_metrics", is_part);
     let lanes = collect_lanes(run);
     if parts.is_empty() && lanes.is_empty() {
         return None;
     }
-    let mut body = String::new();
-    if !lanes.is_empty() {
-        let rows: Vec<Vec<String>> = lanes
-            .iter()
-            .map(|lane| {
-                vec![
-                    format!("<code>{}</code>", escape_html(&lane.name)),
-                    lane.insert
-                        .as_ref()
-                        .map_or("–".into(), |it| it.to_html(NumberFormat::Decimal(0, " bases"))),
-                    lane.gc.as_ref().map_or("–".into(), |it| it.to_html(NumberFormat::Share)),
-                ]
-            })
-            .collect();
-        let table =
-            table_of_cells("Lanes", &["Lane", "Median insert size", "Mean GC at read starts"], &rows);
-        body += &outlier_sentences(sample);
-        let side = wrap_scrollable("Lanes", &table);
-        body += &wrap_figures(&lane_insert_figure(sample).into_iter().chain([side]).collect::<Vec<_>>());
-    }
+    let row = |lane: &LaneStats| {
+        vec![
+            Cell::code(&lane.name),
+            Cell::number(lane.insert.as_ref(), NumberFormat::Decimal(0, " bases")),
+            Cell::number(lane.gc.as_ref(), NumberFormat::Share),
+        ]
+    };
+    let rows: Vec<Vec<Cell>> = lanes.iter().map(row).collect();
+    let titles = ["Lane", "Median insert size", "Mean GC at read starts"];
     let named = [("SAMPLE", "Sample"), ("LIBRARY", "Library"), ("READ_GROUP", "Lane")];
     let fields = named.map(|(key, title)| (key, title, NumberFormat::Plain));
     let fields: Vec<_> = fields.iter().chain(super::alignment::FIELDS).copied().collect();
-    if !parts.is_empty() {
-        body += &row_table(run, "Alignments by sample, library and lane", &parts, &fields);
-    }
-    Some(PageSection { id: "lanes", title: "Lanes, libraries and samples", body })
+    Some(html! {
+        @if !lanes.is_empty() {
+            (outlier_sentences(&lanes))
+            @let table = scrollable_table("Lanes", &titles, &rows);
+            (wrap_figures([lane_insert_figure(sample, &lanes)], [table]))
+        }
+        @if !parts.is_empty() { (row_table("Alignments by sample, library and lane", &parts, &fields)) }
+    })
 }
 
-fn outlier_sentences(sample: &PageSample<'_>) -> String {
-    let lanes = collect_lanes(&sample.run);
-    let name = |number: usize| lanes.get(number).map_or(String::new(), |lane| escape_html(&lane.name));
-    let mut text = String::new();
-    if let Some(it) = find_insert_outlier(&lanes) {
-        text += &format!(
-            "The insert size of lane <code>{}</code> is furthest from the median of the others: \
-                by {} of it. ",
-            name(it.lane),
-            it.source.to_html(NumberFormat::Share)
-        );
+fn outlier_sentences(lanes: &[LaneStats]) -> Markup {
+    let (insert, gc) = (find_insert_outlier(lanes), find_gc_outlier(lanes));
+    let name = |number: usize| lanes.get(number).map_or("", |lane| &lane.name);
+    html! {
+        @if insert.is_some() || gc.is_some() {
+            p class="lead" {
+                @if let Some(it) = insert {
+                    "The insert size of lane " code { (name(it.lane)) }
+                    " is furthest from the median of the others: by "
+                    (it.source.to_html(NumberFormat::Share)) " of it. "
+                }
+                @if let Some(it) = gc {
+                    "The GC of lane " code { (name(it.lane)) }
+                    " is furthest from the median of the others: by "
+                    (it.source.to_html(NumberFormat::Points)) " of percent."
+                }
+            }
+        }
     }
-    if let Some(it) = find_gc_outlier(&lanes) {
-        text += &format!(
-            "The GC of lane <code>{}</code> is furthest from the median of the others: by {} of \
-                percent.",
-            name(it.lane),
-            it.source.to_html(NumberFormat::Points)
-        );
-    }
-    if text.is_empty() { text } else { format!("<p class=\"lead\">{text}</p>") }
 }
 
 /// Draws the insert sizes of each lane. `None` if fewer than two lanes have a histogram.
-fn lane_insert_figure(sample: &PageSample<'_>) -> Option<String> {
-    let run = &sample.run;
-    let columns = run.at(HISTOGRAM)?.as_object()?;
-    let sizes = run.column(&format!("{HISTOGRAM}/insert_size"));
+fn lane_insert_figure(sample: &PageSample<'_>, lanes: &[LaneStats]) -> Option<Figure> {
+    let histogram = sample.run.part(INSERT_HISTOGRAM)?;
+    let sizes = histogram.column("insert_size");
     let (mut names, mut series) = (Vec::new(), Vec::new());
-    for lane in collect_lanes(run).iter().take(COLORS) {
+    for lane in lanes.iter().take(COLORS) {
         let column = format!("{}.fr_count", lane.name);
-        if columns.contains_key(&column) {
-            let counts =
-                run.column(&format!("{HISTOGRAM}/{}", column.replace('~', "~0").replace('/', "~1")));
+        if histogram.at(&column).is_some() {
+            let counts = histogram.column(&column);
             let all: f64 = counts.iter().sum::<f64>().max(1.0);
             names.push(lane.name.clone());
             series.push(bin_shares(&sizes, &counts, all));
@@ -93,10 +79,10 @@ fn lane_insert_figure(sample: &PageSample<'_>) -> Option<String> {
     if series.len() < 2 {
         return None;
     }
-    let figure = Figure {
+    Some(Figure {
         has_lines: true,
         id: sample.element_id("lanes-plot"),
-        title: "Insert sizes of each lane".into(),
+        title: "Insert sizes of each lane",
         reading: "Shares of the pairs of each lane. Lanes of one library lie on one another; one \
             that does not is another library, or another sample."
             .into(),
@@ -106,9 +92,8 @@ fn lane_insert_figure(sample: &PageSample<'_>) -> Option<String> {
             &Axes { x: "Insert size (bases)", y: "Share of pairs", percent: true, ..Axes::default() },
             series,
         ),
-        table: String::new(),
-    };
-    Some(figure.to_html())
+        ..Figure::default()
+    })
 }
 
 const BIN_BASES: f64 = 10.0;

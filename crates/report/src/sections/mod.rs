@@ -17,41 +17,46 @@ mod resources;
 mod tiles;
 mod trimming;
 
-use crate::section::{PageSample, PageSection};
+use maud::Markup;
 
-type SectionMaker = fn(&PageSample<'_>) -> Option<PageSection>;
+use crate::section::PageSample;
 
-/// All sections in the order of the page: how to build one, its title, and the command-line options
-/// with which a run counts its data.
-const SECTION_MAKERS: &[(SectionMaker, &str, &str)] = &[
-    (flow::make_section, "Reads through the steps", "--flagstat FILE"),
-    (trimming::make_section, "Trimming", "--trim of readmill align"),
-    (fastqc::make_section, "FastQC", "--fastqc DIR"),
-    (duplicates::make_section, "Duplicates", "--mark-duplicates --metrics FILE"),
-    (inserts::make_section, "Insert sizes", "--qc PREFIX"),
-    (bases::make_quality_section, "Qualities and bases", "--qc PREFIX"),
-    (bases::make_gc_section, "GC bias", "--qc PREFIX --qc-metrics all --reference FASTA"),
-    (coverage::make_section, "Coverage", "--coverage PREFIX, also --coverage-by BED"),
-    (alignment::make_section, "Alignment", "--qc PREFIX --reference FASTA"),
-    (
-        lanes::make_section,
-        "Lanes, libraries and samples",
-        "--qc PREFIX --metric-accumulation-level ALL_READS,LIBRARY,READ_GROUP",
-    ),
-    (artifacts::make_section, "Damaged DNA", "--qc PREFIX --qc-metrics all --reference FASTA"),
-    (resources::make_section, "Time and memory", "--json FILE"),
-    (done::make_section, "What was done", "--json FILE"),
-];
-
-/// Builds all sections. Also returns the title and the command-line options of each section that
-/// has no data.
-pub fn make_sections(sample: &PageSample<'_>) -> (Vec<PageSection>, Vec<(&'static str, &'static str)>) {
-    let (mut sections, mut missing) = (Vec::new(), Vec::new());
-    for (maker, title, flags) in SECTION_MAKERS {
-        match maker(sample) {
-            Some(section) => sections.push(section),
-            None => missing.push((*title, *flags)),
-        }
-    }
-    (sections, missing)
+/// A section of the page.
+pub struct PageSection {
+    /// Id of its element, without the prefix of the sample.
+    pub id: &'static str,
+    pub title: &'static str,
+    /// The command-line options with which a run counts its data.
+    pub flags: &'static str,
+    /// Makes its content. `None` if the run did not count what the section shows.
+    pub make: fn(&PageSample<'_>) -> Option<Markup>,
 }
+
+const fn section(
+    id: &'static str,
+    title: &'static str,
+    flags: &'static str,
+    make: fn(&PageSample<'_>) -> Option<Markup>,
+) -> PageSection {
+    PageSection { id, title, flags, make }
+}
+
+const WITH_REFERENCE: &str = "--qc PREFIX --qc-metrics all --reference FASTA";
+const WITH_LEVELS: &str = "--qc PREFIX --metric-accumulation-level ALL_READS,LIBRARY,READ_GROUP";
+
+/// All sections in the order of the page.
+pub const SECTIONS: &[PageSection] = &[
+    section("flow", "Reads through the steps", "--flagstat FILE", flow::make_section),
+    section("trimming", "Trimming", "--trim of readmill align", trimming::make_section),
+    section("fastqc", "FastQC", "--fastqc DIR", fastqc::make_section),
+    section("duplicates", "Duplicates", "--mark-duplicates --metrics FILE", duplicates::make_section),
+    section("inserts", "Insert sizes", "--qc PREFIX", inserts::make_section),
+    section("qualities", "Qualities and bases", "--qc PREFIX", bases::make_quality_section),
+    section("gc", "GC bias", WITH_REFERENCE, bases::make_gc_section),
+    section("coverage", "Coverage", "--coverage PREFIX, also --coverage-by BED", coverage::make_section),
+    section("alignment", "Alignment", "--qc PREFIX --reference FASTA", alignment::make_section),
+    section("lanes", "Lanes, libraries and samples", WITH_LEVELS, lanes::make_section),
+    section("artifacts", "Damaged DNA", WITH_REFERENCE, artifacts::make_section),
+    section("resources", "Time and memory", "--json FILE", resources::make_section),
+    section("done", "What was done", "--json FILE", done::make_section),
+];

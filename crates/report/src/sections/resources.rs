@@ -1,78 +1,67 @@
 //! The section "Time and memory": seconds, CPU seconds, memory and spilled bytes of the run and its
 //! stages.
 
-use serde_json::Value;
+use maud::{Markup, html};
+use serde::Deserialize;
 
 use crate::plot::{Axes, Figure, draw_grouped_bars, draw_lines};
-use crate::section::{PageSample, PageSection, facts_list, wrap_figures};
-use crate::table::{table_of_cells, table_of_rows, wrap_scrollable};
-use crate::text::{NumberFormat, escape_html};
+use crate::section::{PageSample, facts_list, wrap_figures};
+use crate::table::{Cell, scrollable_table, table_of_cells, table_of_rows};
+use crate::text::NumberFormat;
 
-pub fn make_section(sample: &PageSample<'_>) -> Option<PageSection> {
+pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     let run = &sample.run;
-    let stages = run.list("/stages").len();
-    let at = |stage: usize, field: &str| format!("/stages/{stage}/{field}");
-    let value = |pointer: &str| run.number(pointer).map_or(0.0, |it| it.value);
+    let stages = run.items("stages");
     let about = facts_list(&[
-        ("Time", run.number_html("/time/seconds", NumberFormat::Seconds)),
-        ("CPU time", run.number_html("/time/cpu_seconds", NumberFormat::Seconds)),
-        ("Threads", run.number_html("/resources/threads", NumberFormat::Plain)),
-        ("Peak memory", run.number_html("/resources/memory_peak_bytes", NumberFormat::Bytes)),
-        ("Memory allowed", run.number_html("/resources/memory_limit_bytes", NumberFormat::Bytes)),
-        ("Spilled", run.number_html("/resources/spilled_bytes", NumberFormat::Bytes)),
+        ("Time", run.cell("time/seconds", NumberFormat::Seconds)),
+        ("CPU time", run.cell("time/cpu_seconds", NumberFormat::Seconds)),
+        ("Threads", run.cell("resources/threads", NumberFormat::Plain)),
+        ("Peak memory", run.cell("resources/memory_peak_bytes", NumberFormat::Bytes)),
+        ("Memory allowed", run.cell("resources/memory_limit_bytes", NumberFormat::Bytes)),
+        ("Spilled", run.cell("resources/spilled_bytes", NumberFormat::Bytes)),
     ]);
-    if stages == 0 {
-        return Some(PageSection { id: "resources", title: "Time and memory", body: about });
+    if stages.is_empty() {
+        return Some(about);
     }
-    let mib = |bytes: f64| bytes / f64::from(1 << 20);
-    let name = |stage: usize| run.text(&at(stage, "name")).to_string();
-    let times: Vec<(String, Vec<f64>)> = (0..stages)
-        .map(|i| (name(i), vec![value(&at(i, "seconds")), value(&at(i, "cpu_seconds"))]))
-        .collect();
-    let memory: Vec<(String, Vec<f64>)> =
-        (0..stages).map(|i| (name(i), vec![mib(value(&at(i, "memory_peak_bytes")))])).collect();
-    let rows: Vec<Vec<String>> = (0..stages)
-        .map(|i| {
-            vec![
-                escape_html(&name(i)),
-                run.number_html(&at(i, "seconds"), NumberFormat::Decimal(2, " s")),
-                run.number_html(&at(i, "cpu_seconds"), NumberFormat::Decimal(2, " s")),
-                run.number_html(&at(i, "memory_peak_bytes"), NumberFormat::Bytes),
-                run.number_html(&at(i, "spilled_bytes"), NumberFormat::Bytes),
-            ]
-        })
-        .collect();
+    let (mut times, mut memory, mut rows) = (Vec::new(), Vec::new(), Vec::new());
+    for stage in &stages {
+        let name = stage.text("name");
+        let value = |field: &str| stage.value(field).unwrap_or(0.0);
+        times.push((name.to_string(), vec![value("seconds"), value("cpu_seconds")]));
+        memory.push((name.to_string(), vec![value("memory_peak_bytes") / MIB]));
+        rows.push(vec![
+            Cell::text(name),
+            stage.cell("seconds", NumberFormat::Decimal(2, " s")),
+            stage.cell("cpu_seconds", NumberFormat::Decimal(2, " s")),
+            stage.cell("memory_peak_bytes", NumberFormat::Bytes),
+            stage.cell("spilled_bytes", NumberFormat::Bytes),
+        ]);
+    }
     let titles = ["Stage", "Time", "CPU time", "Peak memory so far", "Spilled"];
     let table = table_of_cells("Stages of the run", &titles, &rows);
-    let shares = "/resources/memory_at_peak";
-    let users: Vec<Vec<String>> = (0..run.list(shares).len())
-        .map(|i| {
-            vec![
-                escape_html(run.text(&format!("{shares}/{i}/name"))),
-                run.number_html(&format!("{shares}/{i}/bytes"), NumberFormat::Bytes),
-            ]
-        })
+    let users: Vec<Vec<Cell>> = run
+        .items("resources/memory_at_peak")
+        .iter()
+        .map(|user| vec![Cell::text(user.text("name")), user.cell("bytes", NumberFormat::Bytes)])
         .collect();
-    let limit = mib(value("/resources/memory_limit_bytes"));
-    let list = [
-        Figure {
-            has_lines: false,
+    let limit = run.value("resources/memory_limit_bytes").unwrap_or(0.0) / MIB;
+    let figures = [
+        Some(Figure {
             id: sample.element_id("time-plot"),
-            title: "Time of each stage".into(),
+            title: "Time of each stage",
             reading: "CPU time of all threads beside the time that went by.".into(),
             alt: "Bars of seconds and CPU seconds of each stage.".into(),
             legend: vec!["seconds".into(), "CPU seconds".into()],
             svg: draw_grouped_bars(&Axes { x: "", y: "Seconds", ..Axes::default() }, times),
             table,
-        },
-        Figure {
-            has_lines: false,
+            ..Figure::default()
+        }),
+        Some(Figure {
             id: sample.element_id("memory-plot"),
-            title: "Memory up to the end of each stage".into(),
+            title: "Memory up to the end of each stage",
             reading: "Peak memory of the process; the line is what it may take.".into(),
             alt: "Bars of the peak memory up to the end of each stage, and a line at what is allowed."
                 .into(),
-            legend: Vec::new(),
             svg: draw_grouped_bars(
                 &Axes {
                     x: "",
@@ -83,34 +72,37 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<PageSection> {
                 },
                 memory,
             ),
-            table: wrap_scrollable(
-                "Who had memory when most was in use",
-                &table_of_cells("Who had memory when most was in use", &["User", "Memory"], &users),
-            ),
-        },
+            table: scrollable_table("Who had memory when most was in use", &["User", "Memory"], &users),
+            ..Figure::default()
+        }),
+        memory_over_time_figure(sample),
     ];
-    let list: Vec<String> =
-        list.iter().chain(&memory_over_time_figure(sample)).map(Figure::to_html).collect();
-    Some(PageSection { id: "resources", title: "Time and memory", body: about + &wrap_figures(&list) })
+    Some(html! { (about) (wrap_figures(figures, [])) })
 }
 
+const MIB: f64 = 1_048_576.0;
+
 const MIN_SAMPLES: usize = 3;
+
+/// What the run used at one moment.
+#[derive(Deserialize)]
+struct UsageSample {
+    at: f64,
+    resident_bytes: f64,
+    spilled_bytes: f64,
+}
 
 /// Draws resident memory and spilled bytes over the run. `None` if the run was too short to be
 /// sampled often enough.
 fn memory_over_time_figure(sample: &PageSample<'_>) -> Option<Figure> {
-    let run = &sample.run;
-    let samples = run.list("/samples");
-    if samples.len() < MIN_SAMPLES {
+    let rows = sample.run.items("samples");
+    if rows.len() < MIN_SAMPLES {
         return None;
     }
-    let line = |field: &str| -> Vec<(f64, f64)> {
-        let number = |sample: &Value, name: &str| sample.get(name).and_then(Value::as_f64);
-        let point = |sample| Some((number(sample, "at")?, number(sample, field)? / f64::from(1 << 20)));
-        samples.iter().filter_map(point).collect()
+    let samples: Vec<UsageSample> = rows.iter().filter_map(|row| row.read("")).collect();
+    let line = |bytes: fn(&UsageSample) -> f64| -> Vec<(f64, f64)> {
+        samples.iter().map(|it| (it.at, bytes(it) / MIB)).collect()
     };
-    let rows: Vec<(String, &Value)> =
-        samples.iter().enumerate().map(|(i, row)| (format!("/samples/{i}"), row)).collect();
     let columns = [
         ("at", "Seconds"),
         ("resident_bytes", "Memory (bytes)"),
@@ -120,13 +112,13 @@ fn memory_over_time_figure(sample: &PageSample<'_>) -> Option<Figure> {
     Some(Figure {
         has_lines: true,
         id: sample.element_id("memory-over-time-plot"),
-        title: "Memory over the run".into(),
+        title: "Memory over the run",
         reading: "Resident memory, and what was spilled to disk so far.".into(),
         alt: "Lines of resident memory and of spilled bytes by seconds since the start.".into(),
         legend: vec!["memory".into(), "spilled".into()],
         svg: draw_lines(
             &Axes { x: "Seconds", y: "MiB", ..Axes::default() },
-            vec![line("resident_bytes"), line("spilled_bytes")],
+            vec![line(|it| it.resident_bytes), line(|it| it.spilled_bytes)],
         ),
         table: table_of_rows(&rows, "Memory over the run", &columns),
     })

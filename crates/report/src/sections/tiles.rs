@@ -1,14 +1,13 @@
 //! Optical duplicates by tile of the flow cell, a part of the section "Duplicates".
 
+use maud::Markup;
 use serde_json::Value;
 
 use crate::plot::{Axes, COLORS, Figure, draw_lines};
-use crate::run::RunDescription;
+use crate::run::{Quantity, RunPart};
 use crate::section::PageSample;
-use crate::table::table_of_cells;
+use crate::table::{Cell, table_of_cells};
 use crate::text::{NumberFormat, cell_text};
-
-const TILES: &str = "/reports/duplicates_by_tile";
 
 const MAX_TILES: usize = 200;
 
@@ -21,11 +20,10 @@ struct TileShare {
 
 /// Draws the fraction of optical duplicates by tile, one line for each read group. `None` if the
 /// run did not count by tile, or counted a single tile.
-pub fn tile_figure(sample: &PageSample<'_>) -> Option<String> {
-    let run = &sample.run;
-    let groups = run.list(&format!("{TILES}/read_group"));
-    let pairs = run.column(&format!("{TILES}/pairs"));
-    let optical = run.column(&format!("{TILES}/optical_duplicates"));
+pub fn tile_figure(sample: &PageSample<'_>) -> Option<Figure> {
+    let report = sample.run.part("reports/duplicates_by_tile")?;
+    let groups = report.list("read_group");
+    let (pairs, optical) = (report.column("pairs"), report.column("optical_duplicates"));
     let share = |(at, (pairs, optical)): (usize, (&f64, &f64))| TileShare {
         at,
         share: if *pairs > 0.0 { optical / pairs } else { 0.0 },
@@ -62,10 +60,10 @@ pub fn tile_figure(sample: &PageSample<'_>) -> Option<String> {
     if by_group.len() > COLORS {
         reading += &format!(" Lines are of {COLORS} of {} read groups.", by_group.len());
     }
-    let figure = Figure {
+    Some(Figure {
         has_lines: true,
         id: sample.element_id("tiles-plot"),
-        title: "Optical duplicates by tile".into(),
+        title: "Optical duplicates by tile",
         reading,
         alt: format!(
             "Lines of the share of optical duplicates by tile; the most that a tile has is {}.",
@@ -73,28 +71,30 @@ pub fn tile_figure(sample: &PageSample<'_>) -> Option<String> {
         ),
         legend: drawn.clone().map(|of| title(of)).collect(),
         svg: draw_lines(&axes, drawn.map(points).collect()),
-        table: tile_table(run, &worst),
-    };
-    Some(figure.to_html())
+        table: tile_table(&report, &worst),
+    })
 }
 
 /// Returns the table of the tiles with the highest fractions, which are first in `worst`.
-fn tile_table(run: &RunDescription<'_>, worst: &[TileShare]) -> String {
-    let at = |column: &str, tile: &TileShare| format!("{TILES}/{column}/{}", tile.at);
+fn tile_table(report: &RunPart<'_>, worst: &[TileShare]) -> Markup {
     let row = |tile: &TileShare| {
-        let shown = |column: &str| run.number_html(&at(column, tile), NumberFormat::Plain);
-        let share = run.share(&[at("optical_duplicates", tile)], &[at("pairs", tile)]);
-        let number = run.at(&at("tile", tile)).map_or("–".into(), |tile| tile.to_string());
+        let at = |column: &str| format!("{column}/{}", tile.at);
+        let number = |column: &str| report.number(&at(column));
+        let shown = |column: &str| report.cell(&at(column), NumberFormat::Plain);
+        let share = Quantity::share(number("optical_duplicates"), number("pairs"));
+        let group = report.at(&at("read_group")).map(|group| Cell::text(cell_text(group)));
+        // The number of a tile is a name, so it has no separators.
+        let name = report.at(&at("tile")).map(|tile| Cell::text(tile.to_string()));
         vec![
-            run.at(&at("read_group", tile)).map_or("–".into(), cell_text),
-            number,
+            group.unwrap_or_else(Cell::dash),
+            name.unwrap_or_else(Cell::dash),
             shown("pairs"),
             shown("duplicates"),
             shown("optical_duplicates"),
-            share.map_or("–".into(), |share| share.to_html(NumberFormat::Share)),
+            Cell::number(share.as_ref(), NumberFormat::Share),
         ]
     };
-    let rows: Vec<Vec<String>> = worst.iter().take(MAX_TILES).map(row).collect();
+    let rows: Vec<Vec<Cell>> = worst.iter().take(MAX_TILES).map(row).collect();
     let caption = match worst.len().saturating_sub(MAX_TILES) {
         0 => "Tiles with most optical duplicates first".to_string(),
         _ => format!("The {MAX_TILES} of {} tiles with most optical duplicates", worst.len()),
@@ -111,11 +111,8 @@ mod tests {
 
     fn shown(value: &Value) -> Option<String> {
         let limits = Limits::default();
-        tile_figure(&PageSample {
-            run: RunDescription::new(value),
-            prefix: "s0-".into(),
-            limits: &limits,
-        })
+        let sample = PageSample { run: RunPart::new(value), prefix: "s0-".into(), limits: &limits };
+        tile_figure(&sample).map(|figure| figure.to_html().into_string())
     }
 
     #[test]

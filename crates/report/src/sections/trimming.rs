@@ -1,14 +1,14 @@
 //! The section "Trimming": reads that were dropped, bases that were cut off, and template lengths
 //! from the overlap of mates. The JSON has the keys of fastp's.
 
-use crate::metrics::{ADAPTER, TRIMMED_AFTER, TRIMMED_BEFORE};
-use crate::plot::{Axes, Figure, draw_bars, draw_grouped_bars, draw_lines};
-use crate::run::RunDescription;
-use crate::section::{PageSample, PageSection, facts_list, wrap_figures};
-use crate::table::{table_of_cells, transposed_table};
-use crate::text::{NumberFormat, escape_html, plain_number};
+use maud::{Markup, html};
 
-const RESULTS: &str = "/trimming/filtering_result";
+use crate::metrics::{TRIMMED_AFTER, TRIMMED_BEFORE};
+use crate::plot::{Axes, Figure, draw_bars, draw_grouped_bars, draw_lines};
+use crate::run::{Quantity, RunPart};
+use crate::section::{PageSample, facts_list, wrap_figures};
+use crate::table::{Cell, TableField, table_of_cells, transposed_table};
+use crate::text::{NumberFormat, plain_number};
 
 /// fastp's results of filtering a read: key in the JSON, name in the table.
 const FILTERED: &[(&str, &str)] = &[
@@ -20,7 +20,7 @@ const FILTERED: &[(&str, &str)] = &[
     ("low_complexity_reads", "low complexity"),
 ];
 
-const FIELDS: &[(&str, &str, NumberFormat)] = &[
+const FIELDS: &[TableField<'_>] = &[
     ("total_reads", "Reads", NumberFormat::Plain),
     ("total_bases", "Bases", NumberFormat::Plain),
     ("read1_mean_length", "Mean length of first reads", NumberFormat::Plain),
@@ -30,46 +30,52 @@ const FIELDS: &[(&str, &str, NumberFormat)] = &[
     ("gc_content", "GC", NumberFormat::Share),
 ];
 
-pub fn make_section(sample: &PageSample<'_>) -> Option<PageSection> {
+pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     let run = &sample.run;
-    run.at("/trimming")?;
-    let mut list = Vec::new();
-    list.extend(dropped_read_figure(sample));
-    list.extend(base_share_figure(sample));
-    list.extend(template_length_figure(sample));
-    list.extend(tail_figure(sample));
-    let columns = [("before", TRIMMED_BEFORE), ("after", TRIMMED_AFTER)]
-        .map(|(title, pointer)| (title.to_string(), pointer.to_string()));
-    list.push(transposed_table(run, "Reads before and after trimming", &columns, FIELDS));
-    let body = format!("{}{}", facts_list(&trimming_facts(run)), wrap_figures(&list));
-    Some(PageSection { id: "trimming", title: "Trimming", body })
+    let trimming = run.part("trimming")?;
+    let (before, after) = (run.part(TRIMMED_BEFORE), run.part(TRIMMED_AFTER));
+    let figures = [
+        dropped_read_figure(sample, &trimming),
+        before.as_ref().zip(after.as_ref()).and_then(|both| base_share_figure(sample, both)),
+        template_length_figure(sample, &trimming),
+        tail_figure(sample, &trimming),
+    ];
+    let columns = [("before", before), ("after", after)];
+    let columns: Vec<_> = columns.into_iter().filter_map(|(title, part)| Some((title, part?))).collect();
+    let table = transposed_table("Reads before and after trimming", &columns, FIELDS);
+    Some(html! { (facts_list(&trimming_facts(&trimming))) (wrap_figures(figures, [table])) })
 }
 
-fn trimming_facts(run: &RunDescription<'_>) -> Vec<(&'static str, String)> {
-    let at = |name: &str| format!("{ADAPTER}/{name}");
-    let of_all = |part: String, whole: &str| {
-        let whole = format!("{TRIMMED_BEFORE}/{whole}");
-        let share = run.share(std::slice::from_ref(&part), &[whole])?;
-        Some(format!(
-            "{} ({})",
-            run.number(&part)?.to_html(NumberFormat::Plain),
-            share.to_html(NumberFormat::Share)
-        ))
+/// Path of a count of reads or bases before trimming, in the JSON of trimming.
+fn path_before(name: &str) -> String {
+    format!("summary/before_filtering/{name}")
+}
+
+fn trimming_facts(trimming: &RunPart<'_>) -> Vec<(&'static str, Markup)> {
+    let of_all = |part: &str, whole: &str| {
+        let part = trimming.number(part)?;
+        let share = Quantity::share(Some(part.clone()), trimming.number(&path_before(whole)))?;
+        let [part, share] = [part.to_html(NumberFormat::Plain), share.to_html(NumberFormat::Share)];
+        Some(html! { (part) " (" (share) ")" })
     };
     let adapter = |which: &str| {
-        let bases = run.text(&at(which));
-        (!bases.is_empty() && bases != "unspecified")
-            .then(|| format!("<code>{}</code>", escape_html(bases)))
+        let bases = trimming.text(&format!("adapter_cutting/{which}"));
+        (!bases.is_empty() && bases != "unspecified").then(|| html! { code { (bases) } })
     };
-    let tails = |name: &str, whole: &str| of_all(format!("/trimming/polyx_trimming/{name}"), whole);
     [
-        ("Reads that are left", of_all(format!("{RESULTS}/passed_filter_reads"), "total_reads")),
-        ("Reads with adapter", of_all(at("adapter_trimmed_reads"), "total_reads")),
-        ("Bases cut off as adapter", of_all(at("adapter_trimmed_bases"), "total_bases")),
-        ("Reads with a tail of one base", tails("total_polyx_trimmed_reads", "total_reads")),
-        ("Bases cut off as such tails", tails("total_polyx_trimmed_bases", "total_bases")),
-        ("Corrected reads", of_all(format!("{RESULTS}/corrected_reads"), "total_reads")),
-        ("Corrected bases", of_all(format!("{RESULTS}/corrected_bases"), "total_bases")),
+        ("Reads that are left", of_all("filtering_result/passed_filter_reads", "total_reads")),
+        ("Reads with adapter", of_all("adapter_cutting/adapter_trimmed_reads", "total_reads")),
+        ("Bases cut off as adapter", of_all("adapter_cutting/adapter_trimmed_bases", "total_bases")),
+        (
+            "Reads with a tail of one base",
+            of_all("polyx_trimming/total_polyx_trimmed_reads", "total_reads"),
+        ),
+        (
+            "Bases cut off as such tails",
+            of_all("polyx_trimming/total_polyx_trimmed_bases", "total_bases"),
+        ),
+        ("Corrected reads", of_all("filtering_result/corrected_reads", "total_reads")),
+        ("Corrected bases", of_all("filtering_result/corrected_bases", "total_bases")),
         ("Adapter of first reads", adapter("read1_adapter_sequence")),
         ("Adapter of last reads", adapter("read2_adapter_sequence")),
     ]
@@ -78,67 +84,67 @@ fn trimming_facts(run: &RunDescription<'_>) -> Vec<(&'static str, String)> {
     .collect()
 }
 
-fn dropped_read_figure(sample: &PageSample<'_>) -> Option<String> {
-    let run = &sample.run;
-    let known = FILTERED.iter().filter_map(|(key, title)| {
-        let pointer = format!("{RESULTS}/{key}");
-        Some((*title, run.number(&pointer)?, pointer))
-    });
-    let known: Vec<_> = known.collect();
-    let whole = [format!("{TRIMMED_BEFORE}/total_reads")];
-    let row = |(title, reads, pointer): &(&str, crate::run::Quantity, String)| {
-        let share = run.share(std::slice::from_ref(pointer), &whole);
-        let share = share.map_or("–".into(), |it| it.to_html(NumberFormat::Share));
-        vec![(*title).to_string(), reads.to_html(NumberFormat::Plain), share]
+fn dropped_read_figure(sample: &PageSample<'_>, trimming: &RunPart<'_>) -> Option<Figure> {
+    let known = FILTERED
+        .iter()
+        .filter_map(|(key, title)| Some((*title, trimming.number(&format!("filtering_result/{key}"))?)));
+    let known: Vec<(&str, Quantity)> = known.collect();
+    if known.len() < 2 {
+        return None;
+    }
+    let whole = trimming.number(&path_before("total_reads"));
+    let row = |(title, reads): &(&str, Quantity)| {
+        let share = Quantity::share(Some(reads.clone()), whole.clone());
+        vec![
+            Cell::text(title),
+            Cell::number(Some(reads), NumberFormat::Plain),
+            Cell::number(share.as_ref(), NumberFormat::Share),
+        ]
     };
-    let rows: Vec<Vec<String>> = known.iter().map(row).collect();
-    let drawn = known.iter().skip(1).map(|(title, reads, _)| ((*title).to_string(), reads.value));
+    let rows: Vec<Vec<Cell>> = known.iter().map(row).collect();
+    let drawn = known.iter().skip(1).map(|(title, reads)| ((*title).to_string(), reads.value));
     let drawn: Vec<(String, f64)> = drawn.collect();
     let said: Vec<String> =
         drawn.iter().map(|(title, reads)| format!("{title}: {}", plain_number(*reads))).collect();
-    let figure = Figure {
-        has_lines: false,
+    Some(Figure {
         id: sample.element_id("dropped-plot"),
-        title: "Reads dropped by trimming".into(),
+        title: "Reads dropped by trimming",
         reading: "By the reason. Pairs go if either read fails, and both count by the worse result."
             .into(),
         alt: format!("Bars of reads that were dropped. {}.", said.join(", ")),
-        legend: Vec::new(),
         svg: draw_bars(&Axes { x: "", y: "Reads", ..Axes::default() }, drawn),
         table: table_of_cells(
             "Reads by what the filters of trimming say",
             &["Result", "Reads", "Share"],
             &rows,
         ),
-    };
-    (known.len() > 1).then(|| figure.to_html())
+        ..Figure::default()
+    })
 }
 
-fn base_share_figure(sample: &PageSample<'_>) -> Option<String> {
-    let run = &sample.run;
-    let both = |key: &str| {
-        let of = |whole: &str| run.number(&format!("{whole}/{key}"));
-        Some([of(TRIMMED_BEFORE)?, of(TRIMMED_AFTER)?])
-    };
+fn base_share_figure(
+    sample: &PageSample<'_>,
+    (before, after): (&RunPart<'_>, &RunPart<'_>),
+) -> Option<Figure> {
+    let both = |key: &str| Some([before.number(key)?, after.number(key)?]);
     let rates = [
         ("Q20 or more", both("q20_rate")?),
         ("Q30 or more", both("q30_rate")?),
         ("GC", both("gc_content")?),
     ];
-    let row = |(title, both): &(&str, [crate::run::Quantity; 2])| {
-        let cells = both.iter().map(|it| it.to_html(NumberFormat::Share));
-        std::iter::once((*title).to_string()).chain(cells).collect()
+    let row = |(title, both): &(&str, [Quantity; 2])| {
+        let cells = both.iter().map(|it| Cell::number(Some(it), NumberFormat::Share));
+        std::iter::once(Cell::text(title)).chain(cells).collect()
     };
-    let rows: Vec<Vec<String>> = rates.iter().map(row).collect();
+    let rows: Vec<Vec<Cell>> = rates.iter().map(row).collect();
     let groups = rates.iter().map(|(title, both)| {
         ((*title).to_string(), both.iter().map(|it| it.value).collect::<Vec<f64>>())
     });
     let axes =
         Axes { x: "", y: "Share of bases", y_range: Some((0.0, 1.0)), percent: true, ..Axes::default() };
-    let figure = Figure {
-        has_lines: false,
+    Some(Figure {
         id: sample.element_id("rates-plot"),
-        title: "Bases before and after trimming".into(),
+        title: "Bases before and after trimming",
         reading: "More bases of high quality are left where bad ends and bad reads went. GC should \
             hardly change."
             .into(),
@@ -147,78 +153,72 @@ fn base_share_figure(sample: &PageSample<'_>) -> Option<String> {
         legend: vec!["before".into(), "after".into()],
         svg: draw_grouped_bars(&axes, groups.collect()),
         table: table_of_cells("Shares of bases", &["Bases", "Before", "After"], &rows),
-    };
-    Some(figure.to_html())
+        ..Figure::default()
+    })
 }
 
-fn template_length_figure(sample: &PageSample<'_>) -> Option<String> {
-    let run = &sample.run;
-    let list = "/trimming/insert_size/histogram";
-    let counts = run.column(list);
+fn template_length_figure(sample: &PageSample<'_>, trimming: &RunPart<'_>) -> Option<Figure> {
+    let sizes = trimming.part("insert_size")?;
+    let counts = sizes.column("histogram");
     if counts.iter().all(|pairs| *pairs == 0.0) {
         return None;
     }
     let points: Vec<(f64, f64)> =
         counts.iter().enumerate().map(|(size, pairs)| (size as f64, *pairs)).collect();
-    let cell = |pointer: &str| run.number_html(pointer, NumberFormat::Plain);
+    let row = |name: String, path: &str| vec![Cell::text(name), sizes.cell(path, NumberFormat::Plain)];
     let known = points.iter().filter(|(_, pairs)| *pairs > 0.0);
-    let mut rows: Vec<Vec<String>> =
-        known.map(|(size, _)| vec![plain_number(*size), cell(&format!("{list}/{size}"))]).collect();
-    rows.push(vec!["no overlap".into(), cell("/trimming/insert_size/unknown")]);
-    let peak = run.number("/trimming/insert_size/peak")?;
-    let length = run.number("/trimming/read1_before_filtering/total_cycles");
-    let length = length.filter(|it| it.value > 0.0);
-    let marks = length.map(|it| (it.value, "read length".to_string())).into_iter().collect();
-    let figure = Figure {
+    let mut rows: Vec<Vec<Cell>> =
+        known.map(|(size, _)| row(plain_number(*size), &format!("histogram/{size}"))).collect();
+    rows.push(row("no overlap".into(), "unknown"));
+    let peak = sizes.value("peak")?;
+    let length = trimming.value("read1_before_filtering/total_cycles");
+    let length = length.filter(|length| *length > 0.0);
+    let marks = length.map(|length| (length, "read length".to_string())).into_iter().collect();
+    Some(Figure {
         has_lines: true,
         id: sample.element_id("templates-plot"),
-        title: "Lengths of templates".into(),
+        title: "Lengths of templates",
         reading: "Pairs by the length of their template, where mates overlap. Templates left of the \
             read length end in adapter, which was cut off."
             .into(),
         alt: format!(
             "Curve of pairs by the length of their template; most have {} bases.",
-            plain_number(peak.value)
+            plain_number(peak)
         ),
-        legend: Vec::new(),
         svg: draw_lines(
             &Axes { x: "Length of the template (bases)", y: "Pairs", marks, ..Axes::default() },
             vec![points],
         ),
         table: table_of_cells("Lengths of templates where mates overlap", &["Bases", "Pairs"], &rows),
-    };
-    Some(figure.to_html())
+        ..Figure::default()
+    })
 }
 
-fn tail_figure(sample: &PageSample<'_>) -> Option<String> {
-    let run = &sample.run;
-    let at = |field: &str, base: &str| format!("/trimming/polyx_trimming/{field}/{base}");
+fn tail_figure(sample: &PageSample<'_>, trimming: &RunPart<'_>) -> Option<Figure> {
+    let tails = trimming.part("polyx_trimming")?;
     let bases = ["A", "T", "C", "G"];
-    let drawn = bases
-        .iter()
-        .map(|base| Some(((*base).to_string(), run.number(&at("polyx_trimmed_reads", base))?.value)));
-    let drawn: Vec<(String, f64)> = drawn.collect::<Option<_>>()?;
+    let reads =
+        |base: &&str| Some(((*base).to_string(), tails.value(&format!("polyx_trimmed_reads/{base}"))?));
+    let drawn: Vec<(String, f64)> = bases.iter().map(reads).collect::<Option<_>>()?;
     let row = |base: &&str| {
-        let cell = |field: &str| run.number_html(&at(field, base), NumberFormat::Plain);
-        vec![(*base).to_string(), cell("polyx_trimmed_reads"), cell("polyx_trimmed_bases")]
+        let cell = |field: &str| tails.cell(&format!("{field}/{base}"), NumberFormat::Plain);
+        vec![Cell::text(*base), cell("polyx_trimmed_reads"), cell("polyx_trimmed_bases")]
     };
-    let figure = Figure {
-        has_lines: false,
+    Some(Figure {
         id: sample.element_id("tails-plot"),
-        title: "Tails of one base".into(),
+        title: "Tails of one base",
         reading: "Reads by the base of the tail that was cut off. Tails of G are what instruments of \
             two colours see where there is no signal."
             .into(),
         alt: "Bars of the reads with a tail of A, T, C and G.".into(),
-        legend: Vec::new(),
         svg: draw_bars(&Axes { x: "Base", y: "Reads", ..Axes::default() }, drawn),
         table: table_of_cells(
             "Tails of one base",
             &["Base", "Reads", "Bases cut off"],
             &bases.iter().map(row).collect::<Vec<_>>(),
         ),
-    };
-    Some(figure.to_html())
+        ..Figure::default()
+    })
 }
 
 #[cfg(test)]
@@ -249,9 +249,8 @@ mod tests {
 
     fn body(value: &Value) -> Option<String> {
         let limits = Limits::default();
-        let sample =
-            PageSample { run: RunDescription::new(value), prefix: "s0-".into(), limits: &limits };
-        make_section(&sample).map(|section| section.body)
+        let sample = PageSample { run: RunPart::new(value), prefix: "s0-".into(), limits: &limits };
+        make_section(&sample).map(Markup::into_string)
     }
 
     #[test]
