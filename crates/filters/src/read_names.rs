@@ -94,8 +94,9 @@ impl WordSet {
     /// There are 2^32 words or more, or the table does not fit into the memory of the ledger.
     fn from_text(text: Vec<u8>, mut charge: Charge) -> Result<Self> {
         let mut places = Vec::new();
+        // Counted first, so that the list is as long as it must be and never grows.
+        make_room(&mut places, split_words(&text).count(), &mut charge)?;
         for word in split_words(&text) {
-            make_room(&mut places, 1, &mut charge)?;
             let start = word.as_ptr() as usize - text.as_ptr() as usize;
             places.push((start, start + word.len()));
         }

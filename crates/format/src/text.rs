@@ -37,6 +37,11 @@ impl TextInput {
         self.charge.ledger()
     }
 
+    /// Returns whether the bytes are read as they are stored, so that inflating takes no memory.
+    fn is_plain(&self) -> bool {
+        self.charge.bytes() == 0
+    }
+
     #[must_use]
     pub fn with_start(self, start: Vec<u8>) -> Self {
         TextInput { from: Box::new(Cursor::new(start).chain(self.from)), charge: self.charge }
@@ -127,9 +132,16 @@ pub fn inflating_reader<'a>(mut packed: impl Read + Send + 'a) -> std::io::Resul
 }
 
 /// Reads a whole file, inflating it if it is compressed, and pays for its bytes with `charge`.
+///
+/// The memory for a plain file is taken at once. A list that grew by doubling would leave its
+/// smaller blocks with the allocator, which may keep them although nobody pays for them.
 pub fn read_all(path: &Path, charge: &mut Charge) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut input = open_inflated(path, charge.ledger())?;
+    let plain = std::fs::metadata(path).ok().filter(|file| file.is_file() && input.is_plain());
+    if let Some(length) = plain.and_then(|file| usize::try_from(file.len()).ok()) {
+        make_room(&mut bytes, length.saturating_add(READ_SIZE), charge).map_err(|e| e.file(path))?;
+    }
     input.append_bytes(u64::MAX, &mut bytes, charge).map_err(|e| e.file(path))?;
     Ok(bytes)
 }
