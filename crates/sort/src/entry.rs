@@ -1,14 +1,13 @@
-//! Entries: what is sorted in place of the records. An entry has a key and the place of the
-//! record's bytes in the arena.
+//! Entries, which are sorted instead of the records themselves. An entry holds a sort key and the
+//! place of the record's bytes in the arena.
 
 use super::key::Key;
 
 /// The place of a record in the arena, packed into 64 bits: the offset in the upper bits (at most
-/// 39 of them) and the length in the lower 24.
+/// 39 bits) and the length in the lower 24.
 ///
-/// The highest bit is never set by [`Place::new`], so the merge can use it to mark records that are
-/// on disk. A record of 16 MiB or more does not fit the length field; its length is read from the
-/// record itself.
+/// [`Place::new`] never sets the highest bit, so the merge uses it to mark records on disk. The
+/// length of a record of 16 MiB or more does not fit and is read from the record itself.
 ///
 /// ```
 /// use readmill_sort::entry::Place;
@@ -34,20 +33,20 @@ impl Place {
         (self.0 >> 24) as usize
     }
 
-    /// Returns the bytes of the arena record, with its stamp. `None` means that the length was too
-    /// large to be stored here: callers then use the record's own `block_size`.
+    /// Returns the length of the arena record in bytes, including its stamp. Returns `None` if the
+    /// length did not fit: callers then read the record's `block_size`.
     pub fn arena_len(self) -> Option<usize> {
         let len = self.0 & Self::LONG_RECORD;
         (len < Self::LONG_RECORD).then_some(len as usize)
     }
 }
 
-/// The first 15 bytes of a record's sort key and the place of the record: 24 bytes, the unit that
-/// is sorted.
+/// The unit of sorting, 24 bytes: the first 15 bytes of a record's sort key, and the record's
+/// place.
 ///
-/// One entry exists for each read in memory, so its size decides how many reads fit into the
-/// arena's budget. Entries with equal keys whose key is not [decided](Key::is_decided) still have
-/// to be compared by the rest of their keys; [`List::sort`](crate::List::sort) does both.
+/// There is one entry for each read in memory, so its size decides how many reads fit into the
+/// arena's budget. Entries whose keys are equal but not [decided](Key::is_decided) must also be
+/// compared by the tails of their keys; [`List::sort`](crate::List::sort) does both.
 ///
 /// ```
 /// use readmill_sort::entry::{Entry, Place, sort_entries};
@@ -70,13 +69,12 @@ pub struct Entry {
 const DIGIT_BITS: u32 = 11;
 
 /// Sorts entries by key with a radix sort, and returns whether they were already in order. Entries
-/// with equal keys keep their order; the rest of a key that does not fit into [`Key`] is not looked
-/// at.
+/// with equal keys keep their order; tails of keys are not compared.
 ///
 /// The sort starts at the least significant digit of 11 bits and skips all bits that are equal in
 /// every key. Keys of a coordinate sort differ in only a few more bits than the length of a contig
-/// needs, so they take few passes. `scratch` is resized to the number of entries and can be used
-/// again for the next list.
+/// needs, so they take few passes. `scratch` is resized to the number of entries and can be reused
+/// for the next list.
 pub fn sort_entries(entries: &mut Vec<Entry>, scratch: &mut Vec<Entry>) -> bool {
     let Some(&first) = entries.first() else { return true };
     if entries.is_sorted_by_key(|entry| entry.key) {

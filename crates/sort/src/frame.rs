@@ -1,17 +1,18 @@
 //! Sorted runs on disk.
 //!
-//! A run is a sequence of compressed frames in the spill, and an index of the frames that stays in
-//! memory. The merge reads a frame once, compares its checksum, and shares it between the two
-//! ranges that may overlap it.
+//! A run is a sequence of compressed frames in the spill, with an index of the frames in memory.
+//! The merge reads a frame once, verifies its checksum, and shares it between the two ranges that
+//! may overlap it.
 //!
-//! A frame is the key column, uncompressed, followed by the arena records, compressed. The column
-//! lets the merge order records without looking at them. For each record it has these numbers, all
-//! LEB128:
+//! A frame is an uncompressed key column followed by the compressed arena records. With the column,
+//! the merge can order records without decoding them. For each record, it stores these LEB128
+//! numbers:
 //!
-//! 1. the first eight bytes of the key, as the difference from the record before,
+//! 1. the first eight bytes of the key, as the difference from the previous record,
 //! 2. the other eight bytes of the key,
 //! 3. the length of the arena record in bytes,
-//! 4. only if the key is not decided: the length of the key's tail, and the tail itself.
+//! 4. only if the key is not [decided](Key::is_decided): the length of the key's tail, followed by
+//!    the tail.
 
 use std::sync::OnceLock;
 
@@ -23,17 +24,17 @@ use serde::{Deserialize, Serialize};
 use super::key::Key;
 use super::run::STAMP_BYTES;
 
-/// The size and codec of the frames of a run. They affect speed, memory and disk space, never the
+/// Size and codec of the frames of a run. They affect speed, memory and disk space, but never the
 /// output.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Framing {
-    /// Bytes of arena records after which a frame is closed; it exceeds them by up to one record.
+    /// A frame is closed as soon as its arena records reach this many bytes before compression.
     pub size: usize,
     pub codec: SpillCodec,
 }
 
 impl Framing {
-    /// Returns the memory in bytes that merging a run of such frames takes in addition to the run's
+    /// Returns the memory in bytes that merging one run with these frames needs in addition to its
     /// index: the current frame, the frame that the previous range still uses, and keys.
     pub fn merging_bytes(self) -> u64 {
         frame_merging_bytes(self.size as u64)
@@ -44,47 +45,48 @@ fn frame_merging_bytes(frame: u64) -> u64 {
     5 * frame / 2
 }
 
-/// Bytes that the allocator adds to the tail of a frame's first key.
+/// Allocator overhead of the tail of a frame's first key, in bytes.
 const ALLOCATION_OVERHEAD: u64 = 16;
 
-/// A writer keeps a buffer of at most this many frames when it starts a new frame.
+/// Maximum capacity, in frames, that a writer's record buffer keeps after a long read.
 const MAX_KEPT_FRAMES: usize = 4;
 
-/// Maximum size in bytes of an output buffer that is kept for the next frames, about twice the size
-/// of the frames of a range.
+/// Maximum capacity in bytes that an output buffer keeps between frames: about twice the size of
+/// the frames of one range.
 const MAX_KEPT_BYTES: usize = 2 << 20;
 
-/// One entry of a run's index. The merge reads only these entries to divide its order into ranges;
-/// the frames themselves are read when a range is put in order.
+/// An entry of a run's index, one for each frame. The merge divides its order into ranges by these
+/// entries alone; frames are read when a range is put in order.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FrameEntry {
     pub key: Key,
     pub tail: Box<[u8]>,
-    /// Bytes of the frame's arena records before compression, stamps included.
+    /// Size of the frame's arena records before compression, stamps included, in bytes.
     pub raw: u32,
     records: u32,
     at: u64,
-    /// Bytes of the key column, bytes of the compressed records after it, and the CRC-32C of both.
+    /// Size of the key column in bytes. `packed` is the size of the compressed records after it,
+    /// and `crc` the CRC-32C of both.
     column: u32,
     packed: u32,
     crc: u32,
 }
 
-/// The index of a sorted run, in the form in which a stage of a job stores it in a file for the
-/// next process. [`StoredRun::open`] makes a run of it again.
+/// The index of a sorted run in serializable form. One stage of a job writes it to a file; the next
+/// process opens the run with [`StoredRun::open`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct StoredRun {
     extent: Extent,
     framing: Framing,
     frames: Vec<FrameEntry>,
     tails: u64,
-    /// Bytes of the largest frame before compression. A record that is larger than a frame has a
-    /// frame of its own, so this can exceed [`Framing::size`].
+    /// Size of the largest frame before compression, in bytes. Its last record can make a frame
+    /// larger than [`Framing::size`].
     largest: u32,
     record_bytes: u64,
 }
 
-/// A sorted run on disk: a source of the merge, made of the reads that filled the memory once.
+/// A sorted run on disk: the records of one full arena, as a source of the merge.
 ///
 /// ```
 /// use readmill_format::{spill::Spill, spill_codec::SpillCodec};
@@ -107,8 +109,8 @@ pub struct StoredRun {
 #[derive(Debug)]
 pub struct SpilledRun {
     index: StoredRun,
-    /// Number of input records before the slice that this run was made from. The ordinals in its
-    /// stamps count from there; 0 unless separate processes have sorted slices of the input.
+    /// Number of input records before this run's slice of the input. Ordinals in its stamps are
+    /// relative to this number, which is 0 unless separate processes sort slices of the input.
     base: u64,
     charge: Charge,
 }
@@ -130,8 +132,9 @@ impl StoredRun {
         (self.frames.capacity() * size_of::<FrameEntry>()) as u64 + self.tails
     }
 
-    /// Makes a run of a stored index. `base` is the number of input records before the run's slice,
-    /// from which its stamps count. `charge` is resized to the memory of the index.
+    /// Opens the run of a stored index. `base` is the number of input records before the run's
+    /// slice; the ordinals in its stamps are relative to it. `charge` is resized to the memory of
+    /// the index.
     pub fn open(self, base: u64, mut charge: Charge) -> SpilledRun {
         charge.resize(self.heap_bytes());
         SpilledRun { index: self, base, charge }
@@ -139,7 +142,7 @@ impl StoredRun {
 }
 
 impl SpilledRun {
-    /// Returns the index to store it; the charge for its memory ends.
+    /// Returns the index for storage, and releases the charge for its memory.
     pub fn into_stored(self) -> StoredRun {
         self.index
     }
@@ -159,9 +162,8 @@ impl SpilledRun {
         SpilledRun { index, base, charge }
     }
 
-    /// Writes `frames` to the end of the run and adds them to its index. `frames` is empty
-    /// afterwards and can be used again. Its first key must not sort before the last key of the
-    /// run.
+    /// Appends `frames` to the run and its index, and empties `frames` for reuse. The first key of
+    /// `frames` must not sort before the last key of the run.
     pub fn append_frames(&mut self, spill: &Spill, frames: &mut Frames) -> Result<()> {
         let index = &mut self.index;
         let base = index.extent.end - index.extent.start;
@@ -192,17 +194,15 @@ impl SpilledRun {
         self.index.extent
     }
 
-    /// Frees the memory that the index has reserved for more frames, after the last frame was
-    /// appended.
+    /// Releases the unused capacity of the index. Callers use it after the last frame was appended.
     pub fn shrink_index(mut self) -> Self {
         self.index.frames.shrink_to_fit();
         self.charge.resize(self.index.heap_bytes());
         self
     }
 
-    /// Returns the memory in bytes that merging this run takes in addition to its index. It is
-    /// computed from the largest frame, which can be larger than the framing says if a read is that
-    /// long.
+    /// Returns the memory in bytes that merging this run needs in addition to its index. It depends
+    /// on the largest frame, which long reads can make larger than [`Framing::size`].
     pub fn merging_bytes(&self) -> u64 {
         frame_merging_bytes(u64::from(self.index.largest).max(self.index.framing.size as u64))
     }
@@ -230,8 +230,8 @@ impl SpilledRun {
     }
 }
 
-/// Encoded frames that are not written yet. Any thread can make them; [`SpilledRun::append_frames`]
-/// writes them, in order.
+/// Encoded frames that are not on disk yet. Any thread can encode frames;
+/// [`SpilledRun::append_frames`] writes them in order.
 #[derive(Default)]
 pub struct Frames {
     bytes: Vec<u8>,
@@ -245,8 +245,7 @@ impl Frames {
     }
 }
 
-/// Encodes sorted records as frames. Each thread that writes a part of a run has a writer of its
-/// own.
+/// Encodes sorted records as frames. Each thread that writes a part of a run has its own writer.
 pub struct FrameWriter {
     column: Vec<u8>,
     records: Vec<u8>,
@@ -264,8 +263,8 @@ impl FrameWriter {
         FrameWriter { column, records, count, first, previous, size, compressor }
     }
 
-    /// Adds the next record, in sort order. `tail` is empty if `key` is decided. When the frame has
-    /// reached its size, it is encoded and appended to `out`.
+    /// Adds the next record in sort order. `tail` is empty if `key` is decided. Closes the frame
+    /// and appends it to `out` if the frame has reached its size.
     pub fn push(&mut self, key: Key, tail: &[u8], stamp: Stamp, raw: &[u8], out: &mut Frames) {
         if self.first.is_none() {
             self.first = Some((key, tail.into()));
@@ -288,8 +287,8 @@ impl FrameWriter {
         }
     }
 
-    /// Closes the current frame and appends it to `out`; does nothing if there is no record in it.
-    /// Must be called after the last record.
+    /// Closes the current frame and appends it to `out`, unless it has no records. Must be called
+    /// after the last record.
     pub fn close_frame(&mut self, out: &mut Frames) {
         let Some((key, tail)) = self.first.take() else { return };
         let start = out.bytes.len();
@@ -321,8 +320,8 @@ fn write_leb128(mut n: u64, out: &mut Vec<u8>) {
     out.push(n as u8);
 }
 
-/// Reads a LEB128 number and advances `bytes` past it. `None` if the bytes end within the number or
-/// it has more than ten bytes.
+/// Reads a LEB128 number and advances `bytes` past it. Returns `None` if the bytes end within the
+/// number or the number has more than ten bytes.
 fn read_leb128(bytes: &mut &[u8]) -> Option<u64> {
     let (mut n, mut shift) = (0u64, 0);
     loop {
@@ -336,8 +335,8 @@ fn read_leb128(bytes: &mut &[u8]) -> Option<u64> {
     }
 }
 
-/// A frame of a run, read from disk at its first use. The ranges that overlap it share it by `Arc`;
-/// its memory is freed with the last of them.
+/// A frame of a run, read from disk on first use. Ranges that overlap it share it by `Arc`, and the
+/// last of them frees its memory.
 pub struct Frame {
     pub run: usize,
     pub number: usize,
@@ -354,8 +353,8 @@ impl Frame {
         Frame { run, number, loaded: OnceLock::new() }
     }
 
-    /// Returns the content of the frame, which the first call reads from `spill`; other threads
-    /// wait for it. An error is kept, too, and returned by every later call.
+    /// Returns the content of the frame. The first call reads it from `spill` while other threads
+    /// wait. An error is kept and returned by every later call.
     pub fn load_content(&self, spill: &Spill, runs: &[SpilledRun]) -> Result<&LoadedFrame> {
         self.loaded
             .get_or_init(|| runs[self.run].read_frame(spill, self.number))
@@ -369,8 +368,8 @@ pub struct KeyColumn<'a> {
     key: Key,
 }
 
-/// A row of the key column: the record's key, the tail of the key (empty if the key is decided),
-/// and the length of its arena record in bytes.
+/// A row of the key column: the record's key, the tail of the key (empty if the key holds the full
+/// key), and the length of the arena record in bytes.
 pub type KeyRow<'a> = (Key, &'a [u8], usize);
 
 impl<'a> KeyColumn<'a> {
@@ -382,7 +381,7 @@ impl<'a> KeyColumn<'a> {
     ///
     /// # Errors
     ///
-    /// The column ends within a row or holds an impossible number.
+    /// The column ends within a row or has a number that is out of range.
     pub fn next_row(&mut self) -> Result<Option<KeyRow<'a>>> {
         if self.rest.is_empty() {
             return Ok(None);

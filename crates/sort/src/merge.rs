@@ -1,10 +1,10 @@
-//! Merges sorted runs and sorted lists: divides their common order into ranges, serially, and puts
-//! the records of each range in order, in parallel.
+//! Merges sorted runs and sorted lists. Divides their common order into ranges serially, and puts
+//! the records of each range in order in parallel.
 //!
 //! The sources are the runs on disk and the lists in memory, numbered oldest first, runs before
-//! lists. Among equal keys the source with the lower number wins, so equal records keep their input
-//! order. Each source is a sequence of blocks (the frames of a run, up to 128 entries of a list),
-//! whose first keys and bytes are known without reading them.
+//! lists. Among equal keys, the source with the lower number wins, so equal records keep their
+//! input order. Each source is a sequence of blocks (the frames of a run, up to 128 entries of a
+//! list), whose first keys and sizes are known without reading them.
 //!
 //! ```text
 //!              border 1            border 2
@@ -16,15 +16,15 @@
 //!          range 0│      range 1      │range 2
 //! ```
 //!
-//! 1. [`Merge::next_range`] visits blocks, not records: a tournament of the first keys of the
-//!    sources' next blocks selects the block to pass. After blocks of about [`PARTITION`] bytes,
-//!    the range ends before the first record of the following block. This border is exact in one
-//!    source; in the others it is inside a block.
-//! 2. [`Range::order_records`] finds the border in the other sources and merges the records between two
-//!    borders. It uses keys and lengths only (entries of lists, key columns of frames), and runs on
-//!    any number of threads at once.
+//! 1. [`Merge::next_range`] visits blocks, not records: a tournament between the first keys of the
+//!    sources' next blocks selects the next block. After about [`PARTITION`] bytes of blocks, the
+//!    range ends before the first record of the following block. This border is exact in the source
+//!    of that block; in the other sources, it is inside a block.
+//! 2. [`Range::order_records`] finds the border in the other sources and merges the records between
+//!    two borders. It uses only keys and lengths (entries of lists, key columns of frames), and can
+//!    run on any number of threads at once.
 //! 3. [`super::partition`] cuts the ordered ranges into partitions. Ranges depend on the runs, and
-//!    so on the memory limit; partitions, and with them the output, do not.
+//!    therefore on the memory limit; partitions, and therefore the output, do not.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -40,15 +40,15 @@ use super::key::{Key, Keyer};
 use super::run::{self, List, STAMP_BYTES};
 use super::tournament::LoserTree;
 
-/// Bytes of BAM records after which a partition is cut: sixteen BGZF blocks, about 1 MiB. (4 MiB
-/// would be too much: a partition in work takes two to three times its size, and 8 threads must fit
-/// into 160 MiB.)
+/// Size of a partition in bytes of BAM records: sixteen BGZF blocks, about 1 MiB. (4 MiB would be
+/// too large: a partition takes two to three times its size while it is processed, and 8 threads
+/// must fit into 160 MiB.)
 pub const PARTITION: u64 = 16 * BLOCK_RECORD_BYTES as u64;
 
 /// Divides the merged order of all sources into ranges.
 ///
-/// One thread calls [`Merge::next_range`] and hands the ranges to others, which call
-/// [`Range::order_records`]; the results are cut into partitions in the order of the ranges.
+/// One thread calls [`Merge::next_range`] and passes the ranges to other threads, which call
+/// [`Range::order_records`]. The results are cut into partitions in range order.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -112,9 +112,9 @@ impl Merge {
         Merge { tree, tails, blocks, frames, low: None, until: None, ended, sources }
     }
 
-    /// Starts a merge at a border that [`super::ranges::divide_order`] has returned for the same
-    /// sources. All sources must be runs: a job that is divided among processes keeps no reads in
-    /// memory.
+    /// Starts a merge at a border that [`super::ranges::divide_order`] returned for the same
+    /// sources. All sources must be runs, because a job that is divided among processes keeps no
+    /// reads in memory.
     pub fn start_after(sources: Arc<Sources>, start: &RangeStart) -> Self {
         let mut merge = Merge::new(sources);
         let n = merge.sources.len();
@@ -129,8 +129,8 @@ impl Merge {
         merge
     }
 
-    /// Lets the merge end before `border`, which a merge of the same sources has passed when it
-    /// started at the first record. `None` means the last record.
+    /// Ends the merge before `border`, which must be a border that a complete merge of the same
+    /// sources passes. `None` means that the merge ends after the last record.
     #[must_use]
     pub fn end_before(self, border: Option<MergeBorder>) -> Self {
         Merge { until: border, ..self }
@@ -141,8 +141,7 @@ impl Merge {
         self.low.as_ref().is_some_and(|low| !low.is_before(border))
     }
 
-    /// Returns the next range, or `None` after the last one. Ranges must be taken by one thread at
-    /// a time; nothing is read from disk here.
+    /// Returns the next range, or `None` after the last one. Reads nothing from disk.
     pub fn next_range(&mut self) -> Option<Range> {
         if self.ended || self.until.as_ref().is_some_and(|until| self.has_passed(until)) {
             return None;
@@ -156,8 +155,8 @@ impl Merge {
         Some(Range { sources: Arc::clone(&self.sources), low, high, blocks, frames })
     }
 
-    /// Passes blocks until they have [`PARTITION`] bytes, and returns the border before the next
-    /// block; `None` if no block is left. The frames that it enters are appended to `frames`.
+    /// Passes blocks of at least [`PARTITION`] bytes, and returns the border before the next block,
+    /// or `None` if no block is left. Appends the frames that it enters to `frames`.
     fn pass_blocks(&mut self, frames: &mut Vec<Arc<Frame>>) -> Option<MergeBorder> {
         let mut bytes = 0;
         while let Some((key, source)) = self.tree.winner() {
@@ -180,11 +179,10 @@ impl Merge {
     }
 }
 
-/// The sources of a merge: sorted runs on disk and sorted lists in memory, with everything that is
-/// needed to read them. They are shared by all ranges and partitions, and freed with the last of
-/// these.
+/// The sources of a merge: sorted runs on disk and sorted lists in memory, with everything needed
+/// to read them. All ranges and partitions share the sources, and the last of them frees them.
 ///
-/// Sources are numbered from 0, runs before lists, in the order of the input.
+/// Sources are numbered from 0 in input order, runs before lists.
 pub struct Sources {
     pub spill: Arc<Spill>,
     pub keyer: Arc<Keyer>,
@@ -192,15 +190,14 @@ pub struct Sources {
     pub lists: Vec<List>,
     pub sealed: Arc<SealedArena>,
     /// Charges for the reads in memory and for the memory of the merge, held until the sources are
-    /// dropped. (The charge for its index is in each run.)
+    /// dropped. (Each run holds the charge for its own index.)
     pub charges: Vec<Charge>,
 }
 
 /// A border in the merged order: the position before the first record of one block of one source.
 ///
 /// All sources together have a total order (key, tail, source), so the border also has an exact
-/// position in every other source; [`MergeBorder::follows_record`] tells for a record on which side
-/// of it the record is.
+/// position in every other source. [`MergeBorder::follows_record`] compares a record with it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MergeBorder {
     pub key: Key,
@@ -209,14 +206,14 @@ pub struct MergeBorder {
     pub block: usize,
 }
 
-/// The start of a range of the output that a process of its own writes ([`super::ranges`]). It can
-/// be stored in a file.
+/// The start of a range of the output that a separate process writes ([`super::ranges`]). It can be
+/// stored in a file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RangeStart {
     pub border: MergeBorder,
     pub blocks: Vec<u32>,
-    /// Bytes of all records before the border, without their stamps: partitions are cut by this
-    /// sum.
+    /// Total size of all records before the border, without their stamps, in bytes. Partitions are
+    /// cut by this sum.
     pub bytes: u64,
 }
 
@@ -226,7 +223,7 @@ impl MergeBorder {
         order.then((self.source, self.block).cmp(&(other.source, other.block))).is_lt()
     }
 
-    /// Returns whether a record is before the border. `source` is the record's source, which must
+    /// Returns whether a record is before the border. `source` is the source of the record and must
     /// not be the source of the border. `tail` is called only if the keys are equal and not
     /// decided.
     pub fn follows_record(&self, source: usize, key: Key, tail: impl FnOnce() -> Vec<u8>) -> bool {
@@ -239,17 +236,16 @@ impl MergeBorder {
 }
 
 impl Sources {
-    /// Returns whether the records in memory were already sorted when they were read: each list on
-    /// its own, and each list after the one before. Only keys are compared, not their tails.
+    /// Returns whether the records in memory were already sorted when they were read, both within
+    /// each list and from one list to the next. Compares only keys, not their tails.
     pub fn were_sorted(&self) -> bool {
         let keys = |list: &List| Some((list.entries().first()?.key, list.entries().last()?.key));
         let ends: Vec<(Key, Key)> = self.lists.iter().filter_map(keys).collect();
         self.lists.iter().all(List::was_sorted) && ends.windows(2).all(|pair| pair[0].1 <= pair[1].0)
     }
 
-    /// Returns whether no record in these sources sorts before a record with the given key and tail
-    /// that was read before all of them. The caller uses it for presorted input, whose first reads
-    /// are already in the output.
+    /// Returns whether no record in these sources sorts before an earlier record with the given key
+    /// and tail. Used for presorted input, whose first reads are already in the output.
     pub fn all_follow_key(&self, key: Key, tail: &[u8]) -> bool {
         (0..self.len()).all(|source| match self.block_key(source, 0).cmp(&key) {
             Ordering::Equal if !key.is_decided() => self.block_tail(source, 0)[..] >= *tail,
@@ -278,8 +274,8 @@ impl Sources {
         self.list(source).map_or_else(|| self.runs[source].frames().len(), List::block_count)
     }
 
-    /// Returns the bytes of the records in a block: exactly for a list, and with their stamps for a
-    /// run. It decides only how large ranges become.
+    /// Returns the size of the records in a block in bytes: without stamps for a list, with stamps
+    /// for a run. The difference affects only the size of ranges.
     pub fn block_bytes(&self, source: usize, block: usize) -> u64 {
         match self.list(source) {
             Some(list) => list.block_bytes(block),
@@ -308,8 +304,8 @@ impl Sources {
         tail.unwrap_or_default()
     }
 
-    /// Returns how many entries of `list` are before `border`. The border must be inside block
-    /// `block` of the list, so only that block is searched.
+    /// Counts the entries of `list` before `border`. The border must be inside block `block` of the
+    /// list, because only this block is searched.
     pub fn count_entries_before(
         &self,
         list: &List,
@@ -329,8 +325,8 @@ impl Sources {
     }
 }
 
-/// Returns whether key `a` sorts before key `b`, for a [`LoserTree`]. Both are given with the
-/// number of their source; `tails` holds the tail of each source's current key.
+/// Returns whether key `a` sorts before key `b`, for a [`LoserTree`]. Each key has the number of
+/// its source; `tails` holds the tail of each source's current key.
 pub fn sorts_before(tails: &[Vec<u8>], a: (Key, u32), b: (Key, u32)) -> bool {
     let mut order = a.0.cmp(&b.0);
     if order.is_eq() && !a.0.is_decided() && a.0 != Key::LAST {
@@ -343,17 +339,17 @@ pub fn bam_record_bytes(len: usize) -> u64 {
     len.saturating_sub(STAMP_BYTES) as u64
 }
 
-/// The records between two borders of a merge, not in order yet. Ranges are independent of each
-/// other, so each can be put in order by any thread.
+/// The records between two borders of a merge, not yet in order. Ranges are independent, so any
+/// thread can put a range in order.
 pub struct Range {
     pub(super) sources: Arc<Sources>,
     pub(super) low: Option<Arc<MergeBorder>>,
     pub(super) high: Option<Arc<MergeBorder>>,
-    /// For each source, the block that contains the lower border and the one that contains the
+    /// For each source, the block that contains the lower border and the block that contains the
     /// upper border.
     pub(super) blocks: Vec<(u32, u32)>,
-    /// For each run, in their order, the frame that contains the lower border; then the frames that
-    /// the merge entered after it, of any run.
+    /// For each run, in order, the frame that contains the lower border; then the frames of any run
+    /// that the merge entered after it.
     pub(super) frames: Vec<Arc<Frame>>,
 }
 
@@ -361,15 +357,15 @@ pub struct Range {
 /// [`super::Cutter`] cuts it into partitions.
 pub struct OrderedRange {
     pub(super) sources: Arc<Sources>,
-    /// For each record, its place in the arena or, with the bit [`SPILLED`], the number of the
-    /// spool that has it as its next record.
+    /// For each record, its place in the arena. If the bit [`SPILLED`] is set, the number of the
+    /// spool whose next record it is.
     pub(super) picks: Vec<u64>,
-    /// For each record, the bytes of the range up to the end of this record.
+    /// For each record, the size of the range in bytes up to the end of this record.
     pub(super) ends: Vec<u64>,
     pub(super) spools: Vec<Spool>,
 }
 
-/// Marks a pick that is read from a spool; the lower bits are the number of the spool.
+/// Marks a pick that is read from a spool; the lower bits are the spool number.
 pub(super) const SPILLED: u64 = 1 << 63;
 
 pub(super) struct Spool {
@@ -379,8 +375,8 @@ pub(super) struct Spool {
 }
 
 impl Range {
-    /// Puts the records in order. Frames that no neighbouring range has read yet are read from
-    /// disk.
+    /// Puts the records in order. Reads frames from disk unless a neighbouring range has already
+    /// read them.
     ///
     /// # Errors
     ///
@@ -415,8 +411,8 @@ impl Range {
     }
 }
 
-/// Groups the frames of a range by run. In the run that has the upper border, frames from the
-/// border on are left out.
+/// Groups the frames of a range by run. Omits the frames after the upper border from the run that
+/// contains it.
 fn group_frames_by_run(
     sources: &Sources,
     high: Option<&MergeBorder>,
@@ -442,7 +438,7 @@ struct RunCursor<'a> {
     run: usize,
     frames: &'a [Arc<Frame>],
     column: Option<KeyColumn<'a>>,
-    /// The upper border; `None` if it is between two frames of this run, because those after it are
+    /// The upper border. `None` if it is between two frames of this run: the frames after it are
     /// not in `frames`.
     border: Option<&'a MergeBorder>,
 }
@@ -469,7 +465,7 @@ enum SourceCursor<'a> {
     Run { walk: RunCursor<'a>, spool: u64, len: usize },
 }
 
-/// The merge of one range: for each source its cursor, and the key and tail of its next record.
+/// The merge of one range: the cursor of each source, and the key and tail of its next record.
 #[derive(Default)]
 struct RangeMerge<'a> {
     cursors: Vec<SourceCursor<'a>>,
@@ -478,8 +474,8 @@ struct RangeMerge<'a> {
 }
 
 impl<'a> RangeMerge<'a> {
-    /// Adds a run, starting at its first record that is not before the lower border. `skipped` is
-    /// increased by the bytes of the arena records before that one.
+    /// Adds a run, starting at its first record that is not before the lower border. Adds the arena
+    /// bytes of the skipped records to `skipped`.
     fn enter_run(
         &mut self,
         mut walk: RunCursor<'a>,
@@ -508,8 +504,8 @@ impl<'a> RangeMerge<'a> {
         self.tails.push(tail_of_entry(sources, first));
     }
 
-    /// Merges all sources. Returns the picks (see [`OrderedRange`]) and, for each, the bytes of the
-    /// range up to its end.
+    /// Merges all sources. Returns the picks (see [`OrderedRange`]) and, for each pick, the size of
+    /// the range in bytes up to its end.
     fn merge_sources(mut self, sources: &Sources) -> Result<(Vec<u64>, Vec<u64>)> {
         let (mut picks, mut ends) = (Vec::with_capacity(4096), Vec::with_capacity(4096));
         let mut tree = LoserTree::with_order(std::mem::take(&mut self.keys), |a, b| {

@@ -1,10 +1,9 @@
 //! Cuts ordered ranges into partitions, the units in which the output is encoded and written.
 //!
-//! A partition ends with the record at which the bytes of all records so far reach the next
+//! A partition ends with the record at which the total size of all records so far reaches the next
 //! multiple of [`PARTITION`]. This rule depends on the records alone, so the blocks of the output
-//! are the same for any memory limit and any number of runs and threads. Cutting is serial, but it
-//! only looks at sums of lengths; the records are copied later, in parallel, by
-//! [`Partition::gather_into`].
+//! are the same for any memory limit and any number of runs and threads. Cutting is serial, but
+//! uses only sums of lengths; [`Partition::gather_into`] copies the records later, in parallel.
 //!
 //! ```text
 //! ranges       [      range 0      ][ range 1 ][        range 2        ]
@@ -50,15 +49,16 @@ impl Default for Cutter {
 }
 
 impl Cutter {
-    /// Creates a cutter that ends a partition whenever the bytes of all records reach a multiple of
-    /// `size`. CRAM output uses its own size.
+    /// Creates a cutter that ends a partition whenever the total size of all records reaches a
+    /// multiple of `size` bytes. CRAM output uses a different size.
     pub fn with_size(size: u64) -> Self {
         Cutter { size, bytes: 0, open: Partition::default() }
     }
 
-    /// Continues as if records of `start` bytes had been cut before. From the second partition on,
-    /// the result is the same as if one cutter had cut all records. The first partition may lack
-    /// its beginning, but the process that writes the range before this one has all of it.
+    /// Continues as if records of `start` bytes in total had been cut before. From the second
+    /// partition on, the result is the same as if one cutter had cut all records. The first
+    /// partition may lack its beginning, but the process that writes the previous range has all of
+    /// it.
     #[must_use]
     pub fn resume_at(self, start: u64) -> Self {
         Cutter { bytes: start, ..self }
@@ -91,9 +91,9 @@ impl Cutter {
         done
     }
 
-    /// Returns the records after the last cut, or `None` if there are none. This is the last
-    /// partition, unless more records follow: presorted reads that leave early are added again by a
-    /// later merge, so these records are subtracted from the sum.
+    /// Returns the records after the last cut, or `None` if there are none. They are the last
+    /// partition unless more records follow: in presorted input, a later merge adds the returned
+    /// records again, so their bytes are subtracted from the sum.
     pub fn take_rest(&mut self) -> Option<Partition> {
         let last = std::mem::take(&mut self.open);
         self.bytes -= last.slices.iter().map(RangeSlice::bytes).sum::<u64>();
@@ -113,25 +113,25 @@ impl Partition {
         self.start
     }
 
-    /// Replaces the records of `batch` by those of the partition, in order. The late steps of the
-    /// pipeline then work on this copy.
+    /// Replaces the records of `batch` with those of the partition, in order. Late steps of the
+    /// pipeline work on this copy.
     pub fn gather_into(&self, batch: &mut Batch) -> Result<()> {
         batch.clear();
         self.gather(|stamp, raw| batch.push(raw, stamp))
     }
 
-    /// Calls `each` with the stamp and the BAM bytes of each record, in order. Ordinals in stamps
-    /// are numbers in the whole input, also for runs of other processes.
+    /// Calls `each` with the stamp and the BAM bytes of each record, in order. Ordinals in the
+    /// stamps count from the start of the whole input, even in runs of other processes.
     ///
     /// # Errors
     ///
-    /// `each` has failed, or the frames on disk do not hold what their key columns say.
+    /// `each` fails, or the frames on disk do not match their key columns.
     pub fn gather(&self, mut each: impl FnMut(Stamp, &[u8]) -> Result<()>) -> Result<()> {
         self.slices.iter().try_for_each(|slice| slice.gather_records(&mut each))
     }
 }
 
-/// How many picks ahead records in the arena are prefetched. The arena is in input order, so
+/// Number of picks by which records in the arena are prefetched. The arena is in input order, so
 /// consecutive picks are in different parts of memory.
 const PREFETCH_DISTANCE: usize = 8;
 
@@ -185,8 +185,8 @@ impl RangeSlice {
         Ok(())
     }
 
-    /// Returns the arena records of the frame at the cursor. A cursor at the end of its frame is
-    /// moved to the next.
+    /// Returns the arena records of the frame at the cursor. Moves the cursor to the next frame if
+    /// it is at the end of its frame.
     fn current_frame(&self, spool: usize, cursor: &mut SpoolCursor) -> Result<&[u8]> {
         let (sources, frames) = (&self.range.sources, &self.range.spools[spool].frames);
         loop {

@@ -1,9 +1,9 @@
-//! Divides the merged order into ranges that are written by separate processes, for jobs in stages
+//! Divides the merged order into ranges that separate processes write, for jobs in stages
 //! (`src/shard`).
 //!
 //! A range starts where the merge ends one of its own ranges ([`super::merge`]), which is before a
-//! frame of some run; so a range can start between records with equal keys. Partitions are cut by
-//! the bytes of all records before them. These bytes are counted exactly: sums over whole frames,
+//! frame of some run. So a range can start between records with equal keys. Partitions are cut by
+//! the total size of all records before them. This size is exact: it is the sum over whole frames
 //! and, in each run, over the key column of the one frame that contains the border.
 
 use std::sync::Arc;
@@ -13,15 +13,15 @@ use readmill_record::Result;
 use super::frame::{Frame, KeyColumn};
 use super::merge::{Merge, MergeBorder, RangeStart, Sources, bam_record_bytes};
 
-/// Divides the records of `sources`, all of which are runs, into at most `ranges` ranges of about
-/// equal size. Returns the starts of all ranges but the first. Each process begins at its start
+/// Divides the records of `sources`, which must all be runs, into at most `ranges` ranges of about
+/// equal size. Returns the starts of all ranges except the first. Each process begins at its start
 /// with [`Merge::start_after`] and [`crate::Cutter::resume_at`].
 ///
 /// # Errors
 ///
 /// A frame cannot be read.
 pub fn divide_order(sources: &Arc<Sources>, ranges: usize) -> Result<Vec<RangeStart>> {
-    // The first walk only counts. Keeping all ranges instead would take memory, and next_range
+    // The first pass only counts ranges: keeping all of them would take memory, and next_range
     // reads nothing from disk.
     let mut merge = Merge::new(Arc::clone(sources));
     let units = std::iter::from_fn(|| merge.next_range()).count();
@@ -40,8 +40,8 @@ pub fn divide_order(sources: &Arc<Sources>, ranges: usize) -> Result<Vec<RangeSt
     Ok(starts)
 }
 
-/// Returns the bytes of all records before `border`. `blocks` is the frame of each run that
-/// contains the border.
+/// Returns the total size of all records before `border` in bytes. `blocks` has, for each run, the
+/// frame that contains the border.
 fn bytes_before(sources: &Sources, border: &MergeBorder, blocks: &[u32]) -> Result<u64> {
     let mut sum = 0;
     for (number, run) in sources.runs.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! Collects records in the arena and their entries in lists.
 //!
 //! An arena record is the record's [`Stamp`] (8 bytes, little-endian) followed by the BAM record.
-//! Entries are appended, in input order, to lists of bounded length, so that each list can be
-//! sorted on its own by any thread. The lists that fill the memory together become one run.
+//! Entries are appended, in input order, to lists of bounded length, so that threads can sort lists
+//! independently. The lists of one full arena become one run.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use super::entry::{self, Entry, Place};
 use super::key::Keyer;
 use super::ties::TailSort;
 
-/// Bytes of the stamp that precedes the BAM record in the arena.
+/// Size in bytes of the stamp before the BAM record in the arena.
 pub const STAMP_BYTES: usize = 8;
 
-/// Memory that a buffered record takes in addition to its BAM bytes: its stamp and its entry.
+/// Memory of a buffered record in bytes in addition to its BAM record: its stamp and its entry.
 pub const RECORD_OVERHEAD: usize = STAMP_BYTES + size_of::<Entry>();
 
-/// Copies batches of records into an arena and makes their entries. Any number of threads can use
-/// clones of one `RunSort` at the same time: each call takes its own part of the arena.
+/// Copies batches of records into an arena and creates their entries. Any number of threads can use
+/// clones of one `RunSort` at the same time: each call allocates its own part of the arena.
 ///
 /// ```
 /// use readmill_format::sam::LineParser;
@@ -57,8 +57,7 @@ impl RunSort {
     /// # Errors
     ///
     /// A record has no key in this order ([`Keyer::key`]), or the arena is full. Callers reserve
-    /// memory for the batch before they call this, so the latter means that a reservation was too
-    /// small.
+    /// memory for the batch first, so a full arena means that a reservation was too small.
     pub fn copy_batch(&self, arena: &Arena, batch: &Batch, entries: &mut Vec<Entry>) -> Result<()> {
         let bytes = batch.record_bytes() as usize + STAMP_BYTES * batch.len();
         let Some((mut offset, mut room)) = arena.alloc(bytes) else {
@@ -81,8 +80,8 @@ impl RunSort {
 
 /// The entries of the records in one arena, divided into lists of equal length in input order.
 ///
-/// When the arena is full, or at the end of the input, the lists are taken out, sorted as [`List`]s
-/// and merged.
+/// When the arena is full, or at the end of the input, [`Run::take_lists`] returns the lists, which
+/// are sorted as [`List`]s and merged.
 ///
 /// ```
 /// use readmill_sort::entry::Place;
@@ -101,8 +100,8 @@ pub struct Run {
 }
 
 impl Run {
-    /// Creates an empty run whose lists hold `list` entries each. A list is allocated at its full
-    /// length when its first entry is pushed.
+    /// Creates an empty run whose lists hold `list` entries each. Each list is allocated at its
+    /// full length when its first entry is pushed.
     pub fn new(list: usize) -> Self {
         Run { lists: Vec::new(), list }
     }
@@ -126,19 +125,18 @@ impl Run {
         self.lists.is_empty()
     }
 
-    /// Takes out all lists, in input order; the last one may be shorter. The run is empty
-    /// afterwards.
+    /// Removes and returns all lists, in input order. The last list may be shorter than the others.
     pub fn take_lists(&mut self) -> Vec<Vec<Entry>> {
         std::mem::take(&mut self.lists)
     }
 }
 
-/// Maximum number of entries in a block of a list. The merge looks at the first key of a block
-/// only.
+/// Maximum number of entries in a block of a list. The merge looks only at the first key of a
+/// block.
 const MAX_BLOCK_ENTRIES: usize = 128;
 
-/// A block also ends with the record that reaches this many bytes, so that ranges do not grow with
-/// the length of reads.
+/// A block also ends with the record that reaches this many bytes, so that long reads do not make
+/// ranges larger.
 const MAX_BLOCK_BYTES: u64 = 64 << 10;
 
 #[derive(Clone, Copy, Debug)]
@@ -147,8 +145,8 @@ struct ListBlock {
     bytes: u64,
 }
 
-/// A sorted list of entries in memory, a source of the merge. Like a run on disk it is divided into
-/// blocks, so that the merge can pass many records by looking at one key.
+/// A sorted list of entries in memory, a source of the merge. Like a run on disk, it is divided
+/// into blocks, so that the merge can pass many records by looking at one key.
 #[derive(Default)]
 pub struct List {
     entries: Vec<Entry>,
@@ -161,7 +159,7 @@ impl List {
     /// are not decided are ordered by their tails, which `keyer` computes from the records; records
     /// with equal tails keep their order.
     ///
-    /// `scratch` is a buffer that a thread keeps from list to list.
+    /// `scratch` is a buffer that a thread reuses from list to list.
     pub fn sort(mut entries: Vec<Entry>, arena: &[u8], keyer: &Keyer, scratch: &mut Vec<Entry>) -> Self {
         let was_sorted = entry::sort_entries(&mut entries, scratch);
         let ties = |a: &Entry, b: &Entry| a.key == b.key && !a.key.is_decided();
@@ -179,8 +177,7 @@ impl List {
         &self.entries
     }
 
-    /// Returns whether the keys were in order before the sort. Entries with equal keys are not
-    /// compared by their tails for this.
+    /// Returns whether the keys were already in order before the sort. Tails were not compared.
     pub fn was_sorted(&self) -> bool {
         self.was_sorted
     }
@@ -220,8 +217,8 @@ fn split_into_blocks(entries: &[Entry], arena: &[u8]) -> Vec<ListBlock> {
     blocks
 }
 
-/// Returns the stamp and the BAM record at `place` of `arena`. A frame that was read from disk has
-/// the same layout, so this is also used for frames.
+/// Returns the stamp and the BAM record at `place` of `arena`. Also used for frames read from disk,
+/// which have the same layout.
 pub fn arena_record(arena: &[u8], place: Place) -> (Stamp, &[u8]) {
     let bytes = &arena[place.offset()..];
     let (stamp, rest) = bytes.split_first_chunk::<STAMP_BYTES>().unwrap_or((&[0; 8], &[]));
@@ -233,8 +230,8 @@ pub fn arena_record_bytes(arena: &[u8], place: Place) -> usize {
     place.arena_len().map_or_else(|| arena_record(arena, place).1.len(), |len| len - STAMP_BYTES)
 }
 
-/// Returns the length in bytes of the BAM record at the start of `bytes`: its `block_size` and the
-/// four bytes of that field. 0 if `bytes` is too short to have the field.
+/// Returns the length in bytes of the BAM record at the start of `bytes`, including its
+/// `block_size` field, or 0 if `bytes` is too short to have this field.
 pub fn bam_record_length(bytes: &[u8]) -> usize {
     bytes.first_chunk::<4>().map_or(0, |size| u32::from_le_bytes(*size) as usize + 4)
 }

@@ -2,24 +2,22 @@
 //!
 //! A tail can be as long as a read name or an optional field, so tails are never stored. For a pair
 //! of entries, both tails are computed from the records when they are compared. For larger groups,
-//! the next 15 bytes of each tail are stored as keys in the scratch buffer of the list sort;
-//! entries in which these bytes are equal, too, are sorted by the following bytes, and so on.
+//! the next 15 bytes of each tail are stored as keys in the scratch buffer of the list sort.
+//! Entries that are equal in these bytes are sorted by the following 15 bytes, and so on.
 
 use super::entry::{Entry, Place};
 use super::key::Key;
 
-/// Bytes of a tail that are compared in one round: as many as a [`Key`] holds besides its last
-/// byte.
+/// Number of bytes of a tail that one round compares: all bytes of a [`Key`] except the last.
 const PIECE_BYTES: usize = 15;
 
 /// Maximum number of rounds, each of which is a level of recursion. Entries that are still equal
-/// after them are compared by their complete tails, so that a field of a megabyte does not need a
-/// stack of a megabyte.
+/// after them are compared by their complete tails, so that a field of 1 MB does not need a stack
+/// of 1 MB.
 const MAX_PIECES: u32 = 24;
 
-/// A sort of entries by the tails of their keys. It owns two buffers for tails, which are used
-/// again for each group. `make` replaces the content of the vector by the tail of the record at a
-/// place.
+/// Sorts entries by the tails of their keys. It owns two buffers for tails, which are reused for
+/// each group. `make` replaces the content of the vector with the tail of the record at a place.
 pub struct TailSort<F> {
     make: F,
     one: Vec<u8>,
@@ -32,7 +30,7 @@ impl<F: FnMut(Place, &mut Vec<u8>)> TailSort<F> {
     }
 
     /// Sorts a group of entries whose keys are equal. Entries with equal tails keep their order.
-    /// `scratch` grows to the size of the group; callers pass the buffer of the list sort.
+    /// `scratch` grows to the size of the group; callers pass the scratch buffer of the list sort.
     pub fn sort_group(&mut self, group: &mut [Entry], scratch: &mut Vec<Entry>) {
         if let [first, second] = group {
             if self.sorts_after(first.place, second.place) {
@@ -71,8 +69,8 @@ impl<F: FnMut(Place, &mut Vec<u8>)> TailSort<F> {
         }
         scratch.sort_unstable_by_key(|entry| (entry.key, entry.place.0));
         apply_order(group, scratch);
-        // While groups of equal pieces are sorted, the pieces take the place of the keys. All keys
-        // are equal, so they can be restored afterwards.
+        // While groups of equal pieces are sorted, the pieces replace the keys. All keys of the
+        // group are equal, so they can be restored afterwards.
         for (entry, sorted) in group.iter_mut().zip(&*scratch) {
             entry.key = sorted.key;
         }
@@ -105,7 +103,7 @@ impl<F: FnMut(Place, &mut Vec<u8>)> TailSort<F> {
     }
 }
 
-/// Reorders `group` as `sorted` is ordered: on entry, the places in `sorted` are indexes into
+/// Puts `group` in the order of `sorted`. On entry, the places in `sorted` are indexes into
 /// `group`.
 fn apply_order(group: &mut [Entry], sorted: &mut [Entry]) {
     for entry in &mut *sorted {
@@ -116,8 +114,8 @@ fn apply_order(group: &mut [Entry], sorted: &mut [Entry]) {
     }
 }
 
-/// Returns up to 15 bytes of `tail` from byte `from` on as a key, padded with zeros. The last byte
-/// of the key is the number of remaining bytes, at most 16, so a shorter tail sorts before its
+/// Returns up to 15 bytes of `tail`, starting at byte `from`, as a key padded with zeros. The last
+/// byte of the key is the number of remaining bytes, at most 16, so a shorter tail sorts before its
 /// extensions.
 fn tail_piece(tail: &[u8], from: usize) -> Key {
     let tail = tail.get(from..).unwrap_or_default();
@@ -139,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    /// Sorts entries that have these tails, and returns the indexes of the tails in order.
+    /// Sorts entries with these tails, and returns the indexes of the tails in order.
     fn sorted(tails: &[Vec<u8>], scratch: &mut Vec<Entry>) -> Vec<usize> {
         let key = Key([7, 9]);
         let mut group: Vec<Entry> =

@@ -1,12 +1,12 @@
-//! A tournament tree that merges many sorted sources, for [`crate::Merge`] and for the items of
+//! A loser tree that merges many sorted sources, for [`crate::Merge`] and for the items of
 //! duplicate marking (`readmill-markdup`).
 
-/// A tree of losers: it finds the smallest of `k` keys again after one of them was replaced, with
-/// one comparison for each of its log2(k) levels (Knuth, The Art of Computer Programming, volume 3,
+/// A loser tree. After one of `k` keys was replaced, it finds the smallest key again with one
+/// comparison for each of its log2(k) levels (Knuth, The Art of Computer Programming, volume 3,
 /// section 5.4.1).
 ///
-/// Each inner node remembers the key that lost its match, and node 0 holds the overall winner.
-/// Sources are numbered from 0; equal keys win in the order of their sources, so a merge of stably
+/// Each inner node holds the key that lost its match, and node 0 holds the overall winner. Sources
+/// are numbered from 0. Among equal keys, the lowest source number wins, so a merge of stably
 /// sorted sources is stable.
 ///
 /// ```
@@ -24,14 +24,14 @@
 /// assert_eq!(merged, [1, 2, 3, 4]);
 /// ```
 pub struct LoserTree<K> {
-    /// `nodes[0]` is the winner. Each other node holds the loser of its match, with the number of
-    /// its source.
+    /// `nodes[0]` is the winner. Each other node holds the loser of its match. Keys have the number
+    /// of their source.
     nodes: Vec<(K, u32)>,
     leaves: usize,
 }
 
-/// A key that can be merged by a [`LoserTree`]. It reserves one value, greater than all real keys,
-/// which marks a source without further keys.
+/// A key that a [`LoserTree`] can merge. It reserves one value, greater than all real keys, to mark
+/// an exhausted source.
 pub trait Ranked: Copy + Ord {
     const LAST: Self;
 }
@@ -45,16 +45,16 @@ impl Ranked for super::Key {
 }
 
 impl<K: Ranked> LoserTree<K> {
-    /// Creates a tree from the first key of each source, compared by `Ord`. A source that is empty
-    /// from the start has [`Ranked::LAST`].
+    /// Creates a tree from the first key of each source, compared by `Ord`. The first key of an
+    /// empty source is [`Ranked::LAST`].
     pub fn new(keys: Vec<K>) -> Self {
         Self::with_order(keys, |a, b| a < b)
     }
 
     /// Creates a tree that compares by `wins`, for keys whose order depends on more than their own
     /// value: [`crate::Merge`] also compares the tails of keys. `wins(a, b)` returns whether key
-    /// `a`, given with the number of its source, sorts before `b`. It must be a total order in
-    /// which [`Ranked::LAST`] is last.
+    /// `a` sorts before key `b`; each key has the number of its source. `wins` must be a total
+    /// order in which [`Ranked::LAST`] is last.
     pub fn with_order(keys: Vec<K>, wins: impl Fn((K, u32), (K, u32)) -> bool) -> Self {
         let leaves = keys.len().next_power_of_two();
         let mut winners = vec![(K::LAST, u32::MAX); 2 * leaves];
@@ -77,14 +77,14 @@ impl<K: Ranked> LoserTree<K> {
         (key != K::LAST).then_some((key, source as usize))
     }
 
-    /// Replaces the winner by the next key of its source, and plays the matches on the way to the
-    /// root again. At the end of the source, `key` is [`Ranked::LAST`].
+    /// Replaces the winner with the next key of its source, and replays the matches up to the root.
+    /// At the end of the source, `key` is [`Ranked::LAST`].
     pub fn replace_winner(&mut self, key: K) {
         self.replace_winner_by(key, |a, b| a < b);
     }
 
-    /// Replaces the winner as [`LoserTree::replace_winner`] does, for a tree that was created by
-    /// [`LoserTree::with_order`]; `wins` must be the same order.
+    /// Replaces the winner like [`LoserTree::replace_winner`], for a tree created by
+    /// [`LoserTree::with_order`]. `wins` must be the same order.
     pub fn replace_winner_by(&mut self, key: K, wins: impl Fn((K, u32), (K, u32)) -> bool) {
         let source = self.nodes[0].1;
         let mut winner = (key, source);

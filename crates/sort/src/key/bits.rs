@@ -1,16 +1,15 @@
-//! Writes full keys as bits, most significant bit first. [`KeyHead`] keeps the first 15 bytes,
-//! [`KeyTail`] the bytes after them, so an encoder of an order is written once for both.
+//! Bit writers for full keys, most significant bit first. [`KeyHead`] keeps the first 15 bytes and
+//! [`KeyTail`] the bytes after them, so each order needs only one encoder.
 
 use serde::{Deserialize, Serialize};
 
 const HEAD_BYTES: usize = 15;
 
 /// The first 15 bytes of a record's full key, big-endian, and a last byte that is 0 if the full key
-/// has no more bytes. Keys compare as two numbers.
+/// has no more bytes. Keys compare as two unsigned integers.
 ///
-/// If two keys are equal and [decided](Key::is_decided), the records are equal in the sort order.
-/// If they are not decided, the tails of the full keys have to be compared
-/// ([`crate::Keyer::write_tail`]).
+/// If two equal keys are [decided](Key::is_decided), the records are equal in the sort order.
+/// Otherwise the tails of the full keys must be compared ([`crate::Keyer::write_tail`]).
 ///
 /// ```
 /// use readmill_sort::Key;
@@ -23,7 +22,7 @@ const HEAD_BYTES: usize = 15;
 pub struct Key(pub [u64; 2]);
 
 impl Key {
-    /// Sorts after every key of a record, and marks the end of a source.
+    /// Sorts after the key of every record, and marks the end of a source.
     pub const LAST: Key = Key([u64::MAX; 2]);
 
     pub fn of(full: &[u8]) -> Self {
@@ -38,14 +37,14 @@ impl Key {
         Key([(bits >> 64) as u64, bits as u64])
     }
 
-    /// Returns whether the key has all bytes of the full key, so that no tail must be compared.
+    /// Returns whether the key holds all bytes of the full key, so that no tail has to be compared.
     pub fn is_decided(self) -> bool {
         self.0[1] as u8 == 0
     }
 }
 
-/// A writer of the bits of a full key. Encoders of orders are generic over it: they write to a
-/// [`KeyHead`] when a record is added, and to a [`KeyTail`] when two equal keys have to be compared
+/// A destination for the bits of a full key. Encoders are generic over it: they write to a
+/// [`KeyHead`] when a record is added, and to a [`KeyTail`] when equal keys must be compared
 /// further.
 pub trait Bits {
     /// Appends the lowest `bits` bits (at most 64) of `value`, whose other bits must be 0.
@@ -53,12 +52,12 @@ pub trait Bits {
 
     fn is_full(&self) -> bool;
 
-    /// Appends text that has no NUL, and a NUL as its end, which sorts before every other byte.
+    /// Appends text without NUL, then a terminating NUL, which sorts before every other byte.
     fn put_text(&mut self, text: &[u8]) {
         self.put_bytes(text.iter().copied());
     }
 
-    /// Appends bytes other than 0, and a 0 as their end.
+    /// Appends bytes other than 0, then a terminating 0.
     fn put_bytes(&mut self, bytes: impl Iterator<Item = u8>) {
         for byte in bytes {
             if self.is_full() {
@@ -110,7 +109,7 @@ impl Bits for KeyHead {
 
 pub struct KeyTail<'a> {
     bytes: &'a mut Vec<u8>,
-    /// The bits written so far. Only the lowest `used`, fewer than 8, are not in `bytes` yet.
+    /// The bits written so far. Only the lowest `used` bits (fewer than 8) are not in `bytes` yet.
     bits: u64,
     used: u32,
 }
@@ -126,7 +125,7 @@ impl<'a> KeyTail<'a> {
         self.used = 0;
     }
 
-    /// Pads the last byte with zeros and removes the first 15 bytes, which a [`KeyHead`] keeps.
+    /// Pads the last byte with zeros, and removes the first 15 bytes, which [`KeyHead`] keeps.
     pub fn finish_tail(mut self) {
         self.put_bits(0, (8 - self.used) % 8);
         self.bytes.drain(..self.bytes.len().min(HEAD_BYTES));

@@ -1,25 +1,25 @@
 //! Keys by position.
 //!
-//! [`Coordinate`] orders as `samtools sort` (from `bam_sort.c` of samtools 1.24): by reference
-//! sequence, none last; by position; then forward before reverse strand. Neither the name nor any
-//! other FLAG bit is compared, not even whether a read is mapped.
+//! [`Coordinate`] orders records as `samtools sort` does (`bam_sort.c` of samtools 1.24): by
+//! reference sequence (records without one are last), then position, then strand (forward first).
+//! Neither the name nor any other FLAG bit is compared, not even whether a read is mapped.
 //!
-//! [`Minimisers`] orders as `samtools sort -M` with its default options: reads without a reference
-//! sequence are sorted by their smallest k-mer (20 bases, of either strand, homopolymers not
-//! collapsed), so that reads with common sequence become neighbours and compress well. These reads
-//! are also edited, by [`Minimise`]: a read whose smallest k-mer is on the other strand is reverse
-//! complemented and its FLAG changed, and all of them lose both positions and the template length.
-//! Keys are computed from the records before this edit.
+//! [`Minimisers`] orders records as `samtools sort -M` does with its default options: reads without
+//! a reference sequence are sorted by their smallest k-mer (20 bases, either strand, homopolymers
+//! not collapsed), so that reads with a common sequence become neighbours and compress well.
+//! [`Minimise`] also edits these reads: if the smallest k-mer is on the reverse strand, the read is
+//! reverse complemented and its FLAG changed. All of them lose both positions and the template
+//! length. Keys are computed before this edit.
 
 use readmill_record::{Batch, Changes, Flags, Header, RecordRef, Result, Step, edit};
 
 use super::bits::{Bits, bits_needed};
 
-/// Bits of a position plus 1, which is at most 2^31, and of the strand.
+/// Number of bits for a position plus 1 (at most 2^31) and the strand.
 const POSITION_BITS: u32 = 33;
 
-/// Encodes reference sequence, position and strand of a record as one number, by which records are
-/// compared.
+/// Encodes reference sequence, position and strand of a record as one number that has the sort
+/// order.
 #[derive(Clone, Copy)]
 pub struct Coordinate {
     n_ref: u32,
@@ -32,9 +32,9 @@ impl Coordinate {
         Coordinate { n_ref, bits: POSITION_BITS + bits_needed(u64::from(n_ref)) }
     }
 
-    /// Returns the number by which the record is sorted: reference ID (31 bits or fewer), 1-based
-    /// position, reverse strand. A record without a reference sequence gets the number of reference
-    /// sequences as its ID.
+    /// Returns the number by which the record is sorted: reference ID (at most 31 bits), 1-based
+    /// position, reverse strand. Records without a reference sequence get the number of reference
+    /// sequences as their ID.
     #[inline]
     pub fn sort_number(self, record: RecordRef<'_>) -> u64 {
         let id = u32::try_from(record.ref_id()).unwrap_or(self.n_ref);
@@ -50,14 +50,13 @@ impl Coordinate {
 const KMER_BASES: usize = 20;
 const KMER_BITS: u64 = (1 << (2 * KMER_BASES)) - 1;
 
-/// XORed with each k-mer, so that homopolymers do not become the smallest k-mers.
+/// XORed with each k-mer, so that homopolymers are not the smallest k-mers.
 const KMER_MASK: u64 = 0xdead_7878_beef_7878 & KMER_BITS;
 
-/// Added to k-mers, so that the value -1 of a read without a k-mer sorts before all others.
+/// Added to k-mers, so that -1, the value of a read without a k-mer, sorts before all others.
 const LEAD: u64 = 1 << 30;
 
-/// The value of a k-mer that starts at the first base. It is one less for each later base, down to
-/// 0.
+/// Place value of a k-mer that starts at the first base. Each later start is one less, down to 0.
 const FIRST_BASE_PLACE: i64 = 65535;
 
 const MAX_PLACE: i64 = FIRST_BASE_PLACE + KMER_BASES as i64 - 1;
@@ -87,8 +86,8 @@ impl Minimisers {
     }
 }
 
-/// Appends `record` to `out` in the form in which this order writes it. Reads with a reference
-/// sequence are copied.
+/// Appends `record` to `out`, edited as `samtools sort -M` does. Reads with a reference sequence
+/// are copied unchanged.
 fn append_minimised(record: RecordRef<'_>, out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(record.raw());
@@ -107,17 +106,17 @@ fn append_minimised(record: RecordRef<'_>, out: &mut Vec<u8>) {
 
 #[derive(Debug, PartialEq, Eq)]
 struct Minimiser {
-    /// The k-mer with two bits for each base, XORed with [`KMER_MASK`]. All bits are 1 (-1 in samtools)
-    /// if the read is shorter than a k-mer.
+    /// The k-mer, two bits per base, XORed with [`KMER_MASK`]. All bits are 1 (-1 in samtools) if
+    /// the read is shorter than a k-mer.
     kmer: u64,
-    /// 0-based offset of its first base, counted on its own strand.
+    /// 0-based offset of the k-mer's first base, counted on the k-mer's own strand.
     place: i64,
     reverse: bool,
 }
 
 impl Minimiser {
-    /// Returns the smallest k-mer of a read: the leftmost one in SEQ if it occurs several times.
-    /// The other strand is chosen only if its k-mer is smaller.
+    /// Finds the smallest k-mer of a read: the leftmost in SEQ if it occurs several times. The
+    /// reverse strand is used only if its k-mer is smaller.
     fn find_smallest(record: RecordRef<'_>) -> Self {
         let (seq, length) = (record.seq(), record.l_seq());
         let none = Minimiser { kmer: u64::MAX, place: 1 - KMER_BASES as i64, reverse: false };
@@ -144,13 +143,13 @@ impl Minimiser {
     }
 }
 
-/// Two-bit codes of the base codes `=ACMGRSVTWYHKDBN` (SAM specification, section 4.2). All but A,
-/// C, G and T count as A.
+/// Two-bit codes of the base codes `=ACMGRSVTWYHKDBN` (SAM specification, section 4.2). All codes
+/// except A, C, G and T count as A.
 const NUMBER: [u64; 16] = [0, 0, 1, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0];
 
 const COMPLEMENT_NUMBER: [u64; 16] = [0, 3, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
-/// Base codes of the complements as samtools 1.24 has them: `=` becomes N, and Y stays Y.
+/// Complements of the base codes as in samtools 1.24: `=` becomes N, and Y stays Y.
 const COMPLEMENT: [u8; 16] = [15, 8, 4, 12, 2, 10, 6, 14, 1, 9, 10, 13, 3, 11, 7, 15];
 
 fn reverse_complement(record: RecordRef<'_>, raw: &mut [u8]) {
@@ -166,8 +165,8 @@ fn reverse_complement(record: RecordRef<'_>, raw: &mut [u8]) {
     raw[quals..quals + length].reverse();
 }
 
-/// The step that edits reads without a reference sequence as `samtools sort -M` does. It must run
-/// after the sort, because keys are computed from the unedited records.
+/// Edits reads without a reference sequence as `samtools sort -M` does. This step must run after
+/// the sort, because keys are computed from the unedited records.
 #[derive(Clone, Copy, Default)]
 pub struct Minimise;
 
@@ -251,8 +250,8 @@ mod tests {
         keyer.key(RecordRef::new(raw)).unwrap()
     }
 
-    /// The 20-mer whose value XOR [`KMER_MASK`] is 0: the bases spell the mask (0x78beef7878) with
-    /// two bits each.
+    /// The 20-mer that equals [`KMER_MASK`] (0x78beef7878) with two bits per base, so its XOR with
+    /// the mask is 0.
     const SMALLEST: &str = "CTGAGTTGTGTTCTGACTGA";
 
     #[test]

@@ -1,6 +1,6 @@
-//! The ends of a template as `samtools sort --template-coordinate` defines them: reference
-//! sequence, unclipped 5' position and strand. Hard clips are ignored; only soft clips are counted
-//! (from `bam.c` of samtools 1.24).
+//! The ends of a template as `samtools sort --template-coordinate` defines them (`bam.c` of
+//! samtools 1.24): reference sequence, unclipped 5' position and strand. Only soft clips are
+//! counted; hard clips are ignored.
 
 use readmill_record::cigar::{HARD_CLIP, SOFT_CLIP};
 use readmill_record::tag::Field;
@@ -39,11 +39,11 @@ impl SegmentEnd {
         SegmentEnd::new(record.ref_id(), position, reverse)
     }
 
-    /// Returns the end of the mate, whose CIGAR is in `field` (`MC`).
+    /// Returns the end of the mate. `field` is the record's `MC` field, the CIGAR of the mate.
     ///
     /// # Errors
     ///
-    /// The mate is mapped and the record has no such field, or the field is not text.
+    /// The mate is mapped and `field` is missing or not text.
     pub fn of_mate(record: RecordRef<'_>, field: Option<Field<'_>>) -> Result<Self> {
         let flags = record.flags();
         if !flags.is_paired() || flags.is_mate_unmapped() {
@@ -64,8 +64,8 @@ impl SegmentEnd {
     }
 }
 
-/// Returns the value of a field of type `Z` or `H`, empty if there is no field. Other types are an
-/// error.
+/// Returns the text of a `Z` or `H` field, or an empty text if there is no field. Fails for fields
+/// of other types.
 pub fn text_value(field: Option<Field<'_>>) -> Result<&[u8]> {
     match field {
         None => Ok(b""),
@@ -78,7 +78,7 @@ pub fn text_value(field: Option<Field<'_>>) -> Result<&[u8]> {
     }
 }
 
-/// Returns the number of soft-clipped bases before the first operator that is not a clip.
+/// Counts the soft-clipped bases before the first operator that is not a clip.
 fn soft_clipped_bases(ops: impl Iterator<Item = (u32, u32)>) -> i64 {
     let clips = ops.take_while(|&(op, _)| op == SOFT_CLIP || op == HARD_CLIP);
     clips.filter(|&(op, _)| op == SOFT_CLIP).map(|(_, n)| i64::from(n)).sum()
@@ -105,7 +105,7 @@ fn mate_clipped_bases(cigar: &[u8]) -> i64 {
 }
 
 /// Returns the number of reference bases that the mate's CIGAR covers, plus the soft-clipped bases
-/// at its end.
+/// after its first aligned base.
 fn mate_span_bases(cigar: &[u8]) -> i64 {
     let (mut reach, mut started) = (0i64, false);
     for (op, n) in parse_operators(cigar) {
@@ -118,8 +118,8 @@ fn mate_span_bases(cigar: &[u8]) -> i64 {
     reach
 }
 
-/// Encodes unclipped positions in as few bits as the longest reference sequence needs. Positions
-/// far outside every reference sequence take 64 bits more.
+/// Encodes unclipped positions in as few bits as the longest reference sequence allows. Positions
+/// far outside every reference sequence take 64 additional bits.
 pub struct PositionEncoder {
     high: i64,
     bits: u32,

@@ -1,10 +1,10 @@
-//! Sort keys: strings of bytes that compare as the records do in the sort order. Records with equal
+//! Sort keys: byte strings that compare as the records do in the sort order. Records with equal
 //! keys keep their input order.
 //!
-//! A *full key* is a string of bits, padded with zeros to whole bytes. No full key of an order is a
-//! prefix of another one, so comparing the bytes compares the records. The first 15 bytes are
-//! stored in the record's entry as its [`Key`]. The *tail*, which is the rest, is computed again
-//! from the record each time it is needed, since most comparisons are decided by the first bytes.
+//! A *full key* is a bit string, padded with zeros to whole bytes. Within an order, no full key is
+//! a prefix of another, so comparing the bytes compares the records. The first 15 bytes are stored
+//! in the record's entry as its [`Key`]. The remaining bytes, the *tail*, are computed from the
+//! record each time they are needed, because the first bytes decide most comparisons.
 //!
 //! | order | module |
 //! |---|---|
@@ -38,7 +38,7 @@ pub use bits::Key;
 pub use coordinate::Minimise;
 pub use order::{HeaderOrder, Order, Within};
 
-/// Computes the sort keys of records in one order. It is created once for a run of the program and
+/// Computes the sort keys of records in one order. It is created once per run of the program and
 /// shared by all threads.
 ///
 /// ```
@@ -63,8 +63,7 @@ pub struct Keyer {
     encoder: KeyEncoder,
 }
 
-/// The encoder of each order. [`Order::Natural`] and [`Order::Lexicographic`] share one, with
-/// different styles.
+/// The encoder of each order. Orders by name share [`NameKeys`] with different styles.
 enum KeyEncoder {
     Input,
     Coordinate(Coordinate),
@@ -76,8 +75,8 @@ enum KeyEncoder {
 }
 
 impl Keyer {
-    /// Creates a keyer for `order`. `header` is the header of the output: its reference sequences
-    /// and read groups decide how keys are encoded.
+    /// Creates a keyer for `order`. The reference sequences and read groups of `header`, the output
+    /// header, decide how keys are encoded.
     pub fn new(order: Order, header: &Header) -> Self {
         let encoder = match order {
             Order::Input => KeyEncoder::Input,
@@ -103,10 +102,10 @@ impl Keyer {
         }
     }
 
-    /// Sets the anchor: a read name that the keys of other names are written relative to, so that a
-    /// name with the same prefix fits into [`Key`] (`symbols`). The order does not depend on it.
-    /// Callers pass the first name of the input. A second call has no effect, nor has a call after
-    /// the first key was computed.
+    /// Sets the anchor: a read name relative to which other names are encoded, so that a name with
+    /// the same prefix fits into [`Key`] (see `symbols`). The anchor does not affect the order.
+    /// Callers pass the first name of the input. A second call has no effect, and neither has a
+    /// call after the first key was computed.
     pub fn set_anchor(&self, qname: &[u8]) {
         let names = match &self.encoder {
             KeyEncoder::Name(names) | KeyEncoder::Queryname(names) => Some(names),
@@ -134,8 +133,8 @@ impl Keyer {
         Ok(head.key())
     }
 
-    /// Replaces the content of `into` by the tail of the record's full key: its bytes after the
-    /// first 15. The tail is empty if there are none, and for a record without a key.
+    /// Replaces the content of `into` with the tail of the record's full key, the bytes after the
+    /// first 15. The tail is empty if the full key is not longer, or if the record has no key.
     pub fn write_tail(&self, record: RecordRef<'_>, into: &mut Vec<u8>) {
         let mut rest = KeyTail::new(into);
         if self.put_key(record, &mut rest).is_err() {
@@ -162,7 +161,7 @@ impl Keyer {
 mod testing {
     use readmill_record::{Header, edit};
 
-    /// A record from which tests make BAM bytes; the default is mapped to the first reference
+    /// A record from which tests build BAM bytes. By default, it is mapped to the first reference
     /// sequence.
     pub struct TestRead<'a> {
         pub qname: &'a [u8],
@@ -199,7 +198,7 @@ mod testing {
             TestRead { qname, ..self }
         }
 
-        /// Returns the record as BAM stores it, without bases.
+        /// Encodes the record as BAM, without bases.
         pub fn raw(&self) -> Vec<u8> {
             let mut raw = vec![0; 36];
             raw[4..8].copy_from_slice(&self.ref_id.to_le_bytes());

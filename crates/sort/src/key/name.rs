@@ -1,25 +1,26 @@
 //! Keys by read name.
 //!
-//! [`NameKeys`] orders as `samtools sort -n` (natural) and `-N` (lexicographic) do, from
-//! `bam_sort.c` of samtools 1.24. Reads with the same name are ordered by segment: neither first
-//! nor last, first, last, both; and within each of these: primary, supplementary, secondary, both.
+//! [`NameKeys`] orders records as `samtools sort -n` (natural) and `-N` (lexicographic) do
+//! (`bam_sort.c` of samtools 1.24). Records with the same name are ordered by segment: neither
+//! first nor last, first, last, both. Within a segment, the order is primary, supplementary,
+//! secondary, both.
 //!
-//! [`put_queryname`] orders as Picard SortSam with `SORT_ORDER=queryname`, from
-//! `SAMRecordQueryNameComparator` of htsjdk. Names compare byte by byte. Reads with the same name
-//! are ordered by these rules:
+//! [`put_queryname`] orders records as Picard SortSam with `SORT_ORDER=queryname` does
+//! (`SAMRecordQueryNameComparator` of htsjdk). Names compare byte by byte. Records with the same
+//! name are ordered by these rules:
 //!
 //! 1. paired before unpaired,
-//! 2. first before last segment, for paired reads,
-//! 3. forward before reverse strand,
+//! 2. for paired reads, read 1 before read 2,
+//! 3. forward strand before reverse strand,
 //! 4. not secondary before secondary,
 //! 5. not supplementary before supplementary,
-//! 6. without an `HI` field before with one, then by its value.
+//! 6. without an `HI` field before with one, then by the value of `HI`.
 //!
-//! So a forward supplementary record precedes the reverse primary record of the same segment.
+//! So a forward supplementary record precedes the reverse primary record of the same read.
 //!
-//! htsjdk leaves three cases without a consistent order. Here, paired records that are neither
-//! first nor last precede the first segment; those that are both are between first and last; and an
-//! `HI` that is not an integer counts as missing.
+//! htsjdk does not order three cases consistently. Here, paired records that are neither read 1 nor
+//! read 2 precede read 1, records that are both are between read 1 and read 2, and an `HI` that is
+//! not an integer counts as missing.
 
 use std::sync::OnceLock;
 
@@ -61,8 +62,8 @@ impl NameKeys {
         }
     }
 
-    /// Writes the name of `record` to `key`, then four bits for its segment and line in the order
-    /// of samtools.
+    /// Writes the name of `record` to `key`, then four bits that order records with the same name
+    /// as samtools does.
     pub fn put_read(&self, record: RecordRef<'_>, key: &mut impl Bits) {
         self.put_name(record, key);
         let Flags(flags) = record.flags();
@@ -87,7 +88,7 @@ pub fn put_queryname(names: &NameKeys, record: RecordRef<'_>, key: &mut impl Bit
     key.put_bits(u64::from(flags.is_reverse()), 1);
     key.put_bits(u64::from(flags.is_secondary()), 1);
     key.put_bits(u64::from(flags.is_supplementary()), 1);
-    // htsjdk keeps the last field if a record has a tag twice.
+    // If a tag occurs twice, htsjdk keeps the last field.
     let hit = record.fields().filter(|field| field.tag == *b"HI").last();
     match hit.and_then(|field| field.integer()) {
         None => key.put_bits(0, 1),

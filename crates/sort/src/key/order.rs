@@ -1,9 +1,8 @@
-//! The orders in which reads can be sorted: their names on the command line and their `@HD` fields.
+//! The orders in which reads can be sorted, with their command-line names and `@HD` fields.
 
 use readmill_record::tag::Tag;
 
-/// An order of reads. Each order is defined by another program, whose result is reproduced record
-/// for record, ties included.
+/// A sort order. Each order reproduces that of another program record for record, including ties.
 ///
 /// ```
 /// use readmill_sort::Order;
@@ -25,19 +24,19 @@ pub enum Order {
     Natural,
     /// By read name, byte by byte, as `samtools sort -N`.
     Lexicographic,
-    /// By read name, byte by byte, as Picard SortSam with `SORT_ORDER=queryname`. Reads with the
-    /// same name are in another order than with [`Order::Lexicographic`].
+    /// By read name, byte by byte, as Picard SortSam with `SORT_ORDER=queryname`. Unlike
+    /// [`Order::Lexicographic`], it orders reads with the same name as Picard does.
     Queryname,
     /// By the value of an optional field, as `samtools sort -t`.
     Tag {
         tag: Tag,
-        /// The order of reads with equal values, or both without the field.
+        /// The order of reads that have equal values, or that all lack the field.
         within: Within,
     },
     /// By both ends of the template, as `samtools sort --template-coordinate`.
     TemplateCoordinate,
-    /// By position; reads without a reference sequence by their smallest k-mer, as `samtools sort
-    /// -M`.
+    /// By position. Reads without a reference sequence are sorted by their smallest k-mer, as
+    /// `samtools sort -M`.
     Minhash,
 }
 
@@ -48,8 +47,8 @@ pub enum Within {
     Lexicographic,
 }
 
-/// The `@HD` fields `SO`, `GO` and `SS` for an order (SAM specification, section 1.3). A field that
-/// is `None` is removed from the header.
+/// The `@HD` fields `SO`, `GO` and `SS` of an order (SAM specification, section 1.3). Fields that
+/// are `None` are removed from the header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderOrder {
     pub so: &'static str,
@@ -72,9 +71,9 @@ const NAMED_ORDERS: [(&str, Order); 7] = [
 
 impl Order {
     /// Returns the `@HD` fields that samtools 1.24 writes for this order (Picard 3.4 for
-    /// [`Order::Queryname`]). `None` for input order: the fields of the input's header are kept.
-    /// `any_placed` says whether any read has a reference sequence; only [`Order::Minhash`] depends
-    /// on it.
+    /// [`Order::Queryname`]). Returns `None` for input order, which keeps the fields of the input
+    /// header. `any_placed` tells whether any read has a reference sequence; it affects only
+    /// [`Order::Minhash`].
     pub fn header_fields(self, any_placed: bool) -> Option<HeaderOrder> {
         let (so, go, ss) = match self {
             Order::Input => return None,
@@ -113,9 +112,9 @@ impl Order {
         named.map_or_else(String::new, |named| named.0.to_string())
     }
 
-    /// Parses the name of an order, ignoring case. `name` is accepted for the order of `samtools
-    /// sort -n`, and `tag:XX` may be followed by `:natural` or `:lexicographic`. The error lists
-    /// the names.
+    /// Parses the name of an order, ignoring case. `name` also means [`Order::Natural`], and
+    /// `tag:XX` may be followed by `:natural` or `:lexicographic`. The error message lists the
+    /// names.
     pub fn parse(text: &str) -> Result<Self, String> {
         let is = |name: &str| name.eq_ignore_ascii_case(text);
         if let Some(named) = NAMED_ORDERS.iter().find(|named| is(named.0)) {

@@ -1,5 +1,5 @@
-//! Encodes read names as symbols of one or more nibbles (4 bits), so that many names fit into a
-//! key. Digits, which are most of a name, take one nibble each.
+//! Encodes read names as symbols of one or more nibbles (4 bits), so that longer names fit into a
+//! key. Digits, the most frequent characters of names, take one nibble each.
 //!
 //! | symbol | lexicographic | natural |
 //! |---|---|---|
@@ -11,13 +11,13 @@
 //! | `:` | 12 | 14 |
 //! | a byte above `:` | 13, byte | 15, byte |
 //!
-//! Leading zeros of a number are ignored in natural order: `x1` and `x01` are the same name. Bytes
-//! compare as unsigned numbers, and a NUL ends a name, as in C.
+//! In natural order, leading zeros of a number are ignored: `x1` and `x01` are the same name. Bytes
+//! compare as unsigned numbers, and NUL ends a name, as in C.
 //!
 //! # The anchor
 //!
-//! Names of one sequencing run have a long common prefix. A key therefore stores a name relative to
-//! one of them, the [`Anchor`], without the part that both have in common.
+//! Names of one sequencing run share a long prefix. A key therefore encodes a name relative to one
+//! of them, the [`Anchor`], and omits the part that both share.
 //!
 //! Let A be the nibbles of the anchor, n their number, and R the nibbles of a name. The key has one
 //! byte for the result of comparing R with A, then the nibbles of R from the first different one:
@@ -29,14 +29,14 @@
 //! | R > A, the first l nibbles are equal | 2n - l | l |
 //!
 //! Of two names below the anchor, the one that differs from it earlier is smaller. Of two names
-//! above it, that one is greater. If both differ at the same nibble, the remaining nibbles decide.
-//! So every anchor gives the same order. R cannot end within A: its end is a symbol that A, which
-//! is stored without its end, does not have.
+//! above the anchor, the one that differs earlier is greater. If both differ at the same nibble,
+//! the remaining nibbles decide. So the order does not depend on the anchor. R cannot end within A:
+//! A is stored without its end symbol, and no other symbol matches the end of R.
 
 use super::bits::Bits;
 
-/// One or more symbols that are read together, or a part of one: the nibbles, right-aligned, and
-/// their number (at most twelve).
+/// One or more symbols that are read together, or part of one symbol: the nibbles, right-aligned,
+/// and their number (at most twelve).
 pub type Nibbles = (u64, u32);
 
 const MAX_SHORT_DIGITS: u32 = 10;
@@ -44,14 +44,14 @@ const MAX_SHORT_DIGITS: u32 = 10;
 pub struct Symbols<'a, const IS_NATURAL: bool> {
     name: &'a [u8],
     at: usize,
-    /// Digits of a number of more than ten digits that were not returned yet.
+    /// Remaining digits of a number that has more than ten digits.
     digits: u32,
     ended: bool,
 }
 
 impl<'a, const IS_NATURAL: bool> Symbols<'a, IS_NATURAL> {
-    /// Starts at the symbol that begins at byte `at` of `name`. The slice may continue after the
-    /// NUL that ends the name; reading whole words is then faster.
+    /// Starts at byte `at` of `name`, which must be the first byte of a symbol. `name` may continue
+    /// after the terminating NUL, which makes reading whole words faster.
     pub fn new(name: &'a [u8], at: usize) -> Self {
         Symbols { name, at, digits: 0, ended: false }
     }
@@ -60,7 +60,7 @@ impl<'a, const IS_NATURAL: bool> Symbols<'a, IS_NATURAL> {
         self.ended
     }
 
-    /// Returns the next symbols. After the last byte of the name, this is the symbol for its end.
+    /// Returns the next symbols. The symbol after the last byte of the name is its end.
     #[inline]
     pub fn next_symbols(&mut self) -> Nibbles {
         if IS_NATURAL && self.digits > 0 {
@@ -82,8 +82,8 @@ impl<'a, const IS_NATURAL: bool> Symbols<'a, IS_NATURAL> {
         }
     }
 
-    /// Reads a number, and the colon or the end of the name if it follows. Of a number of more than
-    /// ten digits, only the symbol for its length is read.
+    /// Reads a number, and the colon or the end of the name if one follows. Of a number with more
+    /// than ten digits, reads only the symbol for its length.
     #[inline]
     fn read_number(&mut self) -> Nibbles {
         let word = load_word(self.name, self.at) ^ ZEROS;
@@ -103,8 +103,8 @@ impl<'a, const IS_NATURAL: bool> Symbols<'a, IS_NATURAL> {
         ((value << (4 * more)) | (14 * u64::from(colon)), count + more)
     }
 
-    /// Reads up to eight digits and colons, which are `0` plus 0 to 10 in ASCII and become the
-    /// symbols 2 to 12. Also reads the end of the name if it follows after fewer than eight.
+    /// Reads up to eight digits and colons, and the end of the name if it follows fewer than eight.
+    /// In ASCII, digits and colons are `0` plus 0 to 10; they become the symbols 2 to 12.
     #[inline]
     fn read_digits_and_colons(&mut self) -> Nibbles {
         let word = load_word(self.name, self.at) ^ ZEROS;
@@ -138,7 +138,7 @@ impl<'a, const IS_NATURAL: bool> Symbols<'a, IS_NATURAL> {
     }
 }
 
-/// Returns the symbol of a number of at most ten digits, given with one nibble for each digit.
+/// Returns the symbol of a number of at most ten digits. `nibbles` has one nibble for each digit.
 #[inline]
 fn number_symbol(nibbles: u64, digits: u32) -> Nibbles {
     (u64::from(digits + 2) << (4 * digits) | nibbles, digits + 1)
@@ -150,8 +150,8 @@ fn trimmed_number_symbol(nibbles: u64) -> Nibbles {
 
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
-/// Returns eight bytes of `name` from byte `at` on as a little-endian word, padded with zeros after
-/// the end.
+/// Loads eight bytes of `name`, starting at byte `at`, as a little-endian word. Bytes after the end
+/// of `name` are 0.
 #[inline]
 pub fn load_word(name: &[u8], at: usize) -> u64 {
     match name.get(at..at + 8) {
@@ -166,8 +166,8 @@ fn load_last_word(name: &[u8], at: usize) -> u64 {
     rest.iter().take(8).rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
-/// Returns how many bytes of `word`, starting with the lowest, precede the first one above `most`
-/// (below 128).
+/// Counts the bytes of `word`, from the lowest, before the first byte greater than `most`. `most`
+/// is below 128.
 #[inline]
 fn count_bytes_up_to(word: u64, most: u64) -> u32 {
     // A byte above `most` overflows into its highest bit. A carry can only reach later bytes.
@@ -175,7 +175,8 @@ fn count_bytes_up_to(word: u64, most: u64) -> u32 {
     above.trailing_zeros() / 8
 }
 
-/// Packs the low nibbles of the first `length` bytes of `word` (1 to 8), the first byte highest.
+/// Packs the low nibbles of the first `length` bytes (1 to 8) of `word`. The first byte becomes the
+/// highest nibble.
 #[inline]
 fn pack_nibbles(word: u64, length: u32) -> u64 {
     let bytes = (word << (u64::BITS - 8 * length)).swap_bytes() & 0x0f0f_0f0f_0f0f_0f0f;
@@ -184,24 +185,25 @@ fn pack_nibbles(word: u64, length: u32) -> u64 {
     (fours | fours >> 16) & 0xffff_ffff
 }
 
-/// Maximum number of nibbles of an anchor: twice as many must fit into a byte.
+/// Maximum number of nibbles of an anchor. Twice this number must fit into a byte.
 const MAX_ANCHOR_NIBBLES: usize = 120;
 
-/// Fills the space after the anchor. No symbol continues with this nibble, so no name is equal to
-/// it.
+/// Pads the nibbles of an anchor. No symbol continues with this nibble, so no name matches the
+/// padding.
 const PADDING_NIBBLE: u8 = 15;
 
-/// A read name that other names are written relative to, to make their keys short.
+/// A read name relative to which other names are encoded, to keep their keys short.
 pub struct Anchor {
-    /// The part of the name that is used, followed by 16 zero bytes for reading whole words.
+    /// The part of the name that is used, followed by 16 zero bytes so that whole words can be
+    /// read.
     name: Vec<u8>,
-    /// For each number of leading bytes that a name shares with the anchor: the byte and the nibble
-    /// at which the first symbol that can differ starts. If the shared bytes end within or after a
-    /// number, this is the start of the number, because the other name's number may have more
+    /// Indexed by the length of the prefix that a name shares with the anchor: the byte and the
+    /// nibble at which the first symbol that can differ starts. If the prefix ends within or after
+    /// a number, this is the start of the number, because the other name's number may have more
     /// digits.
     starts: Vec<(u8, u8)>,
-    /// The nibbles of the anchor, two in each byte, padded with [`PADDING_NIBBLE`] so that a window can
-    /// reach beyond the end.
+    /// The nibbles of the anchor, two per byte, padded with [`PADDING_NIBBLE`] so that a window may
+    /// extend beyond the end.
     nibbles: Vec<u8>,
     n: u32,
 }
@@ -211,8 +213,8 @@ impl Anchor {
         Self::new::<false>(b"")
     }
 
-    /// Creates an anchor from the first symbols of `name`, as many as fit the limit. A number is
-    /// never cut.
+    /// Creates an anchor from the first symbols of `name`, at most [`MAX_ANCHOR_NIBBLES`] nibbles.
+    /// Numbers are never split.
     pub fn new<const NATURAL: bool>(name: &[u8]) -> Self {
         let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
         let name = &name[..name.len().min(usize::from(u8::MAX))];
@@ -247,8 +249,8 @@ impl Anchor {
         u64::from_be_bytes(bytes) << (at % 2 * 4) >> (u64::BITS - 4 * count)
     }
 
-    /// Writes `name` to `key`, relative to the anchor. The slice may continue after the NUL that
-    /// ends the name.
+    /// Writes `name` to `key`, relative to the anchor. `name` may continue after its terminating
+    /// NUL.
     pub fn put_name<const NATURAL: bool>(&self, name: &[u8], key: &mut impl Bits) {
         let alike = common_prefix_len(&self.name, name).min(self.starts.len() - 1);
         let (byte, nibble) = self.starts[alike];
@@ -261,8 +263,7 @@ impl Anchor {
                 at += count;
                 continue;
             }
-            // If the anchor ends before the first difference, `at` becomes n, and so does
-            // `compares`.
+            // If the anchor ends before the first difference, both `at` and `compares` become n.
             let left = (u64::BITS - (value ^ ours).leading_zeros()).div_ceil(4);
             at += count - left;
             let compares = u64::from(if value < ours { at } else { 2 * self.n - at });
@@ -282,8 +283,8 @@ fn put_symbols<const NATURAL: bool>(mut symbols: Symbols<'_, NATURAL>, key: &mut
     }
 }
 
-/// Returns how many leading bytes of `a` and `b` are equal. Compares 16 bytes at a time: names of
-/// one run mostly share more than 16 bytes and fewer than 32.
+/// Returns the length of the common prefix of `a` and `b`. Compares 16 bytes at a time: names of
+/// one sequencing run usually share between 16 and 32 bytes.
 fn common_prefix_len(a: &[u8], b: &[u8]) -> usize {
     let most = a.len().min(b.len());
     let mut alike = 0;

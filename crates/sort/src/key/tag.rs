@@ -1,11 +1,11 @@
-//! Keys by the value of an optional field, as `samtools sort -t` orders reads (from `bam_sort.c` of
+//! Keys by the value of an optional field, as `samtools sort -t` orders reads (`bam_sort.c` of
 //! samtools 1.24).
 //!
-//! Records without the field are first. Then follow, by type: `A`, by its character; arrays, all
-//! equal; `Z` and `H`, by their text; and numbers of every type, by their value. Records with equal
-//! values are ordered by position or by name.
+//! Records without the field are first. The others are ordered by type: `A`, compared by character;
+//! arrays, which are all equal; `Z` and `H`, compared by text; and numbers of every type, compared
+//! by value. Records with equal values are ordered by position or by name.
 //!
-//! samtools does not order NaN, which is neither equal to nor less than any number. Here all NaN
+//! samtools does not order NaN, which is neither equal to nor less than any number. Here, all NaN
 //! are equal and last.
 
 use readmill_record::tag::{Field, Tag};
@@ -52,8 +52,8 @@ impl ByTag {
     }
 }
 
-/// Writes the type and value of a field. The first three bits order the kinds of fields; they are 0
-/// for a record without it.
+/// Writes the type and value of a field. The first three bits are the rank of the type, or 0 if the
+/// record lacks the field.
 fn put_field(field: Option<Field<'_>>, key: &mut impl Bits) {
     let Some(field) = field else { return key.put_bits(0, 3) };
     match field.kind {
@@ -71,8 +71,8 @@ fn put_field(field: Option<Field<'_>>, key: &mut impl Bits) {
 }
 
 /// Writes a number as bits that compare as the numbers do. The lower 40 bits of the floating-point
-/// number are stored only if they differ from each other: they are all 0 for integers up to 8192,
-/// and all 1 for negative ones.
+/// number are written only if they are neither all 0 (integers from 0 to 8192) nor all 1 (integers
+/// from -8192 to -1).
 fn put_number(value: f64, key: &mut impl Bits) {
     let bits = (value + 0.0).to_bits(); // -0 is 0
     let place = match value {
@@ -142,14 +142,14 @@ mod tests {
             b"XXf\x00\x00\x80\xff",                 // -inf
             b"XXi\x00\x00\x00\x80",                 // -2^31
             b"XXi\x01\x00\x00\x80",                 // -2^31 + 1
-            b"XXd\x01\x00\x00\x00\x00\x00\xf0\xbf", // less than -1 by the last bit
+            b"XXd\x01\x00\x00\x00\x00\x00\xf0\xbf", // next number below -1
             b"XXd\x00\x00\x00\x00\x00\x00\xf0\xbf", // -1
             b"XXf\x00\x00\x00\xbf",                 // -0.5
             b"XXC\x00",
             b"XXf\x00\x00\x80\x3e", // 0.25
             b"XXs\x01\x00",
-            b"XXd\x01\x00\x00\x00\x00\x00\xf0\x3f", // more than 1 by the last bit
-            b"XXd\xff\xff\xff\xff\xff\x00\xf0\x3f", // and by the lower 40
+            b"XXd\x01\x00\x00\x00\x00\x00\xf0\x3f", // next number above 1
+            b"XXd\xff\xff\xff\xff\xff\x00\xf0\x3f", // lower 40 bits all 1
             b"XXs\x02\x00",
             b"XXI\xfe\xff\xff\xff",
             b"XXI\xff\xff\xff\xff",

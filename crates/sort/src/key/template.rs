@@ -1,16 +1,16 @@
-//! Keys by both ends of a template, as `samtools sort --template-coordinate` orders reads (from
-//! `bam_sort.c` and `bam.c` of samtools 1.24).
+//! Keys by both ends of a template, as `samtools sort --template-coordinate` orders reads
+//! (`bam_sort.c` and `bam.c` of samtools 1.24).
 //!
-//! A record knows two ends: its own, if it is mapped, and the end of its mate, if the mate is
-//! mapped. An end is a reference sequence, an unclipped 5' position and a strand. Only soft clips
-//! are counted; samtools up to 1.23 also counted hard clips, so it orders templates with hard clips
-//! differently. The lower end is called the first. A record whose own end is not the lower one is
-//! the *upper* record of its pair. Records are ordered by
+//! A record has two ends: its own, if it is mapped, and the end of its mate, if the mate is mapped.
+//! An end is a reference sequence, an unclipped 5' position and a strand. Only soft clips are
+//! counted; samtools up to 1.23 also counted hard clips, so it orders templates with hard clips
+//! differently. The lower end is called the first end. A record whose own end is not the lower one
+//! is the *upper* record of its pair. Records are ordered by
 //!
-//! 1. the reference sequence of the first end, then of the second end; an unmapped end is last,
+//! 1. the reference sequence of the first end, then of the second end; unmapped ends are last,
 //! 2. the position of the first end, then of the second end,
 //! 3. the strand of the first end, then of the second end; reverse precedes forward,
-//! 4. the library (`LB` of the read group); no library is first,
+//! 4. the library (`LB` of the read group); records without a library are first,
 //! 5. `CB`, then `MI` without a trailing `/` and one character,
 //! 6. the name, byte by byte,
 //! 7. lower before upper.
@@ -31,17 +31,16 @@ use super::name::{NameKeys, NameStyle};
 /// identifier.
 const KEY_FIELDS: [Tag; 4] = [tag::MC, tag::RG, *b"CB", *b"MI"];
 
-/// Bits for the distance between two ends on the same reference sequence if it is short (below
-/// 1,024 bases).
+/// Number of bits for the distance between two ends on the same reference sequence, if it is below
+/// 1,024 bases.
 const NEAR_BITS: u32 = 10;
 
 pub struct TemplateKeys {
-    /// For each read group with a library, the rank of the library's name. Rank 0 is for reads
+    /// For each read group that has a library, the rank of the library's name. Rank 0 is for reads
     /// without a library.
     libraries: HashMap<Vec<u8>, u64>,
     library_bits: u32,
-    /// The number that an unmapped end has in place of its reference sequence, greater than all of
-    /// them.
+    /// The reference number of an unmapped end, greater than those of all reference sequences.
     no_reference: u64,
     reference_bits: u32,
     positions: PositionEncoder,
@@ -79,7 +78,7 @@ impl TemplateKeys {
     ///
     /// # Errors
     ///
-    /// A mapped mate has no `MC` field, or `MC`, `CB` or `MI` is not text.
+    /// The mate is mapped and the record has no `MC` field, or `MC`, `CB` or `MI` is not text.
     pub fn put_key(&self, record: RecordRef<'_>, key: &mut impl Bits) -> Result<()> {
         let [mate_cigar, group, cell, molecule] = first_fields(record);
         let (own, mate) = (SegmentEnd::of_record(record), SegmentEnd::of_mate(record, mate_cigar)?);
@@ -96,8 +95,8 @@ impl TemplateKeys {
         Ok(())
     }
 
-    /// Writes both ends. The second end never precedes the first and is usually near it, so its
-    /// position is written as a distance if it is.
+    /// Writes both ends. The second end never precedes the first and is usually close to it, so its
+    /// position is written as a distance if this distance is below 1,024.
     fn put_ends(&self, first: SegmentEnd, second: SegmentEnd, key: &mut impl Bits) {
         let reference = |end: SegmentEnd| end.reference.min(self.no_reference);
         key.put_bits(reference(first), self.reference_bits);
@@ -146,14 +145,14 @@ fn strip_strand_suffix(molecule: &[u8]) -> &[u8] {
     }
 }
 
-/// Maps a byte so that mapped bytes compare as signed numbers do, since samtools compares `MI` as
-/// C's `char`, which is signed. The result is never 0.
+/// Maps a byte so that the results compare as signed bytes do: samtools compares `MI` as C's
+/// `char`, which is signed. The result is never 0.
 fn signed_order(byte: u8) -> u8 {
     if byte < 0x80 { byte | 0x80 } else { byte - 0x80 + 1 }
 }
 
-/// Writes text that is usually missing: one bit for whether there is any, then its bytes, mapped by
-/// `each`.
+/// Writes text that is usually missing: one bit for whether it is present, then its bytes, mapped
+/// by `each`.
 fn put_optional(text: &[u8], key: &mut impl Bits, each: impl Fn(u8) -> u8) {
     key.put_bits(u64::from(!text.is_empty()), 1);
     if !text.is_empty() {
@@ -215,7 +214,7 @@ mod tests {
             &header(3),
             &[
                 pair(0, 3, 7, MC),
-                pair(MATE_REVERSE, 3, 7, MC), // its end is at 17
+                pair(MATE_REVERSE, 3, 7, MC), // end at 17
                 pair(0, 4, 9, MC),
                 other(0, 1, 900),
                 other(0, 2, 2),

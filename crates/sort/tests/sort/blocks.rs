@@ -1,5 +1,5 @@
-//! The ends of BGZF blocks in sorted output follow a rule that depends on the bytes of records
-//! alone, so it can be applied to a part of the output.
+//! The block ends in sorted BGZF output follow a rule that depends only on the record bytes, so it
+//! can be applied to a part of the output.
 #![allow(clippy::unwrap_used)]
 
 use std::ops::Range;
@@ -14,7 +14,7 @@ use readmill_sort::{Cutter, Merge, PARTITION, Partition};
 
 use crate::merge::{in_memory, sorter, sources};
 
-/// Makes a record of `len` bytes, at least 40.
+/// Returns a record of `len` bytes, at least 40.
 fn record(pos: usize, len: usize, random: &mut Rng) -> Vec<u8> {
     let mut raw = vec![0u8; 36];
     raw[8..12].copy_from_slice(&(pos as i32).to_le_bytes());
@@ -26,7 +26,7 @@ fn record(pos: usize, len: usize, random: &mut Rng) -> Vec<u8> {
     raw
 }
 
-/// Makes records in sort order, whose lengths `length` draws, of about `bytes` bytes together.
+/// Returns records in sort order, about `bytes` bytes in total, with lengths drawn by `length`.
 fn records(random: &mut Rng, bytes: usize, length: impl Fn(&mut Rng) -> usize) -> Vec<Vec<u8>> {
     let (mut all, mut sum) = (Vec::new(), 0);
     while sum < bytes {
@@ -37,7 +37,7 @@ fn records(random: &mut Rng, bytes: usize, length: impl Fn(&mut Rng) -> usize) -
     all
 }
 
-/// Returns the partitions of the records, as they are cut from ranges of the merge.
+/// Returns the partitions that are cut from a merge of the records.
 fn partitions(records: &[Vec<u8>]) -> Vec<Range<usize>> {
     let sort = sorter();
     let (sealed, lists) = in_memory(&sort, records, 0, 1 << 16);
@@ -61,7 +61,7 @@ fn partitions(records: &[Vec<u8>]) -> Vec<Range<usize>> {
     cut.into_iter().map(&mut range).collect()
 }
 
-/// Returns the blocks of a partition.
+/// Encodes a partition as BGZF blocks.
 fn blocks(encoder: &mut BamEncoder, records: &[Vec<u8>]) -> Vec<u8> {
     let (mut batch, mut out) = (Batch::default(), Vec::new());
     records.iter().for_each(|raw| batch.push(raw, Stamp::default()).unwrap());
@@ -69,9 +69,9 @@ fn blocks(encoder: &mut BamEncoder, records: &[Vec<u8>]) -> Vec<u8> {
     out
 }
 
-/// Computes the blocks of records by the rule alone. The records follow `start` bytes of other
-/// records and the end of a partition. A record from byte `s` to byte `e` of the order ends a
-/// partition if a multiple of [`PARTITION`] is greater than `s` and at most `e`.
+/// Encodes records by the rule alone, after `start` bytes of other records and the end of a
+/// partition. A record from byte `s` to byte `e` of the order ends a partition if a multiple of
+/// [`PARTITION`] is greater than `s` and at most `e`.
 fn by_the_rule(records: &[Vec<u8>], start: u64) -> Vec<u8> {
     let (mut out, mut from, mut s) = (Vec::new(), 0, start);
     let mut encoder = BamEncoder::new(Codec::default(), 1, None);
@@ -107,7 +107,7 @@ fn payloads(mut file: &[u8]) -> Vec<Vec<u8>> {
 fn blocks_of_a_range_are_those_of_the_whole() {
     for seed in 1..4 {
         let mut random = Rng::new(seed);
-        // Each range of lengths from n to 2n is equally frequent, from 40 to 160,000 bytes. A few
+        // From 40 to 160,000 bytes, each range of lengths from n to 2n is equally frequent. A few
         // records are larger than a partition.
         let length = |random: &mut Rng| match 40u64 << random.below64(13) {
             _ if random.below64(150) == 0 => 3 << 20,
@@ -134,11 +134,12 @@ fn blocks_of_a_range_are_those_of_the_whole() {
     }
 }
 
-/// At a block boundary the codec loses what it has learnt: 5 % more boundaries cost 0.1 to 0.15 %
-/// more bytes.
+/// The codec starts anew at each block boundary: 5 % more boundaries make the output 0.1 to 0.15 %
+/// larger.
 #[test]
 fn partitions_cost_few_blocks() {
-    // Lengths of records, and how many more blocks than htslib are allowed, per thousand.
+    // Record lengths, and the allowed number of blocks in addition to those of htslib, per
+    // thousand.
     for (lengths, allowed) in [(150..850, 10), (300..420, 10), (1000..1100, 10), (5000..30_000, 40)] {
         let mut random = Rng::new(5);
         let width = (lengths.end - lengths.start) as u64;

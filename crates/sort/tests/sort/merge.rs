@@ -1,5 +1,5 @@
-//! Records that are sorted in memory and records that are spilled give the same stable order and
-//! the same partitions.
+//! Sorting in memory and sorting with spilled runs give the same stable order and the same
+//! partitions.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub fn sorter() -> RunSort {
     RunSort::new(Keyer::new(Order::Coordinate, &header))
 }
 
-/// Sorts records in memory as lists of `list` entries. The first record has the ordinal `first`.
+/// Sorts records in memory as lists of `list` entries. `first` is the ordinal of the first record.
 pub fn in_memory(
     sort: &RunSort,
     records: &[Vec<u8>],
@@ -143,7 +143,7 @@ fn expected(records: &[Vec<u8>]) -> MergeResult {
 #[test]
 fn memory_and_spill_give_the_stable_order_and_the_same_cuts() {
     let mut random = Rng::new(3);
-    // positions: many ties, one value, sorted, reversed, a wide range
+    // Positions: many ties, all equal, sorted, reversed, a wide range
     type Positions = fn(u64, &mut Rng) -> u64;
     let inputs: [Positions; 5] =
         [|_, r| r.below64(500), |_, _| 7, |i, _| i, |i, _| 1_000_000 - i, |_, r| r.below64(1 << 19)];

@@ -1,5 +1,5 @@
-//! Keys order reads by the rules of each order: on many small random inputs, sorting by keys gives
-//! the same result as a stable sort with a slow comparison that was written from the rules alone.
+//! Keys follow the rules of each order: on many small random inputs, sorting by keys gives the same
+//! result as a stable sort with a slow comparison written from the rules alone.
 #![allow(clippy::unwrap_used)]
 
 mod reads;
@@ -14,7 +14,7 @@ use rules::rule;
 const HEADER: &str = "@SQ\tSN:a\tLN:5000\n@SQ\tSN:b\tLN:70000\n@SQ\tSN:c\tLN:9\n\
     @RG\tID:1\tLB:zoo\n@RG\tID:2\tLB:ant\n@RG\tID:3\n@RG\tID:4\tLB:zoo\n@RG\tID:5\tLB:an\n";
 
-/// Returns the indexes of the reads in the order of their keys.
+/// Returns the indexes of the reads in key order.
 fn sorted_by_keys(order: Order, reads: &[SampleRead], random: &mut ReadGenerator) -> Vec<usize> {
     let keyer = Keyer::new(order, &Header::parse(HEADER.as_bytes()).unwrap());
     match random.below(3) {

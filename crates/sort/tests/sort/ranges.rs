@@ -1,4 +1,4 @@
-//! Ranges of a divided merge, each written on its own, together give the partitions of one
+//! The ranges of a divided merge, each written independently, together give the partitions of one
 //! undivided merge.
 #![allow(clippy::unwrap_used)]
 
@@ -11,7 +11,7 @@ use readmill_sort::{Cutter, Merge, Partition, RangeStart, Sources, ranges};
 
 use crate::merge::{in_memory, record, sorter, sources, spill_run};
 
-/// A partition: the bytes of all records before it, and its records with their ordinals.
+/// A partition: the total size of all records before it, and its records with their ordinals.
 type Cut = (u64, Vec<(u64, Vec<u8>)>);
 
 fn taken(partition: &Partition) -> Cut {
@@ -62,7 +62,7 @@ fn range(sources: &Arc<Sources>, start: Option<&RangeStart>, until: Option<&Rang
     cuts
 }
 
-/// Makes runs of random records on disk.
+/// Writes runs of random records to disk.
 fn random_runs(
     random: &mut Rng,
     runs: usize,

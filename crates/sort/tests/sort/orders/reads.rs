@@ -1,4 +1,4 @@
-//! Generates random reads in which hard cases of ordering are frequent.
+//! Generates random reads that are often hard to order.
 
 use readmill_record::bases::{CODES, LETTERS};
 use readmill_record::{RecordRef, edit};
@@ -32,7 +32,7 @@ pub enum FieldValue {
     Number(f64),
 }
 
-/// A read as the slow rules see it, and the same read in BAM.
+/// A read in the form that the slow rules use, and as BAM.
 #[derive(Clone, Debug)]
 pub struct SampleRead {
     pub name: Vec<u8>,
@@ -87,7 +87,7 @@ const PIECES: [&[u8]; 26] = [
     b":1:",
 ];
 
-/// Draws a name. It is often one of `known` or similar to one.
+/// Draws a name, which is often one of `known` or similar to one.
 pub fn name(random: &mut ReadGenerator, known: &[Vec<u8>]) -> Vec<u8> {
     let mut name = match random.below(6) {
         0 if !known.is_empty() => return random.of(known),
@@ -143,7 +143,7 @@ fn text(random: &mut ReadGenerator) -> Vec<u8> {
     random.of(&choices).to_vec()
 }
 
-/// Draws the value of a field, with its type letter and its bytes.
+/// Draws the value of a field. Returns it with its type letter and its bytes.
 fn value(random: &mut ReadGenerator) -> (FieldValue, u8, Vec<u8>) {
     let number = random.of(&[-40000i64, -200, -1, 0, 1, 2, 2, 100, 200, 50000, 3000000000]);
     let real = random.of(&[-1.5, -0.0, 0.0, 0.25, 1.0, 2.0, 1e30, f64::INFINITY, f64::NEG_INFINITY]);
@@ -186,7 +186,7 @@ fn bases(random: &mut ReadGenerator) -> Vec<u8> {
     bases
 }
 
-/// Draws a read that has `serial` in a field of its own, so that the order of ties can be checked.
+/// Draws a read. A field has the number `serial`, so that the order of ties can be checked.
 fn read(random: &mut ReadGenerator, serial: u32, known: &[Vec<u8>], fixed: usize) -> SampleRead {
     let flag = |random: &mut ReadGenerator, bit: u16, n: usize| if random.one_in(n) { bit } else { 0 };
     let mut flags = random.of(&[0, 0x41, 0x81, 0x41, 0x81, 0x1, 0xc1, 0x40, 0xc0, 0x80]);
@@ -212,7 +212,7 @@ fn read(random: &mut ReadGenerator, serial: u32, known: &[Vec<u8>], fixed: usize
         raw: Vec::new(),
     };
     if random.one_in(2) {
-        // Reads have much in common with others, so that the last comparisons decide.
+        // Reads are similar to each other, so that the last comparisons decide.
         (it.ref_id, it.pos, it.next_ref_id, it.next_pos) = (1, 3, 1, 3);
         // With one aligned base, a forward and a reverse read at one position have the same end.
         (it.cigar, it.mate_cigar) = (vec![('M', random.of(&[1, 4]))], vec![('M', random.of(&[1, 4]))]);

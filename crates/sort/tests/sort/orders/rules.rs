@@ -1,4 +1,4 @@
-//! The rules of each order, written as slow comparisons that are applied one after the other.
+//! The rules of each order, written as slow comparisons that are applied one after another.
 
 use std::cmp::Ordering;
 
@@ -7,11 +7,11 @@ use readmill_sort::key::Within;
 
 use super::reads::{FieldValue, SampleRead, turned};
 
-/// The libraries of the read groups in the header.
+/// Read group IDs and their libraries.
 const LIBRARIES: [(&str, &str); 5] = [("1", "zoo"), ("2", "ant"), ("3", ""), ("4", "zoo"), ("5", "an")];
 
-/// Splits a name into numbers and bytes. A number is its digits without leading zeros; fewer digits
-/// sort first.
+/// Compares names as sequences of numbers and bytes. Leading zeros of a number are ignored; a
+/// number with fewer digits sorts first.
 fn natural(a: &[u8], b: &[u8]) -> Ordering {
     type NamePart = Result<Vec<u8>, u8>;
     fn parts(mut name: &[u8]) -> Vec<NamePart> {
@@ -114,7 +114,7 @@ fn end_of(
     if own {
         return (ref_id, pos + span.max(1) + soft(&mut cigar.iter().rev()), false);
     }
-    // For a mate, every soft clip after the first aligned base is counted.
+    // Every soft clip of a mate after the first aligned base is counted.
     let aligned = cigar.iter().skip_while(|(op, _)| !reference(*op));
     let clips: i64 = aligned.filter(|(op, _)| *op == 'S').map(|(_, n)| n).sum();
     (ref_id, pos + span + clips, false)
@@ -148,7 +148,8 @@ fn by_template(a: &SampleRead, b: &SampleRead) -> Ordering {
     key(a).cmp(&key(b))
 }
 
-/// Finds the smallest k-mer after XOR on both strands, and its start, by a plain search in text.
+/// Finds the smallest k-mer after XOR on both strands by a plain text search. Returns the k-mer,
+/// its start and whether it is on the reverse strand.
 fn minimiser(seq: &[u8]) -> (u64, i64, bool) {
     let turned = turned(seq);
     let number = |kmer: &[u8]| {
@@ -156,7 +157,7 @@ fn minimiser(seq: &[u8]) -> (u64, i64, bool) {
         kmer.iter().fold(0, |number, base| number << 2 | digit(base)) ^ 0x78beef7878
     };
     let forward = seq.windows(20).map(number).enumerate().min_by_key(|(_, kmer)| *kmer);
-    // If k-mers on the other strand are equal, the last one is chosen.
+    // If k-mers on the reverse strand are equal, the last one is chosen.
     let reverse = turned.windows(20).map(number).enumerate().rev().min_by_key(|(_, kmer)| *kmer);
     match (forward, reverse) {
         (Some(forward), Some(reverse)) if reverse.1 < forward.1 => (reverse.1, reverse.0 as i64, true),
@@ -176,7 +177,7 @@ fn by_minhash(a: &SampleRead, b: &SampleRead) -> Ordering {
     key(a).cmp(&key(b))
 }
 
-/// Compares `a` and `b` in `order`.
+/// Compares two reads by the rules of `order`.
 pub fn rule(order: Order, a: &SampleRead, b: &SampleRead) -> Ordering {
     match order {
         Order::Input => Ordering::Equal,
