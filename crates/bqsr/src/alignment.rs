@@ -1,12 +1,12 @@
-//! Determines which part of a read is counted, and how it is aligned (GATK 4.6.2,
+//! Determines which part of a read is counted and how it is aligned (GATK 4.6.2,
 //! `BaseRecalibrationEngine` and `ReadClipper`).
 //!
-//! The counted part has no adaptor and no soft clips, and its CIGAR is in canonical form. Every
-//! rule here decides which base is compared with which reference base, so all oddities of GATK are
-//! kept. For example, deletions at the ends of a CIGAR are removed without moving the read, and a
+//! The counted part excludes the adaptor and soft clips, and its CIGAR is in canonical form. These
+//! rules decide which base is compared with which reference base, so all oddities of GATK are kept.
+//! For example, deletions at the ends of a CIGAR are removed without moving the read, and a
 //! deletion next to an insertion is moved before it.
 //!
-//! GATK only counts well-formed reads (4.6.2, `WellformedReadFilter`), and its ApplyBQSR drops all
+//! GATK counts only well-formed reads (4.6.2, `WellformedReadFilter`), and its ApplyBQSR drops all
 //! others. [`WellFormed`] is this filter.
 
 use readmill_record::cigar::{HARD_CLIP, SKIPPED_REGION, SOFT_CLIP, consumes_query, consumes_reference};
@@ -18,11 +18,12 @@ pub const DELETION: u32 = 2;
 /// A CIGAR operator (its code in BAM) and its length.
 pub type Op = (u32, u32);
 
-/// The counted part of a read and its alignment. Reuse one for many reads: it keeps its buffers.
+/// The counted part of a read and its alignment. Reuse one value for many reads, because it keeps
+/// its buffers.
 #[derive(Debug, Default)]
 pub struct CountedAlignment {
     pub pos: i64,
-    /// The operators in canonical form, with hard clips in place of everything that was cut.
+    /// The operators in canonical form. Hard clips replace everything that was cut.
     pub ops: Vec<Op>,
     pub from: usize,
     pub to: usize,
@@ -30,9 +31,9 @@ pub struct CountedAlignment {
 }
 
 impl CountedAlignment {
-    /// Replaces `self` by the record's alignment, without the parts that are not counted.
+    /// Sets `self` to the record's alignment, without the parts that are not counted.
     ///
-    /// Returns `false` if no base remains or the order of CIGAR operators is invalid. GATK does not
+    /// Returns `false` if no base remains or the order of CIGAR operators is invalid: GATK does not
     /// count such reads.
     pub fn take_record(&mut self, record: RecordRef<'_>) -> bool {
         self.ops.clear();
@@ -50,16 +51,16 @@ impl CountedAlignment {
         self.from == self.to
     }
 
-    /// Returns the reference position after the last aligned base, 0-based.
+    /// Returns the 0-based reference position after the last aligned base.
     pub fn end(&self) -> i64 {
         self.pos + reference_length(&self.ops)
     }
 
-    /// Returns the index, among the remaining bases, of the base at a reference position, and its
+    /// Returns the base at a reference position, as an index into the remaining bases, and its
     /// CIGAR operator.
     ///
-    /// Soft clips count as aligned. In a deletion, this is the first base after it. `None` if the
-    /// read does not extend to the position.
+    /// Soft clips count as aligned. In a deletion, returns the first base after the deletion.
+    /// Returns `None` if the read does not extend to the position.
     pub fn index_of(&self, position: i64) -> Option<(usize, u32)> {
         let clip = self.ops.iter().take_while(|op| op.0 == SOFT_CLIP || op.0 == HARD_CLIP);
         let clipped: i64 = clip.filter(|op| op.0 == SOFT_CLIP).map(|op| i64::from(op.1)).sum();
@@ -86,15 +87,15 @@ impl CountedAlignment {
         }
         let Some((index, op)) = self.index_of(boundary) else { return true };
         if record.flags().is_reverse() {
-            // In a deletion, `index` already is the base after it, which stays.
+            // In a deletion, `index` is already the base after it, which is kept.
             self.clip_bases(0, index + usize::from(consumes_query(op)))
         } else {
             self.clip_bases(index, self.len())
         }
     }
 
-    /// Removes soft clips. The right one goes first, since removing the left one changes the
-    /// indexes.
+    /// Removes soft clips. The right one is removed first, because removing the left one changes
+    /// the indexes.
     fn clip_soft(&mut self) -> bool {
         let (mut index, mut left, mut right, mut inside) = (0, 0, None, false);
         for &(op, len) in &self.ops {
@@ -109,8 +110,8 @@ impl CountedAlignment {
         right.is_none_or(|right| self.clip_bases(right, self.len())) && self.clip_bases(0, left)
     }
 
-    /// Removes the bases from `start` to `stop`, which must include the first or the last base.
-    /// Returns `false` if no base remains.
+    /// Removes the bases in `start..stop`, which must include the first or the last base. Returns
+    /// `false` if no base remains.
     fn clip_bases(&mut self, start: usize, stop: usize) -> bool {
         if start >= stop {
             return true;
@@ -157,8 +158,8 @@ fn reference_length(ops: &[Op]) -> i64 {
     ops.iter().filter(|op| consumes_reference(op.0)).map(|op| i64::from(op.1)).sum()
 }
 
-/// Returns how far the position moves if the first `clipped` bases are removed. Deletions directly
-/// after them are removed too.
+/// Returns how far the alignment start moves if the first `clipped` bases are removed. Deletions
+/// directly after these bases are also removed.
 fn position_shift(ops: &[Op], clipped: usize) -> i64 {
     let (mut at, mut shift) = (0usize, 0i64);
     for &(op, len) in ops.iter().filter(|op| op.0 != HARD_CLIP) {
@@ -177,11 +178,11 @@ fn position_shift(ops: &[Op], clipped: usize) -> i64 {
     shift
 }
 
-/// Returns the first reference position of the adaptor, 0-based, or `None` if the read contains no
-/// adaptor.
+/// Returns the 0-based reference position of the adaptor base next to the insert, or `None` if the
+/// read is not known to contain adaptor.
 ///
-/// A read runs into the adaptor if the fragment is shorter than the read. `end` is the position
-/// after its last aligned base. (GATK 4.6.2, `ReadUtils.getAdaptorBoundary`.)
+/// A read runs into the adaptor if the insert is shorter than the read. `end` is the position after
+/// the last aligned base of the read. (GATK 4.6.2, `ReadUtils.getAdaptorBoundary`.)
 fn adaptor_boundary(record: RecordRef<'_>, end: i64) -> Option<i64> {
     let flags = record.flags();
     let placed = |ref_id: i32, pos: i32| ref_id >= 0 && pos >= 0;
@@ -211,8 +212,8 @@ enum CigarSection {
 
 /// Builds a CIGAR in canonical form (GATK 4.6.2, `CigarBuilder`).
 ///
-/// Adjacent equal operators are merged, zero lengths are left out, deletions precede insertions,
-/// and there is no deletion at the ends.
+/// Merges adjacent equal operators, drops operators of length 0, moves deletions before insertions,
+/// and removes deletions at the ends.
 struct CigarBuilder<'a> {
     ops: &'a mut Vec<Op>,
     last: Option<u32>,
@@ -233,7 +234,7 @@ impl<'a> CigarBuilder<'a> {
         self.ops.len().checked_sub(n).map(|at| self.ops[at].0)
     }
 
-    /// Appends an operator. Returns `false` if it is invalid at this place.
+    /// Appends an operator. Returns `false` if the operator is invalid at this position.
     fn push(&mut self, (op, len): Op) -> bool {
         if len == 0 || op == DELETION && self.is_at_start() {
             return true;
@@ -263,8 +264,8 @@ impl<'a> CigarBuilder<'a> {
         true
     }
 
-    /// Returns whether there are only clips so far, or clips and an insertion. A deletion there is
-    /// dropped.
+    /// Returns whether the CIGAR so far has only clips, or clips and an insertion. A deletion that
+    /// follows is dropped.
     fn is_at_start(&self) -> bool {
         match self.last {
             None => true,
@@ -290,7 +291,8 @@ impl<'a> CigarBuilder<'a> {
         valid
     }
 
-    /// Ends the CIGAR. Returns `false` if it aligns no base.
+    /// Ends the CIGAR. Returns `false` if the CIGAR is empty, or has nothing after its left soft
+    /// clips.
     fn finish(self) -> bool {
         if self.last == Some(DELETION) {
             self.ops.pop();
@@ -302,7 +304,7 @@ impl<'a> CigarBuilder<'a> {
     }
 }
 
-/// GATK's filter for well-formed reads. It needs the lengths of the header's contigs.
+/// GATK's filter for well-formed reads. It uses the contig lengths of the header.
 #[derive(Clone, Debug)]
 pub struct WellFormed {
     header: Header,
@@ -313,9 +315,9 @@ impl WellFormed {
         WellFormed { header: header.clone() }
     }
 
-    /// Returns whether SEQ, CIGAR and POS agree, and the CIGAR has no skips.
+    /// Returns whether SEQ, CIGAR and POS agree and the CIGAR has no skipped regions.
     ///
-    /// A well-formed read also needs a read group and qualities, which the caller checks.
+    /// The caller checks the other requirements, a read group and qualities.
     pub fn has_sound_alignment(&self, record: RecordRef<'_>) -> bool {
         let bases = record.l_seq();
         let mapped = !record.flags().is_unmapped() && record.ref_id() >= 0 && record.pos() >= 0;
@@ -379,7 +381,7 @@ mod tests {
             ("4M6M", Some((100, "10M", (0, 10)))),
             ("3S10M2S", Some((100, "10M", (3, 13)))),
             ("5H3S10M2S1H", Some((100, "10M", (3, 13)))),
-            ("2D10M", Some((100, "10M", (0, 10)))), // the read does not move
+            ("2D10M", Some((100, "10M", (0, 10)))), // the position does not change
             ("3S2D10M", Some((100, "10M", (3, 13)))),
             ("3S2I2D10M", Some((100, "2I10M", (3, 15)))),
             ("10M2D", Some((100, "10M", (0, 10)))),

@@ -1,4 +1,4 @@
-//! Replaces base qualities by recalibrated ones, as ApplyBQSR of GATK 4.6.2 does.
+//! Replaces base qualities with recalibrated qualities, as ApplyBQSR of GATK 4.6.2 does.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use readmill_record::{Changes, Step};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Writing {
-    /// Recalibrate the qualities in OQ, if a read has this field.
+    /// Recalibrate the qualities in OQ if a read has this field.
     pub use_original: bool,
     /// Save the old qualities in OQ, unless the read already has this field.
     pub emit_original: bool,
-    /// Accept reads whose read group is missing in the table. Their qualities are quantized like
-    /// all others, but not recalibrated. Without this option they are an error.
+    /// Accept reads whose read group is missing in the table: their qualities are quantized, but
+    /// not recalibrated. Without this option, such reads are an error.
     pub allow_missing_group: bool,
     /// Remove reads that are not well formed, as GATK does.
     pub drop_malformed: bool,
@@ -37,7 +37,7 @@ impl Writing {
 #[derive(Clone)]
 pub struct ApplyRecalibration {
     shared: Arc<ApplyState>,
-    /// Cache for consecutive reads of one read group: its ID and what is done with its qualities.
+    /// Cache for consecutive reads of one read group: the ID and the action for its reads.
     group: Option<(Vec<u8>, GroupAction)>,
     read: ReadBuffers,
     counts: RecalCounts,
@@ -46,7 +46,8 @@ pub struct ApplyRecalibration {
 struct ApplyState {
     recalibration: Recalibration,
     groups: ReadGroups,
-    /// The recalibration of each read group, indexed by its number. `None` if the table has none.
+    /// The recalibration of each read group, indexed by group number. `None` if the group is not in
+    /// the table.
     by_number: Vec<Option<GroupRecalibration>>,
     well_formed: WellFormed,
     writing: Writing,
@@ -92,8 +93,8 @@ impl ApplyRecalibration {
         }
     }
 
-    /// Returns what to do with the reads of a read group, from the cache if it is the group of the
-    /// previous read.
+    /// Returns the action for the reads of a read group. Uses the cache if the previous read has
+    /// the same group.
     fn group_action(&mut self, id: &[u8]) -> Result<GroupAction> {
         if let Some((_, group_action)) = self.group.as_ref().filter(|(last, _)| last == id) {
             return Ok(*group_action);
@@ -197,8 +198,8 @@ impl ReadBuffers {
     }
 }
 
-/// The optional fields that matter for recalibration: RG, and whether OQ and gap qualities (BI, BD)
-/// exist.
+/// The optional fields that recalibration needs: RG, and whether OQ and gap qualities (BI, BD) are
+/// present.
 struct RecalFields<'a> {
     group: Option<&'a [u8]>,
     has_original: bool,
@@ -230,7 +231,7 @@ impl Step for ApplyRecalibration {
     }
 
     fn max_growth_bytes(&self) -> usize {
-        0 // reads are recalibrated when they leave
+        0 // the step runs during the merge, on records that are no longer buffered
     }
 
     fn changes(&self) -> Changes {

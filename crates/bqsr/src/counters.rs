@@ -1,9 +1,9 @@
-//! Counts bases and errors: in flat arrays for each thread, then in tables for all of them.
+//! Counts bases and errors: in flat arrays for each thread, then in tables for all threads.
 //!
-//! Counting a base must be fast. A thread keeps two cells for each base, one of its context and one
-//! of its cycle. The lower half of a cell counts observations, the upper half errors, so counting a
-//! base is one addition to each of two cells. Before a half can overflow, all cells are added to
-//! [`Totals`], whose numbers are wide.
+//! Counting a base must be fast, so a base is counted in only two cells, one for its context and
+//! one for its cycle. The lower half of a cell counts observations and the upper half errors, so
+//! each cell takes one addition. Before a half can overflow, all cells are added to [`Totals`],
+//! which has wider numbers.
 //!
 //! All counts are sums of integers, so they do not depend on the order in which threads are added.
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::covariates::{QUALITIES, empty_context};
 
-/// Number of bases after which [`Counters`] must be emptied: a 32-bit half must not overflow.
+/// Number of bases after which [`Counters`] must be emptied, so that no 32-bit half overflows.
 const MAX_COUNTED_BASES: u64 = u32::MAX as u64 / 2;
 
 const NO_ROW: u32 = u32::MAX;
@@ -27,7 +27,7 @@ pub struct Counters {
     bytes: usize,
 }
 
-/// The counts of one read group and event, with a row for each quality that was seen.
+/// The counts of one read group and event, with one row for each quality that was seen.
 ///
 /// ```text
 /// row:  contexts │ empty context │ no context │ no cycle, unused │ cycles 1, -1, 2, -2, ...
@@ -44,22 +44,21 @@ pub struct Cells {
 }
 
 impl Counters {
-    /// Creates empty counters. `context_sizes` are the context sizes of mismatches, insertions and
+    /// Creates empty counters. `context_sizes` has the context sizes for mismatches, insertions and
     /// deletions.
     pub fn new(groups: usize, context_sizes: [u8; 3]) -> Self {
         Counters { groups: vec![None; groups], context_sizes, counted: 0, bytes: 0 }
     }
 
-    /// Returns the cells of a read group, and adds a read of `bases` bases to the number of counted
-    /// bases.
+    /// Returns the cells of read group `group`, and adds `bases` to the number of counted bases.
     fn cells_of_group(&mut self, group: usize, bases: usize) -> &mut [Cells; 3] {
         self.counted += bases as u64;
         let sizes = self.context_sizes;
         self.groups[group].get_or_insert_with(|| Box::new(sizes.map(Cells::new)))
     }
 
-    /// Calls `count` with the cells of a read group, to count a read of `bases` bases, and updates
-    /// the memory used.
+    /// Passes the cells of read group `group` to `count`, which counts a read of `bases` bases.
+    /// Updates the memory used.
     pub fn count_read<T>(
         &mut self,
         group: usize,
@@ -78,8 +77,8 @@ impl Counters {
         self.bytes
     }
 
-    /// Returns whether they must be added to [`Totals`] before the next reads are counted, because
-    /// a cell could overflow or they use more than `most_bytes`.
+    /// Returns whether the counters must be added to [`Totals`] before the next reads are counted,
+    /// because a cell could overflow or the counters use more than `most_bytes` of memory.
     pub fn are_full(&self, most_bytes: usize) -> bool {
         self.counted > MAX_COUNTED_BASES || self.bytes > most_bytes
     }
@@ -129,7 +128,7 @@ impl Cells {
         }
     }
 
-    /// Counts the bases of a read. All slices have one element for each base.
+    /// Counts the bases of a read. All slices have one element per base.
     ///
     /// Qualities are at most 93. Cycles are below the limit that was passed to
     /// [`Cells::reserve_cycles`].
@@ -156,14 +155,14 @@ impl Cells {
     }
 }
 
-/// Returns the number of context cells in a row: contexts of `size` bases, the empty context, and
-/// no context.
+/// Returns the number of context cells in a row: one for each context of `size` bases, one for the
+/// empty context, and one for bases without context.
 fn context_cells(size: u8) -> usize {
     usize::from(empty_context(size)) + 2
 }
 
-/// Returns the maximum bytes for the counts of one read group whose reads have at most `cycles`
-/// cycles.
+/// Returns the maximum memory in bytes for the counts of one read group whose reads have at most
+/// `cycles` cycles.
 pub fn max_group_bytes(context_sizes: &[u8], cycles: u32) -> usize {
     let widths = context_sizes.iter().map(|&size| context_cells(size) + 2 * (cycles as usize + 1));
     widths.sum::<usize>() * QUALITIES * size_of::<u64>()
@@ -175,7 +174,7 @@ pub type Finding = u8;
 /// The base is not counted, for example because it is at a known site.
 pub const SKIPPED: Finding = 2;
 
-/// The counts of all threads. Jobs in stages store them as files and add them with
+/// The counts of all threads. Jobs in stages store them in files and add them up with
 /// [`Totals::append`].
 #[derive(Default, Serialize, Deserialize)]
 pub struct Totals {
@@ -195,7 +194,7 @@ impl Totals {
         (counters.counted, counters.bytes) = (0, 0);
     }
 
-    /// Adds the counts of another job. Its read groups must have the same numbers.
+    /// Adds the counts of another job, whose read groups must have the same numbers.
     pub fn append(&mut self, more: Totals) {
         self.groups.resize_with(self.groups.len().max(more.groups.len()), || None);
         for (total, group) in self.groups.iter_mut().zip(more.groups) {
@@ -214,8 +213,8 @@ impl Totals {
         cells.sum::<usize>() * size_of::<Datum>()
     }
 
-    /// Converts the counts to tables, without read groups that have no observations. `names` are
-    /// the names of all read groups, by number.
+    /// Converts the counts to tables, without read groups that have no observations. `names` has
+    /// the names of all read groups, in the order of their numbers.
     pub fn into_tables(self, names: &[Vec<u8>]) -> Tables {
         let named = self.groups.into_iter().zip(names);
         let named = named.filter_map(|(group, name)| Some(GroupTable { name: name.clone(), ..group? }));
@@ -248,7 +247,8 @@ fn add_cells(cells: &Cells, table: &mut EventTable) {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Datum {
     pub observations: u64,
-    /// Integral in our counts. GATK reports made with base alignment qualities have fractions.
+    /// An integer in our counts. GATK reports that were made with base alignment qualities have
+    /// fractions.
     pub errors: f64,
 }
 
@@ -286,7 +286,7 @@ pub struct QualityTable {
     /// Indexed by context code ([`context_code`]). Empty, or one element for each of the 4^size
     /// contexts, optionally followed by one for the empty context.
     pub contexts: Vec<Datum>,
-    /// Indexed by [`cycle_index`], and as long as needed.
+    /// Indexed by [`cycle_index`], and only as long as needed.
     pub cycles: Vec<Datum>,
 }
 
@@ -337,15 +337,15 @@ impl QualityTable {
     }
 }
 
-/// The input of a [`RecalReport`](crate::RecalReport): all counts. Read groups are in any order,
-/// and their names are unique.
+/// All counts: the input of a [`RecalReport`](crate::RecalReport). Read groups have unique names
+/// and are in any order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tables {
     pub groups: Vec<GroupTable>,
 }
 
 /// Returns the index of a cycle in [`QualityTable::cycles`]: 2 for cycle 1, 3 for -1, 4 for 2, and
-/// so on. Second reads of pairs have negative cycles.
+/// so on. Read 2 has negative cycles.
 pub fn cycle_index(cycle: i32) -> usize {
     2 * cycle.unsigned_abs() as usize + usize::from(cycle < 0)
 }
@@ -355,8 +355,8 @@ pub fn cycle_at(index: usize) -> i64 {
     if index % 2 == 1 { -cycle } else { cycle }
 }
 
-/// Returns the bases of a context as a base-4 number (A 0, C 1, G 2, T 3), or `None` if another
-/// letter is among them.
+/// Returns the bases of a context as a base-4 number (A 0, C 1, G 2, T 3), or `None` if any base is
+/// another letter.
 ///
 /// The base that was sequenced first is the most significant digit. [`context_bases`] is the
 /// inverse:

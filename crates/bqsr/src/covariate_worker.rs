@@ -1,8 +1,9 @@
 //! Counts bases and errors as BaseRecalibrator of GATK 4.6.2 does.
 //!
-//! All threads share a [`RecalReference`]. Each has its own [`CovariateWorker`], which caches the
-//! reference bases and the known sites around the current read. The result does not depend on the
-//! order of reads, but sorted reads are faster, since they mostly find their region in the cache.
+//! All threads share a [`RecalReference`]. Each thread has its own [`CovariateWorker`], which
+//! caches the reference bases and the known sites around the current read. The result does not
+//! depend on the order of reads, but sorted reads are faster, because they usually find their
+//! region in the cache.
 
 use std::sync::Arc;
 
@@ -23,9 +24,9 @@ pub struct RecalReference {
     pub groups: ReadGroups,
     pub well_formed: WellFormed,
     pub reference: Reference,
-    /// How the contigs of the reads correspond to the contigs of the reference.
+    /// Maps the contigs of the reads to those of the reference.
     pub contigs: Matched,
-    /// Known variants: a mismatch there is not a sequencing error, so it is not counted.
+    /// Known variants. A mismatch at one of them is not a sequencing error, so it is not counted.
     pub sites: KnownSites,
     /// Count only reads that overlap these intervals. `None` counts all reads.
     pub intervals: Option<Intervals>,
@@ -34,9 +35,9 @@ pub struct RecalReference {
 #[derive(Clone, Debug)]
 pub struct CountOptions {
     pub arguments: Arguments,
-    /// Do not count bases with a lower quality (Phred).
+    /// Do not count bases whose quality (Phred) is lower.
     pub preserve_less_than: u8,
-    /// Use the qualities in OQ, if a read has this field.
+    /// Use the qualities in OQ if a read has this field.
     pub use_original: bool,
     /// Quality (Phred) for all bases of reads without qualities. `None` skips such reads.
     pub default_quality: Option<u8>,
@@ -54,35 +55,36 @@ impl Default for CountOptions {
 
 /// Counts the reads of one thread, with its own counters, buffers and cursors.
 ///
-/// The same worker serves two passes: [`CovariateWorker::note_mismatches`] finds positions that probably
-/// are variants, if there are no known sites, and [`CovariateWorker::observe_read`] counts.
+/// The same worker serves two passes: [`CovariateWorker::observe_read`] counts, and if there are no
+/// known sites, [`CovariateWorker::note_mismatches`] first finds probable variants.
 pub struct CovariateWorker {
     reference: Arc<RecalReference>,
     counting: Arc<CountOptions>,
     window: ReferenceWindow,
     cursor: SiteCursor,
     pub counters: Counters,
-    /// ID and number of the last read's group, since consecutive reads often share it.
+    /// ID and number of the last read's group. Consecutive reads often share a group.
     group: (Vec<u8>, usize),
     read: CountedRead,
 }
 
-/// Memory of a worker in bytes, without its counters.
+/// Memory of a worker in bytes, excluding its counters.
 pub const WORKER_BYTES: usize =
     readmill_format::reference::WINDOW_BYTES + readmill_format::sites::MAX_CURSOR_BYTES + (64 << 10);
 
-/// The counted part of the current read. Vectors have an element for each counted base unless
-/// stated otherwise.
+/// The counted part of the current read. Vectors have one element per counted base unless stated
+/// otherwise.
 #[derive(Default)]
 struct CountedRead {
     alignment: CountedAlignment,
-    /// Codes of all bases of SEQ, also of those that are not counted.
+    /// Codes of all bases of SEQ, including bases that are not counted.
     codes: Vec<u8>,
     qualities: Vec<u8>,
     contexts: Vec<u16>,
-    /// Whether each base is a mismatch, or is skipped.
+    /// Whether each base matches, mismatches or is skipped.
     findings: Vec<Finding>,
-    /// Whether an insertion and a deletion are counted at each base, or it is skipped.
+    /// Whether an insertion (first) or a deletion (second) is counted at each base, or the base is
+    /// skipped.
     gaps: [Vec<Finding>; 2],
 }
 
@@ -103,8 +105,8 @@ impl RecalReference {
 
     /// Returns whether a read is counted (GATK 4.6.2, the read filters of BaseRecalibrator).
     ///
-    /// It must be mapped with a known, nonzero mapping quality, primary or supplementary, not a
-    /// duplicate, not failed, well formed, and inside the intervals.
+    /// The read must be mapped with a known, nonzero mapping quality, primary or supplementary, not
+    /// a duplicate, not QC-failed, well formed, and inside the intervals.
     fn is_counted(&self, record: RecordRef<'_>, duplicate: bool, counting: &CountOptions) -> bool {
         let flags = record.flags();
         let left_out = flags.is_unmapped() || flags.is_secondary() || flags.is_qc_fail() || duplicate;
@@ -123,8 +125,8 @@ impl RecalReference {
 }
 
 impl CovariateWorker {
-    /// Counts the bases of a read, unless it is filtered out. `duplicate` tells whether it is
-    /// marked as a duplicate.
+    /// Counts the bases of a read, unless the read is filtered out. `duplicate` tells whether the
+    /// read is marked as a duplicate.
     pub fn observe_read(&mut self, record: RecordRef<'_>, duplicate: bool) -> Result<()> {
         let Some(group) = self.compare_read(record, duplicate)? else { return Ok(()) };
         let CovariateWorker { counting, counters, read, .. } = self;
@@ -140,7 +142,8 @@ impl CovariateWorker {
         })
     }
 
-    /// Adds the position of a read and its mismatches to `seen`, unless it is filtered out.
+    /// Adds the position of a read and its mismatches to `seen`. Mismatches are added only if the
+    /// read is not filtered out.
     pub fn note_mismatches(
         &mut self,
         record: RecordRef<'_>,
@@ -156,8 +159,8 @@ impl CovariateWorker {
         Ok(())
     }
 
-    /// Compares a read with the reference. Returns the number of its read group, or `None` if it is
-    /// filtered out.
+    /// Compares a read with the reference. Returns the number of its read group, or `None` if the
+    /// read is filtered out.
     fn compare_read(&mut self, record: RecordRef<'_>, duplicate: bool) -> Result<Option<usize>> {
         let (reference, counting) = (Arc::clone(&self.reference), Arc::clone(&self.counting));
         reference.groups.require_any()?;
@@ -219,7 +222,7 @@ impl CountedRead {
         self.alignment.from..self.alignment.to
     }
 
-    /// Marks the mismatches. Bases that are aligned beyond the end of the contig are skipped.
+    /// Marks mismatches. Bases that are aligned beyond the end of the contig are skipped.
     fn mark_mismatches(&mut self, contig: u32, length: u32, window: &mut ReferenceWindow) -> Result<()> {
         let CountedRead { alignment, codes, findings, .. } = self;
         let codes = &codes[alignment.from..alignment.to];
@@ -246,8 +249,8 @@ impl CountedRead {
         Ok(())
     }
 
-    /// Marks the bases that are not counted: those with low quality, those other than A, C, G and
-    /// T, and those at known sites.
+    /// Marks the bases that are not counted: bases with low quality, bases other than A, C, G and
+    /// T, and bases at known sites.
     fn mark_skipped(&mut self, contig: u32, preserve: u8, cursor: &mut SiteCursor) -> Result<()> {
         let kept = self.kept_range();
         let (codes, qualities) = (&self.codes[kept.clone()], &self.qualities[kept]);
@@ -279,7 +282,7 @@ impl CountedRead {
         cells.count_bases(qualities, &self.contexts, &self.findings, cycles.each_cycle());
     }
 
-    /// Counts insertions and deletions, each at the base that is sequenced directly before it.
+    /// Counts each insertion and deletion at the base that is sequenced directly before it.
     fn count_gaps(
         &mut self,
         cells: &mut [Cells],
@@ -353,13 +356,14 @@ impl CountedRead {
     }
 }
 
-/// Number of bases at either end of a read for which no cycle is counted with insertions and
-/// deletions.
+/// Within this many bases of either end of a read, insertions and deletions are counted without a
+/// cycle.
 const GAP_CUSHION_BASES: usize = 4;
 
 /// Skips the bases from reference position `first` to `last`, 0-based and inclusive.
 ///
-/// If `first` is in a deletion, the base before it is skipped too; if `last` is, the base after it.
+/// If `first` is in a deletion, the base before the deletion is also skipped; if `last` is, the
+/// base after it.
 fn skip_site(alignment: &CountedAlignment, findings: &mut [Finding], first: u32, last: u32) {
     let from = match alignment.index_of(first.into()) {
         None => 0,

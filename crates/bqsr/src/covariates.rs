@@ -1,7 +1,7 @@
-//! The covariates on which the error rate of a base depends: its read group, its quality, its
-//! context and its cycle.
+//! The covariates on which the error rate of a base depends: read group, quality, context and
+//! cycle.
 //!
-//! The context is the base together with those sequenced before it. (GATK 4.6.2,
+//! The context is the base itself and the bases sequenced before it. (GATK 4.6.2,
 //! `ReadGroupCovariate`, `QualityScoreCovariate`, `ContextCovariate` and `CycleCovariate`.)
 
 use std::collections::HashMap;
@@ -18,20 +18,20 @@ pub const MAX_QUALITY: u8 = QUALITIES as u8 - 1;
 /// Code of a base other than A, C, G and T.
 pub const NO_BASE: u8 = 4;
 
-/// Marks a base without context: it is too close to the start of the read, or its context has a
-/// base other than A, C, G and T.
+/// Marks a base without context: the base is too close to the start of the read, or its context has
+/// a base other than A, C, G and T.
 pub const NO_CONTEXT: u16 = u16::MAX;
 
-/// Returns the number of the empty context, which follows the contexts of `size` bases.
+/// Returns the code of the empty context, which follows the codes of all contexts of `size` bases.
 ///
-/// If all bases of a read have low quality, all of them get this context, and GATK counts it like
-/// any other.
+/// If all bases of a read have low quality, they all get this context, and GATK counts it like any
+/// other.
 pub const fn empty_context(size: u8) -> u16 {
     1 << (2 * size)
 }
 
-/// Maximum size of a context for counting and applying. The number of a longer one would not fit in
-/// 16 bits.
+/// Maximum context size for counting and applying. The code of a longer context does not fit in 16
+/// bits.
 pub const MAX_CONTEXT_SIZE: u8 = 7;
 
 /// Codes of BAM's sixteen base letters (`=ACMGRSVTWYHKDBN`): A 0, C 1, G 2, T 3, others
@@ -52,7 +52,7 @@ static PAIRS: [[u8; 2]; 256] = {
     pairs
 };
 
-/// Replaces the contents of `codes` by the codes of the record's bases.
+/// Replaces the content of `codes` with the codes of the record's bases.
 pub fn write_base_codes(record: RecordRef<'_>, codes: &mut Vec<u8>) {
     codes.clear();
     codes.extend(record.seq().iter().flat_map(|&byte| PAIRS[usize::from(byte)]));
@@ -61,10 +61,10 @@ pub fn write_base_codes(record: RecordRef<'_>, codes: &mut Vec<u8>) {
 
 /// Writes the context of each base to `out`, in the order of SEQ.
 ///
-/// A context is the `size` bases that end with the base, in the direction of sequencing, as a
+/// A context is the last `size` bases in sequencing direction, up to and including the base, as a
 /// base-4 number whose most significant digit was sequenced first. Bases in both tails of the read
-/// with a quality of at most `low` (Phred) have no context. If that applies to all bases, see
-/// [`empty_context`].
+/// whose quality is at most `low` (Phred) have no context. If all bases have such a quality, they
+/// get the [`empty_context`].
 pub fn write_contexts(
     codes: &[u8],
     qualities: &[u8],
@@ -100,13 +100,13 @@ pub fn write_contexts(
     }
 }
 
-/// Returns the code of the complement. Codes of complementary bases add up to 3.
+/// Returns the code of the complement. The codes of complementary bases add up to 3.
 fn complement(code: u8) -> u8 {
     if code == NO_BASE { NO_BASE } else { 3 - code }
 }
 
-/// Writes contexts of two bases, the default size. Unlike the general loop it has no state, so
-/// compilers vectorize it.
+/// Writes contexts of two bases, the default size. Unlike the general loop, it keeps no state
+/// between bases, so compilers vectorize it.
 fn write_pair_contexts(codes: &[u8], reverse: bool, out: &mut [u16]) {
     // On the reverse strand, both bases are complemented at once: 15 minus the two digits.
     let turned = if reverse { 15 } else { 0 };
@@ -127,8 +127,8 @@ fn write_pair_contexts(codes: &[u8], reverse: bool, out: &mut [u16]) {
 
 /// The cycle numbers of a read's bases.
 ///
-/// A number is twice the cycle, which counts from 1, plus 1 for second reads of pairs, whose cycles
-/// are negative in reports. Compare [`cycle_index`](crate::counters::cycle_index).
+/// A number is twice the 1-based cycle, plus 1 in read 2, whose cycles are negative in reports. See
+/// [`cycle_index`](crate::counters::cycle_index).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cycles {
     first: i64,
@@ -136,8 +136,8 @@ pub struct Cycles {
 }
 
 impl Cycles {
-    /// Returns the cycles of a read of `len` counted bases. On the reverse strand they count
-    /// backwards.
+    /// Returns the cycles of a read with `len` counted bases. They count down on the reverse
+    /// strand.
     pub fn of_read(record: RecordRef<'_>, len: usize) -> Self {
         let flags = record.flags();
         let second = i64::from(flags.is_paired() && flags.is_last());
@@ -152,7 +152,7 @@ impl Cycles {
         (self.first + self.step * i as i64) as usize
     }
 
-    /// Returns the cycle numbers in the order of SEQ. The iterator does not end.
+    /// Returns an infinite iterator over the cycle numbers, in the order of SEQ.
     pub fn each_cycle(self) -> impl Iterator<Item = usize> {
         (0..).map(move |i| self.at(i))
     }
@@ -160,7 +160,7 @@ impl Cycles {
 
 /// The read groups of a header, numbered by name. Clones share the data.
 ///
-/// As in reports, the name is the platform unit (PU), or the ID if there is none (GATK 4.6.2,
+/// As in reports, the name is the platform unit (PU), or the ID if there is no PU (GATK 4.6.2,
 /// `ReadGroupCovariate`). So several read groups can have the same number.
 #[derive(Clone, Debug)]
 pub struct ReadGroups(Arc<ReadGroupIndex>);
@@ -172,13 +172,13 @@ struct ReadGroupIndex {
     _charge: Charge,
 }
 
-/// Estimated bytes per read group, without the texts: an entry in the list of names and one in each
-/// of two hash tables. Each of the three may be half empty, and exists twice while it grows.
+/// Estimated memory per read group in bytes, excluding texts: an entry in the list of names and one
+/// in each of two hash tables. Each of these may be half empty, and exists twice while it grows.
 const ENTRY: usize = 2 * 3 * 2 * size_of::<(Vec<u8>, u32)>();
 
 impl ReadGroups {
-    /// Numbers the read groups of a header. This must be the final header, after all steps that
-    /// change it. The memory is charged to `ledger`.
+    /// Numbers the read groups of `header`, which must be the final header, after all steps that
+    /// change it. Charges the memory to `ledger`.
     pub fn new(header: &Header, ledger: &Ledger) -> Result<Self> {
         let (mut by_id, mut names) = (HashMap::new(), Vec::new());
         let mut prepaid = Prepaid::new(ledger.empty_charge("read groups"));
@@ -196,9 +196,8 @@ impl ReadGroups {
         Ok(ReadGroups(Arc::new(ReadGroupIndex { by_id, names, _charge: prepaid.into_charge() })))
     }
 
-    /// Fails if the header has no read groups. Called for each read, since such a header is valid
-    /// as long as there are no reads.
-    ///
+    /// Fails if the header has no read groups. Called for each read, because such a header is valid
+    /// if there are no reads.
     pub fn require_any(&self) -> Result<()> {
         if !self.0.names.is_empty() {
             return Ok(());
@@ -209,7 +208,7 @@ impl ReadGroups {
         ))
     }
 
-    /// Returns the number of the read group with this ID, or `None` if the header does not have it.
+    /// Returns the number of the read group with this ID, or `None` if it is not in the header.
     pub fn number_of_id(&self, id: &[u8]) -> Option<usize> {
         self.0.by_id.get(id).map(|&number| number as usize)
     }
@@ -219,16 +218,16 @@ impl ReadGroups {
     }
 }
 
-/// Returns whether a read has qualities. In BAM, 0xFF in the first one means that it has none (SAM
-/// specification, section 4.2).
+/// Returns whether a read has qualities. In BAM, a first quality of 0xFF means that there are none
+/// (SAM specification, section 4.2).
 pub fn has_qualities(record: RecordRef<'_>) -> bool {
     record.qual().first().is_some_and(|&quality| quality != 0xff)
 }
 
 /// Writes the qualities of a read to `out` (Phred, without offset).
 ///
-/// OQ is used if `original` is set and the field exists, otherwise the read's own qualities. Reads
-/// without any get `default`, if given.
+/// Uses OQ if `original` is set and the field exists, and QUAL otherwise. Reads without qualities
+/// get `default`, if given.
 ///
 /// # Errors
 /// Fails if OQ has the wrong length, or a quality exceeds [`MAX_QUALITY`].
@@ -267,12 +266,12 @@ fn check_qualities(qualities: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Quality of insertions and deletions if a read has no BI or BD field (Phred). GATK 4.6.2 has an
+/// Insertion and deletion quality (Phred) of reads without a BI or BD field. GATK 4.6.2 has an
 /// option for it, but only writes its value to the report.
 const GAP_QUALITY: u8 = 45;
 
-/// Returns the insertion qualities (tag BI) or deletion qualities (tag BD) of a read; 45 for all
-/// bases without the field.
+/// Returns the insertion qualities (tag BI) or deletion qualities (tag BD) of a read, or 45 for all
+/// bases if the field is missing.
 pub fn gap_qualities(record: RecordRef<'_>, tag: Tag) -> Result<Vec<u8>> {
     let Some(field) = record.field(tag).filter(|field| field.kind == b'Z') else {
         return Ok(vec![GAP_QUALITY; record.l_seq()]);

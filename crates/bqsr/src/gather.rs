@@ -1,4 +1,4 @@
-//! Adds the reports of several parts of a data set, as GatherBQSRReports of GATK does.
+//! Adds up the reports of several parts of a data set, as GatherBQSRReports of GATK does.
 
 use std::cmp::Ordering;
 
@@ -8,16 +8,15 @@ use super::java;
 use super::recal_datum::RecalDatum;
 use super::report::{Arguments, CovariateRow, GroupRows, QualityRow, Quantization, RecalReport};
 
-/// Adds reports in the given order.
+/// Adds up reports in the given order.
 ///
-/// As in GATK, the sum has the arguments of the first report and a recomputed quantization. The
-/// rows of read groups are added, not recomputed from the qualities.
+/// As in GATK, the sum has the arguments of the first report, and its quantization is recomputed.
+/// The rows of read groups are added, not recomputed from the qualities.
 ///
-/// Memory holds the sum and one report at a time.
+/// Only the sum and one report are in memory at a time.
 ///
-/// # Errors
-/// Fails, as GATK does, if the longest context or the maximum cycle differs, and if no report has
-/// any rows.
+/// # Errors Fails, as GATK does, if the longest context or the maximum cycle differs, or if no
+/// report has any rows.
 pub fn gather(reports: impl IntoIterator<Item = Result<RecalReport>>) -> Result<RecalReport> {
     let mut reports = reports.into_iter();
     let mut sum = reports.next().ok_or_else(|| Error::usage("there is no report to gather"))??;
@@ -88,7 +87,7 @@ fn add_datum(into: &mut RecalDatum, other: RecalDatum) {
     into.combine(&other);
 }
 
-/// Merges two sorted lists. `add` combines elements that are equal in `order`.
+/// Merges two sorted lists. `add` combines elements that compare equal by `order`.
 fn merge_sorted<T>(
     one: Vec<T>,
     two: Vec<T>,

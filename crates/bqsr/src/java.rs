@@ -1,16 +1,16 @@
-//! Formats, parses and compares text as Java does, for files that are identical to GATK's.
+//! Formats, parses and compares text as Java does, so that files are identical to GATK's.
 
 use std::cmp::Ordering;
 
 /// Formats a number with a fixed number of decimals, as Java's `%.4f` does.
 ///
-/// Java rounds half up, and starts from the shortest decimal text that identifies the number. So
+/// Java rounds half up, starting from the shortest decimal text that identifies the number. So
 /// 1.005 becomes 1.01, although its binary value is lower.
 pub fn format_fixed(number: f64, decimals: usize) -> String {
     if number.fract() == 0.0 && number.abs() < 1e15 {
         return format!("{number:.decimals$}");
     }
-    // `exponent` is the place of the point after the first digit.
+    // `exponent` is the power of ten of the first digit.
     let shortest = format!("{number:e}");
     let Some((mantissa, exponent)) = shortest.split_once('e') else {
         return shortest;
@@ -24,7 +24,7 @@ pub fn format_fixed(number: f64, decimals: usize) -> String {
         |at: i64| usize::try_from(at).ok().and_then(|at| digits.get(at)).copied().unwrap_or(b'0');
     let first = last.min(0).min(exponent);
     let mut kept: Vec<u8> = (first.min(0)..=last).map(digit).collect();
-    // A leading 0 can take the carry.
+    // A leading 0 takes the carry.
     kept.insert(0, b'0');
     if digit(last + 1) >= b'5' {
         increment_digits(&mut kept);
@@ -43,7 +43,7 @@ pub fn format_fixed(number: f64, decimals: usize) -> String {
     format!("{sign}{whole}.{rest}")
 }
 
-/// Increments a number given as decimal digits. An overflow of the first digit is lost.
+/// Increments a number given as decimal digits. A carry out of the first digit is lost.
 fn increment_digits(digits: &mut [u8]) {
     for digit in digits.iter_mut().rev() {
         if *digit != b'9' {
@@ -54,14 +54,14 @@ fn increment_digits(digits: &mut [u8]) {
     }
 }
 
-/// Returns whether a report can align a column with this value to the right: GATK does so for
-/// numbers of Java source, and for `null`, `NA`, `NaN` and infinities.
+/// Returns whether this value allows right alignment of its column. GATK right-aligns Java number
+/// literals, `null`, `NA`, `NaN` and infinities.
 pub fn aligns_right(text: &[u8]) -> bool {
     let words: [&[u8]; 5] = [b"null", b"NA", b"NaN", b"Infinity", b"-Infinity"];
     words.contains(&text) || is_number(trim_blanks(text))
 }
 
-/// Returns whether text is a number as `NumberUtils.isCreatable` of commons-lang3 accepts it.
+/// Returns whether `NumberUtils.isCreatable` of commons-lang3 accepts the text as a number.
 ///
 /// That is an integer (also hexadecimal or octal) or a decimal number, with an optional type suffix
 /// (`10L`, `1e5f`).
@@ -121,7 +121,8 @@ pub fn trim_blanks(text: &[u8]) -> &[u8] {
     &text[first..=last]
 }
 
-/// Returns the length as Java counts it: in UTF-16 units, or in bytes if the text is not UTF-8.
+/// Returns the length of a text as Java counts it: in UTF-16 units, or in bytes if the text is not
+/// UTF-8.
 pub fn utf16_length(text: &[u8]) -> usize {
     match std::str::from_utf8(text) {
         Ok(text) if !text.is_ascii() => text.encode_utf16().count(),

@@ -1,4 +1,4 @@
-//! Writes the table for plots of recalibration, as AnalyzeCovariates of GATK does with `-csv`.
+//! Writes the table for recalibration plots, as AnalyzeCovariates of GATK does with `-csv`.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -10,15 +10,15 @@ use super::java::format_fixed;
 use super::recal_datum::RecalDatum;
 use super::report::{Covariate, GroupRows, RecalReport, covariate_name, covariate_text};
 
-/// The header line. Accuracy is the empirical minus the reported quality; both and
+/// The header line. Accuracy is the empirical quality minus the reported quality; both and
 /// AverageReportedQuality are Phred.
 const HEAD: &str = "ReadGroup,CovariateValue,CovariateName,EventType,Observations,Errors,EmpiricalQuality,\
                     AverageReportedQuality,Accuracy,Recalibration\n";
 
 /// Writes reports as one CSV table, with the name of each report in the last column.
 ///
-/// GATK's names are, in this order, `BQSR`, `Before` and `After`. If reports have different read
-/// groups, GATK shows their numbers; this function always shows names.
+/// GATK names the reports `BQSR`, `Before` and `After`, in this order. If reports have different
+/// read groups, GATK shows their numbers; this function always shows names.
 ///
 /// # Errors
 /// Fails if there are no reports, or if their arguments differ.
@@ -41,12 +41,12 @@ pub fn reports_to_csv(reports: &[(&str, &RecalReport)]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// The covariate that a line of the table reports. Lines are sorted by it: contexts first, then
-/// cycles, then reported qualities.
+/// The covariate of a table line. Lines are sorted by it: first contexts, then cycles, then
+/// reported qualities.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Subject {
-    /// The key orders contexts as GATK numbers them: by the last base, then the base before it and
-    /// so on, then by size.
+    /// The key gives the order of GATK's context numbers: by the last base, then the base before it
+    /// and so on, then by size.
     Context(Vec<u8>, Covariate),
     Cycle(usize, Covariate),
     Quality(u8),
@@ -63,8 +63,8 @@ impl Subject {
     }
 }
 
-/// Returns the sort key of a context: its bases from last to first, padded to 13, then their
-/// number.
+/// Returns the sort key of a context: its bases from last to first, with padding before them to 13
+/// bases, then the number of bases.
 fn context_sort_key(size: usize, code: u32) -> Vec<u8> {
     let mut bases = vec![b'A'; 13 - size.min(13)];
     bases.extend(context_bases(code as usize, size).into_iter().rev());
@@ -72,8 +72,8 @@ fn context_sort_key(size: usize, code: u32) -> Vec<u8> {
     bases
 }
 
-/// Appends the lines of a read group. The line of a context or cycle is the sum over all reported
-/// qualities, added in ascending order.
+/// Appends the lines of a read group. The line of a context or cycle sums all reported qualities,
+/// in ascending order.
 fn append_group(out: &mut Vec<u8>, group: &GroupRows, name: &str) {
     let mut lines: BTreeMap<(Subject, ErrorEvent), RecalDatum> = BTreeMap::new();
     for row in &group.qualities {

@@ -1,16 +1,15 @@
-//! Reduces the number of different qualities by merging adjacent ones, as GATK's QualQuantizer
-//! does.
+//! Reduces the number of distinct qualities by merging adjacent ones, as GATK's QualQuantizer does.
 //!
-//! Every quality starts as an interval of its own. The two adjacent intervals with the lowest
-//! penalty are merged, until there are no more than the wanted number.
+//! Every quality starts as its own interval. The two adjacent intervals with the lowest penalty are
+//! merged until at most the requested number of intervals remains.
 
 use super::covariates::QUALITIES;
 use readmill_record::exact::{log10, power_of_ten};
 
 const MAX_FREE_QUALITY: usize = 6;
 
-/// Maps each quality (Phred, 0 to 93) to one of at most `levels` qualities. `counts` are the
-/// numbers of bases with each quality.
+/// Maps each quality (Phred, 0 to 93) to one of at most `levels` qualities. `counts` has the number
+/// of bases with each quality.
 pub fn quantize(counts: &[u64; QUALITIES], levels: usize) -> [u8; QUALITIES] {
     let mut intervals: Vec<QualityInterval> =
         (0..QUALITIES).map(|quality| QualityInterval::of_quality(quality, counts[quality])).collect();
@@ -24,12 +23,13 @@ pub fn quantize(counts: &[u64; QUALITIES], levels: usize) -> [u8; QUALITIES] {
     map
 }
 
-/// Returns the number of runs of equal qualities in a map. GATK treats it as the number of levels.
+/// Counts the runs of equal qualities in a map. GATK uses this count as the number of levels.
 pub fn count_levels(map: &[u8; QUALITIES]) -> usize {
     map.chunk_by(|a, b| a == b).count()
 }
 
-/// Merges the two adjacent intervals with the lowest penalty. Of several, it takes the first.
+/// Merges the two adjacent intervals with the lowest penalty, or the first such pair if penalties
+/// are equal.
 fn merge_cheapest(intervals: &mut Vec<QualityInterval>) {
     let mut cheapest: Option<(usize, f64)> = None;
     for (at, pair) in intervals.windows(2).enumerate() {
@@ -44,7 +44,7 @@ fn merge_cheapest(intervals: &mut Vec<QualityInterval>) {
     intervals[at] = left.merge_with(right);
 }
 
-/// Returns the penalty of merging two intervals: the change of log10 of the error rate, summed over
+/// Returns the penalty of merging two intervals: the change in log10 of the error rate, summed over
 /// all bases.
 fn merge_penalty(left: &QualityInterval, right: &QualityInterval) -> f64 {
     let rate =
@@ -56,7 +56,8 @@ fn merge_penalty(left: &QualityInterval, right: &QualityInterval) -> f64 {
     left.penalty_at_rate(rate) + right.penalty_at_rate(rate)
 }
 
-/// Returns the error rate with one pseudo-error and one pseudo-base, or 0 without bases.
+/// Returns the error rate with one pseudo-error and one pseudo-observation, or 0 if there are no
+/// bases.
 fn error_rate(observations: u64, errors: u64) -> f64 {
     if observations == 0 { 0.0 } else { (errors + 1) as f64 / observations.saturating_add(1) as f64 }
 }
@@ -67,7 +68,7 @@ struct QualityInterval {
     last: usize,
     observations: u64,
     errors: u64,
-    /// log10 of the error rate. Only used for an interval of a single quality.
+    /// log10 of the error rate. Used only for an interval of a single quality.
     rate: f64,
     /// The two intervals that were merged, or `None` for a single quality.
     parts: Option<Box<(QualityInterval, QualityInterval)>>,
@@ -99,9 +100,9 @@ impl QualityInterval {
         }
     }
 
-    /// Returns the penalty of its bases if log10 of their error rate becomes `rate`.
+    /// Returns the penalty of the interval's bases if log10 of their error rate becomes `rate`.
     ///
-    /// The sum follows the order of merging, because a different order would change the last bits.
+    /// The sum follows the order of merges, because a different order would change the last bits.
     fn penalty_at_rate(&self, rate: f64) -> f64 {
         match &self.parts {
             Some(parts) => parts.0.penalty_at_rate(rate) + parts.1.penalty_at_rate(rate),
@@ -146,7 +147,7 @@ mod tests {
         let identity = std::array::from_fn(|quality| quality as u8);
         assert_eq!(quantize(&[1; QUALITIES], QUALITIES), identity);
         assert_eq!(count_levels(&identity), QUALITIES);
-        // Intervals that are merged separately may become equal.
+        // Separately merged intervals may get equal qualities.
         assert!(count_levels(&quantize(&[5; QUALITIES], 7)) <= 7);
     }
 }

@@ -1,11 +1,10 @@
-//! The counts in one row of a report, and the empirical quality that follows from them, with GATK's
-//! arithmetic.
+//! The counts in one row of a report and their empirical quality, computed with GATK's arithmetic.
 //!
-//! The empirical quality is the one, from 0 to 60, with the highest posterior probability (GATK
-//! since 4.5): a normal prior around an expected quality, times the binomial likelihood of the
-//! errors, with one error and one correct base added. The likelihood is computed as in C. Loader,
-//! "Fast and accurate computation of binomial probabilities" (2000), in the order of operations of
-//! the library that GATK uses, so that results agree to the last bit.
+//! The empirical quality is the quality from 0 to 60 with the highest posterior probability (GATK
+//! since 4.5). The posterior is the product of a normal prior around an expected quality and the
+//! binomial likelihood of the errors, with one error and one correct base added. The likelihood is
+//! computed as in C. Loader, "Fast and accurate computation of binomial probabilities" (2000), in
+//! the order of operations of the library that GATK uses, so that results agree to the last bit.
 
 use std::f64::consts::{LOG10_E, SQRT_2, TAU};
 use std::sync::LazyLock;
@@ -14,7 +13,7 @@ use readmill_record::exact::{log10, power_of_ten};
 
 use super::counters::Datum;
 
-/// GATK stores the number of errors multiplied by this. The rounding shows in the last bits.
+/// GATK stores the number of errors multiplied by this factor. The rounding affects the last bits.
 const ERROR_SCALE: f64 = 100_000.0;
 
 /// A number of bases, the number of errors among them, and their reported quality (GATK's
@@ -22,8 +21,8 @@ const ERROR_SCALE: f64 = 100_000.0;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RecalDatum {
     pub observations: u64,
-    /// The reported quality (Phred). The sum of several rows has the one that corresponds to its
-    /// expected errors.
+    /// The reported quality (Phred). For a sum of several rows, the quality that corresponds to
+    /// their expected errors.
     pub reported: f64,
     scaled_errors: f64,
 }
@@ -40,8 +39,8 @@ impl RecalDatum {
 
     /// Adds another datum.
     ///
-    /// The reported quality becomes the one that predicts the sum of the expected errors. Without
-    /// any bases it does not change; in GATK it becomes NaN, which fails later.
+    /// The reported quality becomes the one that predicts the sum of the expected errors. If
+    /// neither datum has bases, it does not change; in GATK it becomes NaN, which fails later.
     pub fn combine(&mut self, other: &RecalDatum) {
         if self.observations == 0 && other.observations == 0 {
             return;
@@ -56,26 +55,26 @@ impl RecalDatum {
         self.observations as f64 * power_of_ten(self.reported / -10.0)
     }
 
-    /// Rounds the errors to two decimals and the reported quality to four, the precision of a
-    /// report.
+    /// Rounds the errors to two decimals and the reported quality to four, the precision of
+    /// reports.
     pub fn round_as_printed(&mut self) {
         self.scaled_errors = round_to_parts(self.errors(), 100.0) * ERROR_SCALE;
         self.reported = round_to_parts(self.reported, 10_000.0);
     }
 
-    /// Returns the empirical quality, with the reported quality as the mean of the prior.
+    /// Returns the empirical quality, using the reported quality as the mean of the prior.
     pub fn empirical(&self) -> u8 {
         self.empirical_with_prior(self.reported)
     }
 
-    /// Returns the empirical quality, with `expected` (Phred) as the mean of the prior.
+    /// Returns the empirical quality, using `expected` (Phred) as the mean of the prior.
     pub fn empirical_with_prior(&self, expected: f64) -> u8 {
         empirical_quality(self.observations, self.errors(), expected)
     }
 }
 
-/// Returns the nearest multiple of 1 / `parts`. As in GATK's `MathUtils.roundToNDecimalPlaces`, the
-/// number is first increased by its distance to the next larger one.
+/// Rounds to the nearest multiple of 1 / `parts`. As in GATK's `MathUtils.roundToNDecimalPlaces`,
+/// the distance to the next larger floating-point number is added first.
 fn round_to_parts(number: f64, parts: f64) -> f64 {
     let scaled = (number + (number.abs().next_up() - number.abs())) * parts;
     let floor = scaled.floor();
@@ -84,16 +83,18 @@ fn round_to_parts(number: f64, parts: f64) -> f64 {
 
 const MAX_EMPIRICAL_QUALITY: u8 = 60;
 
-/// Maximum difference from the expected quality in the prior. Larger ones count as this.
+/// Maximum difference from the expected quality in the prior. Larger differences are limited to
+/// this.
 const MAX_PRIOR_DISTANCE: f64 = 40.0;
 
-/// Maximum number of bases. Larger counts are scaled down to it, and their errors too, as in GATK.
+/// Maximum number of bases. As in GATK, larger counts are scaled down to it, together with their
+/// errors.
 const MAX_OBSERVATIONS: u64 = (1 << 31) - 2;
 
 const PRIOR_SCALE: f64 = 0.225_791_352_644_727_44;
 
-/// Returns the most probable quality (0 to 60, Phred) of bases with this many errors. `expected`
-/// (Phred) is the mean of the prior.
+/// Returns the most probable quality (0 to 60, Phred) of `observations` bases with `errors` errors.
+/// `expected` (Phred) is the mean of the prior.
 pub fn empirical_quality(observations: u64, errors: f64, expected: f64) -> u8 {
     let wrong = ((errors + 0.5) as u64).saturating_add(1);
     let seen = observations.saturating_add(2);
@@ -117,10 +118,10 @@ fn scale_counts(seen: u64, wrong: u64) -> (u64, u64) {
     (MAX_OBSERVATIONS, (wrong as f64 * fraction).round() as u64)
 }
 
-/// Returns the range of qualities that must be tried.
+/// Returns the range of qualities to try.
 ///
 /// The posterior rises up to the lower of the expected and the observed quality, and falls after
-/// the higher one. So the best quality is not far outside of this range.
+/// the higher one. So the best quality is at most slightly outside this range.
 fn candidate_qualities(seen: u64, wrong: u64, expected: f64) -> std::ops::RangeInclusive<u8> {
     let observed = -10.0 * LOG10_E * ln(wrong as f64 / seen as f64);
     let low = expected.min(observed).floor() - 2.0;
@@ -144,8 +145,8 @@ struct Likelihood {
     seen: f64,
     wrong: f64,
     right: f64,
-    /// The parts that do not depend on the quality: the sum of Stirling's errors, and the logarithm
-    /// of the factor before the exponential.
+    /// The terms that do not depend on the quality: `stirling` is the sum of Stirling errors, and
+    /// `factor` the logarithm of the factor before the exponential.
     stirling: f64,
     factor: f64,
 }
@@ -173,8 +174,8 @@ impl Likelihood {
         if log.is_finite() { log } else { -f64::MAX }
     }
 
-    /// Returns `seen` × ln(`always`), for bases that all are errors or all are correct. `never` is
-    /// 1 - `always`.
+    /// Returns `seen` × ln(`always`), for bases that are all errors or all correct. `never` is 1 -
+    /// `always`.
     fn log_all_alike(&self, never: f64, always: f64) -> f64 {
         if never < 0.1 {
             -deviance(self.seen, self.seen * always) - self.seen * never
@@ -236,7 +237,8 @@ fn deviance(x: f64, mean: f64) -> f64 {
     sum
 }
 
-/// ln 2 as a sum. The first part ends in zero bits, so its product with an exponent is exact.
+/// ln 2 as the sum of two numbers. The first ends in zero bits, so its product with an exponent is
+/// exact.
 const LN_2: [f64; 2] = [f64::from_bits(0x3FE6_2E42_FEE0_0000), f64::from_bits(0x3DEA_39EF_3579_3C76)];
 
 /// The coefficients 1/3, 1/5, ... of the series of the inverse hyperbolic tangent.
@@ -256,8 +258,8 @@ const INVERSES: [f64; 11] = [
 
 /// Returns the natural logarithm with an error of at most one unit in the last place.
 ///
-/// It does not depend on the system's libm, so results are the same everywhere. Returns minus
-/// infinity for 0, and NaN for NaN and negative numbers.
+/// The system's libm is not used, so results are the same everywhere. Returns minus infinity for 0,
+/// and NaN for NaN and negative numbers.
 pub fn ln(x: f64) -> f64 {
     if x.is_nan() || x < 0.0 {
         return f64::NAN;

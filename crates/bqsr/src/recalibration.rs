@@ -1,11 +1,11 @@
 //! Turns a report into a map from reported to recalibrated qualities.
 //!
-//! For a base, the new quality is a sum (GATK 4.6.2, ApplyBQSR):
+//! The new quality of a base is a sum (GATK 4.6.2, ApplyBQSR):
 //!
 //! ```text
 //!   empirical quality of its reported quality   (prior: empirical quality of the read group)
-//! + delta of its context                        (prior: empirical quality of the reported one)
-//! + delta of its cycle                          (prior: empirical quality of the reported one)
+//! + delta of its context                        (prior: empirical quality of the reported quality)
+//! + delta of its cycle                          (prior: empirical quality of the reported quality)
 //! ```
 //!
 //! The sum is then bounded and quantized (`results`).
@@ -51,11 +51,11 @@ pub const MAX_CYCLES: u32 = 1_000_000;
 #[derive(Clone, Debug)]
 pub struct Recalibration {
     pub context_size: u8,
-    /// Bases in both tails of a read with a quality of at most this have no context. Negative
-    /// disables this.
+    /// Bases in both tails of a read have no context if their quality is at most this. A negative
+    /// value disables this rule.
     pub low_quality_tail: i8,
     pub maximum_cycle: u32,
-    /// The map for reads whose read group is not in the report. It also applies to qualities below
+    /// The map for reads whose read group is not in the report. It also changes qualities below
     /// [`ApplyOptions::preserve_below`].
     pub quantized_only: [u8; QUALITIES],
     groups: Vec<GroupRecalibration>,
@@ -63,11 +63,11 @@ pub struct Recalibration {
 }
 
 impl Recalibration {
-    /// Computes the map of a report. Its memory is charged to `ledger`.
+    /// Computes the map of a report, and charges its memory to `ledger`.
     ///
     /// # Errors
-    /// Fails if the contexts or the number of cycles are larger than this crate supports, or if a
-    /// read group has no row for mismatches.
+    /// Fails if the contexts or the number of cycles exceed the limits of this crate, or if a read
+    /// group has no row for mismatches.
     pub fn new(report: &RecalReport, applying: &ApplyOptions, ledger: &Ledger) -> Result<Recalibration> {
         let maps = QuantizationMaps::new(&report.quantization, applying)?;
         let context_size = report.arguments.mismatches_context_size;
@@ -104,8 +104,8 @@ impl Recalibration {
         })
     }
 
-    /// Returns the recalibration of the read group with this name: its PU, or its ID if it has
-    /// none.
+    /// Returns the recalibration of the read group with this name: its PU, or its ID if there is no
+    /// PU.
     pub fn group(&self, name: &[u8]) -> Option<&GroupRecalibration> {
         self.groups.binary_search_by(|group| group.name().cmp(name)).ok().map(|at| &self.groups[at])
     }
@@ -114,24 +114,24 @@ impl Recalibration {
 /// Maps the qualities of one read group to new ones.
 ///
 /// The empirical quality of the group is the expected quality for each reported quality. The
-/// empirical quality of a reported quality is the expected one for its contexts and cycles. GATK
-/// caches an empirical quality at its first use; this gives the same results, because all uses
-/// expect the same quality.
+/// empirical quality of a reported quality is the expected quality for its contexts and cycles.
+/// GATK caches an empirical quality at its first use. The results are the same, because all uses
+/// have the same expected quality.
 #[derive(Clone, Debug)]
 pub struct GroupRecalibration {
     name: Vec<u8>,
-    /// The lowest quality that is changed, and the number of qualities from it on.
+    /// The lowest quality that is changed, and the number of qualities from there up to 93.
     changed_range: (u8, u8),
     slots: Slots,
-    /// For each context, one value per slot: the empirical quality of the reported one, plus the
-    /// delta of the context, plus [`DELTA_OFFSET`]. The last row is for bases without context.
+    /// For each context, one value per slot: the empirical quality of the reported quality, plus
+    /// the delta of the context, plus [`DELTA_OFFSET`]. The last row is for bases without context.
     contexts: Vec<u8>,
     /// For each cycle index, one value per slot: the delta of the cycle plus [`DELTA_OFFSET`].
     cycles: Vec<u8>,
     results: WrittenQualities,
 }
 
-/// Numbers the reported qualities that occur in a report. Slot 0 is shared by all others.
+/// Numbers the reported qualities in a report. All other qualities share slot 0.
 #[derive(Clone, Debug)]
 pub(super) struct Slots {
     of: [u8; 256],
@@ -162,7 +162,8 @@ impl Slots {
     }
 }
 
-/// Returns the number of cycle indexes: one more than the highest in the group's rows, or 0.
+/// Returns the number of cycle indexes: the highest index in the group's rows plus one, or 0 if
+/// there are none.
 fn count_cycle_indexes(group: &GroupRows) -> usize {
     let rows = group.covariates.iter().filter(|row| row.event == ErrorEvent::Mismatch);
     let index = |row: &CovariateRow| match row.covariate {
@@ -217,8 +218,8 @@ impl GroupRecalibration {
         Ok(it)
     }
 
-    /// Fills the tables of contexts and cycles. `empirical` has the empirical quality of each
-    /// reported quality.
+    /// Fills the context and cycle tables. `empirical` has the empirical quality of each reported
+    /// quality.
     fn fill_deltas(&mut self, group: &GroupRows, context_size: u8, empirical: &[u8; QUALITIES]) {
         let width = self.slots.width;
         let mut bases = vec![0; width];
@@ -237,7 +238,7 @@ impl GroupRecalibration {
                     let at = code as usize * width + slot;
                     self.contexts[at] = self.contexts[at].saturating_add_signed(delta);
                 }
-                // Reads have no contexts of this size.
+                // Reads never have contexts of this size.
                 Covariate::Context { .. } => {}
                 Covariate::Cycle(cycle) => {
                     let at = cycle_index(cycle) * width + slot;
@@ -253,7 +254,7 @@ impl GroupRecalibration {
 
     /// Replaces the qualities of a read (Phred). Values above 93 do not change.
     ///
-    /// `contexts` has one element for each base, in the order of the record.
+    /// `contexts` has one element per base, in the order of SEQ.
     pub fn recalibrate_read(&self, qualities: &mut [u8], contexts: &[u16], cycles: Cycles) {
         let width = self.slots.width;
         let without = self.contexts.len() / width - 1;
@@ -271,7 +272,7 @@ impl GroupRecalibration {
     }
 
     /// Returns the new quality. `context` and `cycle` are the starts of their rows in the tables;
-    /// if the cycle's row does not exist, its delta is 0.
+    /// if there is no row for the cycle, its delta is 0.
     #[inline]
     fn new_quality(&self, reported: u8, context: usize, cycle: usize) -> u8 {
         let slot = self.slots.slot(reported);

@@ -1,5 +1,5 @@
-//! Maps the sum of a quality and its deltas to the written quality: bounded, quantized, and rounded
-//! to static qualities.
+//! Maps the sum of a quality and its deltas to the written quality. The sum is bounded, quantized,
+//! and rounded to static qualities.
 
 use readmill_record::exact::power_of_ten;
 use readmill_record::{Error, Result};
@@ -8,15 +8,14 @@ use super::covariates::QUALITIES;
 use super::quantize::{count_levels, quantize};
 use super::report::Quantization;
 
-/// Offset that makes deltas nonnegative. They range from -60 to 60, since empirical qualities range
-/// from 0 to 60.
+/// Offset that makes deltas nonnegative. Empirical qualities range from 0 to 60, so deltas range
+/// from -60 to 60.
 pub(super) const DELTA_OFFSET: u8 = 60;
 
-/// Static quantization keeps qualities below this (GATK's MIN_USABLE_Q_SCORE).
+/// Static quantization does not change qualities below this (GATK's MIN_USABLE_Q_SCORE).
 const MIN_STATIC_QUALITY: usize = 6;
 
-/// Length of the table. It is a power of two, so that the compiler can mask indexes instead of
-/// checking them.
+/// Length of the table, a power of two so that the compiler masks indexes instead of checking them.
 const RESULTS: usize = 512;
 
 /// The written quality for each sum of a quality, its deltas, and twice [`DELTA_OFFSET`].
@@ -30,8 +29,8 @@ impl WrittenQualities {
     }
 }
 
-/// The maps of quantization: the map of the report or a recomputed one, then the map to static
-/// qualities, if requested.
+/// The quantization maps: the map of the report or a recomputed map, then, if requested, the map to
+/// static qualities.
 pub(super) struct QuantizationMaps {
     quantized: [u8; QUALITIES],
     fixed: Option<[u8; QUALITIES]>,
@@ -54,8 +53,8 @@ impl QuantizationMaps {
         Ok(QuantizationMaps { quantized, fixed })
     }
 
-    /// Returns the written quality for a read group that is not in the report, which is only
-    /// quantized.
+    /// Returns the written quality for a read group that is not in the report. Such qualities are
+    /// only quantized.
     pub fn map_without_group(&self, quality: usize) -> u8 {
         match &self.fixed {
             Some(fixed) => fixed[quality],
@@ -75,9 +74,10 @@ impl QuantizationMaps {
 
 /// Returns a map that rounds each quality to one of `qualities`.
 ///
-/// It rounds to the one whose probability of a correct base is nearest (the lower one of two), or
-/// always down with `round_down`. Qualities below the first are rounded as if 6 were among them. If
-/// there is only one, all qualities from 6 on become it.
+/// It rounds to the quality whose probability of a correct base is nearest (the lower one if two
+/// are equally near), or always down if `round_down` is set. Qualities below the lowest one are
+/// rounded as if 6 were also in `qualities`. If there is only one quality, all qualities from 6 on
+/// become it.
 fn static_map(qualities: &[u8], round_down: bool) -> Result<[u8; QUALITIES]> {
     let mut qualities = qualities.to_vec();
     qualities.sort_unstable();
@@ -107,17 +107,17 @@ fn static_map(qualities: &[u8], round_down: bool) -> Result<[u8; QUALITIES]> {
 /// Options of GATK's ApplyBQSR, with the defaults of GATK 4.6.2.0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApplyOptions {
-    /// `--preserve-qscores-less-than`: do not change lower qualities.
+    /// `--preserve-qscores-less-than`: do not change qualities below this.
     pub preserve_below: u8,
-    /// `--quantize-quals`: number of different qualities. 0 does not quantize, a negative number
-    /// uses the report's map.
+    /// `--quantize-quals`: number of distinct qualities. 0 disables quantization; a negative number
+    /// selects the report's map.
     pub quantize: i32,
-    /// `--static-quantized-quals`: round qualities from 6 on to these. None if empty.
+    /// `--static-quantized-quals`: round qualities from 6 on to these. Empty disables rounding.
     pub static_quantized: Vec<u8>,
-    /// `--round-down-quantized`: round down to a static quality instead of to the nearest.
+    /// `--round-down-quantized`: round down to a static quality instead of to the nearest one.
     pub round_down: bool,
     /// `--global-qscore-prior`: the expected quality (Phred) of every read group. Ignored unless
-    /// above 0.
+    /// positive.
     pub global_prior: Option<f64>,
 }
 

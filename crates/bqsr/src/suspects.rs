@@ -1,11 +1,11 @@
 //! Finds likely variants: positions at which many reads mismatch because the sample differs from
 //! the reference.
 //!
-//! Without known sites, such positions are excluded from counting instead. Reads must be sorted by
-//! position:
+//! If there are no known sites, these positions are excluded from counting instead. The reads must
+//! be sorted by position:
 //!
-//! 1. Each batch of reads lists the positions where its reads start, end and mismatch
-//!    ([`SiteEvents`]). Threads do this in parallel.
+//! 1. Threads list, in parallel, the positions where the reads of a batch start, end and mismatch
+//!    ([`SiteEvents`]).
 //! 2. The lists are added in order ([`SiteScan`]). A position is decided when no later read can
 //!    reach it.
 //!
@@ -17,12 +17,12 @@ use serde::{Deserialize, Serialize};
 
 pub const MIN_MISMATCHING_READS: u64 = 3;
 
-/// A position is a suspect if at least one read in this many mismatches. There must also be at
-/// least [`MIN_MISMATCHING_READS`] of them, since fewer are sequencing errors at any depth.
+/// A position is a suspect if at least one in this many reads mismatches, and at least
+/// [`MIN_MISMATCHING_READS`] reads do. Fewer mismatches are sequencing errors at any depth.
 pub const MAX_READS_PER_MISMATCH: u64 = 5;
 
 /// A genomic position as one number: the contig's index in the upper 32 bits, the 0-based position
-/// in the lower ones.
+/// in the lower 32 bits.
 type SitePosition = u64;
 
 fn site_position(contig: u32, position: i64) -> SitePosition {
@@ -39,7 +39,7 @@ pub struct SiteEvents {
 }
 
 impl SiteEvents {
-    /// Sorts the positions and replaces them by their differences, which take fewer bytes in a
+    /// Sorts the positions and replaces them with their differences, which take less space in a
     /// file.
     #[must_use]
     pub fn into_differences(mut self) -> Self {
@@ -65,12 +65,13 @@ impl SiteEvents {
         self
     }
 
-    /// Notes the start of a read, even if it is not counted. No later read starts before it.
+    /// Records the start of a read, even if the read is not counted. No later read starts before
+    /// it.
     pub fn note_read_start(&mut self, contig: u32, position: i64) {
         self.first.get_or_insert(site_position(contig, position));
     }
 
-    /// Adds the compared bases of a read, from `start` up to but not including `end`.
+    /// Adds the compared bases of a read, the positions in `start..end`.
     pub fn add_span(&mut self, contig: u32, start: i64, end: i64) {
         self.starts.push(site_position(contig, start));
         self.ends.push(site_position(contig, end));
@@ -83,8 +84,8 @@ impl SiteEvents {
 
 type PositionCounts = BTreeMap<SitePosition, u64>;
 
-/// Positions that are not decided yet. Memory grows with the number of these positions, not with
-/// depth.
+/// Decides which positions are suspects. Memory grows with the number of undecided positions, not
+/// with depth.
 #[derive(Debug, Default)]
 pub struct SiteScan {
     starts: PositionCounts,
@@ -94,8 +95,8 @@ pub struct SiteScan {
 }
 
 impl SiteScan {
-    /// Adds the next batch. Calls `found` with the contig and position of each suspect that this
-    /// decides, in order.
+    /// Adds the next batch. Calls `found` with the contig and position of each suspect that is
+    /// decided by this batch, in order.
     pub fn add_batch<E>(
         &mut self,
         seen: SiteEvents,
@@ -112,7 +113,7 @@ impl SiteScan {
         Ok(())
     }
 
-    /// Decides all remaining positions, after the last read.
+    /// Decides all remaining positions. Called after the last read.
     pub fn finish<E>(&mut self, found: impl FnMut(u32, u32) -> Result<(), E>) -> Result<(), E> {
         self.decide_before(SitePosition::MAX, found)
     }
@@ -132,7 +133,7 @@ impl SiteScan {
         Ok(())
     }
 
-    /// Updates the depth with all starts and ends before `limit`.
+    /// Updates the depth by all starts and ends before `limit`.
     fn advance_depth(&mut self, limit: SitePosition) {
         while let Some((_, reads)) = take_before(&mut self.starts, limit) {
             self.depth += reads;
@@ -152,7 +153,7 @@ fn take_before(counts: &mut PositionCounts, limit: SitePosition) -> Option<(Site
 mod tests {
     use super::*;
 
-    /// Runs a scan. Reads are given as contig, start, end and mismatching positions, in batches of
+    /// Runs a scan of reads, given as contig, start, end and mismatching positions, in batches of
     /// `together` reads.
     fn suspected(reads: &[(u32, i64, i64, &[i64])], together: usize) -> Vec<(u32, u32)> {
         let (mut pile, mut all) = (SiteScan::default(), Vec::new());

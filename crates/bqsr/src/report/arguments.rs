@@ -1,16 +1,16 @@
-//! The arguments of BaseRecalibrator that a report lists in its table Arguments.
+//! The arguments of BaseRecalibrator that a report lists in its Arguments table.
 
 use readmill_record::{Error, Result};
 
 use crate::counters::ErrorEvent;
 
-/// Maximum context size in a report, as in GATK. A report with contexts above
-/// [`crate::covariates::MAX_CONTEXT_SIZE`] can be read and added, but not applied.
+/// Maximum context size in a report, as in GATK. Reports with contexts above
+/// [`crate::covariates::MAX_CONTEXT_SIZE`] can be read and gathered, but not applied.
 const GATK_MAX_CONTEXT_SIZE: u8 = 13;
 
 const COVARIATES: &str = "ReadGroupCovariate,QualityScoreCovariate,ContextCovariate,CycleCovariate";
 
-/// The arguments with which a report was made. The defaults are the same as in GATK 4.6.2.0.
+/// The arguments with which a report was made. The defaults are those of GATK 4.6.2.0.
 ///
 /// GATK does not list --preserve-qscores-less-than, --use-original-qualities,
 /// --default-base-qualities and --compute-indel-bqsr-tables in a report, so they are not fields of
@@ -22,18 +22,20 @@ pub struct Arguments {
     pub mismatches_context_size: u8,
     /// `--indels-context-size`: context size for insertions and deletions, with the same limits.
     pub indels_context_size: u8,
-    /// `--maximum-cycle-value`: maximum cycle. A longer read is an error.
+    /// `--maximum-cycle-value`: maximum cycle. Longer reads are an error.
     pub maximum_cycle_value: u32,
-    /// `--low-quality-tail`: bases in both tails of a read with a quality of at most this have no
-    /// context. Negative disables this.
+    /// `--low-quality-tail`: bases in both tails of a read have no context if their quality is at
+    /// most this. A negative value disables this rule.
     pub low_quality_tail: i8,
     /// `--quantizing-levels`: number of quantized qualities, at least 1.
     pub quantizing_levels: u32,
-    /// `--mismatches-default-quality`: replaces the qualities of all bases. Negative disables this.
+    /// `--mismatches-default-quality`: replaces the qualities of all bases. A negative value
+    /// disables this.
     pub mismatches_default_quality: i8,
     pub insertions_default_quality: i8,
     pub deletions_default_quality: i8,
-    /// `--binary-tag-name`. Only kept from reports of GATK, like the two platforms.
+    /// `--binary-tag-name`. Unused: only preserved when read from a GATK report, like
+    /// `default_platform` and `force_platform`.
     pub binary_tag_name: Option<String>,
     pub default_platform: Option<String>,
     pub force_platform: Option<String>,
@@ -69,7 +71,7 @@ impl Arguments {
         self.mismatches_context_size.max(self.indels_context_size)
     }
 
-    /// Returns an error for the first value that is out of range.
+    /// Fails for the first value that is out of range.
     pub fn check_ranges(&self) -> Result<()> {
         let sizes = [("mismatches", self.mismatches_context_size), ("indels", self.indels_context_size)];
         for (of, size) in sizes {
@@ -91,7 +93,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// Returns the rows of the table Arguments, in GATK's order.
+    /// Returns the rows of the Arguments table, in GATK's order.
     pub fn printed_rows(&self) -> Vec<(String, String)> {
         let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "null".into());
         let rows = [
@@ -116,10 +118,9 @@ impl Arguments {
         rows.map(|(name, value)| (name.to_owned(), value)).into()
     }
 
-    /// Sets the argument of one row of the table. Unknown names are ignored, as in GATK.
+    /// Sets the argument in one row of the table. Unknown names are ignored, as in GATK.
     ///
-    /// # Errors
-    /// Fails if the value is not valid, or asks for something that GATK 4 does not have.
+    /// # Errors Fails if the value is invalid, or requests something that GATK 4 does not support.
     pub fn set_argument(&mut self, name: &str, value: &str) -> Result<()> {
         let wrong = || Error::input(format!("{name} is {value}, which is not a valid value"));
         let optional = || (value != "null").then(|| value.to_owned());
@@ -156,8 +157,8 @@ impl Arguments {
         Ok(())
     }
 
-    /// Describes the differences between arguments that must be equal to compare reports. GATK does
-    /// not compare indels_context_size, and neither does this.
+    /// Describes the differences between arguments that must be equal to compare reports. Like
+    /// GATK, it does not compare indels_context_size.
     pub fn describe_differences(&self, other: &Arguments) -> Vec<String> {
         let pairs = self.printed_rows().into_iter().zip(other.printed_rows());
         let unlike = pairs.filter(|((name, one), (_, two))| one != two && name != "indels_context_size");

@@ -21,19 +21,19 @@ pub use rows::{Covariate, CovariateRow, GroupRows, QualityRow, Quantization, Rec
 pub(crate) use write::{covariate_name, covariate_value as covariate_text};
 
 impl RecalReport {
-    /// Makes a report from counts. Read groups, qualities, contexts and cycles without observations
-    /// are left out.
+    /// Creates a report from counts. Read groups, qualities, contexts and cycles without
+    /// observations are omitted.
     ///
     /// # Errors
-    /// Fails if the arguments are out of range, or do not fit the counts.
+    /// Fails if the arguments are out of range or do not match the counts.
     pub fn new(tables: &Tables, arguments: Arguments) -> Result<RecalReport> {
         rows::make_report(tables, arguments)
     }
 
-    /// Parses a report of GATK 2 or later (v1.1) or of readmill. Its memory is added to `charge`.
+    /// Parses a report of GATK 2 or later (v1.1) or of readmill. Adds its memory to `charge`.
     ///
     /// # Errors
-    /// Fails if GATK 4 would refuse the report. The message names the line.
+    /// Fails if GATK 4 would reject the report. The message names the line.
     pub fn parse(text: &[u8], charge: &mut Charge) -> Result<RecalReport> {
         read::parse_report(text, charge)
     }

@@ -1,8 +1,8 @@
 //! Parses a report as GATK 4 does.
 //!
-//! The text is first split into tables, whose columns are found by name; then the values are
-//! parsed. A report that GATK refuses is an error here too, and the message names the line.
-//! Empirical qualities are not read: they are recomputed from the counts.
+//! The text is first split into tables, whose columns are found by name. Then the values are
+//! parsed. A report that GATK rejects is also an error here, and the message names the line.
+//! Empirical qualities are not read, but recomputed from the counts.
 
 use std::str::FromStr;
 
@@ -52,8 +52,8 @@ fn parse_arguments(
     Ok((arguments, stated))
 }
 
-/// Parses the table Quantized. Like GATK, it takes the row number as the quality, not the column
-/// QualityScore.
+/// Parses the Quantized table. Like GATK, it uses the row number as the quality instead of the
+/// column QualityScore.
 fn parse_quantization(text_table: &TextTable<'_>) -> Result<Quantization> {
     let mut quantization = Quantization { counts: [0; QUALITIES], map: [0; QUALITIES] };
     let mut rows = 0;
@@ -170,7 +170,7 @@ fn charge_sort_memory<R>(rows: &[R], charge: &Charge) -> Result<Charge> {
     charge.ledger().charge(NAME, size_of_val(rows) as u64)
 }
 
-/// Of adjacent rows with the same key, keeps only the last one, as GATK does.
+/// Keeps only the last of adjacent rows with the same key, as GATK does.
 fn keep_last<R: Copy, K: PartialEq>(rows: &mut Vec<R>, key: impl Fn(&R) -> K) {
     rows.dedup_by(|later, earlier| {
         let same = key(later) == key(earlier);
@@ -221,8 +221,8 @@ impl TextRow<'_> {
         }
     }
 
-    /// Parses the observations, and the errors in the next column. Early reports of GATK 2 have
-    /// decimals in both.
+    /// Parses the observations in column `at` and the errors in the next column. Early reports of
+    /// GATK 2 have decimals in both.
     fn parse_datum(&self, at: usize, reported: f64) -> Result<RecalDatum> {
         let observations = match self.parse::<i64>(at, "Observations") {
             Ok(whole) => whole,
@@ -241,7 +241,7 @@ impl TextRow<'_> {
         }
     }
 
-    /// Parses the value of a covariate, and its name in the next column.
+    /// Parses the covariate value in column `at` and the covariate name in the next column.
     fn parse_covariate(&self, at: usize, arguments: &Arguments) -> Result<Covariate> {
         match self.values[at + 1] {
             b"Context" => {
@@ -280,12 +280,12 @@ impl TextRow<'_> {
     }
 }
 
-/// A table before its values are parsed. Values are separated by position, not by spaces, so they
-/// may contain spaces.
+/// A table whose values are not parsed yet. Values are split by position, so they may contain
+/// spaces.
 pub(super) struct TextTable<'a> {
     pub name: &'a [u8],
     columns: Vec<&'a [u8]>,
-    /// The start of each column except the first, in Java characters.
+    /// The start of each column except the first, in UTF-16 units.
     starts: Vec<usize>,
     first_line: usize,
     rows: Vec<&'a [u8]>,
@@ -352,8 +352,8 @@ fn read_table<'a>(lines: &mut LineCursor<'a>, charge: &mut Charge) -> Result<Tex
     let name = names.get(2).copied().unwrap_or_default();
 
     let heading = lines.require_line("the names of columns")?;
-    // At most every second character starts a column, which takes its start, its name, and a copy
-    // of its name.
+    // At most every second character starts a column, and each column needs its start, its name and
+    // a copy of the name.
     charge.grow(heading.len() as u64 * 20)?;
     let starts = word_starts(heading);
     let columns = split_row(heading, &starts);
@@ -393,8 +393,7 @@ fn table_fields<'a>(
 }
 
 impl<'a> TextTable<'a> {
-    /// Returns the rows with the values of these columns, in this order, or an error if a column is
-    /// missing.
+    /// Returns the rows with the values of `columns`, in this order. Fails if a column is missing.
     pub fn rows_of_columns<'s>(
         &'s self,
         columns: &[&str],
@@ -418,7 +417,7 @@ fn word_starts(line: &[u8]) -> Vec<usize> {
     line.windows(2).zip(1..).filter(|(pair, _)| begins(pair)).map(|(_, at)| at).collect()
 }
 
-/// Splits a line at these positions, and trims the values. Returns `None` if the line is too short.
+/// Splits a line at `starts` and trims the values. Returns `None` if the line is too short.
 fn split_row<'a>(line: &'a [u8], starts: &[usize]) -> Option<Vec<&'a [u8]>> {
     let mut values = Vec::with_capacity(starts.len() + 1);
     let mut from = 0;
@@ -431,7 +430,7 @@ fn split_row<'a>(line: &'a [u8], starts: &[usize]) -> Option<Vec<&'a [u8]>> {
     Some(values)
 }
 
-/// Converts a position in Java characters to a byte offset.
+/// Converts a position in UTF-16 units, as Java counts, to a byte offset.
 fn byte_at(line: &[u8], character: usize) -> Option<usize> {
     match std::str::from_utf8(line) {
         Ok(text) if !line.is_ascii() => {
@@ -479,7 +478,7 @@ impl<'a> LineCursor<'a> {
         }
     }
 
-    /// Returns the number of the next line that is not blank, or `None` at the end.
+    /// Returns the number of the next line that is not blank, or `None` at the end of the report.
     fn next_nonblank_line(&mut self) -> Option<usize> {
         while let Some(line) = self.next_line() {
             if !trim_blanks(line).is_empty() {

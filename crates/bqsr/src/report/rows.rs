@@ -1,4 +1,4 @@
-//! The rows of a report, and the rules that make them from counts.
+//! The rows of a report, and the rules that compute them from counts.
 
 use readmill_record::{Error, Result};
 
@@ -11,14 +11,13 @@ use crate::recal_datum::RecalDatum;
 
 /// A recalibration report.
 ///
-/// It is made from counts ([`RecalReport::new`]) or parsed ([`RecalReport::parse`]), and is the input of
-/// [`Recalibration`](crate::Recalibration), [`gather`](fn@crate::gather) and
+/// It is created from counts ([`RecalReport::new`]) or parsed ([`RecalReport::parse`]), and is the
+/// input of [`Recalibration`](crate::Recalibration), [`gather`](fn@crate::gather) and
 /// [`plot_data`](crate::plot_data).
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecalReport {
     pub arguments: Arguments,
-    /// The rows of the table Arguments as they are printed: name and value. For a parsed report,
-    /// these are its own rows.
+    /// The printed rows of the Arguments table: name and value. A parsed report keeps its own rows.
     pub printed_arguments: Vec<(String, String)>,
     pub quantization: Quantization,
     /// The read groups in RecalTable0, sorted as Java strings.
@@ -39,10 +38,10 @@ impl RecalReport {
     }
 }
 
-/// The table Quantized: a map that reduces the number of different qualities (Phred).
+/// The Quantized table: a map that reduces the number of distinct qualities (Phred).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantization {
-    /// Number of bases for each empirical quality of their reported quality.
+    /// Number of bases by the empirical quality of their reported quality.
     pub counts: [u64; QUALITIES],
     pub map: [u8; QUALITIES],
 }
@@ -59,7 +58,7 @@ pub struct GroupRows {
     pub covariates: Vec<CovariateRow>,
 }
 
-/// A row of RecalTable1: the bases of one reported quality.
+/// A row of RecalTable1: the bases with one reported quality.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QualityRow {
     pub quality: u8,
@@ -67,7 +66,7 @@ pub struct QualityRow {
     pub recal_datum: RecalDatum,
 }
 
-/// A row of RecalTable2: the bases of one reported quality that have one context or cycle.
+/// A row of RecalTable2: the bases with one reported quality and one context or cycle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CovariateRow {
     pub quality: u8,
@@ -78,7 +77,7 @@ pub struct CovariateRow {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Covariate {
-    /// A context of `size` bases, the last one being the base itself. `code` is their number
+    /// A context of `size` bases, the last of which is the base itself. `code` is their number
     /// ([`context_code`](crate::counters::context_code)).
     Context {
         /// Number of bases; 0 for the empty context.
@@ -86,7 +85,7 @@ pub enum Covariate {
         /// The bases as a base-4 number.
         code: u32,
     },
-    /// The cycle, negative in second reads of pairs.
+    /// The cycle, negative in read 2.
     Cycle(i32),
 }
 
@@ -147,7 +146,7 @@ fn add_quality(
     Ok(())
 }
 
-/// Returns the covariate for a context number. `empty` is the number of the empty context.
+/// Returns the covariate of a context code. `empty` is the code of the empty context.
 fn context_covariate(size: u8, code: u32, empty: u32) -> Covariate {
     if code == empty {
         Covariate::Context { size: 0, code: 0 }
@@ -156,7 +155,7 @@ fn context_covariate(size: u8, code: u32, empty: u32) -> Covariate {
     }
 }
 
-/// Returns the rounded row of a reported quality, or `None` without observations.
+/// Returns the rounded datum of a reported quality, or `None` if it has no observations.
 fn rounded_datum(datum: Datum, quality: u8) -> Option<RecalDatum> {
     (datum.observations > 0).then(|| {
         let mut recal_datum = RecalDatum::new(datum, f64::from(quality));
@@ -165,11 +164,11 @@ fn rounded_datum(datum: Datum, quality: u8) -> Option<RecalDatum> {
     })
 }
 
-/// Makes the rows of RecalTable0: for each event, the sum over all reported qualities.
+/// Computes the rows of RecalTable0: for each event, the sum over all reported qualities.
 ///
-/// Qualities are added in ascending order as in GATK, because the order shows in the last bits of
-/// the average reported quality. GATK adds before it rounds; this is the same here, since our
-/// counts are integers.
+/// Qualities are added in ascending order as in GATK, because the order affects the last bits of
+/// the average reported quality. GATK adds before it rounds. The result is the same here, because
+/// our counts are integers.
 fn sum_events(group: &mut GroupRows) {
     for row in &group.qualities {
         match &mut group.events[row.event.index()] {

@@ -1,5 +1,5 @@
 //! Writes a report as text: a GATKReport whose columns are as wide as their content, with numbers
-//! aligned right.
+//! right-aligned.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -88,7 +88,8 @@ fn put_counts(cells: &mut [Vec<u8>], recal_datum: &RecalDatum) {
     write_value(&mut cells[1], format_fixed(recal_datum.errors(), 2));
 }
 
-/// Returns a sort key: reports list events by letter (D, I, M), the reverse of [`ErrorEvent`]'s order.
+/// Returns the sort key of an event. Reports list events by letter (D, I, M), the reverse of
+/// [`ErrorEvent`]'s order.
 fn event_sort_key(event: ErrorEvent) -> Reverse<ErrorEvent> {
     Reverse(event)
 }
@@ -194,7 +195,7 @@ struct ColumnFormat {
 }
 
 /// Appends a table. `fill` writes the texts of a row into empty cells. It is called twice for each
-/// row: first to measure the column widths, then to write.
+/// row: first to measure the column widths, then to write the row.
 pub(super) fn write_table<R>(
     out: &mut Vec<u8>,
     head: &TableHead,

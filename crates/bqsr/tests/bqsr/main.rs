@@ -1,3 +1,3 @@
-//! Integration tests of the crate.
+//! Integration tests.
 
 mod recalibration;

@@ -1,4 +1,4 @@
-//! Compares reports, and the qualities that follow from them, with the output of GATK 4.6.2.0.
+//! Compares reports and their recalibrated qualities with the output of GATK 4.6.2.0.
 //!
 //! GATK's own classes wrote the files in `tests/oracles/gatk/recalibration` from random counts.
 //! `one.table` has two read groups, one of them with insertions and deletions.
@@ -22,7 +22,7 @@ const PLOT: &str =
     below_first_line(include_str!("../../../../tests/oracles/gatk/recalibration/plot.csv"));
 const APPLIED: &str = include_str!("../../../../tests/oracles/gatk/recalibration/applied.tsv");
 
-/// Returns a file without its first line, which describes its origin.
+/// Returns the text of a file without its first line, which describes its origin.
 const fn below_first_line(text: &'static str) -> &'static str {
     let mut end = 0;
     while text.as_bytes()[end] != b'\n' {
@@ -58,7 +58,7 @@ fn counts_become_the_report() {
     assert_eq!(text(&made), ONE);
 }
 
-/// Returns the counts of a report, with read groups in another order and some that have no
+/// Returns the counts of a report, with read groups in a different order and some without
 /// observations.
 fn counts(report: &RecalReport) -> Tables {
     let mut tables =
@@ -183,13 +183,13 @@ fn the_report_lists_what_reads_are_found_by() {
         (2, 2, 12)
     );
     assert!(recalibration.group(b"unit.10").is_some() && recalibration.group(b"unit").is_none());
-    // Qualities that no read can have do not change.
+    // Qualities that no read can have are not changed.
     assert_eq!(recalibration.group(b"unit.10").unwrap().quality(94, 0, 2), 94);
     let applying = ApplyOptions { static_quantized: vec![10, 94], ..ApplyOptions::default() };
     assert!(Recalibration::new(&read(ONE), &applying, &Ledger::unlimited()).is_err());
 }
 
-/// Reports that are refused: a text in a valid report, its replacement, and the error message.
+/// Invalid reports: a text in a valid report, its replacement, and the error message.
 const REFUSALS: [(&str, &str, &str); 17] = [
     (
         "#:GATKReport.v1.1:5",
