@@ -231,7 +231,7 @@ impl Step for ApplyRecalibration {
     }
 
     fn max_growth_bytes(&self) -> usize {
-        0 // the step runs during the merge, on records that are no longer buffered
+        0 // a late step: it does not lengthen stored records
     }
 
     fn changes(&self) -> Changes {
