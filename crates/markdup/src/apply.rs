@@ -1,6 +1,6 @@
-//! The step of the pipeline that writes marks to records: flags, optional fields, and removal.
+//! The pipeline step that writes marks to records: flags, optional fields, and removal.
 //!
-//! [`ApplyMarks`] runs on any thread after duplicates are resolved. Each record is looked up in the
+//! [`ApplyMarks`] runs on any thread after duplicates are resolved. It looks up each record in the
 //! [`Verdict`] by its stamp.
 
 use std::sync::Arc;
@@ -27,11 +27,11 @@ pub struct MarkOptions {
     /// Write the duplicate set of each mapped primary record: DI, the index of its representative,
     /// and DS, the number of pairs (Picard's TAG_DUPLICATE_SET_MEMBERS).
     pub members: bool,
-    /// Tag for the identifier of the molecule, derived from barcodes (Picard's
-    /// MOLECULAR_IDENTIFIER_TAG), and whether it names the strand.
+    /// Tag for the molecular identifier derived from barcodes (Picard's MOLECULAR_IDENTIFIER_TAG),
+    /// and whether the identifier includes the strand.
     pub molecule: Option<(Tag, bool)>,
-    /// Tag for the number of the molecule, derived from UMIs. `true` if each molecule has a set for
-    /// each strand, so that the number ends with `/A` or `/B`.
+    /// Tag for the molecule number derived from UMIs. `true` if each molecule has a set for each
+    /// strand, so that the number ends with `/A` or `/B`.
     pub molecule_number: Option<(Tag, bool)>,
     pub earlier: EarlierMarks,
     pub samtools: SamtoolsTags,
@@ -39,28 +39,28 @@ pub struct MarkOptions {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SamtoolsTags {
-    /// Write dt to duplicates: `SQ` if they are optical, otherwise `LB` (`-d`).
+    /// Write `dt` to duplicates: `SQ` if they are optical, otherwise `LB` (`-d`).
     pub kind: bool,
-    /// Write do to duplicates: the name of the read that stays (`-t`).
+    /// Write `do` to duplicates: the name of the read that is kept (`-t`).
     pub original: bool,
-    /// Write dc to all records that are not flagged: the number of reads they represent
+    /// Write `dc` to all records that are not flagged: the number of reads that they represent
     /// (`--duplicate-count`).
     pub count: bool,
-    /// Whether secondary, supplementary and unmapped records get marks (`-S`). Then flagged records
-    /// lose their dc field.
+    /// Also mark secondary, supplementary and unmapped records (`-S`). Flagged records then lose
+    /// their `dc` field.
     pub other_records: bool,
 }
 
-/// What happens to duplicate marks that reads already have in the input.
+/// How duplicate marks in the input are handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EarlierMarks {
-    /// The flag 0x400 is set or cleared on every record.
+    /// Set or clear flag 0x400 on every record.
     #[default]
     Replace,
-    /// Records that have 0x400 keep it; they may get it in addition.
+    /// Keep 0x400 on records that have it, and also set it on new duplicates.
     Keep,
-    /// As `Replace`, and dt and do are removed from records that had the flag, as samtools markdup -c
-    /// does.
+    /// Like `Replace`, but also remove `dt` and `do` from records that had the flag, as samtools
+    /// markdup -c does.
     Clear,
 }
 
@@ -107,9 +107,10 @@ impl MarkOptions {
     }
 }
 
-/// Sets 0x400 on duplicates, clears it on all others, and writes or removes the requested fields.
+/// Sets 0x400 on duplicates, clears it on all other records, and writes or removes the requested
+/// fields.
 ///
-/// Each thread works with its own fork; forks share the verdict and the counters of flagged records.
+/// Each thread has its own fork. Forks share the verdict and the counts of flagged records.
 #[derive(Clone)]
 pub struct ApplyMarks {
     verdict: Arc<Verdict>,
@@ -122,12 +123,12 @@ pub struct ApplyMarks {
 
 #[derive(Debug, Default)]
 pub struct FlaggedCounts {
-    /// Duplicates among mapped primary records, by library: single reads, then reads of pairs.
+    /// Flagged mapped primary records of each library: unpaired reads, then paired reads.
     libraries: Vec<[AtomicU64; 2]>,
     others: AtomicU64,
     optical_others: AtomicU64,
-    /// Removed records. A secondary, supplementary or unmapped record that is newly marked is not
-    /// counted here, because samtools counts it as written.
+    /// Removed records. Newly marked secondary, supplementary and unmapped records are not counted,
+    /// because samtools counts them as written.
     removed: AtomicU64,
 }
 
@@ -180,13 +181,13 @@ impl ApplyMarks {
         }
     }
 
-    /// Returns the counters that all forks share. Read them after the last batch.
+    /// Returns the counts that all forks share. They are complete after the last batch.
     pub fn flagged_counts(&self) -> Arc<FlaggedCounts> {
         Arc::clone(&self.counted)
     }
 
-    /// Counts a record that was flagged as a duplicate. Like Picard's metrics, this counts only
-    /// mapped primary records, and counts pairs apart from fragments.
+    /// Counts a flagged record. Like Picard's metrics, this includes only mapped primary records
+    /// and counts pairs separately from fragments.
     fn count_flagged(&self, record: RecordRef<'_>) {
         let flags = record.flags();
         if flags.is_unmapped() || !flags.is_primary() {
@@ -220,7 +221,7 @@ impl ApplyMarks {
             }
         }
         if let Some((tag, _)) = *molecule_number {
-            fields.remove_field(tag); // a number of an earlier run would name a different molecule
+            fields.remove_field(tag); // a number from an earlier run would name a different molecule
         }
         if let Some(set) = self.verdict.membership(stamp)? {
             let takes_part = !record.flags().is_unmapped() && record.flags().is_primary();
@@ -244,8 +245,8 @@ impl ApplyMarks {
         Ok(())
     }
 
-    /// Writes the fields of samtools markdup. As in samtools, fields that exist are replaced in
-    /// place, and new ones are appended.
+    /// Writes the fields of samtools markdup. As in samtools, existing fields are replaced in place
+    /// and new fields are appended.
     fn write_samtools_fields(
         &self,
         fields: &mut FieldEditor<'_>,
@@ -271,8 +272,8 @@ impl ApplyMarks {
         Ok(())
     }
 
-    /// Returns the identifier of a molecule: contig, position of the reverse read, and the strand
-    /// (Picard, UmiUtil).
+    /// Returns the molecular identifier: contig, position of the reverse read and, for duplex
+    /// barcodes, the strand (Picard, UmiUtil).
     fn molecule_identifier(&self, record: RecordRef<'_>, duplex: bool) -> Result<Vec<u8>> {
         let flags = record.flags();
         let placed = usize::try_from(record.ref_id()).ok().filter(|_| !flags.is_unmapped());
@@ -317,8 +318,8 @@ impl<'a> FieldEditor<'a> {
         edit::set_field(self.out, self.start, tag, &[b"Z", value, b"\0"].concat());
     }
 
-    /// Writes an integer with the smallest unsigned type that holds it, in the place of an existing
-    /// field.
+    /// Writes an integer as the smallest unsigned type that holds it. An existing field is replaced
+    /// in place.
     fn replace_integer(&mut self, tag: Tag, value: u32) {
         let mut typed = Vec::new();
         if let Ok(value) = u8::try_from(value) {

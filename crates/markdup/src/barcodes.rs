@@ -1,19 +1,19 @@
-//! Barcodes, compared as Picard does: by 32-bit hashes of their text.
+//! Barcodes, compared by 32-bit hashes of their text as in Picard.
 
 use readmill_record::tag::{self, Tag};
 use readmill_record::{Error, RecordRef, Result};
 
 use super::item::ReadSummary;
 
-/// The fields that hold barcodes. Each is optional; without any, templates are compared by position
+/// The fields that hold barcodes. All are optional; without any, templates are compared by position
 /// only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Barcodes {
     /// Barcode of the template (BARCODE_TAG).
     pub template: Option<Tag>,
-    /// Barcode of the first read (READ_ONE_BARCODE_TAG).
+    /// Barcode of read 1 (READ_ONE_BARCODE_TAG).
     pub first: Option<Tag>,
-    /// Barcode of the second read (READ_TWO_BARCODE_TAG).
+    /// Barcode of read 2 (READ_TWO_BARCODE_TAG).
     pub second: Option<Tag>,
     /// Whether the template's barcode has one half for each strand of the molecule (DUPLEX_UMI).
     pub duplex: bool,
@@ -21,18 +21,18 @@ pub struct Barcodes {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BarcodeStrand {
-    /// The first segment is the left one.
+    /// Read 1 is at the lower end of the template.
     Top,
-    /// The first segment is the right one.
+    /// Read 1 is at the upper end of the template.
     Bottom,
     Unknown,
 }
 
 impl Barcodes {
-    /// Returns the hashes of a read's barcodes, 32 bits each: template, first read, second read.
+    /// Returns the hashes of a read's barcodes, 32 bits each: template, read 1, read 2.
     ///
     /// # Errors
-    /// A barcode field is not text, has illegal letters, or is not a valid duplex barcode.
+    /// A barcode field is not text or has invalid letters, or a duplex barcode is malformed.
     pub fn hash_barcodes(&self, record: RecordRef<'_>) -> Result<u128> {
         let template = match self.template {
             None => 0,
@@ -58,8 +58,8 @@ impl Barcodes {
         seen.code & !own | arriving.code & own
     }
 
-    /// Returns the hash of a barcode. The halves of a duplex barcode are put into the order of the
-    /// top strand, so that both strands of a molecule have one hash.
+    /// Returns the hash of a barcode. The halves of a duplex barcode are put in the order of the
+    /// top strand, so that both strands of a molecule have the same hash.
     fn hash_normalised(&self, record: RecordRef<'_>, barcode: &[u8]) -> Result<i32> {
         if !barcode.iter().all(|b| b"ATCGNatcgn-".contains(b)) {
             return Err(illegal_barcode_error(
@@ -102,13 +102,13 @@ fn text_field(record: RecordRef<'_>, tag: Tag) -> Result<Option<&[u8]>> {
     Err(Error::input(format!("the field {tag} is not text")).qname(record.qname()))
 }
 
-/// Java's `String.hashCode`, which Picard uses to compare barcodes.
+/// Returns Java's `String.hashCode`, which Picard uses to compare barcodes.
 fn java_hash(text: &[u8]) -> i32 {
     text.iter().fold(0i32, |hash, &b| hash.wrapping_mul(31).wrapping_add(b.into()))
 }
 
-/// Returns the strand of the molecule: top if the first segment is at the lower end of the template
-/// (Picard, UmiUtil). [`BarcodeStrand::Unknown`] if a mate is unmapped.
+/// Returns the strand of the molecule: top if read 1 is at the lower end of the template (Picard,
+/// UmiUtil), or [`BarcodeStrand::Unknown`] if a mate is unmapped.
 ///
 /// # Errors
 /// The read is not paired, or MC is missing or invalid.
@@ -133,7 +133,7 @@ pub fn molecule_strand(record: RecordRef<'_>) -> Result<BarcodeStrand> {
     Ok(if flags.is_first() == left { BarcodeStrand::Top } else { BarcodeStrand::Bottom })
 }
 
-/// Returns the unclipped 5′ position of the mate, 0-based, from PNEXT and the CIGAR in MC.
+/// Returns the 0-based unclipped 5′ position of the mate, from PNEXT and MC.
 fn mate_five_prime(record: RecordRef<'_>) -> Result<i64> {
     let missing = || {
         Error::input("a duplex UMI needs the MC field of both mates")

@@ -1,4 +1,4 @@
-//! Stores the items of the whole input until duplicates are resolved: one [`Sorter`] for each kind.
+//! Stores the items of the whole input until duplicates are resolved, in one [`Sorter`] per kind.
 
 use readmill_format::spill::Spill;
 use readmill_record::Result;
@@ -46,8 +46,8 @@ impl<S: ItemLayout> ItemSorters<S> {
             + self.fragments.filled_bytes()
     }
 
-    /// Sorts the items in memory and writes them to the spill as one run for each kind. `turn`
-    /// selects the spill directory.
+    /// Sorts the items in memory and writes them to the spill, one run per kind. `turn` selects the
+    /// spill directory.
     pub fn spill(&mut self, threads: &impl Sorting, spill: &Spill, turn: usize) -> Result<()> {
         spill_sorted(&mut self.pairs, threads, spill, turn)?;
         spill_sorted(&mut self.paired_ends, threads, spill, turn)?;
@@ -62,24 +62,24 @@ pub enum AnyItems {
     Samtools(SamtoolsItems),
 }
 
-/// The items of the whole input, with the counts and the evidence that the resolver needs.
+/// The items of the whole input, with the counts and the grouping evidence that the resolver needs.
 ///
-/// One thread adds the parts of all batches in input order. When memory is short, [`EndStore::spill`]
-/// moves the items to disk; at the end of the input the store is given to
+/// One thread adds the parts of all batches in input order. When memory is short,
+/// [`EndStore::spill`] moves the items to disk. At the end of the input, the store is passed to
 /// [`DuplicateResolver::resolve`](super::DuplicateResolver::resolve), or written by
 /// [`EndStore::store_ends`] if the job runs in stages.
 pub struct EndStore {
     pub items: AnyItems,
-    /// Name hash (128 bits) and first record of each name group. Collected only if marks may have to
-    /// be copied between groups of one name.
+    /// Name hash (128 bits) and first record of each name group. Collected only if marks may have
+    /// to be copied between groups with the same name.
     pub name_groups: Sorter<[u64; 3]>,
-    /// Name hashes (128 bits) of name groups in which a mate is missing. Two equal ones prove that
-    /// the input is not grouped by name.
+    /// Name hashes (128 bits) of name groups in which a mate is missing. Two equal hashes prove
+    /// that the input is not grouped by name.
     pub incomplete: Sorter<[u64; 2]>,
     pub grouping: Grouping,
     pub examined: ExaminedCounts,
     pub fields: FieldCounts,
-    /// Paired reads without a read group, or with one that the header lacks; the pipeline warns about
+    /// Paired reads whose read group is missing or not in the header. The pipeline warns about
     /// them.
     pub without_read_group: u64,
     pub has_dt: bool,
@@ -115,7 +115,7 @@ impl EndStore {
         EndStore { items, ..EndStore::default() }
     }
 
-    /// Adds the items and counts of a batch. Batches must arrive in input order.
+    /// Adds the items and counts of a batch. Batches must be added in input order.
     pub fn push(&mut self, part: &EndsPart) {
         self.push_items(part);
         self.grouping.add_evidence(&part.evidence);
@@ -131,7 +131,7 @@ impl EndStore {
         self.has_dt |= part.has_dt;
     }
 
-    /// Returns whether mates were paired within batches. Such pairs are useless if the input turns
+    /// Returns whether mates were paired within batches. These pairs are useless if the input turns
     /// out not to be grouped and is marked in coordinate mode.
     pub fn has_pairs(&self) -> bool {
         match &self.items {
@@ -141,8 +141,8 @@ impl EndStore {
         }
     }
 
-    /// Drops all items but keeps the counts. Called before items are collected again for another
-    /// pairing.
+    /// Removes all items but keeps the counts. Called before items are collected again with a
+    /// different mate pairing.
     pub fn clear_items(&mut self, duplicate_ends: &DuplicateEnds) {
         self.items = EndStore::new(duplicate_ends).items;
         self.name_groups = Sorter::default();
@@ -195,8 +195,8 @@ impl EndStore {
         spill_sorted(&mut self.incomplete, threads, spill, turn)
     }
 
-    /// Compares all incomplete name groups: two of one name are a template whose records are
-    /// scattered. Called once when the input ends, before the mode is decided.
+    /// Compares all incomplete name groups: two with the same name are a scattered template. Called
+    /// once at the end of the input, before the mode is decided.
     pub fn compare_incomplete(&mut self, threads: &impl Sorting, spill: &Spill) -> Result<()> {
         threads.sort(self.incomplete.chunks_mut())?;
         let incomplete = std::mem::take(&mut self.incomplete);

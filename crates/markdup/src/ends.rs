@@ -1,7 +1,7 @@
-//! Reduces a batch of reads to the items by which duplicates are found.
+//! Reduces a batch of reads to the items from which duplicates are found.
 //!
-//! Mates that are adjacent in the batch become a pair at once. A read whose mate is elsewhere becomes
-//! a half, which `join` pairs by name later; a read without a mapped mate becomes a fragment:
+//! Adjacent mates become a pair at once. A read whose mate is elsewhere becomes a half, which
+//! `join` later pairs by name; a read without a mapped mate becomes a fragment:
 //!
 //! ```text
 //!  one template of a batch          items
@@ -10,8 +10,8 @@
 //!  read, mate unmapped        ─►    fragment
 //! ```
 //!
-//! Batches are collected on any thread; only [`EndStore`](super::EndStore) receives them in input
-//! order.
+//! Any thread can collect the items of a batch; [`EndStore`](super::EndStore) receives them in
+//! input order.
 
 use std::sync::Arc;
 
@@ -30,24 +30,22 @@ use super::rules::{Coding, FieldCounts, Rules};
 use super::samtools::{self, SamtoolsPart};
 use super::umi::Umi;
 
-/// How the two mates of a template find each other. The pipeline chooses it before the first batch,
+/// How the two mates of a template are paired. The pipeline chooses this before the first batch,
 /// from the duplicate mode, the header and the first records of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MatePairing {
-    /// Within a batch, because the input looks grouped by name. This is verified while reading. If it
-    /// proves wrong, the items are collected again with [`DuplicateEnds::paired_by_coordinate`].
+    /// Within a batch, because the input looks grouped by name. This is verified while reading. If
+    /// it is wrong, the items are collected again with [`DuplicateEnds::paired_by_coordinate`].
     InBatch,
-    /// Within a batch; if the input turns out not to be grouped, the remaining reads are joined by
+    /// Within a batch. If the input turns out not to be grouped, the remaining reads are joined by
     /// name (template mode).
     InBatchThenName,
-    /// By name, in the order of a coordinate-sorted file, which is the order in which Picard meets
-    /// them.
+    /// By name, in the order of a coordinate-sorted file, in which Picard reads them.
     NameCoordinate,
     /// By name, in input order, together with all other records of the template (template mode on
     /// input that is not grouped).
     NameInput,
-    /// Not at all: samtools compares each read with the mate position, MC and ms that the read itself
-    /// holds.
+    /// Not at all: samtools compares each read by the mate position, MC and ms in the read itself.
     ByFields,
 }
 
@@ -57,9 +55,9 @@ impl MatePairing {
     }
 }
 
-/// Collects the items by which duplicates are found, batch by batch.
+/// Collects the items from which duplicates are found, batch by batch.
 ///
-/// It is shared by all threads; each thread has its own [`EndsScratch`]. The parts must reach the
+/// All threads share it; each thread has its own [`EndsScratch`]. The parts must be added to the
 /// store in input order, because ties are broken by position.
 ///
 /// ```
@@ -84,31 +82,31 @@ pub struct DuplicateEnds {
 }
 
 impl DuplicateEnds {
-    /// Returns this collector with pairs counted by tile if `counts`. The count is for the
-    /// description of the run and is made during the scan for duplicates.
+    /// Enables or disables counting pairs by tile during the scan for duplicates. The counts are
+    /// part of the run description.
     pub fn with_tile_counts(mut self, counts: bool) -> Self {
         Arc::make_mut(&mut self.rules).tiles = counts;
         self
     }
 }
 
-/// The reusable state of one thread: which read group the last record had, since neighbouring records
-/// usually share it.
+/// The reusable state of one thread: the read group of the last record, which neighbouring records
+/// usually share.
 pub struct EndsScratch {
     collect_evidence: bool,
     group: Option<(Vec<u8>, GroupKey)>,
 }
 
-/// The number of a read group, and a hash of its ID. The hash separates read groups that the header
-/// lacks, which all have the same number.
+/// The number of a read group, and a hash of its ID. The hash distinguishes read groups that are
+/// not in the header, which all have the same number.
 #[derive(Clone, Copy)]
 struct GroupKey {
     number: u16,
     seed: u64,
 }
 
-/// The items of one batch, as 64-bit words, with the counts and the grouping evidence of that batch.
-/// The pipeline charges its [`bytes`](EndsPart::bytes) and hands it to the store in input order.
+/// The items of one batch as 64-bit words, with the counts and the grouping evidence of the batch.
+/// The pipeline charges its [`bytes`](EndsPart::bytes) and adds it to the store in input order.
 #[derive(Default)]
 pub struct EndsPart {
     pub(super) pairs: Vec<u64>,
@@ -133,8 +131,9 @@ impl EndsPart {
 }
 
 impl EndsScratch {
-    /// Examines whether the batch looks grouped by name. Called before any filter, since a filter may
-    /// remove one mate of a template. Does nothing if mates are not paired within batches.
+    /// Examines whether the batch looks grouped by name. Must be called before any filter, because
+    /// a filter may remove one mate of a template. Does nothing if mates are not paired within
+    /// batches.
     pub fn collect_evidence(&mut self, batch: &Batch, part: &mut EndsPart) {
         if self.collect_evidence {
             part.evidence = Evidence::of_batch(batch);
@@ -143,8 +142,8 @@ impl EndsScratch {
 }
 
 impl DuplicateEnds {
-    /// Creates the collector. `header` is the header of the output: earlier steps may rename contigs
-    /// or replace read groups.
+    /// Creates the collector. `header` is the output header, because earlier steps may rename
+    /// contigs or replace read groups.
     ///
     /// # Errors
     /// The header has more than [`HALF_REFS`] reference sequences or 65,534 read groups.
@@ -158,8 +157,8 @@ impl DuplicateEnds {
         Ok(DuplicateEnds { libraries, rules: Arc::new(rules), mate_pairing })
     }
 
-    /// Returns a collector that joins mates by name in coordinate order. The pipeline collects all
-    /// items again with it if input that was paired in batches turns out not to be grouped.
+    /// Returns a collector that joins mates by name in coordinate order. The pipeline uses it to
+    /// collect all items again if input that was paired in batches turns out not to be grouped.
     pub fn paired_by_coordinate(&self) -> Self {
         let (libraries, rules) = (Arc::clone(&self.libraries), Arc::clone(&self.rules));
         DuplicateEnds { libraries, rules, mate_pairing: MatePairing::NameCoordinate }
@@ -173,8 +172,9 @@ impl DuplicateEnds {
         self.rules.coding.is_some()
     }
 
-    /// Returns the maximum number of bytes that one record can add: a half, a fragment, a name group
-    /// and an incomplete name. Bounds the memory of a range whose items are collected again.
+    /// Returns the maximum number of bytes that one record can add: a half, a fragment, a name
+    /// group and an incomplete name. It bounds the memory of a range whose items are collected
+    /// again.
     pub fn max_bytes_per_record(&self) -> usize {
         fn max_item_bytes<S: ItemLayout>() -> usize {
             8 * (S::Half::WORDS + S::Fragment::WORDS + 2 + 3)
@@ -186,8 +186,8 @@ impl DuplicateEnds {
         }
     }
 
-    /// Returns the bytes that a typical record adds: half of a pair if mates are adjacent, otherwise
-    /// a half. Used to forecast memory before the input is read.
+    /// Returns the number of bytes that a typical record adds: half of a pair item if mates are
+    /// adjacent, otherwise a half. Used to estimate memory before the input is read.
     pub fn typical_bytes_per_record(&self) -> u64 {
         fn typical_item_bytes<S: ItemLayout>(together: bool) -> usize {
             if together { 4 * S::Pair::WORDS } else { 8 * S::Half::WORDS }
@@ -210,7 +210,7 @@ impl DuplicateEnds {
     /// Appends the items of a batch to `part`. The batch must be stamped and filtered.
     ///
     /// # Errors
-    /// A read has an invalid barcode or UMI, or lacks a field that the rules of samtools need.
+    /// A read has an invalid barcode or UMI, or lacks a field that the samtools rules need.
     pub fn collect_ends(
         &self,
         scratch: &mut EndsScratch,
@@ -229,8 +229,8 @@ impl DuplicateEnds {
         }
     }
 
-    /// Collects by the rules of Picard, with items of layout `S`. A template is a run of records with
-    /// equal template stamps; reads still pending when it ends are stored as halves.
+    /// Collects items of layout `S` by Picard's rules. A template is a run of records with equal
+    /// template stamps. Reads that are still pending at the end of a template are stored as halves.
     fn collect_ends_as<S: ItemLayout>(
         &self,
         scratch: &mut EndsScratch,
@@ -286,7 +286,8 @@ impl DuplicateEnds {
             if read.next_ref_id < 0 {
                 push_words(&mut part.fragments, &self.rules.pack_fragment::<S>(&read)); // without a mate reference, also a single read
             }
-            // Pending reads share a name, so the read group is the key. Unknown IDs share a number, hence the hash.
+            // Pending reads share a name, so the read group is the key. Unknown IDs share a number,
+            // so the hash of the ID is used.
             let known = id.is_none() || self.libraries.is_known(group.number);
             let key = if known { group.number.into() } else { u128::from(group.seed) << 16 };
             let EndsPart { pairs, paired_ends: seconds, .. } = part;
@@ -304,7 +305,7 @@ impl DuplicateEnds {
     }
 
     /// Stores the name and the first record of a name group, so that marks can be copied between
-    /// groups of one name if the input turns out not to be grouped.
+    /// groups with the same name if the input turns out not to be grouped.
     fn note_name_group(&self, stamp: Stamp, record: RecordRef<'_>, part: &mut EndsPart) {
         if self.mate_pairing == MatePairing::InBatchThenName && record.qname() != b"*" {
             let name = hash_name(NO_GROUP, record.qname());
@@ -324,9 +325,9 @@ impl DuplicateEnds {
         }
     }
 
-    /// Stores a read whose mate is not adjacent as a half. With [`MatePairing::InBatchThenName`] the
-    /// half has the number of its template, and read groups are ignored: the name alone identifies a
-    /// template.
+    /// Stores a read whose mate is not adjacent as a half. With [`MatePairing::InBatchThenName`],
+    /// the half has the ordinal of its template, and read groups are ignored, because the name
+    /// alone identifies a template.
     fn push_unmatched<S: ItemLayout>(
         &self,
         read: ReadSummary,
@@ -364,8 +365,8 @@ impl DuplicateEnds {
         }
     }
 
-    /// Stores a read that is compared without a mate. In input-order pairing it becomes a half, so
-    /// that the marks of its template reach all records of that name.
+    /// Stores a read that is compared without a mate. With [`MatePairing::NameInput`], it becomes a
+    /// half, so that the marks of its template reach all records with that name.
     fn push_single<S: ItemLayout>(
         &self,
         read: &ReadSummary,
@@ -380,9 +381,9 @@ impl DuplicateEnds {
         }
     }
 
-    /// Stores a record that is to be joined with others of its name. In template mode the name alone
-    /// makes a template, as in grouped input; in coordinate mode Picard also requires the same read
-    /// group.
+    /// Stores a record that is to be joined with others of the same name. In template mode, the
+    /// name alone defines a template, as in grouped input. In coordinate mode, Picard also requires
+    /// the same read group.
     fn push_half<S: ItemLayout>(
         &self,
         kind: HalfKind,
@@ -400,13 +401,13 @@ impl DuplicateEnds {
             push_words(&mut part.halves, &item::pack_half::<S>(name, read, kind, order));
         }
         if kind == HalfKind::Paired && order == HalfOrder::Place && read.next_ref_id < 0 {
-            // Without a mate reference, it also counts as a single read.
+            // Without a mate reference, the read also counts as a single read.
             push_words(&mut part.fragments, &self.rules.pack_fragment::<S>(read));
         }
     }
 
     /// Stores only the end of a read whose mate cannot be identified. Picard still treats every
-    /// fragment with that end as a duplicate.
+    /// fragment with this end as a duplicate.
     fn push_paired_end<S: ItemLayout>(&self, read: &ReadSummary, part: &mut EndsPart) {
         if read.next_ref_id >= 0 {
             push_words(&mut part.paired_ends, &self.rules.pack_paired_end::<S>(read));
@@ -442,8 +443,8 @@ impl DuplicateEnds {
     }
 }
 
-/// Returns the ID in the RG field. The same scan notes whether any record has a DT field, because
-/// `apply` then has to remove it.
+/// Returns the ID in the RG field. Also records in `part` whether any record has a DT field, which
+/// `apply` then has to remove.
 fn scan_fields<'a>(record: RecordRef<'a>, part: &mut EndsPart) -> Option<&'a [u8]> {
     let mut group = None;
     for field in record.fields() {
@@ -455,8 +456,8 @@ fn scan_fields<'a>(record: RecordRef<'a>, part: &mut EndsPart) -> Option<&'a [u8
     group
 }
 
-/// Summarizes a record that is not compared itself but gets the marks of its template: secondary,
-/// supplementary and unmapped records.
+/// Summarizes a record that is not compared but gets the marks of its template: a secondary,
+/// supplementary or unmapped record.
 fn summarize_bystander(record: RecordRef<'_>, stamp: Stamp) -> ReadSummary {
     ReadSummary {
         end: End { library: 0, ref_id: record.ref_id(), five_prime: 0, reverse: false },
@@ -484,9 +485,9 @@ impl Rules {
 
     /// Packs two mates, and passes the pair to `pairs` and its paired ends to `ends`.
     ///
-    /// Without barcodes, only the second end is passed, since the first one can be derived from the
-    /// pair. With barcodes both are passed: each end has its own code, while the pair combines the
-    /// codes of both reads.
+    /// Without barcodes, only the second end is passed, because the first can be derived from the
+    /// pair. With barcodes, both are passed, because each end has its own code, while the code of
+    /// the pair combines both reads.
     pub(super) fn emit_pair<S: ItemLayout>(
         &self,
         seen: &ReadSummary,
@@ -523,8 +524,8 @@ impl Rules {
         item::end_key::<S>(&read.end, self.single_end_code(read))
     }
 
-    /// Returns the code by which this read is compared as a single end. A UMI is placed in the
-    /// segment that the read is from.
+    /// Returns the code by which a read is compared as a single end. The UMI is stored in the half
+    /// of the code that belongs to its read of the pair.
     fn single_end_code(&self, read: &ReadSummary) -> u128 {
         let umi = Umi::from_code(read.code);
         match &self.coding {
@@ -541,18 +542,19 @@ fn is_compared(record: RecordRef<'_>) -> bool {
 
 const NO_GROUP: u64 = 0;
 
-/// Hashes read group and name to 128 bits: 10^9 names collide with a probability of 10^-21.
+/// Hashes read group and name to 128 bits. The probability of a collision among 10^9 names is
+/// 10^-21.
 fn hash_name(group: u64, name: &[u8]) -> u128 {
     xxhash_rust::xxh3::xxh3_128_with_seed(name, group)
 }
 
 pub(super) type Pending<T> = Vec<(u128, ReadSummary, T)>;
 
-/// Pairs the arriving read with the pending read whose mate it is, or makes it pending.
+/// Pairs the arriving read with its pending mate, or makes it pending.
 ///
-/// Mates are recognized by `key` and the reference sequence of the mate. A pending read with the same
-/// key and mate reference is replaced and returned: it stays without a mate. Picard 3.4 does so on
-/// queryname-grouped input, and stops with an error on coordinate-sorted input.
+/// Mates are recognized by `key` and the reference sequence of the mate. A pending read with the
+/// same key and mate reference is replaced and returned; it remains without a mate. Picard 3.4 does
+/// the same for queryname-grouped input, but fails for coordinate-sorted input.
 pub(super) fn pair_or_hold<T>(
     pending: &mut Pending<T>,
     key: u128,

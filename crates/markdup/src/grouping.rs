@@ -1,22 +1,24 @@
-//! Decides whether the input is grouped by name: from its content while it is read, and from its
-//! header if the content is inconclusive.
+//! Decides whether the input is grouped by name, from its content and, if the content is
+//! inconclusive, from its header.
 //!
-//! A name group is a run of adjacent records with one name. It is complete if its primary paired
-//! records have as many first as last segments. The names of incomplete groups are stored as hashes:
+//! A name group is a run of adjacent records with the same name. It is complete if its primary
+//! paired records have as many first as last segments. The names of incomplete groups are stored as
+//! hashes:
 //!
-//! - two incomplete groups of one name are a scattered template, so the input is not grouped;
-//! - if all names of incomplete groups differ, their mates are missing from the file.
+//! - Two incomplete groups with the same name are a scattered template, so the input is not
+//!   grouped.
+//! - If the names of all incomplete groups differ, their mates are missing from the file.
 
 use std::collections::HashSet;
 
 use readmill_record::{Batch, Header, RecordRef, Span};
 use serde::{Deserialize, Serialize};
 
-/// Number of incomplete name groups that are compared early, so that input that is not grouped is
-/// usually detected in its first chunks. All of them are compared at the end.
+/// Number of incomplete name groups that are compared early, so that ungrouped input is usually
+/// detected in its first chunks. All of them are compared at the end.
 const MAX_COMPARED_EARLY: usize = 1 << 13;
 
-/// The order of reads that the headers of the inputs declare (SO and GO of the @HD line).
+/// The sort order that the headers of the inputs declare (SO and GO of the @HD line).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StatedOrder {
     Grouped,
@@ -25,7 +27,7 @@ pub enum StatedOrder {
 }
 
 impl StatedOrder {
-    /// Returns the order that the headers of all inputs declare. Inputs are read one after the other,
+    /// Returns the order that the headers of all inputs declare. Inputs are read one after another,
     /// so several coordinate-sorted inputs are not sorted as a whole.
     pub fn by_headers<'a>(mut headers: impl ExactSizeIterator<Item = &'a Header> + Clone) -> Self {
         let one = headers.len() == 1;
@@ -44,8 +46,8 @@ impl StatedOrder {
 /// last.
 type CoordinateKey = (u32, u32);
 
-/// Tracks whether a run of records is in the order of a coordinate-sorted file. Spans of consecutive
-/// batches are appended to each other.
+/// Tracks whether consecutive records are in coordinate order. The spans of consecutive batches are
+/// appended to each other.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct CoordinateSpan {
     ends: Option<(CoordinateKey, CoordinateKey)>,
@@ -80,8 +82,8 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Examines the name groups of a batch, which must be stamped and not yet filtered: a filter may
-    /// remove one mate.
+    /// Examines the name groups of a batch. The batch must be stamped and not yet filtered, because
+    /// a filter may remove one mate.
     pub fn of_batch(batch: &Batch) -> Self {
         let mut evidence = Evidence::default();
         let template = |span: &Span| span.stamp.template();
@@ -109,21 +111,21 @@ impl Evidence {
         &self.incomplete
     }
 
-    /// Returns whether at least half of the name groups are complete. The pipeline asks this of the
-    /// first reads to choose how mates are paired.
+    /// Returns whether at least half of the name groups are complete. The pipeline checks the first
+    /// reads to choose how mates are paired.
     pub fn looks_grouped(&self) -> bool {
         2 * (self.incomplete.len() as u64 + self.without_primary) <= self.name_groups
     }
 
-    /// Returns whether two incomplete name groups of the batch have one name, which proves that the
-    /// input is not grouped.
+    /// Returns whether two incomplete name groups of the batch have the same name, which proves
+    /// that the input is not grouped.
     pub fn is_scattered(&self) -> bool {
         let mut names = HashSet::with_capacity(self.incomplete.len());
         !self.incomplete.iter().all(|name| names.insert(name))
     }
 
-    /// Returns whether nothing in the batch speaks against grouped input: every name group has all
-    /// its mates.
+    /// Returns whether the batch is consistent with grouped input: every name group has all its
+    /// mates.
     pub fn is_complete(&self) -> bool {
         self.incomplete.is_empty() && self.without_primary == 0
     }
@@ -138,7 +140,7 @@ struct PrimaryCounts {
     primaries: u64,
     first: u64,
     last: u64,
-    /// Paired reads whose FLAG has both segment bits, or neither.
+    /// Paired reads whose FLAG has both segment bits or neither.
     other: u64,
 }
 
@@ -158,8 +160,8 @@ impl PrimaryCounts {
         }
     }
 
-    /// Returns whether the name has two first or two last segments, as if a file had been given
-    /// twice.
+    /// Returns whether the name has two first or two last segments, as if the same file had been
+    /// given twice.
     fn has_doubled_end(&self) -> bool {
         self.first > 1 || self.last > 1
     }
@@ -182,13 +184,13 @@ pub struct Grouping {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupingDecision {
     pub grouped: bool,
-    /// Whether the header declares something else. The pipeline warns about it.
+    /// Whether the header declares a different order. The pipeline warns about it.
     pub contradicts: bool,
 }
 
 impl Grouping {
-    /// Adds the evidence of a batch. Batches must arrive in input order, because coordinate order is
-    /// tracked across them.
+    /// Adds the evidence of a batch. Batches must be added in input order, because coordinate order
+    /// is tracked across them.
     pub fn add_evidence(&mut self, evidence: &Evidence) {
         self.without_primary += evidence.without_primary;
         self.doubled += evidence.doubled;
@@ -199,8 +201,8 @@ impl Grouping {
         }
     }
 
-    /// Adds the evidence of the next slice of the input (a job in stages). Incomplete name groups of
-    /// different slices are not compared here; see
+    /// Adds the evidence of the next slice of the input (a job in stages). Incomplete name groups
+    /// of different slices are compared later, by
     /// [`EndStore::compare_incomplete`](super::EndStore::compare_incomplete).
     pub fn append_slice(&mut self, next: Grouping) {
         self.without_primary += next.without_primary;
@@ -213,8 +215,8 @@ impl Grouping {
         self.scattered = true;
     }
 
-    /// Returns the number of name groups with two first or two last segments. Duplicates among such
-    /// reads are not marked reliably, and the pipeline warns about them.
+    /// Returns the number of name groups with two first or two last segments. Duplicates among
+    /// these reads are not marked reliably, so the pipeline warns about them.
     pub fn doubled_groups(&self) -> u64 {
         self.doubled
     }
@@ -223,16 +225,16 @@ impl Grouping {
         self.scattered
     }
 
-    /// Returns whether the content alone proves that the input is grouped, once all incomplete name
-    /// groups have been compared. A name group of only secondary or supplementary records proves
-    /// nothing: its template may be elsewhere.
+    /// Returns whether the content alone proves that the input is grouped. Valid after all
+    /// incomplete name groups have been compared. A name group with only secondary or supplementary
+    /// records proves nothing, because its template may be elsewhere.
     pub fn is_proved(&self) -> bool {
         !self.scattered && self.without_primary == 0
     }
 
-    /// Decides by the content, and by the header if the content is inconclusive: it has name groups
-    /// without any primary record, or is both grouped and sorted by coordinate, or most of its first
-    /// name groups are incomplete though no template is scattered.
+    /// Decides whether the input is grouped. If the header declares grouping, it is grouped unless
+    /// a template is scattered. If the header declares coordinate order, it is grouped only if the
+    /// content proves it and is not in coordinate order. Otherwise the content must prove it.
     pub fn decide(&self, stated: StatedOrder) -> GroupingDecision {
         let contradicts = match stated {
             StatedOrder::Grouped => self.scattered,

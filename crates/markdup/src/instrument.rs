@@ -1,20 +1,20 @@
-//! The distance of optical duplicates for an instrument, derived from a read name.
+//! The optical-duplicate distance of an instrument, derived from a read name.
 //!
-//! On flow cells without a pattern, optical duplicates are one cluster that is read as two, within a
-//! few pixels; on patterned ones, a molecule also seeds neighbouring nanowells. The documentation of
-//! Picard MarkDuplicates (OPTICAL_DUPLICATE_PIXEL_DISTANCE) and of samtools markdup (`-d`) therefore
-//! recommends 100 and 2500, in the unit of Illumina's read names, a tenth of a pixel. No values were
-//! found for other vendors. (BBMap's guide has 40 for instruments without pattern, 2500 for HiSeq
-//! 3000 and 4000, 12000 for NovaSeq 6000, 50 for NovaSeq X.)
+//! On unpatterned flow cells, optical duplicates are one cluster that is read as two, a few pixels
+//! apart. On patterned flow cells, a molecule can also seed neighbouring nanowells. The
+//! documentation of Picard MarkDuplicates (OPTICAL_DUPLICATE_PIXEL_DISTANCE) and of samtools
+//! markdup (`-d`) therefore recommends 100 and 2500, in the unit of Illumina's read names, a tenth
+//! of a pixel. No values were found for other vendors. (BBMap's guide has 40 for unpatterned
+//! instruments, 2500 for HiSeq 3000 and 4000, 12000 for NovaSeq 6000, 50 for NovaSeq X.)
 //!
 //! | what | source |
 //! |---|---|
-//! | which flow cells have a pattern | Illumina, bulletin "Cluster density guidelines for Illumina sequencing platforms using non-patterned flow cells"; NovaSeq X: Picard, issue 1962 |
+//! | patterned flow cells | Illumina, bulletin "Cluster density guidelines for Illumina sequencing platforms using non-patterned flow cells"; NovaSeq X: Picard, issue 1962 |
 //! | letters of instruments | 10x Genomics, Supernova, `illumina_instrument.py`, and its later copies; fastp, its list of two-colour systems |
 //! | letters of flow cells | the same; answers of Illumina's technical support that users published |
 //!
-//! The flow cell decides, because instruments are upgraded. The instrument decides only if the flow
-//! cell is unknown.
+//! The flow cell takes precedence, because instruments are upgraded. The instrument is used only if
+//! the flow cell is unknown.
 
 use FlowCellKind::{NotPatterned, Patterned};
 
@@ -28,11 +28,11 @@ type Identified = (FlowCellKind, &'static str);
 
 const PATTERNED_DISTANCE: i32 = 2500;
 
-/// Distance on flow cells without a pattern, and if the flow cell is unknown.
+/// Distance on unpatterned and unknown flow cells.
 const UNPATTERNED_DISTANCE: i32 = 100;
 
-/// Flow cells whose IDs have nine letters and digits, the eighth an X. These are the sixth and
-/// seventh.
+/// Flow cells whose IDs have nine letters and digits and an X as the eighth, by the sixth and
+/// seventh character.
 const FLOW_CELLS: [(&[u8; 2], FlowCellKind, &str); 13] = [
     (b"AC", NotPatterned, "HiSeq 2500 flow cell, not patterned"),
     (b"AD", NotPatterned, "HiSeq 2500 flow cell, not patterned"),
@@ -49,7 +49,7 @@ const FLOW_CELLS: [(&[u8; 2], FlowCellKind, &str); 13] = [
     (b"DS", Patterned, "NovaSeq 6000 flow cell, patterned"),
 ];
 
-/// Instruments by the letters before their serial number, and the minimum number of its digits.
+/// Instruments, by the letters before the serial number and the minimum number of its digits.
 const INSTRUMENTS: [(&[u8], usize, FlowCellKind, &str); 29] = [
     (b"A", 5, Patterned, "NovaSeq 6000, patterned"),
     (b"NA", 5, Patterned, "NovaSeq 6000, patterned"),
@@ -82,13 +82,13 @@ const INSTRUMENTS: [(&[u8], usize, FlowCellKind, &str); 29] = [
     (b"SH", 5, NotPatterned, "MiSeq i100, for which no distance is documented"),
 ];
 
-/// Returns the optical distance for the instrument in a read name, in the unit of its coordinates,
-/// and the reason for the log.
+/// Returns the optical distance for the instrument in a read name, in the unit of the name's
+/// coordinates, and the reason, which is logged.
 ///
-/// One number serves a whole input, so call it for the first read of each input; a name without a
-/// known instrument gives 100, and the reason says so. If inputs differ, take the largest: two pairs
-/// that are duplicates anyway are hardly ever within 2500 by chance, and such a pair would only count
-/// as optical instead of PCR duplicate.
+/// One distance applies to the whole input, so callers pass the first read of each input and use
+/// the largest result: two pairs that are duplicates anyway are rarely within 2500 by chance, and
+/// such a pair would only count as an optical instead of a PCR duplicate. A name without a known
+/// instrument gives 100, and the reason says so.
 ///
 /// ```
 /// use readmill_markdup::instrument::pixel_distance;
@@ -136,8 +136,8 @@ fn identify_flow_cell(id: &[u8]) -> Option<Identified> {
     next_seq.then_some((Patterned, "NextSeq 1000 or 2000 flow cell, patterned"))
 }
 
-/// Returns the kind of flow cell that an instrument uses, from the letters and length of its serial
-/// number.
+/// Returns the kind of flow cell that an instrument uses, from the letters before its serial number
+/// and the number of digits.
 fn identify_instrument(instrument: &[u8]) -> Option<Identified> {
     if instrument.starts_with(b"G4-") {
         return Some((NotPatterned, "Singular G4, for which no distance is documented"));

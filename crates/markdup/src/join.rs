@@ -1,9 +1,8 @@
-//! Joins by name the mates that were not adjacent in the input.
+//! Joins mates that were not adjacent in the input, by name.
 //!
-//! Halves are sorted by the hash of their name, so all halves of one name are adjacent. Each method
-//! reads them once, pairs the reads of each name, and adds pairs and ends to the items. They differ
-//! in the order of the halves of a name, which decides what happens to names with more than two
-//! reads.
+//! Halves are sorted by name hash, so all halves with one name are adjacent. Each method reads them
+//! once, pairs the reads of each name, and adds pairs and ends to the items. The methods differ in
+//! the order of a name's halves, which decides how names with more than two reads are paired.
 
 use std::cell::Cell;
 
@@ -17,8 +16,8 @@ use super::libraries::Libraries;
 use super::rules::Rules;
 use super::sorter::Sorter;
 
-/// The rules, libraries and spill that joining needs. The resolver calls one of its methods, depending on
-/// [`MatePairing`] and on whether the input proved to be grouped.
+/// Joins halves by name. The resolver selects a method by [`MatePairing`] and by whether the input
+/// proved to be grouped.
 pub struct HalfJoiner<'a> {
     pub libraries: &'a Libraries,
     pub rules: &'a Rules,
@@ -29,7 +28,7 @@ pub struct HalfJoiner<'a> {
 #[derive(Default)]
 pub struct JoinCounts {
     pub lone: Cell<u64>,
-    /// Names with two first or two last segments, as if a file had been given twice.
+    /// Names with two first or two last segments, as if the same file had been given twice.
     pub doubled: Cell<u64>,
 }
 
@@ -52,12 +51,12 @@ impl NameEnds {
 
 const CHECK_INTERVAL: u64 = 1 << 16;
 
-/// Pairs of ordinals: the first record of a template, and one of its records.
+/// Pairs of ordinals: the first record of a template, and one record of this template.
 pub type TemplateRecords = Sorter<[u64; 2]>;
 
 impl HalfJoiner<'_> {
-    /// Joins the halves of each name in coordinate order, as Picard does in a coordinate-sorted file.
-    /// `spill_if_full` is called regularly, so that the joined items can be spilled.
+    /// Joins the halves of each name in coordinate order, as Picard does for a coordinate-sorted
+    /// file. Calls `spill_if_full` regularly, so that the joined items can be spilled.
     pub fn join_by_place<S: ItemLayout>(
         &self,
         items: &mut ItemSorters<S>,
@@ -85,8 +84,8 @@ impl HalfJoiner<'_> {
         Ok(())
     }
 
-    /// Stores the ends of all halves as paired ends. Called if the input is grouped by name, since
-    /// then their mates are missing from the file.
+    /// Stores the ends of all halves as paired ends. Used if the input is grouped by name, because
+    /// the mates are then missing from the file.
     pub fn store_all_unmated<S: ItemLayout>(
         &self,
         items: &mut ItemSorters<S>,
@@ -111,8 +110,8 @@ impl HalfJoiner<'_> {
         Ok(())
     }
 
-    /// Joins the halves of each name in input order, as if they were adjacent there, and returns the
-    /// records of each template, through which marks reach all records of a name.
+    /// Joins the halves of each name in input order, as if they were adjacent. Returns the records
+    /// of each template, through which marks reach all records with its name.
     pub fn join_by_input<S: ItemLayout>(
         &self,
         items: &mut ItemSorters<S>,
@@ -134,7 +133,7 @@ impl HalfJoiner<'_> {
                 ends = NameEnds::default();
             }
             members.push([template, read.ordinal]);
-            // From here on the first record represents the whole template.
+            // From here on, the first record represents the whole template.
             let (group, read) = (
                 read.read_group.into(),
                 ReadSummary { ordinal: template, first_record_participates, ..read },
@@ -159,9 +158,9 @@ impl HalfJoiner<'_> {
         Ok(members)
     }
 
-    /// Joins the halves of each name in input order if most templates were paired in their batch. The
-    /// pair gets the number of the name's first name group; the sorted `name_groups` say where each
-    /// name group begins.
+    /// Joins the halves of each name in input order, for input in which most templates were paired
+    /// in their batch. A pair gets the ordinal of the first name group with its name, which is
+    /// found in the sorted `name_groups`.
     pub fn join_by_name_groups<S: ItemLayout>(
         &self,
         items: &mut ItemSorters<S>,
@@ -225,13 +224,13 @@ impl HalfJoiner<'_> {
         }
     }
 
-    /// Stores the ends of the reads of a name that are still pending, since they have no mate in the
-    /// file.
+    /// Stores the ends of the pending reads of a name, which have no mate in the file.
     fn store_pending_ends<S: ItemLayout>(&self, pending: &mut Pending<()>, items: &mut ItemSorters<S>) {
         pending.drain(..).for_each(|(_, read, ())| self.store_unmated_end(&read, items));
     }
 
-    /// Counts a read without a mate and stores its end: fragments with that end are still duplicates.
+    /// Counts a read without a mate and stores its end: fragments with this end are still
+    /// duplicates.
     fn store_unmated_end<S: ItemLayout>(&self, read: &ReadSummary, items: &mut ItemSorters<S>) {
         self.counts.lone.set(self.counts.lone.get() + 1);
         if read.next_ref_id >= 0 {

@@ -4,12 +4,13 @@
 //! Duplicates are templates of one library whose reads have equal unclipped 5′ positions and strands.
 //! The rules are numbered in `docs/parity.md`:
 //!
-//! - Pairs with equal library, ends and orientation form one set. The pair with the best score stays.
-//! - A read without a mapped mate (a fragment) is a duplicate if a pair has the same end. Otherwise the
-//!   best-scored fragment of that end stays.
+//! - Pairs with equal library, ends and orientation form one set. The pair with the best score is
+//!   kept.
+//! - A read without a mapped mate (a fragment) is a duplicate if a pair has the same end. Otherwise
+//!   the fragment with the best score at that end is kept.
 //!
-//! Records themselves are not kept. While the input is read, each batch is reduced to small items
-//! that sort as numbers; when the input ends, one scan over the sorted items decides everything:
+//! Records are not kept in memory. While the input is read, each batch is reduced to small items
+//! that sort as numbers. When the input ends, one scan over the sorted items decides everything:
 //!
 //! ```text
 //!  batch ─► DuplicateEnds ─► EndsPart ─► EndStore ─► DuplicateResolver ─► Verdict ─► ApplyMarks
@@ -23,7 +24,7 @@
 //! | is the input grouped by name? | [`grouping`] |
 //! | read groups and their libraries | [`libraries`] |
 //! | flow cell location from the read name; optical distance of an instrument | [`location`], [`instrument`] |
-//! | the score that chooses the read that stays | [`score`] |
+//! | the score that selects the read to keep | [`score`] |
 //! | barcodes and UMIs, which separate templates with equal ends | [`barcodes`], [`umi`] |
 //! | keys of ends and pairs, packed so that they sort as numbers | [`item`] |
 //! | the items of one batch | [`ends`] |
@@ -81,9 +82,10 @@ pub use sorter::Sorting;
 pub use tiles::TileCounts;
 pub use verdict::{DuplicateCounts, Verdict};
 
-/// Which records of a duplicate template are flagged, and what breaks ties between equal templates.
+/// Which records of a duplicate template are flagged, and how ties between equal templates are
+/// broken.
 ///
-/// Picard decides this by the sort order of its input: queryname-grouped files are marked by
+/// Picard chooses the mode by the sort order of its input: queryname-grouped files are marked by
 /// template, coordinate-sorted files record by record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {

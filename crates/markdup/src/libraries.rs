@@ -10,9 +10,9 @@ const UNKNOWN: u16 = 0;
 const NO_GROUP: u16 = u16::MAX;
 
 /// The read groups of a header, numbered in header order, and their libraries, numbered by first
-/// mention.
+/// occurrence.
 ///
-/// Number 0 is always the unknown library. Only reads of one library are compared.
+/// Number 0 is always the unknown library. Only reads of the same library are compared.
 ///
 /// ```
 /// use readmill_markdup::Libraries;
@@ -61,8 +61,8 @@ impl Libraries {
         Ok(Libraries { groups, library_of, names, unknown_is_used })
     }
 
-    /// Returns the number of a read group. Records without one, and IDs that the header lacks, have
-    /// numbers of their own, for which [`is_known`](Libraries::is_known) is false.
+    /// Returns the number of a read group. Records without a read group, and IDs that are not in
+    /// the header, have separate numbers, for which [`is_known`](Libraries::is_known) is false.
     pub fn group(&self, id: Option<&[u8]>) -> u16 {
         let lacking = self.library_of.len() as u16;
         id.map_or(NO_GROUP, |id| self.groups.get(id).copied().unwrap_or(lacking))
@@ -82,8 +82,8 @@ impl Libraries {
         self.library_of.get(usize::from(group)).copied().unwrap_or(UNKNOWN)
     }
 
-    /// Returns the number by which the optical test compares read groups. Picard treats a record
-    /// without a read group as a member of the first group.
+    /// Returns the read group number for the optical test. Like Picard, it treats a record without
+    /// a read group as a member of the first group.
     pub fn optical_group(group: u16) -> u16 {
         if group == NO_GROUP { 0 } else { group }
     }
@@ -92,7 +92,7 @@ impl Libraries {
         &self.names
     }
 
-    /// Returns whether the header has this library, so that metrics list it even without reads.
+    /// Returns whether the header has this library. Metrics then list it even if it has no reads.
     pub fn is_listed(&self, library: usize) -> bool {
         library != usize::from(UNKNOWN) || self.unknown_is_used
     }

@@ -1,7 +1,7 @@
 //! Reads and writes the bit fields of packed items.
 //!
-//! An item is an array of 64-bit words that sorts as one large number, so fields are counted from the
-//! most significant bit of the first word and may cross word boundaries.
+//! An item is an array of 64-bit words that sorts as one large number. So bits are counted from the
+//! most significant bit of the first word, and fields may cross word boundaries.
 
 use super::ItemLayout;
 use crate::location::Location;
@@ -12,8 +12,8 @@ use crate::location::Location;
 pub struct BitField(pub usize, pub usize);
 
 impl BitField {
-    /// Returns the position of the field in layout `S`, for fields that follow the barcode code.
-    /// Their constants are those of [`PositionOnly`](super::PositionOnly).
+    /// Returns the position in layout `S` of a field after the barcode code. Constants of such
+    /// fields hold the position in [`PositionOnly`](super::PositionOnly).
     pub fn after_code<S: ItemLayout>(self) -> Self {
         BitField(self.0 + S::CODE, self.1)
     }
@@ -36,8 +36,8 @@ pub fn put_field(item: &mut [u64], BitField(at, width): BitField, value: u64) {
     }
 }
 
-/// Adds `value` to a field, which must have room for the sum. Used to renumber records when the items
-/// of several slices are combined.
+/// Adds `value` to a field, which must have room for the sum. Used to renumber records when the
+/// items of several slices are combined.
 pub fn add_to_field(item: &mut [u64], field: BitField, value: u64) {
     let BitField(at, width) = field;
     let sum = get_field(item, field) + value;
@@ -70,8 +70,8 @@ pub fn same_prefix(a: &[u64], b: &[u64], bits: usize) -> bool {
     a[..words] == b[..words] && (rest == 0 || a[words] >> (64 - rest) == b[words] >> (64 - rest))
 }
 
-/// Returns `value` in `width` bits with a bias, so that negative values sort first. Values out of
-/// range are clamped, which merges positions that no real file has.
+/// Returns `value` plus `bias` in `width` bits, so that negative values sort first. Out-of-range
+/// values are clamped, which merges positions that no real file has.
 pub fn biased(value: i64, bias: i64, width: usize) -> u64 {
     (value + bias).clamp(0, (1 << width) - 1) as u64
 }
@@ -80,15 +80,15 @@ pub fn pack_score(score: i16) -> u64 {
     (i32::from(i16::MAX) - i32::from(score)) as u64
 }
 
-/// Tile, x and y may be as low as -32768: Picard cuts them to 16 signed bits.
+/// Tile, x and y may be as low as -32768: Picard truncates them to signed 16 bits.
 const LOCATION_BIAS: i64 = 1 << 15;
 const TILE: usize = 20;
 const PIXEL: usize = 22;
 
 pub const LOCATION: usize = TILE + 2 * PIXEL;
 
-/// Packs a location so that it sorts by tile, then x, then y: the order in which Picard breaks ties
-/// between equal scores.
+/// Packs a location so that locations sort by tile, then x, then y, the order in which Picard
+/// breaks ties between equal scores.
 pub fn pack_location(location: Location) -> u64 {
     let bits = |n: i32, width| biased(n.into(), LOCATION_BIAS, width);
     bits(location.tile, TILE) << (2 * PIXEL) | bits(location.x, PIXEL) << PIXEL | bits(location.y, PIXEL)

@@ -10,7 +10,8 @@ use super::bits::{self, BitField, get_field, put_field};
 use super::{Item, ItemLayout, ReadSummary};
 use crate::location::Location;
 
-/// The 5′ end of a read: where sequencing started, with soft and hard clips included.
+/// The 5′ end of a read: the reference position where sequencing started, including soft and hard
+/// clips.
 ///
 /// Reads with equal ends may be duplicates. [`end_key`] packs an end so that keys sort by library,
 /// reference sequence, position and strand:
@@ -28,15 +29,15 @@ use crate::location::Location;
 pub struct End {
     pub library: u16,
     pub ref_id: i32,
-    /// Unclipped 5′ position, 0-based. It may lie outside the reference sequence.
+    /// Unclipped 5′ position, 0-based. It may be outside the reference sequence.
     pub five_prime: i64,
     pub reverse: bool,
 }
 
-/// A key that says that some paired read has this end. Fragments with the same key are duplicates.
+/// A key for an end that some paired read has. Fragments with the same key are duplicates.
 pub type EndKey<S> = <S as ItemLayout>::EndKey;
 
-/// Clips can move a 5′ end below zero, so positions are stored with this bias, in 34 bits.
+/// Bias of the stored positions (34 bits): clips can move a 5′ end below zero.
 const BIAS: i64 = 1 << 33;
 
 pub const POS_BITS: usize = 34;
@@ -70,8 +71,8 @@ pub fn end_key<S: ItemLayout>(end: &End, code: u128) -> EndKey<S> {
     key
 }
 
-/// Returns the key of an item's end without the code. With UMIs, all items of one place are compared
-/// with each other, whatever their code.
+/// Returns the key of an item's end without the code. With UMIs, all items at one end are compared,
+/// whatever their codes.
 pub fn end_place(item: &[u64]) -> [u64; 2] {
     [item[0], item[1] >> (128 - END) << (128 - END)]
 }
@@ -117,8 +118,8 @@ pub fn fragment_code<S: ItemLayout>(item: &S::Fragment) -> u128 {
     bits::get_code::<S>(item.as_ref(), END)
 }
 
-/// Returns whether `a` stays rather than `b`, by score and then location. `None` if they tie; then
-/// the caller compares their positions in the file.
+/// Returns whether `a` is kept rather than `b`, by score, then location. Returns `None` if they
+/// tie; the caller then compares their positions in the file.
 pub fn fragment_prefers<S: ItemLayout>(a: &S::Fragment, b: &S::Fragment) -> Option<bool> {
     let key = |item: &S::Fragment| {
         [SCORE, LOCATION].map(|field| get_field(item.as_ref(), field.after_code::<S>()))
@@ -132,13 +133,14 @@ pub fn fragment_ordinals<S: ItemLayout>(item: &S::Fragment) -> (u64, u64) {
     (ordinal, ordinal - of(TEMPLATE_OFFSET))
 }
 
-/// Renumbers a fragment of a slice whose first record is record `base` of the whole input.
+/// Converts the ordinal of a fragment from its slice to the whole input. The slice's first record
+/// is record `base` of the input.
 pub fn renumber_fragment<S: ItemLayout>(item: &mut S::Fragment, base: u64) {
     bits::add_to_field(item.as_mut(), ORDINAL.after_code::<S>(), base);
 }
 
-/// Returns what the optical test and ties need: location on the flow cell, read group, and leftmost
-/// position (1-based).
+/// Returns the flow cell location, the read group and the leftmost position (1-based) of a
+/// fragment, for the optical test and for ties.
 pub fn fragment_member<S: ItemLayout>(item: &S::Fragment) -> (Location, u16, u32) {
     let of = |field: BitField| get_field(item.as_ref(), field.after_code::<S>());
     (bits::unpack_location(of(LOCATION)), of(GROUP) as u16, of(POS) as u32)

@@ -1,7 +1,8 @@
-//! A half: one read of a pair whose mate has not been seen, to be joined with it by name.
+//! A half: one read of a pair whose mate has not been seen yet. Halves are joined with their mates
+//! by name.
 //!
-//! Halves sort by the 128-bit hash of their name, so after sorting all records of one name are
-//! adjacent. Within a name they are in the order in which Picard would meet them ([`HalfOrder`]).
+//! Halves sort by the 128-bit hash of their name, so that all records with one name are adjacent.
+//! Within a name, they are in the order in which Picard would read them ([`HalfOrder`]).
 
 use super::bits::{self, BitField, get_code, get_field, put_code, put_field};
 use super::{End, Item, ItemLayout, ReadSummary};
@@ -21,8 +22,8 @@ pub enum HalfKind {
     Bystander,
 }
 
-/// The order of the halves of one name. It decides which records are taken as mates if a name occurs
-/// more than twice.
+/// The order of the halves with one name. It decides which records are taken as mates if a name
+/// occurs more than twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HalfOrder {
     Place,
@@ -44,8 +45,8 @@ const BYSTANDER: u64 = (1 << 27) - 1;
 const ALONE: u64 = BYSTANDER - 1;
 const FIVE_PRIME_BIAS: i64 = 1 << 28;
 
-/// Returns the fields of place (reference, position, strand) and ordinal. The one that sorts first
-/// comes first.
+/// Returns the field for the place (reference, position, strand) and the field for the ordinal. The
+/// field that decides the order is stored first.
 fn order_fields(order: HalfOrder) -> (BitField, BitField) {
     match order {
         HalfOrder::Place => (BitField(NAME, PLACE), BitField(NAME + PLACE, ORDINAL)),
@@ -53,8 +54,7 @@ fn order_fields(order: HalfOrder) -> (BitField, BitField) {
     }
 }
 
-/// Packs a read with the 128-bit hash of its name. The distance to the first record of the template
-/// is not stored.
+/// Packs a read with the 128-bit hash of its name. The template offset is not stored.
 pub fn pack_half<S: ItemLayout>(
     name: u128,
     read: &ReadSummary,
@@ -88,14 +88,14 @@ fn renumber_half<S: ItemLayout>(item: &mut Half<S>, order: HalfOrder, base: u64)
     bits::add_to_field(item.as_mut(), order_fields(order).1, base);
 }
 
-/// Renumbers a half in [`HalfOrder::Place`] of a slice whose first record is record `base` of the
-/// input.
+/// Converts the ordinal of a half in [`HalfOrder::Place`] from its slice to the whole input. The
+/// slice's first record is record `base` of the input.
 pub fn renumber_half_by_place<S: ItemLayout>(item: &mut Half<S>, base: u64) {
     renumber_half::<S>(item, HalfOrder::Place, base);
 }
 
-/// Renumbers a half in [`HalfOrder::Input`] of a slice whose first record is record `base` of the
-/// input.
+/// Converts the ordinal of a half in [`HalfOrder::Input`] from its slice to the whole input. The
+/// slice's first record is record `base` of the input.
 pub fn renumber_half_by_input<S: ItemLayout>(item: &mut Half<S>, base: u64) {
     renumber_half::<S>(item, HalfOrder::Input, base);
 }
@@ -105,8 +105,8 @@ pub fn half_name<S: ItemLayout>(item: &Half<S>) -> [u64; 2] {
     [words[0], words[1]]
 }
 
-/// Unpacks a half. `library` maps a read group to its library; the distance to the first record of
-/// the template is lost and returned as 0.
+/// Unpacks a half. `library` maps a read group to its library. The template offset is not stored,
+/// so it is 0.
 pub fn unpack_half<S: ItemLayout>(
     item: &Half<S>,
     order: HalfOrder,

@@ -1,15 +1,15 @@
 //! Ends, pairs and reads, packed into arrays of 64-bit words that sort as one number.
 //!
-//! The bits of an item are ordered so that a plain numeric sort does the work of comparing templates:
+//! The bits of an item are ordered so that sorting the numbers compares the templates:
 //!
 //! ```text
 //!  most significant                                              least significant
 //!  │ key of the duplicate set │ rank: best score, then tile, x, y │ ordinals, payload │
 //! ```
 //!
-//! After sorting, the members of a set are adjacent and the member that stays is usually the first.
-//! Sorting, spilling and merging treat items as plain numbers. Numbers that must keep order but can
-//! be negative are stored with a bias.
+//! After sorting, the members of a set are adjacent, and the member that is kept is usually first.
+//! Sorting, spilling and merging treat items as plain numbers. Signed numbers are stored with a
+//! bias, which keeps their order.
 //!
 //! | item | made of | purpose |
 //! |---|---|---|
@@ -18,8 +18,8 @@
 //! | fragment | a read without a mapped mate | sets of single reads |
 //! | half | a read whose mate was not adjacent | joined with its mate by name |
 //!
-//! There are two layouts: [`PositionOnly`], and [`Barcoded`] with 128 more bits for barcodes or a
-//! UMI.
+//! There are two layouts: [`PositionOnly`], and [`Barcoded`], which has 128 more bits for barcodes
+//! or a UMI.
 
 pub(crate) mod bits;
 mod end;
@@ -43,10 +43,10 @@ pub use pair::{
 use super::location::Location;
 use readmill_sort::tournament::Ranked;
 
-/// A packed item: a fixed number of 64-bit words that compare from the first word to the last.
+/// A packed item: a fixed number of 64-bit words, compared from first to last.
 ///
-/// Implemented for arrays. The largest value ([`Ranked::LAST`]) marks the end of a run in a merge, so
-/// no real item may have it.
+/// Implemented for arrays. The largest value ([`Ranked::LAST`]) marks the end of a run in a merge,
+/// so no real item may have it.
 ///
 /// ```
 /// use readmill_markdup::Item;
@@ -67,11 +67,12 @@ where
     const WORDS: usize = N;
 }
 
-/// The sizes of the four kinds of items, with or without a code of barcodes or UMIs. Functions that
-/// pack or unpack items are generic over it, so that runs without barcodes pay nothing for them.
+/// The sizes of the four kinds of items, with or without a code for barcodes or UMIs. Functions
+/// that pack or unpack items are generic over the layout, so runs without barcodes pay nothing for
+/// codes.
 pub trait ItemLayout: Send + Sync + 'static {
-    /// Bits of the code: 0 or 128. It follows the position key and precedes the rank, so templates of
-    /// one position are adjacent whatever their code.
+    /// Number of bits of the code: 0 or 128. The code is between the position key and the rank, so
+    /// templates at one position are adjacent whatever their codes.
     const CODE: usize;
     type Pair: Item;
     type EndKey: Item;
@@ -101,25 +102,25 @@ impl ItemLayout for Barcoded {
     type Half = [u64; 8];
 }
 
-/// The properties of one read that decide about duplicates, unpacked.
+/// The properties of one read from which duplicates are found, unpacked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadSummary {
     pub end: End,
     pub pos: i32,
-    /// Score by the chosen strategy, in Picard's 16-bit arithmetic. Higher is better.
+    /// Score by the selected strategy, in Picard's 16-bit arithmetic. Higher is better.
     pub score: i16,
     pub location: Location,
     pub read_group: u16,
     pub first_segment: bool,
-    /// Reference sequence of its mate; -1 if it has none.
+    /// Reference ID of the mate, or -1 if there is none.
     pub next_ref_id: i32,
     pub ordinal: u64,
-    /// Number of records between the first record of its template and this one. 0 for joined halves.
+    /// Ordinal of this record minus that of the template's first record. 0 for joined halves.
     pub template_offset: u32,
-    /// Whether the first record of its template is compared (mapped and primary). Picard writes DI
+    /// Whether the first record of the template is compared (mapped and primary). Picard writes DI
     /// and DS only for such templates.
     pub first_record_participates: bool,
-    /// What this read contributes to the code of its template; 0 without barcodes and UMIs.
+    /// This read's part of the template's code. 0 without barcodes and UMIs.
     pub code: u128,
 }
 

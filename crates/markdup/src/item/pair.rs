@@ -1,4 +1,4 @@
-//! Two mates, packed as one item that sorts by library, both ends and orientation.
+//! Two mates, packed as one item. Pairs sort by library, both ends and orientation.
 //!
 //! ```text
 //!  bit 0        16       48      82        84       116     150     [150 + 128]
@@ -35,17 +35,17 @@ const SEQUENCED: BitField = BitField(359, 2);
 const END1: BitField = BitField(361, 1);
 const FIRST_RECORD_PARTICIPATES: BitField = BitField(362, 1);
 
-/// Bits for the distance between two records of one template. A template of adjacent records has less
-/// than 1 MiB and therefore fewer than 2^15 records.
+/// Number of bits for the distance between two records of one template. A template of adjacent
+/// records has less than 1 MiB, and therefore fewer than 2^15 records.
 const DISTANCE_BITS: usize = 20;
 
-/// Packs two mates. `seen` came first in the file and gives the pair its library, location and read
-/// group. Also returns the second end, if its read has a mate reference: fragments with that end are
+/// Packs two mates. `seen` is earlier in the file and gives the pair its library, location and read
+/// group. Also returns the second end if its read has a mate reference: fragments with this end are
 /// duplicates.
 ///
-/// Read 1 is the end with the smaller (reference sequence, 5′ position), or the one seen first if
-/// they are equal. The orientation is forward-forward, forward-reverse, reverse-forward or
-/// reverse-reverse; at one position reverse-forward is the same as forward-reverse.
+/// The first end has the smaller (reference sequence, 5′ position), or is that of `seen` if they
+/// are equal. The orientation is forward-forward, forward-reverse, reverse-forward or
+/// reverse-reverse; if both ends have one position, reverse-forward is stored as forward-reverse.
 pub fn pack_pair<S: ItemLayout>(
     seen: &ReadSummary,
     arriving: &ReadSummary,
@@ -75,13 +75,13 @@ pub fn pack_pair<S: ItemLayout>(
     behind(SEQUENCED, u64::from(r1.end.reverse) << 1 | u64::from(r2.end.reverse));
     behind(END1, u64::from(left.next_ref_id >= 0));
     behind(FIRST_RECORD_PARTICIPATES, seen.first_record_participates.into());
-    // As in Picard, the pair has the library of the read seen first, but each end its own.
+    // As in Picard, the pair has the library of the read seen first, but each end has its own.
     (item, (right.next_ref_id >= 0).then_some(right.end))
 }
 
-/// Encodes the ordinal of the second read. If both reads are in one template of adjacent records, it
-/// stores distances: from the first read back to the start of the template, and to the second read.
-/// Otherwise it stores the absolute ordinal, marked by bit 40.
+/// Encodes the ordinal of the second read. If both reads are in one template of adjacent records,
+/// stores two distances: from the start of the template to the first read, and from the first read
+/// to the second. Otherwise stores the absolute ordinal, marked by bit 40.
 fn encode_second_ordinal(one: &ReadSummary, two: &ReadSummary) -> u64 {
     let apart = two.ordinal as i64 - one.ordinal as i64;
     let limit = 1 << (DISTANCE_BITS - 1);
@@ -114,14 +114,14 @@ pub fn pair_library<S: ItemLayout>(item: &Pair<S>) -> u16 {
     get_field(item.as_ref(), LIBRARY) as u16
 }
 
-/// Returns the reference sequence and the unclipped 5′ position (0-based) of the first end, to report
-/// the largest set.
+/// Returns the reference sequence and the unclipped 5′ position (0-based) of the first end. Used to
+/// report the largest set.
 pub fn pair_locus<S: ItemLayout>(item: &Pair<S>) -> (i32, i64) {
     end_locus(item.as_ref())
 }
 
-/// Returns whether `a` stays rather than `b`, by score and then location. `None` if they tie; then
-/// the caller compares their positions in the file.
+/// Returns whether `a` is kept rather than `b`, by score, then location. Returns `None` if they
+/// tie; the caller then compares their positions in the file.
 pub fn pair_prefers<S: ItemLayout>(a: &Pair<S>, b: &Pair<S>) -> Option<bool> {
     let key = |item: &Pair<S>| {
         [SCORE, LOCATION].map(|field| get_field(item.as_ref(), field.after_code::<S>()))
@@ -129,8 +129,8 @@ pub fn pair_prefers<S: ItemLayout>(a: &Pair<S>, b: &Pair<S>) -> Option<bool> {
     (key(a) != key(b)).then(|| key(a) < key(b))
 }
 
-/// Returns the key of the first end, without code; `None` if that read has no mate reference. The
-/// scan derives it from the pair, so that only the second end needs an item.
+/// Returns the key of the first end without the code, or `None` if the read has no mate reference.
+/// The scan derives this key from the pair, so only the second end needs an item.
 pub fn pair_end<S: ItemLayout>(item: &Pair<S>) -> Option<EndKey<S>> {
     let words = item.as_ref();
     let paired_ends = get_field(words, END1.after_code::<S>()) == 1;
@@ -139,8 +139,8 @@ pub fn pair_end<S: ItemLayout>(item: &Pair<S>) -> Option<EndKey<S>> {
     paired_ends.then(|| end_key::<S>(&End { library, ref_id, five_prime, reverse }, 0))
 }
 
-/// Returns the ordinals of read 1, read 2 and the first record of the template. If the records of the
-/// template are not adjacent, read 1 counts as the first record.
+/// Returns the ordinals of the first read, the second read and the first record of the template. If
+/// the records of the template are not adjacent, the first read counts as the first record.
 pub fn pair_ordinals<S: ItemLayout>(item: &Pair<S>) -> (u64, u64, u64) {
     let of = |field: BitField| get_field(item.as_ref(), field.after_code::<S>());
     let (first, second) = (of(FIRST), of(SECOND));
@@ -151,8 +151,8 @@ pub fn pair_ordinals<S: ItemLayout>(item: &Pair<S>) -> (u64, u64, u64) {
     (first, (first as i64 + apart) as u64, first - (second >> DISTANCE_BITS))
 }
 
-/// Renumbers a pair of a slice whose first record is record `base` of the whole input. Distances
-/// within a template stay the same.
+/// Converts the ordinals of a pair from its slice to the whole input. The slice's first record is
+/// record `base` of the input. Distances within a template do not change.
 pub fn renumber_pair<S: ItemLayout>(item: &mut Pair<S>, base: u64) {
     let words = item.as_mut();
     bits::add_to_field(words, FIRST.after_code::<S>(), base);
@@ -166,14 +166,14 @@ pub fn pair_first_record_participates<S: ItemLayout>(item: &Pair<S>) -> bool {
     get_field(item.as_ref(), FIRST_RECORD_PARTICIPATES.after_code::<S>()) == 1
 }
 
-/// Returns the reverse bits of the first segment (bit 1) and the last segment (bit 0). The optical
-/// test splits a set by them, as Picard does.
+/// Returns whether read 1 (bit 1) and read 2 (bit 0) are reverse. Like Picard, the optical test
+/// splits a set by these bits.
 pub fn pair_sequenced_strands<S: ItemLayout>(item: &Pair<S>) -> u8 {
     get_field(item.as_ref(), SEQUENCED.after_code::<S>()) as u8
 }
 
-/// Returns what the optical test and ties need: location on the flow cell, read group, and leftmost
-/// position of read 1 (1-based).
+/// Returns the flow cell location, the read group and the leftmost position (1-based) of a pair's
+/// first read, for the optical test and for ties.
 pub fn pair_member<S: ItemLayout>(item: &Pair<S>) -> (Location, u16, u32) {
     let of = |field: BitField| get_field(item.as_ref(), field.after_code::<S>());
     (bits::unpack_location(of(LOCATION)), of(GROUP) as u16, of(POS) as u32)

@@ -1,4 +1,4 @@
-//! Parses the read names of several vendors, with numbers unchanged
+//! Parses the read names of several vendors, without truncating numbers
 //! ([`ReadNames::Full`](super::ReadNames)).
 
 use super::{Location, count_colons, split_last};
@@ -7,7 +7,7 @@ const TILES: u64 = 1_015_808;
 
 const PIXELS: std::ops::RangeInclusive<i64> = -32_768..=4_161_535;
 
-/// Parses a name by the formats in the table of the parent module; `None` if none of them fits.
+/// Parses a name in one of the formats of the parent module's table. Returns `None` if none fits.
 pub fn parse_location(qname: &[u8]) -> Option<Location> {
     let colons = count_colons(qname);
     let recent = || parse_illumina(qname, colons.checked_sub(6)?);
@@ -15,8 +15,8 @@ pub fn parse_location(qname: &[u8]) -> Option<Location> {
     recent().or_else(old).or_else(|| parse_dnbseq(qname))
 }
 
-/// Parses lane, tile, x and y, followed by `more` fields. Barcodes and the like may also follow y
-/// after a sign.
+/// Parses lane, tile, x and y, followed by `more` fields. After y, text such as a barcode may
+/// follow if it does not begin with a letter or digit.
 fn parse_illumina(qname: &[u8], more: usize) -> Option<Location> {
     let mut name = qname;
     for _ in 0..more {
@@ -32,15 +32,15 @@ fn parse_illumina(qname: &[u8], more: usize) -> Option<Location> {
 
 const SPOTS_PER_LINE: i64 = 1_000_000;
 
-/// Distance between two such lines: more than any optical distance in use, so spots of different
-/// lines are never close.
+/// Difference in y between two such lines: more than any optical distance in use, so that spots of
+/// different lines are never close.
 const BETWEEN_LINES: i64 = 40_000;
 
 /// Parses a DNBSEQ name: flow cell, `L` and lane, `C` and column, `R` and row of the field of view
 /// (three digits each), an optional `_`, and the number of the spot in the field of view.
 ///
-/// The spot number is not a coordinate: neighbours in one direction differ by one, and the number of
-/// spots in a line is unknown. It becomes x; from a million on, y changes as well.
+/// The spot number is not a coordinate: neighbours in one direction differ by one, and the number
+/// of spots per line is unknown. The number becomes x; from a million on, y also changes.
 fn parse_dnbseq(qname: &[u8]) -> Option<Location> {
     let at = qname.windows(10).rposition(|window| {
         window[0] == b'L' && window[2] == b'C' && window[6] == b'R' && window[1].is_ascii_digit()
@@ -56,8 +56,8 @@ fn parse_dnbseq(qname: &[u8]) -> Option<Location> {
     )
 }
 
-/// Makes a location. The tile is offset by a hash of the text before it, so that tiles of different
-/// lanes and flow cells differ.
+/// Creates a location. The tile is shifted by a hash of the text before it, so that tiles of
+/// different lanes and flow cells differ.
 fn make_location(before: &[u8], tile: i64, x: i64, y: i64) -> Option<Location> {
     let tile = u64::try_from(tile).ok().filter(|&tile| tile < TILES)?;
     let moved = (xxhash_rust::xxh3::xxh3_64(before) % TILES + tile) % TILES;
@@ -74,7 +74,7 @@ fn parse_before_sign(field: &[u8]) -> Option<i64> {
     (!rest.first().is_some_and(u8::is_ascii_alphanumeric)).then_some(value)
 }
 
-/// Parses an optional minus and one to nine digits, and returns the rest of the field.
+/// Parses an optional minus sign and one to nine digits. Also returns the rest of the field.
 fn parse_leading(field: &[u8]) -> Option<(i64, &[u8])> {
     let (sign, digits) = match field.split_first() {
         Some((b'-', rest)) => (-1, rest),
@@ -96,7 +96,7 @@ fn parse_leading(field: &[u8]) -> Option<(i64, &[u8])> {
 mod tests {
     use super::*;
 
-    /// Checks the location of a name. `expected` has the tile number before the offset of its lane is added.
+    /// Checks the location of a name. `expected` has the tile before the lane offset is added.
     fn t(name: &str, expected: Option<(&str, i32, i32, i32)>) {
         let expected = expected.map(|(before, tile, x, y)| {
             let moved = xxhash_rust::xxh3::xxh3_64(before.as_bytes()) % TILES + tile as u64;

@@ -8,7 +8,7 @@
 //!
 //! [`ReadNames::Full`] parses all of these; Picard's own rules parse the first two, without more
 //! fields. Names of Ultima, Oxford Nanopore, PacBio and sequence archives have no comparable
-//! location. Neither do names of Ion Torrent, which give wells of a chip.
+//! location. Names of Ion Torrent have none either: they contain wells of a chip.
 
 mod full;
 mod names;
@@ -18,9 +18,9 @@ pub use names::ReadNames;
 /// The location of a read on the flow cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location {
-    /// Tile number, -32768 to 1,015,807. -1 if it is unknown.
+    /// Tile number, -32768 to 1,015,807, or -1 if unknown.
     pub tile: i32,
-    /// In the unit of the name (Illumina: a tenth of a pixel), -32768 to 4,161,535.
+    /// In the unit of the read name (Illumina: a tenth of a pixel), -32768 to 4,161,535.
     pub x: i32,
     pub y: i32,
 }

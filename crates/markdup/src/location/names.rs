@@ -1,5 +1,4 @@
-//! The formats of read names: their spelling on the command line, and parsing as in Picard
-//! MarkDuplicates 3.4.0.
+//! Read name formats: their command-line spelling, and parsing as in Picard MarkDuplicates 3.4.0.
 
 use std::fmt;
 
@@ -25,22 +24,22 @@ pub enum ReadNames {
     /// Picard 3.4's default: the last three of exactly five or seven fields between colons are tile,
     /// x and y.
     ///
-    /// Each field is an optional minus and digits; other text after the digits is ignored, and a
-    /// field without digits gives no location. Numbers are cut to 16 signed bits, so an x of 40000
-    /// becomes -25536. Lanes and flow cells are not compared.
+    /// Each field is an optional minus sign and digits. Other text after the digits is ignored, and
+    /// a field without digits gives no location. Numbers are truncated to signed 16 bits, so an x
+    /// of 40000 becomes -25536. Lanes and flow cells are not compared.
     #[default]
     Picard,
-    /// A regular expression for the whole name, whose groups 1 to 3 are tile, x and y: integers with
-    /// an optional sign, in 32 bits, cut to 16 as in [`Self::Picard`].
+    /// A regular expression that matches the whole name. Its groups 1 to 3 are tile, x and y:
+    /// 32-bit integers with an optional sign, truncated to 16 bits as in [`Self::Picard`].
     ///
-    /// If a group after the tile is not an integer, the groups before it count, as in Picard. Picard
-    /// also forgets the read group of such a read, which readmill keeps.
+    /// If a group after the tile is not an integer, only the groups before it count, as in Picard.
+    /// Picard also drops the read group of such a read; readmill keeps it.
     PicardRegex(Regex),
-    /// The formats in the table of [`super`], with numbers unchanged.
+    /// The formats in the table of [`super`], without truncating numbers.
     ///
-    /// The tile is offset by a hash of everything before it: tiles of one lane always differ, and
-    /// tiles of different lanes, runs and flow cells collide for one pair in a million. A name with a
-    /// number out of range has no location.
+    /// The tile is shifted by a hash of everything before it. Tiles of one lane always differ;
+    /// tiles of different lanes, runs and flow cells collide with a probability of one in a
+    /// million. A name with an out-of-range number has no location.
     Full,
 }
 
@@ -48,12 +47,12 @@ pub enum ReadNames {
 const PICARD_DEFAULT: &str = "<optimized capture of last three ':' separated fields as numeric values>";
 
 impl ReadNames {
-    /// Parses the value of the option: `null` or `off` (none, as in Picard), `picard`, `full`, or a
-    /// regular expression.
+    /// Parses the value of the option: `null` or `off` (no locations, as in Picard), `picard`,
+    /// `full`, or a regular expression.
     ///
     /// # Errors
-    /// The expression is invalid, has fewer than three groups, or uses Java's look-around or back
-    /// references.
+    /// The expression is invalid, has fewer than three groups, or uses look-around or back
+    /// references, which Java supports.
     pub fn parse(text: &str) -> Result<Self> {
         match text {
             "null" | "off" => return Ok(ReadNames::Off),
@@ -110,7 +109,7 @@ impl PartialEq for ReadNames {
 
 impl Eq for ReadNames {}
 
-/// Parses a name as Picard 3.4 does by default. Like Picard, it counts one field less if the name
+/// Parses a name as Picard 3.4 does by default. Like Picard, it counts one field fewer if the name
 /// starts with a colon.
 fn picard_location(qname: &[u8]) -> Option<Location> {
     let leading = usize::from(qname.first() == Some(&b':'));
@@ -124,7 +123,7 @@ fn picard_location(qname: &[u8]) -> Option<Location> {
     Some(Location { tile: part(tile)?, x: part(x)?, y: part(y)? })
 }
 
-/// Parses an optional minus and digits. The rest is ignored, and values wrap at 32 bits.
+/// Parses an optional minus sign and digits. The rest is ignored, and values wrap at 32 bits.
 fn leading_int(field: &[u8]) -> Option<i32> {
     let (negative, digits) = match field.split_first() {
         Some((b'-', rest)) => (true, rest),
@@ -219,7 +218,7 @@ mod tests {
         t("", None);
     }
 
-    /// Where a group that is not an integer ends a location was observed with Picard.
+    /// Locations of names in which a group is not an integer, as observed with Picard.
     #[test]
     fn groups_of_a_regular_expression() {
         let names = ReadNames::parse("t([^_]*)_([^_]*)_(.*)").unwrap();
@@ -241,7 +240,7 @@ mod tests {
     fn a_regular_expression_is_for_the_whole_name() {
         let names = ReadNames::parse("a([0-9])([0-9])?([0-9])|a.*").unwrap();
         t(&names, "a123", Some((1, 2, 3)));
-        // A group that does not take part in the match is not an integer.
+        // A group that does not participate in the match is not an integer.
         t(&names, "a13", Some((1, -1, -1)));
         t(&names, "abc", None);
         t(&names, "a1234", None);
