@@ -1,14 +1,14 @@
 //! Marks duplicates in one scan over all items in order.
 //!
 //! ```text
-//!  pairs        ──►  PairSet ──► the best pair stays, all others are marked
+//!  pairs        ──►  PairSet ──► the best pair is kept, all others are marked
 //!     │ first ends
-//!  paired ends  ──►  Fragments ──► a fragment at a paired end is marked; otherwise the best one stays
+//!  paired ends  ──►  Fragments ──► a fragment at a paired end is marked; otherwise the best one is kept
 //!  fragments    ──►
 //! ```
 //!
 //! All three merges advance together, so the scan needs memory only for the current set: the member
-//! that stays so far, and the candidates for optical duplicates.
+//! kept so far, and the candidates for optical duplicates.
 
 use readmill_format::spill::Spill;
 use readmill_record::{Error, Result};
@@ -32,7 +32,7 @@ const MIN_REPORTED_SET_SIZE: u64 = 100_000;
 /// The resolver creates it, calls [`mark_sets`](DuplicateMarks::mark_sets), and turns it into a
 /// [`Verdict`](super::Verdict):
 ///
-/// - one bit for each record: duplicate or not, and a second one for optical duplicates;
+/// - one bit for each record (duplicate or not), and a second bit for optical duplicates;
 /// - if requested, the set of each record and the representative and size of each set;
 /// - the counts for the metrics.
 ///
@@ -45,7 +45,7 @@ pub struct DuplicateMarks<'a, T> {
     pub(super) room: u64,
     pub(super) duplicates: BitSet,
     pub(super) optical: Option<BitSet>,
-    /// Records and the number of their set, for DI, DS and molecule numbers.
+    /// The set number of each record, for DI, DS and molecule numbers.
     pub(super) members: Sorter<[u64; 2]>,
     /// Representative and number of pairs of each set, by set number.
     pub(super) sets: RowStore<2>,
@@ -59,11 +59,11 @@ pub struct DuplicateMarks<'a, T> {
 
 pub(super) struct SetEntry {
     pub(super) member: SetMember,
-    /// The number of the set in DI: the ordinal of the member's template, or in coordinate mode the
-    /// ordinal of its first read.
+    /// The set number in DI: the ordinal of the member's template or, in coordinate mode, of its
+    /// first read.
     number: u64,
-    /// Whether Picard writes DI and DS for it. In template mode only if the first record of the
-    /// template is mapped and primary, because Picard identifies templates by that record.
+    /// Whether Picard writes DI and DS for this member. In template mode, only if the first record
+    /// of the template is mapped and primary, because Picard identifies templates by that record.
     is_reported: bool,
 }
 
@@ -100,14 +100,13 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
     /// Pairs and paired ends are scanned together with the fragments: each fragment at the end of a
     /// pair is a duplicate.
     ///
-    /// In each set, the pair or fragment with the highest score stays unmarked; if scores are equal,
-    /// the one with the smaller location. If locations are equal too, the one that is first in the
-    /// file stays unmarked. In coordinate mode, this is the position in the coordinate-sorted file
-    /// (the items are in this order already). In template mode, it is the position of the template in
-    /// the input.
+    /// In each set, the pair or fragment with the highest score stays unmarked; if scores are
+    /// equal, the one with the smaller location; if locations are also equal, the one that is first
+    /// in the file. In coordinate mode, this is the first in the coordinate-sorted file (the items
+    /// are already in this order). In template mode, it is the one whose template is first in the
+    /// input.
     ///
-    /// # Errors
-    /// The candidates for optical duplicates of one set do not fit into the memory, or the spill
+    /// # Errors The candidates for optical duplicates of one set do not fit in memory, or the spill
     /// fails.
     pub fn mark_sets<S: ItemLayout>(&mut self, items: &ItemSorters<S>) -> Result<()> {
         let mut fragments = FragmentScan::<S>::new(items.fragments.merge(self.spill)?)?;
@@ -156,7 +155,8 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
         match self.mode {
             Mode::Template => {
                 let (pos, ids) = (0, (template, template));
-                // Picard identifies templates by their first record, but only if that is mapped and primary.
+                // Picard identifies templates by their first record, but only if it is mapped and
+                // primary.
                 let is_reported = item::pair_first_record_participates::<S>(pair);
                 SetEntry {
                     member: SetMember { location, group, pos, ids },
@@ -218,8 +218,8 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
         self.tiles.take().map_or_else(Vec::new, TileCounter::into_sorted_counts)
     }
 
-    /// Marks the optical duplicates among the candidates of a set and returns their number. `keeper`
-    /// is the template that stays.
+    /// Marks the optical duplicates among the candidates of a set and returns their number.
+    /// `keeper` is the member that is kept.
     fn mark_optical(&mut self, candidates: Candidates, keeper: &SetEntry, are_pairs: bool) -> u64 {
         let Some(Optical { distance, only_optical: alone, .. }) = self.rules.optical else { return 0 };
         self.buffered -= candidates.buffered_count();
@@ -243,10 +243,10 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
         marked.len() as u64
     }
 
-    /// Counts a set of `size` pairs, `optical` of them optical duplicates, for the metrics of its
-    /// library.
+    /// Counts a set of `size` pairs for the metrics of its library. `optical` of the pairs are
+    /// optical duplicates.
     ///
-    /// Without a search for optical duplicates, only sets of one pair enter the histogram of set
+    /// If optical duplicates are not searched for, only sets of one pair enter the histogram of set
     /// sizes, as in Picard with READ_NAME_REGEX=null.
     fn count_set(&mut self, library: u16, size: u64, optical: u64, locus: (i32, i64)) {
         let tally = &mut self.tally;
@@ -263,8 +263,8 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
         self.note_depth(size, locus.0, locus.1);
     }
 
-    /// Remembers the largest set if it has at least [`MIN_REPORTED_SET_SIZE`] members; the summary
-    /// warns about it.
+    /// Remembers the largest set with at least [`MIN_REPORTED_SET_SIZE`] members. The summary warns
+    /// about it.
     fn note_depth(&mut self, size: u64, ref_id: i32, five_prime: i64) {
         if size >= MIN_REPORTED_SET_SIZE && self.tally.deepest.is_none_or(|deepest| deepest.size < size)
         {
@@ -279,15 +279,15 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
         }
     }
 
-    /// Stores the representative and size of the next set; sets are numbered in this order. `pairs`
-    /// is 0 for a set of single reads.
+    /// Stores the representative and size of the next set. Sets are numbered in the order of these
+    /// calls. `pairs` is 0 for a set of single reads.
     pub(super) fn note_set(&mut self, representative: u64, pairs: u64) -> Result<()> {
         self.sets.push([representative, pairs]);
         self.spill_if_full()
     }
 
-    /// Returns an upper bound of the bytes that members, sets and candidates used at the same time,
-    /// to report peak memory to the ledger.
+    /// Returns an upper bound for the memory in bytes that members, sets and candidates used at the
+    /// same time. It is reported to the ledger as peak memory.
     pub fn peak_bytes(&self) -> u64 {
         let noted = self.peak_spillable_bytes.max(self.members.filled_bytes() + self.sets.bytes());
         noted + self.peak_buffered.max(0) as u64 * CANDIDATE_BYTES
@@ -296,7 +296,7 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
     /// Spills members and sets if they exceed the memory limit.
     ///
     /// # Errors
-    /// The candidates for optical duplicates do not fit; they cannot be spilled.
+    /// The candidates for optical duplicates do not fit in memory; they cannot be spilled.
     pub(super) fn check_room(&mut self) -> Result<()> {
         if self.members.len().is_multiple_of(1 << 14) {
             self.spill_if_full()?;
@@ -323,23 +323,23 @@ impl<'a, T: Sorting> DuplicateMarks<'a, T> {
     }
 }
 
-/// A set of pairs during the scan. It stores only the pair that stays so far, and the candidates for
+/// A set of pairs during the scan. It stores only the pair kept so far and the candidates for
 /// optical duplicates.
 pub(super) struct PairSet<S: ItemLayout> {
     first: S::Pair,
     kept: S::Pair,
     size: u64,
     number: u64,
-    /// The candidates in two parts: index 1 has those whose first segment is reverse and last segment
-    /// forward, index 0 all others. Picard searches both parts separately.
+    /// The candidates in two parts: index 1 has pairs whose read 1 is reverse and read 2 forward,
+    /// index 0 all others. Picard searches both parts separately.
     candidates: [Candidates; 2],
 }
 
 const REVERSE_FORWARD: u8 = 0b10;
 
 impl<S: ItemLayout> PairSet<S> {
-    /// Starts a set with its first pair. The pair is noted at once only if molecules are numbered;
-    /// otherwise sets of one pair leave no trace.
+    /// Starts a set with its first pair. The pair is recorded at once only if molecules are
+    /// numbered; otherwise sets of one pair are not recorded.
     pub(super) fn new<T: Sorting>(
         first: S::Pair,
         number: u64,
@@ -354,8 +354,8 @@ impl<S: ItemLayout> PairSet<S> {
         PairSet { first, kept: first, size: 1, number, candidates: Default::default() }
     }
 
-    /// Adds a pair. It or the pair that stayed so far becomes a duplicate: the one with the worse
-    /// score, or the later one if they tie.
+    /// Adds a pair. Either this pair or the pair kept so far becomes a duplicate: the one with the
+    /// worse score or, if they tie, the later one.
     pub(super) fn add_pair<T: Sorting>(&mut self, pair: S::Pair, marks: &mut DuplicateMarks<'_, T>) {
         if self.size == 1 {
             let first = self.first;
@@ -393,8 +393,8 @@ impl<S: ItemLayout> PairSet<S> {
         entry
     }
 
-    /// Completes a set: finds its optical duplicates and counts it. If all members have one
-    /// orientation as sequenced, Picard searches them together, otherwise in two parts.
+    /// Completes a set: finds its optical duplicates and counts it. The two parts of candidates are
+    /// searched separately, unless one of them is empty.
     pub(super) fn close_set<T: Sorting>(self, marks: &mut DuplicateMarks<'_, T>) -> Result<()> {
         let kept = marks.pair_entry::<S>(&self.kept);
         let mut optical = 0;
@@ -430,7 +430,8 @@ struct FragmentScan<'a, S: ItemLayout> {
 }
 
 pub(super) struct FragmentSet<S: ItemLayout> {
-    /// The read that stays so far; `None` if a pair has this end, since then all are duplicates.
+    /// The read kept so far. `None` if a pair has this end, because all fragments are then
+    /// duplicates.
     kept: Option<S::Fragment>,
     size: u64,
     candidates: Candidates,
@@ -510,8 +511,8 @@ impl<'a, S: ItemLayout> FragmentScan<'a, S> {
         Ok(FragmentScan { next: merged.next_item()?, merged, set: None })
     }
 
-    /// Advances to a paired end. Of each set before it one read stays; all fragments at it are
-    /// duplicates.
+    /// Advances to a paired end. One read of each set before it is kept; all fragments at the
+    /// paired end are duplicates.
     fn advance_to_end<T: Sorting>(
         &mut self,
         key: &S::EndKey,

@@ -1,12 +1,14 @@
-//! Marks duplicates if UMIs separate molecules: the templates of one position whose UMIs belong to
-//! one molecule form a set.
+//! Marks duplicates if UMIs separate molecules: templates at one position whose UMIs belong to the
+//! same molecule form a set.
 //!
-//! Items are sorted by position and, within it, by UMI. Each position is scanned twice:
+//! Items are sorted by position and, within a position, by UMI. Each position is scanned twice:
 //!
-//! 1. A first cursor counts the distinct UMIs of the position, which are then clustered into molecules.
-//! 2. A second cursor follows one position later and marks the templates of each molecule.
+//! 1. The first cursor counts the distinct UMIs of the position, which are then clustered into
+//!    molecules.
+//! 2. The second cursor is one position behind and marks the templates of each molecule.
 //!
-//! So memory grows with the number of distinct UMIs of a position, not with its templates.
+//! So memory grows with the number of distinct UMIs at a position, not with the number of
+//! templates.
 
 use readmill_record::{Error, Result};
 
@@ -24,7 +26,7 @@ const BYTES_PER_UMI: u64 = 400;
 /// instead of [`DuplicateMarks::mark_sets`].
 ///
 /// # Errors
-/// The distinct UMIs of one position do not fit into the memory.
+/// The distinct UMIs of one position do not fit in memory.
 pub fn mark_sets<S: ItemLayout, T: Sorting>(
     marks: &mut DuplicateMarks<'_, T>,
     items: &ItemSorters<S>,
@@ -34,7 +36,7 @@ pub fn mark_sets<S: ItemLayout, T: Sorting>(
     mark_fragments(marks, items, umis)
 }
 
-/// A merge of sorted items that shows its next item before it is taken.
+/// A merge of sorted items with one item of lookahead.
 struct Lookahead<'a, T> {
     next: Option<T>,
     rest: MergedItems<'a, T>,
@@ -63,8 +65,8 @@ struct UmiCounts {
 }
 
 impl UmiCounts {
-    /// Counts a template. Equal codes must be adjacent. `place` is an ordinal; the smallest one of
-    /// each UMI breaks ties as in umi_tools.
+    /// Counts a template. Equal codes must be adjacent. `place` is an ordinal; as in umi_tools, the
+    /// smallest one of each UMI breaks ties.
     fn count_template(&mut self, code: u128, place: u64) {
         let umi = code_umi(code);
         self.templates += 1;
@@ -144,15 +146,16 @@ fn mark_pairs<S: ItemLayout, T: Sorting>(
     Ok(())
 }
 
-/// The molecules of a position, numbered as they are met, and their sets: one for each molecule, or
-/// one for each strand of a duplex molecule.
+/// The molecules of a position, numbered in the order in which they are found, and their sets: one
+/// per molecule, or one per strand of a duplex molecule.
 struct Molecules {
     roots: Vec<u32>,
-    /// Number of the molecule of each root UMI; `u32::MAX` until it is met.
+    /// Molecule number of each root UMI, or `u32::MAX` until the molecule is found.
     number_of: Vec<u32>,
     met: u32,
     base: u64,
-    /// Sets per molecule: 2 if both strands of a duplex molecule are clustered together, otherwise 1.
+    /// Number of sets per molecule: 2 if both strands of a duplex molecule are clustered together,
+    /// otherwise 1.
     strands: usize,
 }
 
@@ -162,8 +165,8 @@ impl Molecules {
         Molecules { number_of: vec![u32::MAX; roots.len()], roots, met: 0, base, strands }
     }
 
-    /// Returns the set of the UMI at index `at` on `strand`: its index within the position, and its
-    /// number in the whole input.
+    /// Returns the set of the UMI at index `at` on `strand`: the index of the set within the
+    /// position, and its number in the whole input.
     fn assign_set(&mut self, at: usize, strand: Strand) -> (usize, u64) {
         let molecule = &mut self.number_of[self.roots[at] as usize];
         if *molecule == u32::MAX {
@@ -176,8 +179,8 @@ impl Molecules {
     }
 }
 
-/// Marks duplicates among single reads. UMIs of paired reads at the same end are clustered with them: a
-/// single read is a duplicate if its molecule has a paired read.
+/// Marks duplicates among single reads. UMIs of paired reads at the same end are included in the
+/// clustering: a single read is a duplicate if its molecule has a paired read.
 fn mark_fragments<S: ItemLayout, T: Sorting>(
     marks: &mut DuplicateMarks<'_, T>,
     items: &ItemSorters<S>,

@@ -1,11 +1,12 @@
-//! Optical duplicates: templates of a duplicate set that were seen close together on the flow cell.
+//! Optical duplicates: templates of a duplicate set that were sequenced close together on the flow
+//! cell.
 //!
-//! They come from one cluster that was read twice, not from PCR, so the estimate of the library size
-//! leaves them out. The rules are those of Picard 3.4 (OpticalDuplicateFinder):
+//! They come from one cluster that was read twice, not from PCR, so they are excluded from the
+//! estimate of the library size. The rules are those of Picard 3.4 (OpticalDuplicateFinder):
 //!
-//! 1. Sets of two or three members are compared pair by pair, starting with the template that stays.
-//! 2. In larger sets, members that are linked by steps of at most the distance form a cluster, and one member
-//!    of each cluster stays.
+//! 1. Sets of two or three members are compared pairwise, starting with the template that is kept.
+//! 2. In larger sets, members linked by steps of at most the distance form a cluster, and one
+//!    member of each cluster is not marked.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,17 +15,17 @@ use super::location::Location;
 #[derive(Clone, Copy, Debug)]
 pub struct SetMember {
     pub location: Location,
-    /// Read group, as [`Libraries::optical_group`](super::Libraries::optical_group) numbers it.
-    /// Only members of one read group are compared.
+    /// Read group number from [`Libraries::optical_group`](super::Libraries::optical_group). Only
+    /// members of the same read group are compared.
     pub group: u16,
-    /// Leftmost position of its first read (1-based) in coordinate mode, otherwise 0. Breaks ties.
+    /// Leftmost position of the first read (1-based) in coordinate mode, otherwise 0. Breaks ties.
     pub pos: u32,
-    /// Ordinals of the records that get its mark. Both are equal if there is only one.
+    /// Ordinals of the records that get the member's mark. Both are equal if there is only one.
     pub ids: (u64, u64),
 }
 
 impl SetMember {
-    /// Returns its position in the file, which breaks ties between equal scores and locations.
+    /// Returns the position in the file, which breaks ties between equal scores and locations.
     pub fn place(&self) -> FilePosition {
         (self.pos, self.ids.0, self.ids.1)
     }
@@ -32,13 +33,14 @@ impl SetMember {
 
 pub type FilePosition = (u32, u64, u64);
 
-/// Memory for one candidate in bytes, including the working memory of the search. The resolver
+/// Memory in bytes for one candidate, including the working memory of the search. The resolver
 /// reserves it for the largest set.
 pub const CANDIDATE_BYTES: u64 = 120;
 
 /// The members of a duplicate set that may be optical duplicates.
 ///
-/// The scan adds members while it passes the set and asks for the result once the set is complete:
+/// The scan adds the members of a set, and asks for the optical duplicates when the set is
+/// complete:
 ///
 /// ```
 /// use readmill_markdup::location::Location;
@@ -67,8 +69,8 @@ pub struct Candidates {
 }
 
 impl Candidates {
-    /// Adds a member. A set of more than `most` members is neither searched nor stored. Returns the
-    /// change in the number of stored members, by which the caller limits memory.
+    /// Adds a member. A set of more than `most` members is neither stored nor searched. Returns the
+    /// change in the number of stored members, which the caller uses to limit memory.
     pub fn add(&mut self, member: SetMember, most: u64) -> i64 {
         let before = self.located.len() as i64;
         self.count += 1;
@@ -101,9 +103,9 @@ impl Candidates {
 
     /// Returns the optical duplicates.
     ///
-    /// `distance` is the maximum in x and in y. `keeper` is the position in the file of the template
-    /// that is not a duplicate; it is never returned. If it is not among the candidates, one
-    /// candidate of each group of close ones stays.
+    /// `distance` is the maximum difference in x and in y. `keeper` is the file position of the
+    /// template that is kept; it is never returned. If it is not among the candidates, one
+    /// candidate of each cluster is not returned.
     pub fn find_optical(mut self, distance: i32, keeper: FilePosition) -> Vec<SetMember> {
         if self.located.len() < 2 {
             return Vec::new();
@@ -121,8 +123,8 @@ impl Candidates {
     }
 }
 
-/// Returns whether two members of one read group and tile are at most `distance` apart, in x and in
-/// y.
+/// Returns whether two members are in the same read group and tile, and at most `distance` apart in
+/// both x and y.
 fn are_close(a: &SetMember, b: &SetMember, distance: i32) -> bool {
     let near = |a: i32, b: i32| i64::from(a).abs_diff(b.into()) as i64 <= i64::from(distance);
     a.group == b.group
@@ -131,8 +133,8 @@ fn are_close(a: &SetMember, b: &SetMember, distance: i32) -> bool {
         && near(a.location.y, b.location.y)
 }
 
-/// Marks the optical duplicates among two or three members: first those close to the keeper, then one
-/// of any other two that are close.
+/// Marks the optical duplicates among two or three members: first those close to the keeper, then
+/// one of any two others that are close to each other.
 fn mark_few(members: &[SetMember], distance: i32, keeper: Option<usize>) -> Vec<bool> {
     let close = |i: usize, j: usize| are_close(&members[i], &members[j], distance);
     let mut marked = vec![false; members.len()];
@@ -154,8 +156,8 @@ fn mark_few(members: &[SetMember], distance: i32, keeper: Option<usize>) -> Vec<
 }
 
 /// Marks the optical duplicates among four or more members. Members linked by steps of at most
-/// `distance` form a cluster. One of each cluster stays: the keeper, or the one with the smallest x,
-/// then y.
+/// `distance` form a cluster. One member of each cluster is not marked: the keeper, or the member
+/// with the smallest x, then y.
 fn mark_clusters(members: &[SetMember], distance: i32, keeper: Option<usize>) -> Vec<bool> {
     let mut clusters = Clusters((0..members.len() as u32).collect());
     let mut tiles: HashMap<(u16, i32), Vec<u32>> = HashMap::new();
@@ -195,9 +197,9 @@ impl Clusters {
 
 /// Joins all members of a tile that are close to each other.
 ///
-/// The tile is divided into squares so small that all members of one square are close; for two
-/// neighbouring squares it is enough to find one close pair. So time grows with the number of members
-/// instead of its square.
+/// The tile is divided into squares that are small enough for all members of a square to be close.
+/// For two neighbouring squares, one close pair is sufficient. So time grows with the number of
+/// members instead of its square.
 fn join_close_members(members: &[SetMember], tile: &[u32], distance: i32, clusters: &mut Clusters) {
     if distance < 0 {
         return;
@@ -221,8 +223,9 @@ fn join_close_members(members: &[SetMember], tile: &[u32], distance: i32, cluste
     }
 }
 
-/// Returns whether any member of `left` is close to any of `right`, two neighbouring squares of one
-/// tile. Sweeps over x and keeps the members of `left` within the distance ordered by y.
+/// Returns whether any member of `left` is close to any member of `right`, the members of two
+/// neighbouring squares. Sweeps over x and keeps the members of `left` within the distance sorted
+/// by y.
 fn squares_touch(members: &[SetMember], left: &[u32], right: &[u32], distance: i32) -> bool {
     let point = |&i: &u32| {
         let at = members[i as usize].location;
@@ -255,7 +258,7 @@ mod tests {
 
     use super::*;
 
-    /// Makes members at these points of one tile, numbered in order.
+    /// Returns members at these points of one tile, numbered in order.
     fn members(points: &[(i32, i32)]) -> Vec<SetMember> {
         let member = |(i, &(x, y)): (usize, &(i32, i32))| SetMember {
             location: Location { tile: 1, x, y },
@@ -282,7 +285,7 @@ mod tests {
         t(&[(0, 0), (100, 100)], 0, &[1]);
         t(&[(0, 0), (100, 100)], 1, &[0]);
         t(&[(0, 0), (101, 0)], 0, &[]);
-        t(&[(0, 0), (100, 0), (200, 0)], 0, &[1, 2]); // 1 is close to 0, and marked; then 2 to 1
+        t(&[(0, 0), (100, 0), (200, 0)], 0, &[1, 2]); // 1 is close to 0 and marked; then 2 is close to 1
         t(&[(0, 0), (1000, 0), (1001, 0)], 0, &[2]);
         t(&[(0, 0), (1000, 0), (1001, 0)], 9, &[2]);
     }

@@ -1,13 +1,13 @@
-//! Resolves duplicates: from the items of the whole input to the marks of each record.
+//! Resolves duplicates: turns the items of the whole input into the marks of each record.
 //!
 //! 1. Join the halves by name. This adds pairs, paired ends and fragments.
-//! 2. Sort the items; spill them first if they and the marks do not fit into the memory.
-//! 3. Scan them once and mark duplicates ([`marks`](super::marks), or [`molecules`](super::molecules) with
-//!    UMIs).
-//! 4. Copy the marks of a template to its other records, if these are not adjacent.
-//! 5. Turn the marks into a [`Verdict`].
+//! 2. Sort the items. Spill them first if the items and the marks do not fit in memory.
+//! 3. Scan the items once and mark duplicates ([`marks`](super::marks), or
+//!    [`molecules`](super::molecules) with UMIs).
+//! 4. Copy the marks of a template to its other records if these are not adjacent.
+//! 5. Build a [`Verdict`] from the marks.
 //!
-//! By the rules of samtools nothing is joined, and reads with equal scores remain [`Undecided`] until
+//! With samtools' rules, nothing is joined, and reads with equal scores remain [`Undecided`] until
 //! their names are read again.
 
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use super::tiles;
 use super::verdict::{DuplicateCounts, DuplicateSets, Verdict};
 use super::{Mode, molecules};
 
-/// Minimum memory in bytes for joined items before they are spilled.
+/// Minimum memory in bytes that joined items may take before they are spilled.
 const MIN_JOIN_BYTES: u64 = 8 << 20;
 
 /// Resolves the duplicates of an input, with the threads, memory and spill of the caller.
@@ -69,14 +69,14 @@ pub struct DuplicateResolver<'a, T> {
     pub threads: &'a T,
     pub spill: Arc<Spill>,
     pub duplicate_ends: &'a DuplicateEnds,
-    /// Memory limit in bytes for the stored items and everything derived from them, apart from the
-    /// bits of [`verdict_bytes`].
+    /// Memory limit in bytes for the stored items and everything derived from them, except the bits
+    /// that [`verdict_bytes`] counts.
     pub room: u64,
     pub in_use: &'a dyn Fn(u64),
 }
 
-/// Returns the minimum number of bytes that the verdict on `records` records takes. The pipeline
-/// refuses to start the scan if they do not fit into its memory.
+/// Returns the minimum memory in bytes of a verdict on `records` records. The pipeline does not
+/// start the scan if this memory is not available.
 pub fn verdict_bytes(rules: &Rules, records: u64) -> u64 {
     let details = rules.samtools.as_ref().map(|rules| &rules.details);
     let optical = details.is_some_and(|details| details.optical.is_some());
@@ -88,18 +88,18 @@ pub fn verdict_bytes(rules: &Rules, records: u64) -> u64 {
 
 pub struct Resolved {
     pub verdict: Verdict,
-    /// What the names of reads must still decide, by the rules of samtools. `None` by Picard's rules.
+    /// The decisions that need read names, with samtools' rules. `None` with Picard's rules.
     pub undecided: Option<Undecided>,
 }
 
 impl<T: Sorting> DuplicateResolver<'_, T> {
     /// Resolves the duplicates of an input of `records` records.
     ///
-    /// `grouped` says that the input proved to be grouped by name. Then no mates are joined by name:
-    /// a read whose mate is not adjacent has none.
+    /// `grouped` means that the input proved to be grouped by name. Then mates are not joined by
+    /// name, because a read whose mate is not adjacent has no mate in the file.
     ///
     /// # Errors
-    /// One duplicate set or the UMIs of one position do not fit into the memory, or the spill fails.
+    /// One duplicate set or the UMIs of one position do not fit in memory, or the spill fails.
     pub fn resolve(&self, mode: Mode, grouped: bool, ends: EndStore, records: u64) -> Result<Resolved> {
         let EndStore { items, mut name_groups, examined, .. } = ends;
         if grouped {
@@ -190,7 +190,7 @@ impl<T: Sorting> ResolverRun<'_, T> {
         self.build_verdict(marks)
     }
 
-    /// Joins the halves by name, in the way that the mate pairing requires. With
+    /// Joins the halves by name with the method that the mate pairing requires. With
     /// [`MatePairing::NameInput`], also returns the records of each template.
     fn join_halves<S: ItemLayout>(
         &self,
@@ -239,7 +239,7 @@ impl<T: Sorting> ResolverRun<'_, T> {
         Ok(Some(templates))
     }
 
-    /// Turns the marks into the verdict, with tables of set membership if sets are written to
+    /// Builds the verdict from the marks, with tables of set membership if sets are written to
     /// records.
     fn build_verdict(&self, mut marks: DuplicateMarks<'_, T>) -> Result<Verdict> {
         let DuplicateResolver { threads, spill, duplicate_ends, room, in_use } = self.resolver;
@@ -262,8 +262,8 @@ impl<T: Sorting> ResolverRun<'_, T> {
         Ok(Verdict { mode, by_template, duplicates, optical, sets, findings, spill, tally })
     }
 
-    /// Returns the set of each name group whose name has its set stored at another name group. `None`
-    /// if there are none.
+    /// Returns the set of each name group whose set is stored at a different name group with the
+    /// same name, or `None` if there are none.
     fn linked_members(&self, of: &OrdinalTable) -> Result<Option<OrdinalTable>> {
         let DuplicateResolver { threads, spill, room, .. } = self.resolver;
         let mut linked: Sorter<[u64; 2]> = Sorter::default();
@@ -323,7 +323,7 @@ impl<T: Sorting> ResolverRun<'_, T> {
     }
 }
 
-/// Gives every record of a template the marks of its first record.
+/// Copies the marks of each template's first record to all its records.
 fn share_marks<T: Sorting>(
     marks: &mut DuplicateMarks<'_, T>,
     templates: &TemplateRecords,
@@ -343,7 +343,7 @@ fn share_marks<T: Sorting>(
     Ok(())
 }
 
-/// Gives all name groups of one name the marks of any of them.
+/// Copies the marks of any name group to all name groups with the same name.
 fn share_marks_by_name<T: Sorting>(
     marks: &mut DuplicateMarks<'_, T>,
     name_groups: &Sorter<[u64; 3]>,
@@ -362,7 +362,7 @@ fn share_among(bits: &mut BitSet, firsts: &[u64]) {
     }
 }
 
-/// Calls `show` with the first records of all name groups, for each name that has several.
+/// Calls `show` for each name with several name groups, with the first records of these groups.
 fn for_each_name(
     name_groups: &Sorter<[u64; 3]>,
     spill: &Spill,

@@ -1,8 +1,9 @@
-//! The options of duplicate marking, and a check that reads have the barcode or UMI fields they name.
+//! The options of duplicate marking, and counts of the reads that have the barcode or UMI fields
+//! that the options name.
 //!
-//! Fields are counted per end of the template, so that the result does not depend on the order of the
-//! input; for most fields it is enough that one mate has it. The pipeline refuses input in which no
-//! template has the field and warns if some lack it.
+//! Fields are counted separately for the two ends of templates, so that the result does not depend
+//! on the order of the input. For most fields, it is enough that one mate has the field. The
+//! pipeline rejects input in which no template has the field, and warns if some templates lack it.
 
 use readmill_record::RecordRef;
 use readmill_record::tag::Tag;
@@ -14,7 +15,7 @@ use super::samtools::SamtoolsRules;
 use super::score::Strategy;
 use super::umi::Umis;
 
-/// How duplicates are found, and which results are kept. The default is Picard's.
+/// How duplicates are found, and which results are stored. The default is Picard's.
 ///
 /// ```
 /// use readmill_markdup::{Optical, Rules, verdict_bytes};
@@ -31,17 +32,18 @@ pub struct Rules {
     pub optical: Option<Optical>,
     /// Barcodes or UMIs that separate templates with equal ends. `None` compares positions only.
     pub coding: Option<Coding>,
-    /// Whether to store the members of each set of two or more pairs, for the DI and DS fields.
+    /// Store the members of each set of two or more pairs, for the DI and DS fields.
     pub members: bool,
     pub molecules: bool,
     pub tiles: bool,
-    /// The rules of samtools markdup, which replace all others. `None` selects Picard's rules.
+    /// The rules of samtools markdup, which replace all other rules. `None` selects Picard's rules.
     pub samtools: Option<SamtoolsRules>,
 }
 
 impl Rules {
-    /// Returns whether pairs are counted by tile. Not with [`ReadNames::Full`], which offsets tile
-    /// numbers by a hash of the lane, so they are no longer the numbers of the flow cell.
+    /// Returns whether pairs are counted by tile. They are not with [`ReadNames::Full`], which
+    /// shifts tile numbers by a hash of the lane, so that they differ from the numbers on the flow
+    /// cell.
     pub fn counts_tiles(&self) -> bool {
         self.tiles && self.optical.is_some() && !matches!(self.names, ReadNames::Full)
     }
@@ -55,9 +57,9 @@ pub struct Optical {
     /// Maximum number of templates in a set that is searched (Picard's
     /// MAX_OPTICAL_DUPLICATE_SET_SIZE, default 300,000).
     pub max_set_size: u64,
-    /// Whether sets of single reads are searched as well. Picard searches only pairs.
+    /// Also search sets of single reads. Picard searches only pairs.
     pub includes_singles: bool,
-    /// Whether only optical duplicates are marked, and others are not.
+    /// Mark only optical duplicates.
     pub only_optical: bool,
 }
 
@@ -75,8 +77,8 @@ pub enum Coding {
 
 const MAX_FIELDS: usize = 3;
 
-/// How many reads have each field that holds a barcode or UMI. Index 0 counts first segments and
-/// single reads, index 1 last segments.
+/// The number of reads that have each barcode or UMI field. Index 0 counts read 1 and single reads,
+/// index 1 counts read 2.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct FieldCounts {
     reads: [u64; 2],
@@ -86,8 +88,8 @@ pub struct FieldCounts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldShare {
     pub tag: Tag,
-    /// Whether `have` and `of` count reads instead of templates: each read needs the field, and in
-    /// some templates only one end has it.
+    /// Whether `have` and `of` count reads instead of templates: each read needs the field, and one
+    /// end has it less often than the other.
     pub by_read: bool,
     pub have: u64,
     pub of: u64,
@@ -97,7 +99,7 @@ pub struct FieldShare {
 struct EligibleField {
     tag: Tag,
     ends: [bool; 2],
-    /// Whether each read needs the field. Otherwise it is enough that one mate has it.
+    /// Whether each read needs the field. Otherwise it is enough that one mate has the field.
     by_read: bool,
 }
 
@@ -116,7 +118,8 @@ impl Rules {
                 [EligibleField::new(umis.source.tag(), both, false), None, None]
             }
             (None, Some(Coding::Barcodes(barcodes))) => [
-                // Picard takes the template's barcode from the mate that it meets first, so both need it.
+                // Picard takes the template's barcode from the mate that it reads first, so both
+                // mates need it.
                 EligibleField::new(barcodes.template, both, true),
                 EligibleField::new(barcodes.first, [true, false], false),
                 EligibleField::new(barcodes.second, [false, true], false),
@@ -136,13 +139,13 @@ impl FieldCounts {
         }
     }
 
-    /// Counts a read by the rules of samtools, which accept only text fields as barcodes.
+    /// Counts a read by samtools' rules, which accept only text fields as barcodes.
     pub fn count_barcode(&mut self, record: RecordRef<'_>, has_barcode: bool) {
         let end = self.count_read(record);
         self.have[0][end] += u64::from(has_barcode);
     }
 
-    /// Counts a read; returns 0 for a first segment or single read, and 1 for a last segment.
+    /// Counts a read. Returns 0 for read 1 or a single read, and 1 for read 2.
     fn count_read(&mut self, record: RecordRef<'_>) -> usize {
         let flags = record.flags();
         let end = usize::from(flags.is_paired() && !flags.is_first());
@@ -160,7 +163,7 @@ impl FieldCounts {
     ///
     /// The end that has the field more often counts for the template. If each read needs the field
     /// and one end has it less often, reads are counted instead. A field that only one end can have
-    /// is left out if that end has no reads.
+    /// is omitted if this end has no reads.
     pub fn field_shares(&self, rules: &Rules) -> impl Iterator<Item = FieldShare> {
         let shares = rules.eligible_fields().into_iter().zip(self.have).map(|(eligible, have)| {
             let EligibleField { tag, ends, by_read } = eligible?;

@@ -1,5 +1,5 @@
-//! Scores of reads by Picard's strategies (htsjdk, DuplicateScoringStrategy): the read with the
-//! highest score of a duplicate set stays.
+//! Scores reads by Picard's strategies (htsjdk, DuplicateScoringStrategy). The read with the
+//! highest score in a duplicate set is kept.
 
 use readmill_record::RecordRef;
 
@@ -16,7 +16,7 @@ pub enum Strategy {
     SumOfBaseQualities,
     /// The number of reference bases that the read is aligned to.
     TotalMappedReferenceLength,
-    /// A hash of the read name: the choice is arbitrary, but the same in each run.
+    /// A hash of the read name. The choice is arbitrary, but the same in each run.
     Random,
 }
 
@@ -36,8 +36,8 @@ impl Strategy {
     }
 }
 
-/// Sums the qualities of at least 15. Picard holds qualities in signed bytes: those above 127 are
-/// negative and do not count.
+/// Sums the qualities of at least 15. Picard stores qualities in signed bytes, so values above 127
+/// are negative and do not count.
 fn sum_of_qualities(qual: &[u8]) -> u32 {
     if qual.first() == Some(&0xff) {
         return 0;
@@ -45,7 +45,7 @@ fn sum_of_qualities(qual: &[u8]) -> u32 {
     qual.chunks(QUALITIES_PER_BLOCK).map(sum_block).fold(0, u32::saturating_add)
 }
 
-/// Sums the qualities of at least 15 as samtools does: those above 127 count, and a read without
+/// Sums the qualities of at least 15 as samtools does: values above 127 count, and a read without
 /// qualities has 255 for each base.
 pub fn sum_of_all_qualities(qual: &[u8]) -> u64 {
     if qual.iter().fold(0, |all, q| all | q) < 0x80 {
@@ -54,12 +54,12 @@ pub fn sum_of_all_qualities(qual: &[u8]) -> u64 {
     qual.iter().filter(|&&q| q >= MIN_QUALITY).map(|&q| u64::from(q)).sum()
 }
 
-/// Number of qualities in one block. Each is at most 127 and is added to one of four 16-bit sums, two
-/// of eight at a time, so no sum reaches 2^16.
+/// Number of qualities in one block. Of every eight qualities, two are added to each of four 16-bit
+/// sums. Each quality is at most 127, so no sum reaches 2^16.
 const QUALITIES_PER_BLOCK: usize = 8 * 256;
 
-/// Sums the qualities from 15 to 127, eight at a time. A compiler turns the plain loop into four
-/// times as many instructions, which were a fifth of the cost of marking.
+/// Sums the qualities from 15 to 127, eight at a time. Compilers turn the plain loop into four
+/// times as many instructions, which took a fifth of the time of marking.
 fn sum_block(qual: &[u8]) -> u32 {
     const HIGH: u64 = 0x8080_8080_8080_8080;
     const LOW_BYTES: u64 = 0x00ff_00ff_00ff_00ff;
@@ -77,7 +77,7 @@ fn sum_block(qual: &[u8]) -> u32 {
     sums + rest.iter().map(counted).sum::<u32>()
 }
 
-/// Murmur3 (A. Appleby; 32 bits, seed 1) over the UTF-16 code units of the name, two at a time.
+/// Returns Murmur3 (A. Appleby; 32 bits, seed 1) of the name's UTF-16 code units, two at a time.
 fn murmur3(name: &[u8]) -> u32 {
     let mix = |k: u32| k.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
     let (pairs, odd) = name.as_chunks::<2>();

@@ -1,7 +1,7 @@
 //! Sorts items of one kind that may not fit into memory.
 //!
-//! Items are collected in chunks. Chunks are sorted one by one on any number of threads; if memory is
-//! short, they are merged into a sorted run on disk. Reading merges all chunks and runs:
+//! Items are collected in chunks. Any number of threads can sort chunks independently. If memory is
+//! short, chunks are merged into a sorted run on disk. Reading merges all chunks and runs:
 //!
 //! ```text
 //!  push ─► chunk, chunk, chunk ──┐ spill
@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 
 use super::item::Item;
 
-/// Sorts chunks on the threads of the caller. This crate starts no threads; the pipeline implements
-/// the trait for its crew.
+/// Sorts chunks on the caller's threads. This crate starts no threads; the pipeline implements this
+/// trait.
 pub trait Sorting {
     fn sort<T: Item>(&self, chunks: &mut Vec<Vec<T>>) -> Result<()>;
 }
@@ -35,20 +35,20 @@ pub fn spill_sorted<T: Item>(
     items.spill(spill, turn)
 }
 
-/// Number of items in one chunk. Only the first chunk grows to this size; later ones are allocated
-/// with it.
+/// Number of items in one chunk. Only the first chunk grows to this size; later chunks are
+/// allocated at full size.
 const CHUNK: usize = 1 << 16;
 
 const FIRST_CHUNK_CAPACITY: usize = 1 << 10;
 
 const READ_BACK: usize = 512;
 
-/// Maximum number of runs. At this number they are merged into one, because each run that is read has
-/// a buffer of up to 28 KiB.
+/// Maximum number of runs. When it is reached, all runs are merged into one, because each open run
+/// has a buffer of up to 32 KiB.
 const MAX_RUNS: usize = 64;
 
-/// Renumbers the records in an item of a slice whose first record is record `base` of the whole
-/// input.
+/// Converts the ordinals in an item from a slice to the whole input. The slice's first record is
+/// record `base` of the input.
 pub type RenumberItem<T> = fn(item: &mut T, base: u64);
 
 struct ItemRun<T> {
@@ -56,9 +56,9 @@ struct ItemRun<T> {
     count_from: Option<(RenumberItem<T>, u64)>,
 }
 
-/// Items of one kind, sorted in parts.
+/// Items of one kind, sorted in chunks and runs.
 ///
-/// Before a merge the caller sorts the chunks, usually on several threads:
+/// Before a merge, the caller sorts the chunks, usually on several threads:
 ///
 /// ```
 /// use readmill_format::spill::Spill;
@@ -84,7 +84,7 @@ impl<T> Default for Sorter<T> {
     }
 }
 
-/// A sorted run of items in a file of a job in stages. The path of the file is stored elsewhere.
+/// A sorted run of items in the file of a job in stages. The path of the file is stored separately.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct StoredItems {
     pub extent: Extent,
@@ -132,8 +132,8 @@ impl<T: Item> Sorter<T> {
         &mut self.chunks
     }
 
-    /// Writes the items in memory as one sorted run; the chunks must be sorted. When `MAX_RUNS` is
-    /// reached, all runs are merged into one.
+    /// Writes the items in memory as one sorted run. The chunks must be sorted. When there are
+    /// `MAX_RUNS` runs, they are merged into one.
     pub fn spill(&mut self, spill: &Spill, turn: usize) -> Result<()> {
         if !self.chunks.is_empty() {
             let chunks = Self { chunks: std::mem::take(&mut self.chunks), ..Self::default() };
@@ -149,8 +149,8 @@ impl<T: Item> Sorter<T> {
         Ok(())
     }
 
-    /// Adds a sorted run of a file that `spill` has adopted. Its records are renumbered from `base`
-    /// while they are read, which keeps the order of the items.
+    /// Adds a sorted run from a file that `spill` has adopted. Its records are renumbered from
+    /// `base` when they are read, which keeps the order of the items.
     pub fn adopt_run(
         &mut self,
         run: StoredItems,
@@ -186,8 +186,8 @@ impl<T: Item> Sorter<T> {
         Ok(extent)
     }
 
-    /// Opens all items in order; the chunks must be sorted. Several merges can be open at the same
-    /// time, as the scan with UMIs needs.
+    /// Opens all items in order. The chunks must be sorted. Several merges can be open at the same
+    /// time, as the scan with UMIs requires.
     pub fn merge<'a>(&'a self, spill: &'a Spill) -> Result<MergedItems<'a, T>> {
         let runs = self.runs.iter().map(|&ItemRun { extent, count_from }| ItemCursor::Disk {
             spill,
@@ -209,8 +209,8 @@ fn item_from_words<T: Item>(words: &[u64]) -> T {
     item
 }
 
-/// The position in one sorted source of a merge: a chunk in memory, or a run that is read through a
-/// buffer.
+/// A cursor over one sorted source of a merge: a chunk in memory, or a run on disk that is read
+/// through a buffer.
 enum ItemCursor<'a, T> {
     Memory(std::slice::Iter<'a, T>),
     Disk {
@@ -223,7 +223,8 @@ enum ItemCursor<'a, T> {
 }
 
 impl<T: Item> ItemCursor<'_, T> {
-    /// Returns the next item, or the largest possible item at the end, as the loser tree expects.
+    /// Returns the next item. At the end, returns the largest possible item, as the loser tree
+    /// expects.
     fn next_or_last(&mut self) -> Result<T> {
         match self {
             ItemCursor::Memory(items) => Ok(items.next().copied().unwrap_or(T::LAST)),

@@ -1,7 +1,7 @@
-//! Stores the items of a slice of the input in the file of a job in stages.
+//! Stores the items of an input slice in a file, for a job in stages.
 //!
-//! The records of a slice are numbered from 0. Each item has these numbers in fields of fixed width,
-//! so the number of the slice's first record can be added while the item is read, and the items keep
+//! The records of a slice are numbered from 0. Items have these numbers in fields of fixed width,
+//! so the number of records before the slice can be added when an item is read, and the items keep
 //! their order.
 
 use readmill_format::spill::{Extent, Spill};
@@ -32,15 +32,15 @@ pub struct StoredEnds {
 }
 
 impl StoredEnds {
-    /// Returns the offset in the file of the first item; items follow each other. `None` if there is
-    /// no item.
+    /// Returns the file offset of the first item, or `None` if there are no items. Items are
+    /// contiguous.
     pub fn first_offset(&self) -> Option<u64> {
         let first = [&self.pairs, &self.paired_ends, &self.halves, &self.fragments];
         let all = first.into_iter().chain([&self.name_groups, &self.incomplete]);
         all.filter(|items| items.len > 0).map(|items| items.extent.start).min()
     }
 
-    /// Returns the extents of the items, so that the spill that adopts their file can fill in its
+    /// Returns the extents of the items, so that the spill that adopts their file can set the file
     /// number.
     pub fn extents_mut(&mut self) -> Vec<&mut Extent> {
         let all = [
@@ -56,7 +56,7 @@ impl StoredEnds {
 }
 
 impl EndStore {
-    /// Sorts all items and writes them into the file of `into`, for the next stage of the job.
+    /// Sorts all items and writes them to the file of `into`, for the next stage of the job.
     ///
     /// # Errors
     /// The rules are those of samtools, whose keys are not stored.
@@ -95,10 +95,10 @@ impl EndStore {
     }
 
     /// Adds the items of the next slice of the input, whose first record is record `base`. `spill`
-    /// has adopted their file.
+    /// must have adopted their file.
     ///
     /// # Errors
-    /// They have another layout than this store.
+    /// The items have a different layout than this store.
     pub fn adopt_ends(
         &mut self,
         ends: StoredEnds,

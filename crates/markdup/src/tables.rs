@@ -5,9 +5,9 @@ use readmill_record::Result;
 
 use super::sorter::Sorter;
 
-/// One bit for each record.
+/// One bit per record.
 ///
-/// Ordinals beyond the end are ignored when set and read as clear.
+/// Setting an ordinal beyond the end has no effect, and getting it returns `false`.
 ///
 /// ```
 /// use readmill_markdup::tables::BitSet;
@@ -72,7 +72,8 @@ impl BitSet {
 
 const STRIDE: usize = 8;
 
-/// Bits with rank: the number of set bits before each. Maps a sparse ordinal to the index of its row.
+/// Bits with rank, the number of set bits before a bit. Maps a sparse ordinal to the index of its
+/// row.
 pub(super) struct Ranks {
     pub(super) bits: BitSet,
     sums: Vec<u64>,
@@ -103,8 +104,8 @@ impl Ranks {
 
 const PIECE: usize = 1 << 13;
 
-/// Append-only rows of `N` words. Whole pieces can be moved to the spill; a lookup there reads one
-/// row.
+/// Append-only rows of `N` words. Full pieces can be moved to the spill, from which a lookup reads
+/// one row.
 #[derive(Default)]
 pub struct RowStore<const N: usize> {
     spilled: Vec<Extent>,
@@ -154,8 +155,7 @@ impl<const N: usize> RowStore<N> {
         Ok(extent)
     }
 
-    /// Opens rows that were written in order. Only the rows of the last, incomplete piece are read
-    /// into memory.
+    /// Opens rows that were written in order. Only the last, incomplete piece is read into memory.
     pub(super) fn open_rows(rows: Extent, spill: &Spill) -> Result<Self> {
         let (mut spilled, mut rest) = (Vec::new(), rows);
         let size = (PIECE * 8 * N) as u64;
@@ -187,15 +187,15 @@ impl<const N: usize> RowStore<N> {
     }
 }
 
-/// A sparse table from ordinals to values: a bit for each record, and a row for each value.
+/// A sparse table from ordinals to values: one bit per record, and one row per value.
 pub struct OrdinalTable {
     pub(super) has: Ranks,
     pub(super) rows: RowStore<1>,
 }
 
 impl OrdinalTable {
-    /// Builds the table from pairs of ordinal and value, whose chunks must be sorted. Only the first
-    /// value of a record counts. Rows may take `room` bytes of memory and are spilled beyond that.
+    /// Builds the table from (ordinal, value) pairs, whose chunks must be sorted. Only the first
+    /// value of a record is used. Rows are spilled when they exceed `room` bytes of memory.
     pub fn new(values: &Sorter<[u64; 2]>, records: u64, spill: &Spill, room: u64) -> Result<Self> {
         let (mut bits, mut rows) = (BitSet::new(records), RowStore::default());
         let mut values = values.merge(spill)?;
@@ -215,7 +215,7 @@ impl OrdinalTable {
         BitSet::bytes(records) / STRIDE as u64 * (STRIDE as u64 + 1) + 64
     }
 
-    /// Returns the bytes of memory that its rows take; spilled rows take none.
+    /// Returns the memory of the rows in bytes, without spilled rows.
     pub fn bytes_of_rows(&self) -> u64 {
         self.rows.bytes()
     }

@@ -1,5 +1,5 @@
-//! Counts pairs by the tile of the flow cell on which they were seen, and how many of them are
-//! duplicates. The counts become part of the description of the run.
+//! Counts pairs and their duplicates by flow cell tile. The counts become part of the run
+//! description.
 
 use std::collections::HashMap;
 
@@ -9,17 +9,17 @@ use super::location::Location;
 use super::optical::SetMember;
 
 /// Maximum number of tiles that are counted: about twice as many as the largest flow cells have. If
-/// there are more, the read names hold something other than tiles.
+/// there are more, the read names contain something other than tiles.
 const MAX_TILES: usize = 1 << 15;
 
-/// Maximum memory of the counts in bytes: a hash table, which may be half empty, and the sorted list
-/// that is made from it.
+/// Maximum memory of the counts in bytes: a hash table, which may be half empty, and the sorted
+/// list that is built from it.
 pub const MAX_COUNTER_BYTES: u64 = MAX_TILES as u64 * (2 * 36 + 32);
 
-/// Bytes of the description of a tile as JSON: five values, one of them the name of a read group.
+/// Size of a tile's JSON description in bytes: five values, one of them a read group name.
 const DESCRIPTION_BYTES: u64 = 256;
 
-/// Returns the bytes that the counts of tiles and their description take, to charge them to the
+/// Returns the memory in bytes of the tile counts and their description, which is charged to the
 /// ledger.
 pub fn tile_counts_bytes(tiles: &[TileCounts]) -> u64 {
     tiles.len() as u64 * (size_of::<TileCounts>() as u64 + DESCRIPTION_BYTES)
@@ -34,8 +34,8 @@ pub struct TileCounts {
     pub optical: u64,
 }
 
-/// Counts pairs by tile during the scan. If there are too many tiles, all counts are dropped, so that
-/// the result does not depend on the order of the scan.
+/// Counts pairs by tile during the scan. If there are too many tiles, all counts are dropped, so
+/// that the result does not depend on the order of the scan.
 #[derive(Default)]
 pub(super) struct TileCounter {
     tiles: HashMap<u32, [u64; 3]>,
@@ -54,7 +54,8 @@ impl TileCounter {
         if self.is_full || member.location.tile == Location::NONE.tile {
             return;
         }
-        // Picard cuts tile numbers to 16 signed bits; this restores the number of the read name.
+        // Picard truncates tile numbers to signed 16 bits; this restores the number in the read
+        // name.
         let key = u32::from(member.group) << 16 | u32::from(member.location.tile as u16);
         if let Some(counts) = self.tiles.get_mut(&key) {
             counts[what as usize] += 1;
@@ -69,7 +70,7 @@ impl TileCounter {
         self.tiles.insert(key, counts);
     }
 
-    /// Returns the counts by read group and tile. Empty if there were too many tiles.
+    /// Returns the counts in order of read group and tile. Empty if there were too many tiles.
     pub fn into_sorted_counts(self) -> Vec<TileCounts> {
         let counts = |(key, [pairs, duplicates, optical]): (u32, [u64; 3])| TileCounts {
             group: (key >> 16) as u16,

@@ -13,14 +13,14 @@ use super::samtools::found::Findings;
 use super::tables::{BitSet, OrdinalTable, Ranks, RowStore};
 use super::tiles::{self, TileCounts};
 
-/// The duplicate marks of all records, looked up by the stamp of a record.
+/// The duplicate marks of all records, looked up by record stamp.
 ///
-/// Marks are bits by ordinal, so the memory is known before the scan
-/// ([`verdict_bytes`](super::verdict_bytes)) and a lookup costs no search. Threads share it while
-/// they write the output.
+/// Marks are bits indexed by ordinal, so the memory is known before the scan
+/// ([`verdict_bytes`](super::verdict_bytes)), and a lookup needs no search. Threads share the
+/// verdict while they write the output.
 pub struct Verdict {
     pub mode: Mode,
-    /// Whether the marks of a template are stored at its first record only.
+    /// Whether the marks of a template are stored only at its first record.
     pub(super) by_template: bool,
     pub(super) duplicates: BitSet,
     pub(super) optical: Option<BitSet>,
@@ -35,11 +35,11 @@ pub struct DuplicateCounts {
     pub pairs: u64,
     pub fragments: u64,
     pub optical_fragments: u64,
-    /// Reads of pairs that are optical duplicates, by the rules of samtools.
+    /// Optical duplicates among paired reads, with samtools' rules.
     pub optical_reads: u64,
     pub libraries: Vec<LibraryCounts>,
     pub sizes: SetSizes,
-    /// Pairs by tile, in the order of read groups and tiles. Empty if they are not counted.
+    /// Pairs by tile, in order of read group and tile. Empty if they are not counted.
     pub tiles: Vec<TileCounts>,
     pub deepest: Option<LargestSet>,
     pub reads: ReadCounts,
@@ -57,7 +57,7 @@ pub struct LargestSet {
 
 pub(super) struct DuplicateSets {
     pub(super) of: OrdinalTable,
-    /// The set of records whose set is stored at another name group of the same name.
+    /// The set of each name group whose set is stored at a different name group with the same name.
     pub(super) linked: Option<OrdinalTable>,
     pub(super) rows: RowStore<2>,
 }
@@ -66,7 +66,7 @@ pub(super) struct DuplicateSets {
 pub struct Membership {
     pub set: u64,
     pub representative: u64,
-    /// Number of pairs (DS); 0 for a set of single reads.
+    /// Number of pairs (DS), or 0 for a set of single reads.
     pub pairs: u64,
 }
 
@@ -99,7 +99,7 @@ impl StoredVerdict {
         self.mode
     }
 
-    /// Returns the bytes of memory that the marks will take once they are loaded.
+    /// Returns the memory in bytes that the marks will take after loading.
     pub fn bytes(&self) -> u64 {
         let tables = self.sets.as_ref().map_or(0, |sets| 1 + u64::from(sets.linked.is_some()));
         tiles::tile_counts_bytes(&self.tally.tiles)
@@ -107,7 +107,7 @@ impl StoredVerdict {
             + tables * OrdinalTable::bytes_of_bits(self.records)
     }
 
-    /// Returns the extents of the marks, so that the spill that adopts their file can fill in its
+    /// Returns the extents of the marks, so that the spill that adopts their file can set the file
     /// number.
     pub fn extents_mut(&mut self) -> Vec<&mut Extent> {
         let mut all: Vec<&mut Extent> =
@@ -121,7 +121,8 @@ impl StoredVerdict {
         all
     }
 
-    /// Reads the marks from `spill`, which has adopted their file. Rows of large tables stay on disk.
+    /// Loads the marks from `spill`, which must have adopted their file. Rows of large tables stay
+    /// on disk.
     pub fn load(self, spill: Arc<Spill>) -> Result<Verdict> {
         let StoredVerdict { mode, by_template, records, duplicates, optical, sets, tally } = self;
         let read = |extent: Extent| BitSet::read(records, &extent, &spill);
@@ -158,7 +159,7 @@ impl Verdict {
         Ok(StoredVerdict { mode, by_template, records, duplicates, optical, sets, tally })
     }
 
-    /// Returns the bytes that the verdict takes in addition to
+    /// Returns the memory in bytes that the verdict takes in addition to
     /// [`verdict_bytes`](super::verdict_bytes): rows in memory and tile counts.
     pub fn bytes_beside_bits(&self) -> u64 {
         let sets = self.sets.as_ref().map_or(0, |DuplicateSets { of, linked, rows }| {
@@ -168,14 +169,15 @@ impl Verdict {
             + self.findings.as_ref().map_or(0, Findings::bytes)
     }
 
-    /// Returns the name of the read that stays in the place of this duplicate (the field do). `None`
+    /// Returns the name of the read that is kept instead of this duplicate (field `do`), or `None`
     /// if it was not stored.
     pub fn original_name(&self, stamp: Stamp) -> Result<Option<Vec<u8>>> {
         let Some(findings) = &self.findings else { return Ok(None) };
         findings.original_name(stamp.ordinal(), &self.spill)
     }
 
-    /// Returns the number of reads that this one represents (the field dc); 1 if it was not stored.
+    /// Returns the number of reads that this read represents (field `dc`), or 1 if it was not
+    /// stored.
     pub fn stands_for(&self, stamp: Stamp) -> Result<u64> {
         let Some(findings) = &self.findings else { return Ok(1) };
         findings.stands_for(stamp.ordinal(), &self.spill)
@@ -193,7 +195,7 @@ impl Verdict {
         self.optical.as_ref().is_some_and(|bits| bits.get(self.lookup_ordinal(stamp)))
     }
 
-    /// Returns the duplicate set of a record. `None` if it is in no set or sets were not stored.
+    /// Returns the duplicate set of a record, or `None` if it is in no set or sets were not stored.
     pub fn membership(&self, stamp: Stamp) -> Result<Option<Membership>> {
         let Some(DuplicateSets { of, linked, rows }) = &self.sets else { return Ok(None) };
         let ordinal = self.lookup_ordinal(stamp);

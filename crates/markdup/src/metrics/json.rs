@@ -1,11 +1,11 @@
-//! Duplicate metrics as JSON, for programs.
+//! Duplicate metrics as JSON.
 //!
 //! The file is one object. `libraries` has one object for each row of Picard's table; its keys are
-//! the column names in lower case, and `estimated_library_size` may be null. Three more objects hold
-//! the sizes of sets under the names of Picard's histogram: each maps a set size in pairs (as text)
-//! to the number of sets. Numbers are not rounded. Keys may be added but never changed.
+//! the column names in lower case, and `estimated_library_size` may be null. Three more objects
+//! hold the set sizes under the names of Picard's histogram columns: each maps a set size in pairs
+//! (as text) to the number of sets. Numbers are not rounded. Keys may be added but never change.
 //!
-//! The writer is handmade: five kinds of value need no dependency.
+//! The writer is handwritten: five kinds of values do not justify a dependency.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -16,10 +16,11 @@ use super::picard::COLUMNS;
 use super::{DuplicationMetrics, LibraryCounts};
 
 impl DuplicationMetrics {
-    /// Writes the metrics as a JSON object over several lines, piece by piece through `put`, because
-    /// a header may have many libraries. Bytes of names that are not UTF-8 are replaced by U+FFFD.
+    /// Writes the metrics as a JSON object over several lines. Passes the text to `put` in pieces,
+    /// because a header may have many libraries. Bytes in names that are not UTF-8 are replaced
+    /// with U+FFFD.
     ///
-    /// # Errors
+    /// # Errors `put` fails.
     /// `put` returned an error.
     pub fn write_json(
         &self,
@@ -72,7 +73,7 @@ fn format_object(members: impl Iterator<Item = (String, String)>) -> String {
     format!("{{{}}}", members.join(", "))
 }
 
-/// Formats a JSON string with the escapes that RFC 8259, section 7, requires.
+/// Returns `text` as a JSON string, with the escapes that RFC 8259, section 7, requires.
 pub fn quote_json(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {

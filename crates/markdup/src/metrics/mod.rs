@@ -1,19 +1,20 @@
-//! Duplicate counts as plain data: Picard's DuplicationMetrics.
+//! Duplicate counts, as in Picard's DuplicationMetrics.
 //!
 //! | subject | module |
 //! |---|---|
-//! | the number of molecules in a library, and the gain of deeper sequencing | [`readmill_format::library_size`] |
-//! | the file that Picard writes, with numbers as Java writes them | [`picard`] |
-//! | the same as JSON | [`json`] |
+//! | library size, and the yield of deeper sequencing | [`readmill_format::library_size`] |
+//! | Picard's metrics file, with numbers formatted as in Java | [`picard`] |
+//! | the metrics as JSON | [`json`] |
 //!
-//! Each record belongs to one category (Picard 3.4.0). The first that applies wins:
+//! Each record belongs to the first of these categories that applies (Picard 3.4.0):
 //!
 //! 1. unmapped, even if it is secondary;
 //! 2. secondary or supplementary;
 //! 3. unpaired: single-end, or the mate is unmapped;
 //! 4. paired.
 //!
-//! Duplicates are counted only in the last two. Records are counted before any is removed.
+//! Duplicates are counted only in the last two categories. Records are counted before any are
+//! removed.
 
 pub mod json;
 pub mod picard;
@@ -53,7 +54,7 @@ pub struct LibraryCounts {
 }
 
 impl LibraryCounts {
-    /// Returns the number of pairs. A record whose mate is not in the file counts as half a pair, and
+    /// Returns the number of pairs. A read whose mate is not in the file counts as half a pair, and
     /// the sum is rounded down, as in Picard.
     pub fn pairs_examined(&self) -> u64 {
         self.paired_reads_examined / 2
@@ -63,8 +64,8 @@ impl LibraryCounts {
         self.paired_read_duplicates / 2
     }
 
-    /// Returns the fraction of duplicates among the examined reads, from 0 to 1; 0 if there are no
-    /// reads (PERCENT_DUPLICATION).
+    /// Returns the fraction of duplicates among the examined reads (PERCENT_DUPLICATION), from 0 to
+    /// 1, or 0 if there are no reads.
     pub fn duplication(&self) -> f64 {
         let examined = self.unpaired_examined + 2 * self.pairs_examined();
         let duplicates = self.unpaired_duplicates + 2 * self.duplicate_pairs();
@@ -75,9 +76,9 @@ impl LibraryCounts {
         self.pairs_examined().saturating_sub(self.duplicate_pairs())
     }
 
-    /// Estimates the number of molecules in the library; see [`estimate_library_size`]. Optical
-    /// duplicates say nothing about the library and are left out. `None` if the estimate is not
-    /// possible.
+    /// Estimates the number of molecules in the library with [`estimate_library_size`]. Optical
+    /// duplicates are excluded, because they do not depend on the library. Returns `None` if no
+    /// estimate is possible.
     pub fn library_size(&self) -> Option<u64> {
         let pairs = self.pairs_examined().checked_sub(self.optical_pairs)?;
         estimate_library_size(pairs, self.unique_pairs())
@@ -94,7 +95,7 @@ impl LibraryCounts {
     }
 }
 
-/// How many sets of pairs there are of each size, over all libraries. Single reads are not counted.
+/// The number of pair sets of each size, over all libraries. Single reads are not counted.
 ///
 /// ```
 /// use readmill_markdup::metrics::SetSizes;
@@ -108,7 +109,8 @@ impl LibraryCounts {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetSizes {
     pub all: BTreeMap<u64, u64>,
-    /// Sets with optical duplicates, by the number of these plus 1 for the pair they duplicate.
+    /// Sets with optical duplicates, by the number of optical duplicates plus 1 for the pair that
+    /// they duplicate.
     pub optical: BTreeMap<u64, u64>,
     pub non_optical: BTreeMap<u64, u64>,
 }
@@ -138,8 +140,8 @@ impl SetSizes {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DuplicationMetrics {
     /// Each library once, with its name, in any order: all libraries of the header's read groups,
-    /// with or without reads, and [`UNKNOWN_LIBRARY`](readmill_record::header::UNKNOWN_LIBRARY) if a read
-    /// group has none or such reads exist.
+    /// with or without reads, and [`UNKNOWN_LIBRARY`](readmill_record::header::UNKNOWN_LIBRARY) if
+    /// a read group has no library or there are reads without one.
     pub libraries: Vec<(Vec<u8>, LibraryCounts)>,
     pub sets: SetSizes,
 }
@@ -153,8 +155,8 @@ impl DuplicationMetrics {
     }
 }
 
-/// Records of each kind, indexed by library number. Counted while ends are collected, before any read
-/// is known to be a duplicate.
+/// Record counts of each library, indexed by library number. They are counted while ends are
+/// collected, before any read is known to be a duplicate.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ExaminedCounts(Vec<LibraryCounts>);
 

@@ -1,9 +1,9 @@
 //! The metrics file of Picard MarkDuplicates 3.4, byte for byte.
 //!
-//! It has comment lines, a table with a row for each library, and a histogram with up to four
-//! columns, each only if it is not empty. `CoverageMult` exists if there is exactly one library and
-//! its size is known; its keys are multiples of the sequencing depth, while those of the other
-//! columns are set sizes. Numbers are written as Java writes them.
+//! It has comment lines, a table with one row per library, and a histogram with up to four columns,
+//! without empty ones. `CoverageMult` is present if there is exactly one library and its size is
+//! known. Its keys are multiples of the sequencing depth, while the keys of the other columns are
+//! set sizes. Numbers are formatted as in Java.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -33,9 +33,9 @@ type HistogramColumn = (&'static str, BTreeMap<u64, String>);
 impl DuplicationMetrics {
     /// Formats the metrics file as Picard does in a locale with a decimal point.
     ///
-    /// MultiQC takes the sample's name from the word after `INPUT=` or `--INPUT ` in `command_line`,
-    /// if that line contains `MarkDuplicates`, and finds the table by its class name. `started` is a
-    /// date in any form.
+    /// If `command_line` contains `MarkDuplicates`, MultiQC takes the sample name from the word
+    /// after `INPUT=` or `--INPUT `. It finds the table by its class name. `started` is a date in
+    /// any format.
     pub fn to_picard(&self, command_line: &str, started: &str) -> Vec<u8> {
         let mut text = comment_lines(command_line, started);
         text.push(b'\n');
@@ -116,8 +116,8 @@ fn format_row(counts: &LibraryCounts) -> [String; 9] {
     ]
 }
 
-/// Returns the expected gain of sequencing a library deeper, by multiples of the depth. Empty if its
-/// size is unknown.
+/// Returns the expected yield of sequencing a library deeper, by multiples of the depth. Empty if
+/// the library size is unknown.
 fn expected_yields(counts: &LibraryCounts) -> BTreeMap<u64, String> {
     let Some(size) = counts.library_size() else {
         return BTreeMap::new();

@@ -1,21 +1,21 @@
-//! Clusters the UMIs of one position into molecules, so that sequencing errors do not split a
+//! Clusters the UMIs at one position into molecules, so that sequencing errors do not split a
 //! molecule.
 //!
 //! | method | origin | two near UMIs are linked |
 //! |---|---|---|
 //! | [`Method::Exact`] | `unique` of umi_tools 1.1.6, `identity` of fgumi 0.9.0 | never |
-//! | [`Method::Directional`] | `directional` of umi_tools | if one is seen up to (n + 1) / 2 times, the other n |
-//! | [`Method::Adjacency`] | `adjacency` of umi_tools | always, and divided among the most frequent |
+//! | [`Method::Directional`] | `directional` of umi_tools | if one occurs at most (n + 1) / 2 times, the other n times |
+//! | [`Method::Adjacency`] | `adjacency` of umi_tools | always; then divided among the most frequent UMIs |
 //! | [`Method::Cluster`] | `cluster` of umi_tools | always |
-//! | [`Method::Paired`] | `paired` of fgumi and of fgbio 4 | if one is seen up to n / 2 + 1 times, the other n |
+//! | [`Method::Paired`] | `paired` of fgumi and of fgbio 4 | if one occurs at most n / 2 + 1 times, the other n times |
 //!
-//! Fractions are rounded down. Two UMIs are near if they have the same length and dashes and at most
-//! `edits` symbols differ. (umi_tools and fgumi stop with an error if lengths differ.)
+//! Fractions are rounded down. Two UMIs are near if they have the same length and dash positions
+//! and differ in at most `edits` symbols. (umi_tools and fgumi fail if lengths differ.)
 //!
-//! [`Neighbours`] finds near UMIs without comparing all with all. Two UMIs of one shape that differ
-//! in at most `edits` symbols are cut at the same places into `edits + 1` parts; then at least one
-//! part is equal (the pigeonhole principle). So the UMIs are sorted by each part in turn, and each
-//! UMI is compared only with those that share a part with it.
+//! [`Neighbours`] finds near UMIs without comparing all pairs. UMIs of the same shape are cut at
+//! the same places into `edits + 1` parts. If two UMIs differ in at most `edits` symbols, at least
+//! one part is equal (the pigeonhole principle). So the UMIs are sorted by each part in turn, and
+//! each UMI is compared only with UMIs that share a part with it.
 
 use std::cmp::Reverse;
 
@@ -25,10 +25,10 @@ use super::code::Umi;
 pub enum Method {
     /// Each distinct UMI is a molecule.
     Exact,
-    /// A UMI and those that may come from it by errors: near it, and at most half as frequent.
+    /// A UMI and the UMIs that may be errors of it: near it, and at most half as frequent.
     Directional,
-    /// Groups of UMIs linked by nearness. Each group is divided among the smallest number of its most
-    /// frequent UMIs that are near all others.
+    /// Groups of UMIs linked by nearness. Each group is divided among its most frequent UMIs, as
+    /// few of them as needed for all others to be near one.
     Adjacency,
     /// Groups of UMIs linked by nearness, over any number of steps.
     Cluster,
@@ -41,14 +41,14 @@ pub enum Method {
 pub struct UmiCount {
     pub umi: Umi,
     pub count: u64,
-    /// Number of the first template that has it, in any numbering. [`Method::Directional`] starts
-    /// with the smaller one if two UMIs are equally frequent.
+    /// Number of the first template with this UMI, in any numbering. If two UMIs are equally
+    /// frequent, [`Method::Directional`] starts with the one that has the smaller number.
     pub place: u64,
 }
 
 impl Method {
-    /// Returns whether the two strands of a molecule are clustered together. With all other methods,
-    /// umi_tools and fgumi keep templates apart if their first segments are at different ends.
+    /// Returns whether the two strands of a molecule are clustered together. With all other
+    /// methods, umi_tools and fgumi separate templates whose first segments are at different ends.
     pub fn joins_strands(self) -> bool {
         self == Method::Paired
     }
@@ -63,11 +63,11 @@ impl Method {
     }
 }
 
-/// Returns, for each UMI of a position, the index of its cluster's root: the most frequent UMI of the
-/// cluster, or the first by its text if several are.
+/// Returns, for each UMI of a position, the index of its cluster's root: the most frequent UMI of
+/// the cluster, or the first in text order if several are equally frequent.
 ///
-/// Takes memory in proportion to the number of UMIs, and time in proportion to the number of pairs
-/// that share a part. The result does not depend on the order of `seen`.
+/// Memory is proportional to the number of UMIs, and time to the number of pairs that share a part.
+/// The result does not depend on the order of `seen`.
 ///
 /// ```
 /// use readmill_markdup::umi::{Method, Umi, UmiCount, cluster};
@@ -108,7 +108,7 @@ pub fn cluster(seen: &[UmiCount], method: Method, edits: u32) -> Vec<u32> {
     roots
 }
 
-/// The order of roots, and the order in which most methods start clusters.
+/// The order that selects roots, and in which most methods start clusters.
 fn by_text(seen: &UmiCount) -> (Reverse<u64>, Umi) {
     (Reverse(seen.count), seen.umi)
 }
@@ -118,7 +118,8 @@ fn by_arrival(seen: &UmiCount) -> (Reverse<u64>, u64, Umi) {
     (Reverse(seen.count), seen.place, seen.umi)
 }
 
-/// Collects `seed` and all UMIs that are linked to it over any number of steps and not yet reached.
+/// Collects `seed` and all UMIs that are linked to it over any number of steps and were not reached
+/// before.
 fn collect_linked(
     seed: u32,
     seen: &[UmiCount],
@@ -144,8 +145,9 @@ fn collect_linked(
     }
 }
 
-/// Divides a group, most frequent first. The leading members become roots until each member is a root
-/// or near one; then each root, in order, takes the members near it that are not yet taken.
+/// Divides a group, which is sorted by descending frequency. The leading members become roots until
+/// each member is a root or near one. Then each root, in order, takes the members near it that are
+/// not taken yet.
 fn divide_group(members: &[u32], near: &Neighbours<'_>, assigned: &mut [bool], roots: &mut [u32]) {
     let (mut leads, mut covered) = (0, 0);
     while covered < members.len() {
@@ -164,18 +166,18 @@ fn divide_group(members: &[u32], near: &Neighbours<'_>, assigned: &mut [bool], r
     }
 }
 
-/// Maximum number of UMIs that are compared all with all, without an index.
+/// Maximum number of UMIs that are compared pairwise, without an index.
 const MAX_WITHOUT_INDEX: usize = 24;
 
-/// An index of UMIs that finds those near a given one. Takes `28 (edits + 1)` bytes for each UMI.
+/// An index that finds the UMIs near a given one. Takes `28 (edits + 1)` bytes per UMI.
 pub struct Neighbours<'a> {
     umis: &'a [Umi],
     edits: u32,
-    /// The UMIs by each of their parts. Empty if there are few UMIs.
+    /// The UMIs sorted by each of their parts. Empty if there are few UMIs.
     parts: Vec<PartIndex>,
 }
 
-/// The UMIs sorted by one of their parts: those that share it, and the shape, are adjacent.
+/// The UMIs sorted by one of their parts. UMIs with the same shape and part are adjacent.
 struct PartIndex {
     umis: Vec<Umi>,
     indices: Vec<u32>,
@@ -272,7 +274,8 @@ mod tests {
     const METHODS: [Method; 5] =
         [Method::Exact, Method::Directional, Method::Adjacency, Method::Cluster, Method::Paired];
 
-    /// Clusters UMIs with these counts, in the order of arrival, and formats each cluster as its root and members.
+    /// Clusters UMIs with these counts, given in order of arrival. Formats each cluster as its root
+    /// and members.
     fn clusters(counts: &[(&str, u64)], method: Method, edits: u32) -> Vec<String> {
         let seen = |(place, &(text, count)): (usize, &(&str, u64))| UmiCount {
             umi: umi(text),
@@ -292,7 +295,7 @@ mod tests {
         shown
     }
 
-    /// The example of Smith, Heger and Sudbery (2017), figure 1.
+    /// The example in figure 1 of Smith, Heger and Sudbery (2017).
     const PUBLISHED: [(&str, u64); 6] =
         [("ACGT", 456), ("TCGT", 2), ("CCGT", 2), ("ACAT", 72), ("ACAG", 1), ("AAAT", 90)];
 
@@ -338,8 +341,8 @@ mod tests {
         assert_eq!(clusters(&[], Method::Directional, 1).len(), 0);
     }
 
-    /// Returns random distinct UMIs with their counts, in order of arrival. Many differ from another UMI in only
-    /// a few symbols.
+    /// Returns random distinct UMIs with their counts, in order of arrival. Many differ from
+    /// another UMI in only a few symbols.
     fn random_seen(random: &mut Rng, symbols: &[u8], length: u64, most: u64) -> Vec<(String, u64)> {
         let mut seen: Vec<(String, u64)> = Vec::new();
         for _ in 0..1 + random.below64(most) {
@@ -352,7 +355,7 @@ mod tests {
         seen
     }
 
-    /// Clusters texts by the published rules of the tools, comparing all with all.
+    /// Clusters texts by the published rules of the tools, comparing all pairs.
     fn slowly(seen: &[(String, u64)], method: Method, edits: u32) -> Vec<u32> {
         let near =
             |a: usize, b: usize| umi(&seen[a].0).distance(umi(&seen[b].0)).is_some_and(|d| d <= edits);

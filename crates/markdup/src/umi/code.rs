@@ -1,16 +1,16 @@
-//! A UMI packed into one number, and one form for both strands of a duplex molecule.
+//! A UMI packed into one number, with one form for both strands of a duplex molecule.
 //!
-//! In duplex sequencing both strands of a molecule are read, and each end has a UMI of its own. The
-//! UMI of a template starts with that of its first segment, so templates from the two strands have
-//! the same two halves in opposite orders:
+//! In duplex sequencing, both strands of a molecule are read, and each end has its own UMI. The UMI
+//! of a template starts with that of its first segment, so templates from the two strands have the
+//! same two halves in opposite order:
 //!
 //! ```text
 //!  strand A   first segment ► ACG ──────── TTT ◄ last segment     ACG-TTT
 //!  strand B    last segment ► ACG ──────── TTT ◄ first segment    TTT-ACG, normalised ACG-TTT
 //! ```
 //!
-//! Normalised, the UMI of the lower end comes first. (fgbio 4, GroupReadsByUmi, and fgumi 0.9.0,
-//! group, both with the strategy `paired`.)
+//! In a normalised UMI, the half of the lower end is first. (fgbio 4, GroupReadsByUmi, and fgumi
+//! 0.9.0, group, both with the strategy `paired`.)
 
 use std::fmt;
 
@@ -24,13 +24,13 @@ const LOWEST: u128 = FILLED / 0b111;
 
 const DASH: u128 = 1;
 
-/// Symbols by their codes, in the order of their bytes. Code 0 means that there is no symbol.
+/// Symbols by their codes, in byte order. Code 0 means that there is no symbol.
 const SYMBOLS: &[u8; 8] = b"?-ACGNT?";
 
-/// A unique molecular identifier: up to 42 of `A`, `C`, `G`, `T`, `N` and `-`.
+/// A unique molecular identifier of up to 42 symbols: `A`, `C`, `G`, `T`, `N` and `-`.
 ///
-/// Each symbol has 3 bits and the first one the highest, so UMIs compare as their texts do, byte by
-/// byte, and the number of differing symbols takes a few instructions.
+/// Each symbol has 3 bits, and the first symbol has the highest. So UMIs compare as their texts do,
+/// byte by byte, and counting the symbols that differ takes a few instructions.
 ///
 /// ```
 /// use readmill_markdup::umi::Umi;
@@ -45,19 +45,20 @@ const SYMBOLS: &[u8; 8] = b"?-ACGNT?";
 pub struct Umi(u128);
 
 impl Umi {
-    /// No UMI, which an empty text gives. It sorts before all others.
+    /// No UMI, the result of parsing an empty text. It sorts before all others.
     pub const NONE: Umi = Umi(0);
 
     pub const MAX_SYMBOLS: usize = 42;
 
-    /// Packs a text. Lower case counts as upper case, and `+`, which Illumina writes between two UMIs
-    /// in a read name, as the `-` that the SAM specification (optional fields, RX) requires. `None`
-    /// for other symbols or more than [`Umi::MAX_SYMBOLS`] symbols.
+    /// Packs a text. Lower case counts as upper case. `+`, which Illumina writes between two UMIs
+    /// in a read name, counts as `-`, which the SAM specification requires (optional fields, RX).
+    /// Returns `None` for other symbols or more than [`Umi::MAX_SYMBOLS`] symbols.
     pub fn parse(text: &[u8]) -> Option<Umi> {
         text.iter().try_fold(Umi::NONE, |umi, &symbol| umi.with_symbol(symbol))
     }
 
-    /// Returns this UMI with one more symbol; `None` if the symbol is not allowed or the UMI is full.
+    /// Returns this UMI with one more symbol, or `None` if the symbol is invalid or the UMI is
+    /// full.
     pub fn with_symbol(self, symbol: u8) -> Option<Umi> {
         let code = match symbol {
             b'-' | b'+' => DASH,
@@ -95,8 +96,8 @@ impl Umi {
         self.0 == 0
     }
 
-    /// Returns the length and the positions of dashes as one number. Only UMIs of one shape can be
-    /// near each other.
+    /// Returns the length and the positions of dashes as one number. Only UMIs of the same shape
+    /// can be near each other.
     pub fn shape(self) -> u128 {
         occupied_symbols(self.0) << 1 | self.dashes()
     }
@@ -105,8 +106,8 @@ impl Umi {
         self.0 & !(self.0 >> 1) & !(self.0 >> 2) & LOWEST
     }
 
-    /// Returns the number of symbols in which two UMIs differ; `None` if their [shapes](Umi::shape)
-    /// differ. `N` differs from every base.
+    /// Returns the number of symbols in which two UMIs differ, or `None` if their
+    /// [shapes](Umi::shape) differ. `N` differs from every base.
     pub fn distance(self, other: Umi) -> Option<u32> {
         (self.shape() == other.shape()).then(|| occupied_symbols(self.0 ^ other.0).count_ones())
     }
@@ -119,14 +120,14 @@ impl Umi {
         differing == 0
     }
 
-    /// Returns its symbols from `from` up to `to`, at their positions, and zeros elsewhere.
+    /// Returns the symbols in `from..to` at their positions, with zeros elsewhere.
     pub(super) fn window(self, from: usize, to: usize) -> u128 {
         let upto = |at: usize| FILLED >> (BITS * at);
         self.0 & upto(from) & !upto(to)
     }
 
-    /// Returns the parts before and after its only dash, either of which may be empty. `None` if it
-    /// does not have exactly one dash.
+    /// Returns the parts before and after the only dash, either of which may be empty. Returns
+    /// `None` unless there is exactly one dash.
     pub fn halves(self) -> Option<(Umi, Umi)> {
         let dashes = self.dashes();
         if dashes.count_ones() != 1 {
@@ -142,7 +143,7 @@ impl Umi {
         fits.then(|| Umi(first.0 | DASH << symbol_shift(length) | second.0 >> (BITS * (length + 1))))
     }
 
-    /// Returns the halves in the other order, as the other strand of a duplex molecule has them.
+    /// Returns the UMI with its halves swapped, as on the other strand of a duplex molecule.
     pub fn swapped(self) -> Option<Umi> {
         let (first, second) = self.halves()?;
         Umi::from_halves(second, first)
@@ -169,12 +170,12 @@ impl fmt::Debug for Umi {
     }
 }
 
-/// The strand of a duplex molecule that a template was read from.
+/// The strand of a duplex molecule from which a template was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Strand {
-    /// The first segment is at the lower end: `/A` in a molecule's number.
+    /// Read 1 is at the lower end: `/A` in a molecule number.
     A,
-    /// The first segment is at the higher end: `/B`.
+    /// Read 1 is at the higher end: `/B`.
     B,
 }
 
@@ -194,17 +195,17 @@ impl Strand {
     }
 }
 
-/// Returns the strand of a template, from the ends of its first and last segments. The lower end has
-/// the smaller reference sequence, then the smaller unclipped 5′ position. At one position, the first
-/// segment is at the lower end if it is forward.
+/// Returns the strand of a template from the ends of read 1 (`first`) and read 2 (`last`). The
+/// lower end has the smaller reference sequence, then the smaller unclipped 5′ position. If these
+/// are equal, read 1 is at the lower end if it is forward.
 pub fn template_strand(first: &End, last: &End) -> Strand {
     let place = |end: &End| (end.ref_id, end.five_prime);
     let is_lower = place(first) < place(last) || place(first) == place(last) && !first.reverse;
     if is_lower { Strand::A } else { Strand::B }
 }
 
-/// Returns the UMI with the half of the lower end first. `None` if it does not have exactly two
-/// halves, either of which may be empty.
+/// Returns the UMI with the half of the lower end first. Returns `None` if it does not have exactly
+/// two halves, either of which may be empty.
 pub fn normalise_umi(umi: Umi, strand: Strand) -> Option<Umi> {
     match strand {
         Strand::A => umi.halves().map(|_| umi),
@@ -212,11 +213,11 @@ pub fn normalise_umi(umi: Umi, strand: Strand) -> Option<Umi> {
     }
 }
 
-/// Returns the strand that the number of a template's molecule names.
+/// Returns the strand in the molecule number of a template.
 ///
-/// It is the strand of the template, unless over many links its normalised UMI became so different
-/// from the root of its cluster that it is nearer with its halves swapped. In that comparison fgbio
-/// and fgumi add `edits + 1` for each half at the other end.
+/// It is the strand of the template unless the normalised UMI is nearer to the root of its cluster
+/// with its halves swapped, which can happen over many links. In this comparison, fgbio and fgumi
+/// add `edits + 1` for each half at the other end.
 pub fn strand_in_molecule(root: Umi, umi: Umi, strand: Strand, edits: u32) -> Strand {
     let as_it_is = root.distance(umi).unwrap_or(u32::MAX);
     let swapped = umi.swapped().and_then(|swapped| root.distance(swapped));
@@ -327,7 +328,7 @@ mod tests {
         let beside = |text| strand_in_molecule(root, umi(text), Strand::A, 1);
         assert_eq!(beside("AAAAA-TTTTT"), Strand::A);
         assert_eq!(beside("AAAAC-TTTTT"), Strand::A);
-        assert_eq!(beside("TTTAA-TTTAA"), Strand::A); // 5 as it is, 4 + 5 swapped
+        assert_eq!(beside("TTTAA-TTTAA"), Strand::A); // 5 unswapped, 4 + 5 swapped
         assert_eq!(beside("TTTTA-TTTAA"), Strand::A); // 6 and 4 + 4
         assert_eq!(beside("TTTTA-TTAAA"), Strand::B); // 7 and 4 + 3
         assert_eq!(beside("TTTTT-AAAAA"), Strand::B);

@@ -1,11 +1,11 @@
-//! Unique molecular identifiers (UMIs), which tell which templates of one position come from one
-//! molecule.
+//! Unique molecular identifiers (UMIs), which show which templates at one position come from the
+//! same molecule.
 //!
 //! | step | module |
 //! |---|---|
 //! | a UMI as one number; one form for both strands of a duplex molecule | [`code`] |
 //! | the UMI of a read, from a field, its name or its bases | [`source`] |
-//! | which UMIs of one position are one molecule | [`mod@cluster`] |
+//! | clusters of UMIs that belong to one molecule | [`mod@cluster`] |
 //!
 //! [`Umis`] packs a UMI into the 128-bit code of an item:
 //!
@@ -27,8 +27,8 @@ use readmill_record::{Error, RecordRef, Result};
 
 use super::item::ReadSummary;
 
-/// How UMIs separate the templates of one position: where they are read, and how similar ones are
-/// combined.
+/// How UMIs separate the templates at one position: where UMIs are read from, and how similar UMIs
+/// are clustered.
 #[derive(Clone, Debug)]
 pub struct Umis {
     pub source: UmiSource,
@@ -36,12 +36,11 @@ pub struct Umis {
     pub edits: u32,
 }
 
-/// The bit of the strand that separates templates. It is not set if both strands are clustered
-/// together.
+/// The strand bit that separates templates. It is not set if both strands are clustered together.
 const SEPARATING_STRAND: u128 = 1 << 127;
 
 impl Umis {
-    /// Returns what one read contributes to the code of its template.
+    /// Returns a read's part of its template's code.
     ///
     /// # Errors
     /// The UMI is invalid, or the method needs UMIs with two halves.
@@ -70,8 +69,8 @@ impl Umis {
         }
     }
 
-    /// Returns the code by which single reads and paired ends are compared, from the UMIs of both
-    /// segments. A duplex UMI starts with the half of the end itself.
+    /// Returns the code by which single reads and paired ends are compared, from the UMIs of read 1
+    /// and read 2. A duplex UMI starts with the half of the end itself.
     pub fn code_of_end(&self, first: Umi, last: Umi, is_first: bool) -> u128 {
         let umi = self.source.combine_segments(first, last);
         let strand = if is_first { Strand::A } else { Strand::B };
@@ -110,7 +109,7 @@ mod testing {
         Umi::parse(text.as_bytes()).unwrap()
     }
 
-    /// Returns a random text of `length` of these symbols.
+    /// Returns a random text of `length` symbols.
     pub fn text(random: &mut Rng, symbols: &[u8], length: u64) -> String {
         (0..length).map(|_| char::from(random.pick(symbols))).collect()
     }

@@ -1,4 +1,4 @@
-//! The UMI of a read: from a field, from its name, or from its bases.
+//! Reads the UMI of a read from a field, from its name, or from its bases.
 
 use std::str::FromStr;
 
@@ -8,18 +8,18 @@ use readmill_record::{Error, RecordRef, Result};
 
 use super::code::Umi;
 
-/// Where the UMI of a read is found (`--umi`).
+/// Where the UMI of a read is stored (`--umi`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UmiSource {
-    /// In a text field such as RX, of both segments or of one.
+    /// In a text field such as RX, of both reads of a pair or of one.
     Tag(Tag),
-    /// At the end of the read name, after the last separator. Without a separator, [`in_name`] knows
-    /// the common formats.
+    /// At the end of the read name, after the last separator. Without a separator, [`in_name`]
+    /// recognizes the common formats.
     Name(Option<u8>),
     Inline {
-        /// Number of bases at the start of the first segment.
+        /// Number of bases at the start of read 1.
         first: usize,
-        /// Number of bases at the start of the last segment.
+        /// Number of bases at the start of read 2.
         second: usize,
     },
 }
@@ -53,8 +53,7 @@ impl FromStr for UmiSource {
     }
 }
 
-/// Parses the lengths `8` or `8+8`; together at least one base, and at most as many as fit into a
-/// UMI.
+/// Parses the lengths `8` or `8+8`. Their sum must be at least one base and fit into a UMI.
 fn parse_inline(lengths: &str) -> Option<UmiSource> {
     let (first, second) = lengths.split_once('+').unwrap_or((lengths, "0"));
     let number = |text: &str| {
@@ -85,7 +84,7 @@ impl UmiSource {
         }
     }
 
-    /// Returns what one read contributes to the UMI of its template; [`Umi::NONE`] if it has none.
+    /// Returns a read's part of its template's UMI, or [`Umi::NONE`] if it has none.
     ///
     /// # Errors
     /// The field or name has an invalid UMI, or the name has none.
@@ -102,13 +101,13 @@ impl UmiSource {
         }
     }
 
-    /// Combines what the first and last segments contribute: `first-last` if each starts with a part
-    /// of the UMI, otherwise the first one that is not empty. A missing segment counts as
+    /// Combines the parts of read 1 and read 2: `first-last` if both reads start with a part of the
+    /// UMI, otherwise the first part that is not empty. The part of a missing read is
     /// [`Umi::NONE`].
     pub fn combine_segments(&self, first: Umi, last: Umi) -> Umi {
         match self {
             UmiSource::Inline { first: 1.., second: 1.. } if !(first.is_empty() && last.is_empty()) => {
-                Umi::from_halves(first, last).unwrap_or_default() // it fits, since `inline` checked the lengths
+                Umi::from_halves(first, last).unwrap_or_default() // fits, because `parse_inline` checked the lengths
             }
             _ if first.is_empty() => last,
             _ => first,
@@ -127,10 +126,11 @@ fn in_field(record: RecordRef<'_>, tag: Tag) -> Result<Umi> {
 
 /// Returns the UMI after the last `separator` of a read name.
 ///
-/// Without a separator, only the text after the last colon is used: the part after the last `_`, as
-/// umi_tools extract writes it, or else the eighth of eight fields, as bcl2fastq and BCL Convert
-/// write it. `AC_GT` there is one UMI from both reads, as fastp writes it. BCL Convert puts `r`
-/// before a UMI that it reverse complemented; this is undone, so that such UMIs compare with others.
+/// Without a separator, only the text after the last colon is used. The UMI is the part after the
+/// last `_`, as umi_tools extract writes it, or else the eighth of eight fields, as bcl2fastq and
+/// BCL Convert write it. `AC_GT` in the eighth field is one UMI from both reads, as fastp writes
+/// it. BCL Convert puts `r` before a UMI that it has reverse complemented; this is undone, so that
+/// such UMIs are comparable with others.
 ///
 /// # Errors
 /// The name has no UMI, or an invalid one.
@@ -158,8 +158,8 @@ pub fn in_name(qname: &[u8], separator: Option<u8>) -> Result<Umi> {
     parsed.ok_or_else(|| illegal_umi_error(text, "in the read name"))
 }
 
-/// Returns whether the field is the UMI of one read, `_`, and the UMI of the other, and not other
-/// text followed by `_` and a UMI.
+/// Returns whether the field is two UMIs joined by `_` (one per read), rather than other text, `_`
+/// and one UMI.
 fn is_of_both_reads(field: &[u8]) -> bool {
     let mut parts = field.split(|&b| b == b'_');
     let mut is_umi = || {
@@ -168,7 +168,8 @@ fn is_of_both_reads(field: &[u8]) -> bool {
     is_umi() && is_umi() && parts.next().is_none()
 }
 
-/// Parses a UMI whose parts may be marked with `r` for reverse complement and joined by `_`.
+/// Parses a UMI whose parts may be joined by `_`, and marked with `r` if they are reverse
+/// complemented.
 fn parse_restored(text: &[u8]) -> Option<Umi> {
     let mut umi = Umi::NONE;
     for (number, part) in text.split(|b| b"+-_".contains(b)).enumerate() {
@@ -204,8 +205,9 @@ fn illegal_umi_error(text: &[u8], place: &str) -> Error {
     Error::input(what).hint("set where UMIs are, for example tag:RX, or name:_ (after the last _)")
 }
 
-/// Returns the first `length` bases as sequenced, including soft clips. [`Umi::NONE`] if SEQ is
-/// shorter or a hard clip removed the first ones. IUPAC codes for several bases become `N`.
+/// Returns the first `length` bases in sequencing order, including soft clips. Returns
+/// [`Umi::NONE`] if SEQ is shorter or a hard clip removed the first bases. IUPAC codes for several
+/// bases become `N`.
 fn in_bases(record: RecordRef<'_>, length: usize) -> Umi {
     let is_reverse = record.flags().is_reverse();
     let (cigar, l_seq) = (record.cigar(), record.l_seq());
@@ -229,7 +231,8 @@ mod tests {
     use super::super::testing::umi;
     use super::*;
 
-    /// Makes a BAM record; CIGAR operators are numbers, and `fields` holds the encoded optional fields.
+    /// Returns a BAM record. CIGAR operators are numbers, and `fields` holds the encoded optional
+    /// fields.
     fn record(qname: &str, flags: u16, cigar: &[(u32, u32)], seq: &str, fields: &[u8]) -> Vec<u8> {
         let mut raw = vec![0; 36];
         raw[12] = qname.len() as u8 + 1;

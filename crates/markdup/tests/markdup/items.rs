@@ -1,5 +1,5 @@
-//! Checks that adding the start of a slice to a packed item gives the same item as packing it with ordinals of the
-//! whole input.
+//! Adding the start of a slice to a packed item gives the same item as packing it with ordinals of
+//! the whole input.
 #![allow(clippy::unwrap_used)]
 
 use readmill_markdup::Item;
@@ -11,7 +11,7 @@ use readmill_markdup::item::{
 use readmill_markdup::location::Location;
 use readmill_simulate::Rng;
 
-/// Ordinals must be below this: they have 40 bits.
+/// Ordinals have 40 bits, so they must be below this.
 const RECORDS: u64 = 1 << 40;
 
 fn read(random: &mut Rng, ordinal: u64, template_offset: u32) -> ReadSummary {
@@ -36,8 +36,8 @@ fn read(random: &mut Rng, ordinal: u64, template_offset: u32) -> ReadSummary {
     }
 }
 
-/// Returns the ordinal of a record in its slice and the number of records before the slice: small, large, and
-/// up to the maximum.
+/// Returns the ordinal of a record in its slice and the number of records before the slice: small,
+/// large, and up to the maximum.
 fn numbers(random: &mut Rng) -> (u64, u64) {
     let bits = 1 + random.below(39);
     let local = 70_000 + random.below64(1 << bits);
