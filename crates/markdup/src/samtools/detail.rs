@@ -1,6 +1,6 @@
-//! What samtools markdup reports about a duplicate beyond the flag 0x400: whether it is optical
-//! (`-d`, the field dt), which read stays in its place (`-t`, do), and how many reads that one
-//! represents (`--duplicate-count`, dc).
+//! The details of a duplicate that samtools markdup reports in addition to flag 0x400: whether it
+//! is optical (`-d`, field `dt`), which read is kept instead (`-t`, `do`), and how many reads the
+//! kept read represents (`--duplicate-count`, `dc`).
 
 use readmill_record::{Error, Result};
 use regex::bytes::{Regex, RegexBuilder};
@@ -10,13 +10,14 @@ pub struct DuplicateDetails {
     pub optical: Option<OpticalReads>,
     pub originals: bool,
     pub counts: bool,
-    /// Whether a duplicate is compared only with the read that first took its place, and gets that
-    /// read's name. Otherwise it is also compared with all better reads of its group.
+    /// Compare a duplicate only with the read that first replaced it, and report this read's name.
+    /// Otherwise the duplicate is also compared with all better reads of its group.
     pub first_only: bool,
 }
 
 impl DuplicateDetails {
-    /// Returns whether any detail is requested. If not, groups of duplicates need not be collected.
+    /// Returns whether any detail is requested. Otherwise groups of duplicates need not be
+    /// collected.
     pub fn is_wanted(&self) -> bool {
         self.optical.is_some() || self.originals || self.counts
     }
@@ -31,13 +32,14 @@ pub struct OpticalReads {
 /// How a flow cell location is parsed from a read name (`--read-coords`).
 #[derive(Clone, Debug, Default)]
 pub enum ReadCoords {
-    /// Illumina's formats: 7 or 8 fields between colons with x and y in the sixth and seventh; or 5
-    /// fields with x and y last; or 4. Everything before x must be equal for two reads to be near.
+    /// Illumina's formats: 7 or 8 fields between colons, with x and y in the sixth and seventh, or
+    /// 4 or 5 fields, with x and y last. Everything before x must be equal for two reads to be
+    /// near.
     #[default]
     Illumina,
     Regex {
         regex: Regex,
-        /// The numbers of the groups of the part that must be equal (if there is one), x and y.
+        /// The group numbers of the part that must be equal (optional), of x and of y.
         groups: [Option<usize>; 3],
     },
 }
@@ -47,8 +49,8 @@ const ORDERS: [&str; 8] = ["txy", "tyx", "xyt", "yxt", "xty", "ytx", "xy", "yx"]
 pub const DEFAULT_ORDER: &str = ORDERS[0];
 
 impl ReadCoords {
-    /// Parses a regular expression whose groups are in this order. `t` is a part of the name that
-    /// must be equal.
+    /// Parses a regular expression. `order` names its groups in order; `t` is a part of the name
+    /// that must be equal.
     ///
     /// # Errors
     /// The order is unknown, the expression is invalid, or it has fewer groups than the order.
@@ -72,8 +74,8 @@ impl ReadCoords {
         Ok(ReadCoords::Regex { regex, groups })
     }
 
-    /// Returns the regular expression and the order of its groups, to write the command line; `None`
-    /// for Illumina's formats.
+    /// Returns the regular expression and the order of its groups, as on the command line, or
+    /// `None` for Illumina's formats.
     pub fn regex_and_order(&self) -> Option<(&str, String)> {
         let ReadCoords::Regex { regex, groups } = self else { return None };
         let mut order: Vec<(usize, char)> = groups
@@ -85,7 +87,7 @@ impl ReadCoords {
         Some((regex.as_str(), order.into_iter().map(|(_, letter)| letter).collect()))
     }
 
-    /// Returns the location of a read; `None` if its name has none.
+    /// Returns the location of a read, or `None` if its name has none.
     ///
     /// # Errors
     /// The regular expression does not match the name.
@@ -110,10 +112,10 @@ impl ReadCoords {
     }
 }
 
-/// The location of a read on the flow cell, with the part of its name that must be equal.
+/// The location of a read on the flow cell, with a hash of the part of its name that must be equal.
 ///
-/// Unlike [`Location`](crate::location::Location) it follows samtools: 64-bit coordinates, and the
-/// text before x instead of a tile number.
+/// Like samtools, and unlike [`Location`](crate::location::Location), it has 64-bit coordinates,
+/// and the text before x instead of a tile number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowCellPlace {
     pub part: u64,
@@ -149,8 +151,8 @@ fn parse_illumina(name: &[u8]) -> Option<FlowCellPlace> {
     Some(FlowCellPlace::new(&name[..x], parse_number(&name[x..])?, parse_number(&name[y..])?))
 }
 
-/// Returns the number at the start of a text as C's strtol reads it: blanks, a sign and digits.
-/// Values beyond 64 bits are clamped.
+/// Parses the number at the start of a text as C's strtol does: blanks, a sign and digits. Values
+/// beyond 64 bits are clamped.
 fn parse_number(text: &[u8]) -> Option<i64> {
     let text = text.trim_ascii_start();
     let (is_negative, digits) = match text.first()? {

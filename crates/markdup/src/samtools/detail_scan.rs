@@ -1,9 +1,9 @@
-//! Collects the groups of reads that end up as duplicates of one read, in a scan of all keys in
-//! order. [`GroupJudge`](super::findings::GroupJudge) decides later, from the reads themselves, which
-//! of them stays.
+//! Scans all keys in order and collects the groups of reads that become duplicates of one read.
+//! [`GroupJudge`](super::findings::GroupJudge) later reads them again and decides which read is
+//! kept.
 //!
-//! A set of pairs is a group. The single reads at an end belong to the group of the first paired read
-//! there, in the order of a coordinate-sorted file; without a paired read they form their own group.
+//! A set of pairs is a group. The single reads at an end belong to the group of the first paired
+//! read at this end, in coordinate order. Without a paired read, they form their own group.
 
 use readmill_record::Result;
 
@@ -16,7 +16,7 @@ use crate::tables::OrdinalTable;
 use crate::verdict::DuplicateCounts;
 
 impl<T: Sorting> SamtoolsMarks<'_, T> {
-    /// Finds all groups, and marks all their reads except paired reads that are only in a group
+    /// Finds all groups and marks all their reads, except paired reads that are in a group only
     /// because single reads are linked to them.
     pub(super) fn scan_groups(
         &mut self,
@@ -56,7 +56,8 @@ impl<T: Sorting> SamtoolsMarks<'_, T> {
         Ok(())
     }
 
-    /// Finds the groups of single reads. `members` has the groups of paired reads, found before.
+    /// Finds the groups of single reads. `members` has the groups of paired reads, which were found
+    /// first.
     fn scan_single_sets(
         &mut self,
         items: &SamtoolsItems,

@@ -1,4 +1,4 @@
-//! Judges groups of duplicates, and stores what is found about each read beyond its mark.
+//! Judges groups of duplicates, and stores the details of each read in addition to its mark.
 
 use std::collections::HashMap;
 
@@ -16,32 +16,32 @@ use crate::sorter::{Sorter, Sorting, spill_sorted};
 use crate::tables::{BitSet, OrdinalTable};
 use crate::verdict::Verdict;
 
-/// Expected memory in bytes for one read of a group while it is judged.
+/// Expected memory in bytes for one read while its group is judged.
 const EXPECTED_BYTES: u64 = 320;
 
 const MIN_LIST_BYTES: u64 = 1 << 20;
 
 const LIST_COUNT: u64 = 4;
 
-/// Compares the reads of each group of duplicates with each other. Collects which of them are optical
-/// duplicates, and for each one the read that it duplicates (samtools 1.24, `markdup -d`).
+/// Compares the reads of each group of duplicates with each other. Finds the optical duplicates
+/// and, for each duplicate, the read that it duplicates (samtools 1.24, `markdup -d`).
 ///
-/// The reads are read again in one or more passes ([`Undecided`](super::Undecided)); each pass judges
-/// every n-th group.
+/// The reads are read again in one or more passes ([`Undecided`](super::Undecided)); each pass
+/// judges every n-th group.
 pub struct GroupJudge {
     details: DuplicateDetails,
-    /// The group of each single read, and of each paired read that is not a duplicate but has single
-    /// reads.
+    /// The group of each single read, and of each paired read that is not a duplicate but has
+    /// single reads linked to it.
     singles: OrdinalTable,
     reads: u64,
     records: u64,
     pass_bytes: u64,
     list_bytes: u64,
-    /// Duplicates, and where the name of the read that stays is stored.
+    /// Duplicates, and the name number of the read that is kept instead.
     originals: Sorter<[u64; 2]>,
-    /// Duplicates that were first linked to another read, and where its name is stored.
+    /// Duplicates that were first linked to a different read, and the name number of that read.
     links: Sorter<[u64; 2]>,
-    /// Reads that stay, and the number of reads they represent if it is more than one.
+    /// Reads that are kept, and the number of reads they represent if it is more than one.
     counts: Sorter<[u64; 2]>,
     names: NameStore,
     unlocated: Option<(u64, Box<[u8]>)>,
@@ -79,25 +79,25 @@ impl GroupJudge {
         self.pass_bytes
     }
 
-    /// Returns the number of passes that judge all groups. Each takes every n-th group, so passes are
-    /// about equally large unless a single group does not fit.
+    /// Returns the number of passes in which all groups are judged. Each pass takes every n-th
+    /// group, so passes are about equally large unless a single group does not fit.
     pub fn pass_count(&self) -> u64 {
         (self.reads * EXPECTED_BYTES).div_ceil(self.pass_bytes)
     }
 
-    /// Returns the group of a single read, or of a paired read that is not a duplicate but has single
-    /// reads.
+    /// Returns the group of a single read, or of a paired read that is not a duplicate but has
+    /// single reads linked to it.
     pub fn single_group(&self, ordinal: u64, spill: &Spill) -> Result<Option<u64>> {
         self.singles.get(ordinal, spill)
     }
 
-    /// Returns the number of reads whose names have no location, and one of these names. `None` if
-    /// all have one.
+    /// Returns the number of reads whose names have no location, and one of these names, or `None`
+    /// if all names have a location.
     pub fn unlocated_reads(&self) -> Option<(u64, &[u8])> {
         self.unlocated.as_ref().map(|(reads, name)| (*reads, &name[..]))
     }
 
-    /// Returns the properties of a read by which its group is judged.
+    /// Returns the properties of a read that are needed to judge its group.
     ///
     /// # Errors
     /// A paired read lacks MC or ms, or `--read-coords` does not match its name.
@@ -125,8 +125,8 @@ impl GroupJudge {
         })
     }
 
-    /// Judges the groups of a pass: unmarks the read that stays in each, marks optical duplicates,
-    /// and stores the requested details.
+    /// Judges the groups of a pass: clears the mark of the read that is kept in each group, marks
+    /// optical duplicates, and stores the requested details.
     pub fn judge_groups(
         &mut self,
         mut members: Vec<GroupMember>,
@@ -165,8 +165,8 @@ impl GroupJudge {
         Ok(())
     }
 
-    /// Stores for each duplicate the name of the read that stays, and of the read it was first linked
-    /// to. Each name of a group is stored once.
+    /// Stores, for each duplicate, the name of the read that is kept and the name of the read to
+    /// which it was first linked. Each name is stored once per group.
     fn note_originals(
         &mut self,
         group: &[GroupMember],
@@ -194,8 +194,8 @@ impl GroupJudge {
         Ok(())
     }
 
-    /// Completes the verdict after the last pass: gives secondary, supplementary and unmapped records
-    /// what was found for reads of their name (`names`), and adds the tables of all findings.
+    /// Completes the verdict after the last pass. Copies the findings to secondary, supplementary
+    /// and unmapped records with the same name (`names`), and adds the tables of all findings.
     pub fn finish_verdict(
         mut self,
         names: &Sorter<[u64; 3]>,
@@ -238,7 +238,7 @@ impl GroupJudge {
     }
 }
 
-/// Calls `show` with each secondary, supplementary or unmapped record of a name that has duplicates,
+/// Calls `show` with each secondary, supplementary or unmapped record whose name has duplicates,
 /// and with these duplicates.
 fn for_each_other_record(
     names: &Sorter<[u64; 3]>,

@@ -1,5 +1,5 @@
-//! Stores what is known about each duplicate beyond its mark: the name of the read that stays, and
-//! how many reads that one represents.
+//! Stores the details of each duplicate in addition to its mark: the name of the read that is kept,
+//! and the number of reads that the kept read represents.
 
 use readmill_format::spill::{Extent, Spill};
 use readmill_record::Result;
@@ -7,19 +7,19 @@ use readmill_record::Result;
 use super::detail::DuplicateDetails;
 use crate::tables::OrdinalTable;
 
-/// The details of duplicates and of the reads that stay, looked up by ordinal. Part of the
+/// The details of duplicates and of kept reads, looked up by ordinal. Part of the
 /// [`Verdict`](crate::Verdict).
 pub struct Findings {
     pub(super) originals: OrdinalTable,
-    /// The originals of secondary, supplementary and unmapped records.
+    /// The same as `originals`, for secondary, supplementary and unmapped records.
     pub(super) others: OrdinalTable,
     pub(super) counts: OrdinalTable,
     pub(super) names: NameStore,
 }
 
 impl Findings {
-    /// Returns the number of tables by ordinal that these details need, to compute memory before the
-    /// scan.
+    /// Returns the number of ordinal tables that these details need. Used to compute memory before
+    /// the scan.
     pub fn table_count(details: &DuplicateDetails) -> u64 {
         if details.is_wanted() { 5 } else { 0 }
     }
@@ -42,12 +42,14 @@ impl Findings {
     }
 }
 
-/// Low bits of a name's number: its offset in its piece. The bits above are the index of the piece.
+/// Number of low bits in a name number that are the name's offset in its piece. The higher bits are
+/// the index of the piece.
 const OFFSET_BITS: u32 = 20;
 
 const PIECE: usize = 1 << 18;
 
-/// Names in the spill; the last piece is in memory. Each name is preceded by its length in one byte.
+/// Names in the spill; only the last piece is in memory. Each name is preceded by its length in one
+/// byte.
 #[derive(Default)]
 pub(super) struct NameStore {
     pieces: Vec<Extent>,
@@ -59,7 +61,8 @@ impl NameStore {
         (self.last.capacity() + self.pieces.capacity() * size_of::<Extent>()) as u64
     }
 
-    /// Adds a name and returns its number. A full piece is written to the spill first.
+    /// Adds a name and returns its number. If the last piece is full, it is first written to the
+    /// spill.
     pub(super) fn push_name(&mut self, name: &[u8], spill: &Spill) -> Result<u64> {
         if self.last.len() + 1 + name.len() > PIECE {
             let mut piece = spill.begin_extent(0)?;

@@ -1,13 +1,13 @@
-//! A group: the reads that end up as duplicates of one read.
+//! A group: the reads that become duplicates of one read.
 //!
-//! Finds out in which order the reads replaced each other, and which of them are optical duplicates.
-//! samtools compares reads in the order of a coordinate-sorted file:
+//! Determines in which order the reads replaced each other, and which of them are optical
+//! duplicates. samtools compares reads in coordinate order:
 //!
-//! 1. A read that loses is linked to the one that won, which may itself lose later.
-//! 2. The first paired read at an end takes the place of all single reads there. Later single reads are linked
-//!    to it, whether or not it stays.
-//! 3. A read is an optical duplicate if it is near the read that it was linked to, or near any better read of
-//!    the group.
+//! 1. A read that loses is linked to the read that won, which may itself lose later.
+//! 2. The first paired read at an end replaces all single reads at this end. Later single reads are
+//!    linked to it, whether or not it is kept.
+//! 3. A read is an optical duplicate if it is near the read to which it was linked, or near any
+//!    better read of the group.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -17,8 +17,8 @@ use crate::tables::OrdinalTable;
 
 pub struct DuplicateGroups {
     pub members: OrdinalTable,
-    /// The group of each single read, and of each paired read that is not a duplicate but has single
-    /// reads.
+    /// The group of each single read, and of each paired read that is not a duplicate but has
+    /// single reads linked to it.
     pub singles: OrdinalTable,
     pub number: u64,
     pub reads: u64,
@@ -38,12 +38,12 @@ pub struct GroupMember {
     pub failed: bool,
     pub score: i64,
     pub seen: Option<FlowCellPlace>,
-    /// Its name, which breaks ties between equal scores.
+    /// The read name, which breaks ties between equal scores.
     pub name: Box<[u8]>,
 }
 
-/// Bytes that a read takes while its group is judged, apart from its name: the member, its links, its
-/// entry in the grid, and the overhead of allocations.
+/// Memory in bytes of a read while its group is judged, excluding its name: the member, its links,
+/// its entry in the grid, and allocation overhead.
 const MEMBER_BYTES: u64 = (size_of::<GroupMember>() + 128) as u64;
 
 impl GroupMember {
@@ -55,8 +55,8 @@ impl GroupMember {
         self.place.1
     }
 
-    /// Returns whether it takes the place of another paired read: it passed quality control and the
-    /// other did not, or it has a higher score, or a smaller name.
+    /// Returns whether this read replaces another paired read: it passed quality control and the
+    /// other did not; or else it has a higher score; or else a smaller name.
     fn is_better_pair(&self, other: &GroupMember) -> bool {
         let rank = |read: &GroupMember| (read.failed, Reverse(read.score));
         (rank(self), &self.name).lt(&(rank(other), &other.name))
@@ -64,7 +64,7 @@ impl GroupMember {
 }
 
 pub struct GroupLinks {
-    /// The index of the member that each was linked to; `None` for the one that stays.
+    /// The index of the member to which each member was linked. `None` for the member that is kept.
     pub links: Vec<Option<usize>>,
     /// Number of reads that each member represents, including itself.
     pub counts: Vec<u64>,
@@ -73,14 +73,15 @@ pub struct GroupLinks {
 }
 
 impl GroupLinks {
-    /// Judges the members of a group, which must be in the order of a coordinate-sorted file.
+    /// Judges the members of a group, which must be in coordinate order.
     ///
-    /// `distance` is the maximum for optical duplicates; `None` if they are not searched. With
-    /// `first_only`, only members near the read that they were linked to are optical.
+    /// `distance` is the maximum distance of optical duplicates, or `None` if they are not searched
+    /// for. With `first_only`, only members near the read to which they were linked are optical.
     pub fn of_group(members: &[GroupMember], distance: Option<i64>, first_only: bool) -> Self {
         let mut links = vec![None; members.len()];
         let mut counts = vec![1; members.len()];
-        // `ends` has the read to which single reads of an end are linked, `best` the best paired read so far.
+        // `ends` has the read to which single reads of an end are linked, `best` the best paired
+        // read so far.
         let mut ends: HashMap<(i64, bool), usize> = HashMap::new();
         let mut best: Option<usize> = None;
         for (at, read) in members.iter().enumerate() {
@@ -99,7 +100,7 @@ impl GroupLinks {
                 }
             } else if holder.is_single {
                 links[*entry] = Some(at);
-                counts[at] += 1; // without the reads that the single read represented
+                counts[at] += 1; // excludes the reads that the single read represented
                 *entry = at;
             }
             if read.is_single {
@@ -134,10 +135,10 @@ impl GroupLinks {
     }
 }
 
-/// Marks the members that are near a better one.
+/// Marks the members that are near a better member.
 ///
-/// Members are entered into a grid, best first. All members of one cell are near each other, so each
-/// cell is compared with its neighbours only once, and the time is linear.
+/// Members are entered into a grid, best first. All members of one cell are near each other, so
+/// each cell is compared with its neighbours only once, and the time is linear.
 fn mark_near_better(members: &[GroupMember], root: usize, distance: i64, optical: &mut [bool]) {
     let mut order: Vec<usize> = (0..members.len()).filter(|&at| members[at].seen.is_some()).collect();
     let rank = |at: usize| {
@@ -165,7 +166,7 @@ mod tests {
     use super::*;
     use crate::samtools::detail::ReadCoords;
 
-    /// Makes a member whose name is `M:1:1101:x:y`.
+    /// Returns a member whose name is `M:1:1101:x:y`.
     fn read(number: u64, name: &str, is_single: bool, score: i64) -> GroupMember {
         let seen = ReadCoords::Illumina.parse_location(name.as_bytes()).unwrap();
         GroupMember {
@@ -194,8 +195,8 @@ mod tests {
         (links, counts, optical)
     }
 
-    /// samtools 1.24 marks pairs at x = 0, 10, 20 and 30 so: only the pair at 10 is near the pair
-    /// that stays, which is at 0.
+    /// For pairs at x = 0, 10, 20 and 30, samtools 1.24 gives these marks. Only the pair at 10 is
+    /// near the kept pair, which is at 0.
     #[test]
     fn reads_near_a_better_duplicate_are_optical() {
         let reads = [
@@ -211,8 +212,8 @@ mod tests {
         assert_eq!(judge(&reads, true).2, [false, false, true, false, false]);
     }
 
-    /// In samtools 1.24, the pair represents itself and the single read that it replaced, but not the
-    /// duplicate of this read.
+    /// In samtools 1.24, the pair represents itself and the single read that it replaced, but not
+    /// the duplicate of this single read.
     #[test]
     fn the_first_pair_takes_the_place_of_single_reads() {
         let reads = [
@@ -239,7 +240,8 @@ mod tests {
     fn a_deep_set_at_one_place_takes_linear_time() {
         let names: Vec<String> = (0..200_000).map(|n| format!("M:1:1101:{}:{}", n % 7, n)).collect();
         let reads: Vec<(&str, bool, i64)> = names.iter().map(|name| (name.as_str(), false, 1)).collect();
-        // 0:0 stays; 0:14, 0:105, 0:1001, 0:10003 and 0:100002 have the smallest names within ten pixels.
+        // 0:0 is kept; 0:14, 0:105, 0:1001, 0:10003 and 0:100002 have the smallest names within ten
+        // pixels.
         assert_eq!(judge(&reads, false).2.iter().filter(|optical| !**optical).count(), 6);
     }
 }

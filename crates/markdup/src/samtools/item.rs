@@ -1,23 +1,23 @@
-//! Keys of samtools' rules, packed like the items of [`crate::item`]: first the key of a set, then
-//! the better score, then the earlier read.
+//! Keys of samtools' rules, packed like the items of [`crate::item`]. Items sort by set key, then
+//! better score, then earlier read.
 //!
 //! ```text
 //!  bit 0     48      75       109        111          138           172     173           175
 //!    code │ ref │ coordinate │ end kind │ mate's ref │ coordinate │ left │ orientation │ score, ordinal
 //! ```
 //!
-//! `code` has the read group and the hash of the barcode.
+//! `code` has the read group and the barcode hash.
 
 use super::key::{Orientation, PairKey, SamtoolsCode, SamtoolsEnd};
 use crate::item::bits::{BitField, biased, get_field, put_field, same_prefix};
 
-/// A read of a pair, under the key of the pair. Both reads of a pair have one.
+/// A read of a pair, with the key of the pair. Each read of a pair has such an item.
 pub type PairItem = [u64; 4];
 
-/// A key that says that some paired read has this 5′ end.
+/// The 5′ end of some paired read, as a key.
 pub type EndItem = [u64; 2];
 
-/// The 5′ end of a paired read, with its position in the order of a coordinate-sorted file.
+/// The 5′ end of a paired read, with its position in coordinate order.
 pub type LocatedEnd = [u64; 3];
 
 pub type SingleItem = [u64; 4];
@@ -31,8 +31,8 @@ const COORDINATE: BitField = BitField(75, 34);
 const REVERSE: BitField = BitField(109, 1);
 const END_BITS: usize = 110;
 
-/// Whether the coordinate of a pair is the 5′ end of its forward read (0), of its reverse read (1),
-/// or may be either end (2).
+/// Whether the coordinate of a pair is the 5′ end of a forward read (0) or of a reverse read (1),
+/// or an outer end of the template (2).
 const END_KIND: BitField = BitField(109, 2);
 const OTHER_REF: BitField = BitField(111, REF_BITS);
 const OTHER_COORDINATE: BitField = BitField(138, 34);
@@ -40,7 +40,8 @@ const LEFT: BitField = BitField(172, 1);
 const ORIENTATION: BitField = BitField(173, 2);
 const KEY_BITS: usize = 175;
 
-/// One bit for failed quality control, then the score. Lower sorts first and is better.
+/// One bit for failed quality control, then the score. Better reads have lower values, so they sort
+/// first.
 const PAIR_RANK: BitField = BitField(KEY_BITS, 1 + SCORE_BITS);
 const PAIR_ORDINAL: BitField = BitField(216, 40);
 
@@ -53,7 +54,8 @@ const END_ORDINAL: BitField = BitField(142, 40);
 
 const REF_BITS: usize = 27;
 
-/// A read has up to 2^30 qualities of up to 255, and its mate's score may be any 32-bit number.
+/// Enough for a read with up to 2^30 qualities of up to 255, plus a mate score of any 32-bit
+/// number.
 const SCORE_BITS: usize = 40;
 const MAX_SCORE: i64 = 1 << 39;
 
@@ -71,7 +73,7 @@ pub fn pack_end(code: SamtoolsCode, end: &SamtoolsEnd) -> EndItem {
     item
 }
 
-/// Packs the 5′ end of a paired read. Equal ends sort in the order of a coordinate-sorted file.
+/// Packs the 5′ end of a paired read. Equal ends sort in coordinate order.
 pub fn pack_located_end(code: SamtoolsCode, read: &SamtoolsEnd, pos: i32, ordinal: u64) -> LocatedEnd {
     let mut item = [0; 3];
     put_end(&mut item, code, read);
@@ -148,7 +150,7 @@ pub fn are_tied(a: &PairItem, b: &PairItem) -> bool {
     get_field(a, PAIR_RANK) == get_field(b, PAIR_RANK)
 }
 
-/// Returns the 5′ end of the read; `None` if the key has an outer end of the template instead.
+/// Returns the 5′ end of the read, or `None` if the key has an outer end of the template instead.
 pub fn pair_end(item: &PairItem) -> Option<EndItem> {
     (get_field(item, END_KIND) < 2).then(|| {
         let mut end = [item[0], item[1] >> (128 - END_BITS + 1) << (128 - END_BITS + 1)];

@@ -1,7 +1,7 @@
-//! The keys by which samtools compares reads, derived from each read alone.
+//! The keys by which samtools compares reads. Each key is derived from one read alone.
 //!
-//! Positions are unclipped and 1-based, as samtools counts them: the start of a read is its first
-//! base and its end the last, clips included.
+//! Positions are unclipped and 1-based, as in samtools: the start of a read is its first base and
+//! the end its last, including clips.
 
 use std::cmp::Ordering;
 
@@ -18,8 +18,8 @@ pub struct SamtoolsEnd {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SamtoolsCode {
-    /// Number of the read group, from 1. 0 if read groups are compared together, and for reads
-    /// without one.
+    /// Read group number, from 1. 0 if read groups are not distinguished, and for reads without a
+    /// read group.
     pub read_group: u16,
     pub barcode: u32,
 }
@@ -30,8 +30,8 @@ impl SamtoolsCode {
     }
 }
 
-/// Returns the hash by which samtools compares barcodes (one-at-a-time, R. Jenkins). The few barcodes
-/// with equal hashes count as one, as in samtools.
+/// Returns the hash by which samtools compares barcodes (one-at-a-time, R. Jenkins). As in
+/// samtools, the few barcodes with equal hashes count as one.
 pub fn barcode_hash(barcode: &[u8]) -> u32 {
     let mixed = barcode.iter().fold(0u32, |hash, &byte| {
         let hash = hash.wrapping_add(byte.into());
@@ -46,15 +46,15 @@ pub fn barcode_hash(barcode: &[u8]) -> u32 {
 /// The strands of the two reads of a pair, from left to right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Orientation {
-    /// Both forward. If outer ends of templates are compared: the first segment is left.
+    /// Both forward. If outer ends of templates are compared: read 1 is left.
     ForwardForward,
-    /// Both reverse. If outer ends of templates are compared: the first segment is right.
+    /// Both reverse. If outer ends of templates are compared: read 1 is right.
     ReverseReverse,
     ForwardReverse,
     ReverseForward,
 }
 
-/// The key of a read of a pair. Reads with equal keys are duplicates of each other.
+/// The key of a read in a pair. Reads with equal keys are duplicates of each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PairKey {
     pub ref_id: i32,
@@ -82,8 +82,8 @@ impl UnclippedSpan {
         }
     }
 
-    /// Returns the span of a mate at `pos` (0-based), from the text of its CIGAR in MC. Unlike in the
-    /// read's own record, a CIGAR without reference bases has length 0.
+    /// Returns the span of a mate at `pos` (0-based), from its CIGAR in MC. A CIGAR without
+    /// reference bases has length 0 here, unlike in the mate's own record.
     pub fn of_text(pos: i32, cigar: &[u8]) -> Self {
         let (mut clipped, mut length, mut in_front, mut aligned) = (0i64, 0i64, true, false);
         let mut rest = cigar;
@@ -152,7 +152,7 @@ pub fn pair_key(
     if !same_strand || compared == PairEnds::Sequence {
         return key;
     }
-    // If both reads are on one strand, samtools compares the outer ends and the strand of the first segment.
+    // If both reads are on one strand, samtools compares the outer ends and the strand of read 1.
     let (coordinate, other_coordinate) =
         if left { (own.start, mate.end) } else { (own.end, mate.start) };
     let orientation = if (left == flags.is_first()) != reverse {

@@ -1,7 +1,7 @@
 //! Marks duplicates by the rules of samtools, in one scan of all keys in order.
 //!
-//! Reads that share the best score of their set are all marked and listed as tied; their names decide
-//! later which one stays ([`Undecided`]).
+//! Reads that share the best score of their set are all marked and listed as tied. Their names
+//! later decide which one is kept ([`Undecided`]).
 
 use std::sync::Arc;
 
@@ -22,7 +22,8 @@ const MIN_TIE_BYTES: u64 = 8 << 20;
 
 pub struct KeyedReads<'a, T> {
     pub items: SamtoolsItems,
-    /// Names of records that get the marks of others, and of reads that may give them.
+    /// Names of records that get the marks of other records, and of reads that may give their
+    /// marks.
     pub names: Sorter<[u64; 3]>,
     pub records: u64,
     pub threads: &'a T,
@@ -41,7 +42,7 @@ impl<T: Sorting> KeyedReads<'_, T> {
         let KeyedReads { mut items, mut names, records, threads, spill, room, in_use } = self;
         in_use(items.filled_bytes() + names.filled_bytes());
         tally.reads = items.reads;
-        // Names are needed only after the reads are in order, and ordering takes memory.
+        // Names are needed only after the reads are sorted, and sorting takes memory.
         spill_sorted(&mut names, threads, spill, 0)?;
         if items.bytes() > room {
             items.spill(threads, spill, 0)?;
@@ -79,15 +80,15 @@ pub(super) struct SamtoolsMarks<'a, T> {
     pub(super) spill: &'a Spill,
     pub(super) room: u64,
     pub(super) duplicates: BitSet,
-    /// Reads that share the best score of their set, and the number of the set. All of them are
-    /// marked. The scan for details uses it for the members of groups.
+    /// Reads that share the best score of their set, with the set number. All of them are marked.
+    /// The scan for details uses this list for the members of groups.
     pub(super) tied: Sorter<[u64; 2]>,
     pub(super) sets: u64,
 }
 
 impl<T: Sorting> SamtoolsMarks<'_, T> {
-    /// Scans pairs and single reads together: a single read at the end of a paired read is a
-    /// duplicate.
+    /// Scans pairs and single reads together, because a single read at the end of a paired read is
+    /// a duplicate.
     fn scan_sets(&mut self, items: &SamtoolsItems, tally: &mut DuplicateCounts) -> Result<()> {
         let mut singles = SingleScan::new(items.singles.merge(self.spill)?)?;
         let mut paired_ends = items.paired_ends.merge(self.spill)?;
@@ -118,8 +119,8 @@ impl<T: Sorting> SamtoolsMarks<'_, T> {
         Ok(())
     }
 
-    /// Marks a read that sorts after the best one of its set. A read with an equal score is listed as
-    /// tied, since it may still take its place.
+    /// Marks a read that sorts after the best read of its set. If it has the same score, it is also
+    /// listed as tied, because it may still replace the best read.
     fn mark_in_set(&mut self, set: &mut SamtoolsPairSet, pair: &PairItem) -> Result<()> {
         self.duplicates.set(item::pair_ordinal(pair));
         if !item::are_tied(&set.best, pair) {
@@ -152,7 +153,7 @@ struct SamtoolsPairSet {
 struct SingleScan<'a> {
     merged: MergedItems<'a, SingleItem>,
     next: Option<SingleItem>,
-    /// End of the previous read, unless it is known to be the end of a paired read.
+    /// End of the previous single read.
     before: Option<EndItem>,
     marked: u64,
 }
@@ -162,8 +163,8 @@ impl<'a> SingleScan<'a> {
         Ok(SingleScan { next: merged.next_item()?, merged, before: None, marked: 0 })
     }
 
-    /// Advances to the end of a paired read. Of each set before it the first read stays; in the set
-    /// at it all are duplicates.
+    /// Advances to the end of a paired read. The first read of each set before it is kept; all
+    /// single reads at it are duplicates.
     fn advance_to_end(&mut self, key: &EndItem, duplicates: &mut BitSet) -> Result<()> {
         while let Some(single) = self.next {
             let end = item::single_end(&single);

@@ -1,8 +1,9 @@
 //! Duplicate marking by the rules of samtools markdup 1.24.
 //!
-//! Each read has all that is compared: the position of its mate (RNEXT, PNEXT and the field MC) and
-//! the mate's score (ms). So mates are not joined, and each read is marked on its own. Names are not
-//! stored, because ties are rare; they are read again from the reads that need them.
+//! Each read contains everything that is compared: the position of its mate (RNEXT, PNEXT and the
+//! field MC) and the mate's score (ms). So mates are not joined, and each read is marked
+//! independently. Names are not stored, because ties are rare; they are read again from the reads
+//! that need them.
 //!
 //! | step | module |
 //! |---|---|
@@ -12,7 +13,7 @@
 //! | keys of the whole input, in memory and on disk | [`store`] |
 //! | the scan that marks duplicates | [`marks`] |
 //! | optical duplicates and originals: options, groups, decisions, storage | [`detail`], [`group`], `detail_scan`, [`findings`], [`found`] |
-//! | ties, which names decide; other records of a name | [`undecided`] |
+//! | ties, which names decide; other records with the same name | [`undecided`] |
 //! | the report | [`report`] |
 
 pub mod detail;
@@ -38,8 +39,7 @@ pub use undecided::{NamedRead, Undecided};
 
 use readmill_record::tag::Tag;
 
-/// Maximum number of 64-bit words that a record adds: the key of a pair, a located 5′ end, and a
-/// name.
+/// Maximum number of 64-bit words that a record adds: a pair key, a located 5′ end, and a name.
 pub const MAX_WORDS_PER_RECORD: usize = 4 + 3 + 3;
 
 pub const TYPICAL_BYTES_PER_RECORD: u64 = 32;
@@ -47,10 +47,10 @@ pub const TYPICAL_BYTES_PER_RECORD: u64 = 32;
 #[derive(Clone, Debug, Default)]
 pub struct SamtoolsRules {
     pub ends: PairEnds,
-    /// Whether secondary, supplementary and unmapped records are marked if a duplicate has their name
-    /// and has SA, XA or an unmapped mate (`-S`).
+    /// Mark secondary, supplementary and unmapped records if their name has a duplicate with SA, XA
+    /// or an unmapped mate (`-S`).
     pub other_records: bool,
-    /// Whether reads that failed quality control are compared. They lose against reads that passed.
+    /// Compare reads that failed quality control. They lose against reads that passed.
     pub failed_reads: bool,
     pub by_read_group: bool,
     pub barcode: Option<Tag>,

@@ -30,11 +30,11 @@ impl SamtoolsPart {
         all.iter().map(|words| size_of_val(&words[..]) as u64).sum()
     }
 
-    /// Appends the keys of a batch. `read_group` returns the number of a record's read group, from 1,
-    /// and 0 if the header lacks it.
+    /// Appends the keys of a batch. `read_group` returns the number of a record's read group, from
+    /// 1, or 0 if the read group is not in the header.
     ///
     /// # Errors
-    /// A paired read lacks MC or ms: mates must be fixed first.
+    /// A paired read lacks MC or ms. Mates must be fixed first.
     pub fn collect_keys(
         &mut self,
         rules: &SamtoolsRules,
@@ -85,7 +85,7 @@ impl SamtoolsPart {
         let [cigar, mate_score] = mate_fields(record)?;
         let key =
             pair_key(rules.ends, record, own, UnclippedSpan::of_text(record.next_pos(), cigar.value));
-        // samtools holds the score of the mate in 32 bits.
+        // samtools stores the score of the mate in 32 bits.
         let of_mate = i64::from(mate_score.integer().unwrap_or(0) as i32);
         let failed = record.flags().is_qc_fail();
         self.pairs.extend(item::pack_pair(code, &key, failed, score + of_mate, ordinal));
@@ -116,7 +116,7 @@ pub(super) fn has_mate(record: RecordRef<'_>) -> bool {
     flags.is_paired() && !flags.is_mate_unmapped() && !is_nowhere
 }
 
-/// Returns the score of the mate from ms; like samtools, it holds it in 32 bits.
+/// Returns the mate's score from ms, truncated to 32 bits as in samtools.
 pub(super) fn mate_score(record: RecordRef<'_>) -> Result<i64> {
     let [_, score] = mate_fields(record)?;
     Ok(i64::from(score.integer().unwrap_or(0) as i32))

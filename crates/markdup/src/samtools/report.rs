@@ -22,17 +22,17 @@ impl ReadCounts {
     }
 }
 
-/// The numbers of the report, in records. Formatted by [`SamtoolsReport::format_text`] or
+/// The numbers of the report, in records. Written by [`SamtoolsReport::format_text`] or
 /// [`SamtoolsReport::format_json`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SamtoolsReport {
     pub reads: ReadCounts,
-    /// Records that are not removed as duplicates. Records that got the mark of another record count
-    /// here, too, as in samtools.
+    /// Records that are not removed as duplicates. As in samtools, this includes records that got
+    /// the mark of another record.
     pub written: u64,
     pub paired_duplicates: u64,
     pub single_duplicates: u64,
-    /// Records that got the mark of another record of their name.
+    /// Records that got the mark of another record with the same name.
     pub others: u64,
     pub optical_pairs: u64,
     pub optical_singles: u64,
@@ -77,7 +77,7 @@ impl SamtoolsReport {
     }
 
     /// Estimates the number of molecules in the library from the pairs that are not optical
-    /// duplicates. `None` if there are no duplicate pairs, or only duplicates.
+    /// duplicates. Returns `None` if there are no duplicate pairs or no unique pairs.
     fn library_size(&self) -> Option<u64> {
         let (paired, duplicates) = (self.reads.paired, self.paired_duplicates);
         let (pairs, unique) =
@@ -90,7 +90,7 @@ impl SamtoolsReport {
 mod tests {
     use super::*;
 
-    /// The report of samtools 1.24 on a simulated sample.
+    /// The report of samtools 1.24 for a simulated sample.
     #[test]
     fn rows_and_library_size() {
         let reads = ReadCounts { all: 60_211, paired: 59_460, single: 5 };

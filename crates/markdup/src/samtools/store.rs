@@ -13,8 +13,8 @@ pub struct SamtoolsItems {
     pub(super) pairs: Sorter<PairItem>,
     /// 5′ ends of paired reads that cannot be derived from the keys of their pairs.
     pub(super) paired_ends: Sorter<EndItem>,
-    /// 5′ ends of all paired reads. Collected only if details are requested, to find the read that
-    /// single reads are linked to.
+    /// 5′ ends of all paired reads. Collected only if details are requested, to find the read to
+    /// which single reads are linked.
     pub(super) located_ends: Sorter<LocatedEnd>,
     pub(super) singles: Sorter<SingleItem>,
     pub(super) reads: ReadCounts,

@@ -1,8 +1,8 @@
-//! Decisions that need the names of reads: which of several reads with the best score of their set
-//! stays, and which records get the mark of another record of their name.
+//! Decisions that need read names: which of several reads with the best score of their set is kept,
+//! and which records get the mark of another record with the same name.
 //!
-//! Names are not stored with keys, because ties are rare. They are read again from the tied records,
-//! in one pass or in several if the best reads of all sets do not fit into the memory. For each pass
+//! Names are not stored with keys, because ties are rare. They are read again from the tied
+//! records, in several passes if the best reads of all sets do not fit in memory. For each pass,
 //! the pipeline calls:
 //!
 //! ```text
@@ -24,21 +24,21 @@ use crate::sorter::{Sorter, Sorting};
 use crate::tables::{BitSet, OrdinalTable};
 use crate::verdict::Verdict;
 
-/// Bytes of memory for the best read of a set so far, with a name of up to 254 bytes and the overhead
-/// of its allocation.
+/// Memory in bytes of the best read of a set so far, with a name of up to 254 bytes and allocation
+/// overhead.
 const SET_BYTES: u64 = 336;
 
 const MIN_BEST_READ_BYTES: u64 = 1 << 16;
 
-/// The sets and groups in which names decide. Made by the resolver, and consumed by
-/// [`Verdict::mark_other_records`] once all passes are done.
+/// The sets and groups in which names decide. Created by the resolver, and consumed by
+/// [`Verdict::mark_other_records`] after all passes.
 pub struct Undecided {
     sets_of: OrdinalTable,
     sets: u64,
     sets_per_pass: u64,
     names: Sorter<[u64; 3]>,
     spill: Arc<Spill>,
-    /// The groups of all duplicates, if details are requested. They replace the list of ties.
+    /// The groups of all duplicates if details are requested. They replace the list of ties.
     groups: Option<GroupJudge>,
 }
 
@@ -47,8 +47,8 @@ pub enum NamedRead {
     Member(GroupMember),
 }
 
-/// A read that shares the best score of its set. The order of the fields decides which one stays: the
-/// smaller name, then the smaller position, then the smaller ordinal.
+/// A read that shares the best score of its set. The order of the fields decides which read is
+/// kept: the one with the smaller name, then the smaller position, then the smaller ordinal.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TiedRead {
     set: u64,
@@ -60,28 +60,29 @@ pub struct TiedRead {
 pub enum KeptReads {
     Best {
         sets: Range<u64>,
-        /// The best read so far of each set, in order; `None` before its first read.
+        /// The best read of each set so far, in order. `None` before the first read of a set.
         best: Vec<Option<TiedRead>>,
     },
     Groups {
-        /// The first group of the pass, and the distance to the next one.
+        /// The first group of the pass, and the difference to the next one.
         every: (u64, u64),
         members: Vec<GroupMember>,
         bytes: u64,
     },
 }
 
-/// The sets or groups that a pass decides. Cheap to copy to the threads that look for their reads.
+/// The sets or groups that a pass decides. Cheap to clone for the threads that search for their
+/// reads.
 #[derive(Clone)]
 pub enum PassChoice {
     Sets(Range<u64>),
-    /// The first group of the pass, and the distance to the next one.
+    /// The first group of the pass, and the difference to the next one.
     Groups(u64, u64),
 }
 
 impl Undecided {
-    /// Creates the decisions about ties. `tied` has the tied reads with the numbers of their sets;
-    /// its chunks must be sorted. `room` bytes of memory are free.
+    /// Creates the decisions about ties. `tied` has the tied reads with their set numbers; its
+    /// chunks must be sorted. `room` is the free memory in bytes.
     pub(super) fn new(
         tied: &Sorter<[u64; 2]>,
         sets: u64,
@@ -122,7 +123,7 @@ impl Undecided {
         }
     }
 
-    /// Returns the bytes of memory needed until everything is decided, in addition to
+    /// Returns the memory in bytes that is needed until everything is decided, in addition to
     /// [`verdict_bytes`](crate::verdict_bytes).
     pub fn bytes(&self) -> u64 {
         let decided = match &self.groups {
@@ -132,7 +133,7 @@ impl Undecided {
         self.sets_of.bytes_of_rows() + decided
     }
 
-    /// Returns the bytes of memory that a pass may take before more must be charged to the ledger.
+    /// Returns the memory in bytes that a pass may take before more must be charged to the ledger.
     pub fn pass_bytes(&self) -> u64 {
         self.groups.as_ref().map_or(u64::MAX, GroupJudge::pass_bytes)
     }
@@ -156,7 +157,7 @@ impl Undecided {
         KeptReads::Best { best: vec![None; (sets.end - sets.start) as usize], sets }
     }
 
-    /// Returns the record if it is a read of a set or group that is decided in this pass.
+    /// Returns the record as a [`NamedRead`] if this pass decides its set or group.
     pub fn find_named_read(
         &self,
         choice: &PassChoice,
@@ -183,7 +184,7 @@ impl Undecided {
         }
     }
 
-    /// Returns the number of reads of groups whose names have no location, and one of these names.
+    /// Returns the number of group members whose names have no location, and one of these names.
     /// The pipeline warns about them.
     pub fn unlocated_reads(&self) -> Option<(u64, &[u8])> {
         self.groups.as_ref().and_then(GroupJudge::unlocated_reads)
@@ -220,7 +221,7 @@ impl KeptReads {
         }
     }
 
-    /// Adds a member of a group; or a tied read if it is better than the best read of its set so far.
+    /// Adds a group member, or a tied read if it is better than the best read of its set so far.
     pub fn offer_read(&mut self, read: NamedRead) {
         match (self, read) {
             (KeptReads::Best { sets, best }, NamedRead::Tied(read)) => {
@@ -259,7 +260,7 @@ impl Verdict {
         }
     }
 
-    /// Copies marks to the other records of a name, once all reads that stay are known.
+    /// Copies marks to the other records with the same name. Called after all kept reads are known.
     pub fn mark_other_records(&mut self, undecided: Undecided, threads: &impl Sorting) -> Result<()> {
         match undecided.groups {
             Some(judge) => judge.finish_verdict(&undecided.names, self, threads, &undecided.spill),
