@@ -262,9 +262,9 @@ impl Datum {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ErrorEvent {
     Mismatch,
-    /// An insertion to the reference follows the base.
+    /// An insertion relative to the reference follows the base.
     Insertion,
-    /// A deletion from the reference follows the base.
+    /// A deletion relative to the reference follows the base.
     Deletion,
 }
 

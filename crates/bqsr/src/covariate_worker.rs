@@ -24,7 +24,7 @@ pub struct RecalReference {
     pub groups: ReadGroups,
     pub well_formed: WellFormed,
     pub reference: Reference,
-    /// Maps the contigs of the reads to those of the reference.
+    /// Maps the contigs of the reads to the contigs of the reference.
     pub contigs: Matched,
     /// Known variants. A mismatch at one of them is not a sequencing error, so it is not counted.
     pub sites: KnownSites,
@@ -203,7 +203,7 @@ pub fn too_many_cycles_error(bases: usize, most: usize) -> Error {
 }
 
 impl CountedRead {
-    /// Loads a record. Returns `false` if none of its bases is counted.
+    /// Loads the counted part of a record. Returns `false` if no base is counted.
     fn take_record(&mut self, record: RecordRef<'_>, counting: &CountOptions) -> Result<bool> {
         if !self.alignment.take_record(record) {
             return Ok(false);

@@ -1,4 +1,4 @@
-//! Base quality score recalibration with the results of GATK 4.6.2.0 (BaseRecalibrator and
+//! Base quality score recalibration, with the same results as GATK 4.6.2.0 (BaseRecalibrator and
 //! ApplyBQSR), bit for bit.
 //!
 //! Recalibration takes two passes over the reads. The first counts mismatches with the reference,
@@ -18,7 +18,7 @@
 //! | find the counted bases and the errors among them | [`covariate_worker`] |
 //! | find probable variants, if there are no known sites | [`suspects`] |
 //! | compute the covariates of a base: read group, quality, context, cycle | [`covariates`] |
-//! | count per thread, and add up | [`counters`] |
+//! | count per thread, and add up the counts | [`counters`] |
 //! | write, read, add and plot reports | [`report`], [`gather()`], [`plot_data`] |
 //! | compute empirical qualities, with the rounding of GATK and Java | `recal_datum`, `java`, [`readmill_record::exact`] |
 //! | map old qualities to new ones | [`recalibration`], `results`, `quantize` |

@@ -340,7 +340,7 @@ mod tests {
         assert_eq!(sum, recal_datum(0, 0.0, 17.0));
     }
 
-    /// Results of GATK 4.6.2.0. More than three million random cases were compared as well.
+    /// Results of GATK 4.6.2.0. More than three million random cases were also compared.
     const STATED: &str = include_str!("../../../tests/oracles/gatk/recalibration/empirical.tsv");
 
     #[test]

@@ -16,7 +16,7 @@ use super::samtools::SamtoolsReport;
 use super::umi::Strand;
 use super::verdict::{DuplicateCounts, Verdict};
 
-/// Which marks are written to records. The default is Picard's, except for `clear_dt`.
+/// The marks to write to records. The default is Picard's, except for `clear_dt`.
 #[derive(Clone, Debug, Default)]
 pub struct MarkOptions {
     pub remove: bool,
@@ -70,7 +70,8 @@ const COUNT: Tag = *b"dc";
 
 const SAMTOOLS_TAGS: [Tag; 2] = [KIND, ORIGINAL];
 
-/// Which duplicates get a DT field: `SQ` for optical ones, `LB` for others (Picard's TAGGING_POLICY).
+/// Which duplicates get a DT field: `SQ` for optical duplicates, `LB` for others (Picard's
+/// TAGGING_POLICY).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DuplicateTypes {
     #[default]

@@ -40,7 +40,7 @@ pub enum MatePairing {
     /// Within a batch. If the input turns out not to be grouped, the remaining reads are joined by
     /// name (template mode).
     InBatchThenName,
-    /// By name, in the order of a coordinate-sorted file, in which Picard reads them.
+    /// By name, in coordinate order, as Picard reads a coordinate-sorted file.
     NameCoordinate,
     /// By name, in input order, together with all other records of the template (template mode on
     /// input that is not grouped).
@@ -524,8 +524,8 @@ impl Rules {
         item::end_key::<S>(&read.end, self.single_end_code(read))
     }
 
-    /// Returns the code by which a read is compared as a single end. The UMI is stored in the half
-    /// of the code that belongs to its read of the pair.
+    /// Returns the code by which a read is compared as a single end. Its UMI is combined with an
+    /// empty UMI for the missing mate.
     fn single_end_code(&self, read: &ReadSummary) -> u128 {
         let umi = Umi::from_code(read.code);
         match &self.coding {

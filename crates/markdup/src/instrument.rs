@@ -31,8 +31,8 @@ const PATTERNED_DISTANCE: i32 = 2500;
 /// Distance on unpatterned and unknown flow cells.
 const UNPATTERNED_DISTANCE: i32 = 100;
 
-/// Flow cells whose IDs have nine letters and digits and an X as the eighth, by the sixth and
-/// seventh character.
+/// Flow cells, by the sixth and seventh characters of the ID. The ID has nine letters and digits,
+/// and the eighth is X.
 const FLOW_CELLS: [(&[u8; 2], FlowCellKind, &str); 13] = [
     (b"AC", NotPatterned, "HiSeq 2500 flow cell, not patterned"),
     (b"AD", NotPatterned, "HiSeq 2500 flow cell, not patterned"),

@@ -2,7 +2,7 @@
 //! cell.
 //!
 //! They come from one cluster that was read twice, not from PCR, so they are excluded from the
-//! estimate of the library size. The rules are those of Picard 3.4 (OpticalDuplicateFinder):
+//! estimate of the library size. The rules follow Picard 3.4 (OpticalDuplicateFinder):
 //!
 //! 1. Sets of two or three members are compared pairwise, starting with the template that is kept.
 //! 2. In larger sets, members linked by steps of at most the distance form a cluster, and one
@@ -39,7 +39,7 @@ pub const CANDIDATE_BYTES: u64 = 120;
 
 /// The members of a duplicate set that may be optical duplicates.
 ///
-/// The scan adds the members of a set, and asks for the optical duplicates when the set is
+/// The scan adds the members of a set, and calls [`Candidates::find_optical`] when the set is
 /// complete:
 ///
 /// ```

@@ -14,7 +14,7 @@ pub enum Strategy {
     /// The sum of the base qualities that are at least 15.
     #[default]
     SumOfBaseQualities,
-    /// The number of reference bases that the read is aligned to.
+    /// The number of reference bases that the alignment covers.
     TotalMappedReferenceLength,
     /// A hash of the read name. The choice is arbitrary, but the same in each run.
     Random,

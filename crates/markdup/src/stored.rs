@@ -59,7 +59,7 @@ impl EndStore {
     /// Sorts all items and writes them to the file of `into`, for the next stage of the job.
     ///
     /// # Errors
-    /// The rules are those of samtools, whose keys are not stored.
+    /// The store holds samtools keys, which cannot be stored.
     pub fn store_ends(
         mut self,
         threads: &impl Sorting,

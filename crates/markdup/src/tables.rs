@@ -72,8 +72,8 @@ impl BitSet {
 
 const STRIDE: usize = 8;
 
-/// Bits with rank, the number of set bits before a bit. Maps a sparse ordinal to the index of its
-/// row.
+/// A bit set with rank queries (the number of set bits before a bit). Maps a sparse ordinal to the
+/// index of its row.
 pub(super) struct Ranks {
     pub(super) bits: BitSet,
     sums: Vec<u64>,

@@ -45,7 +45,7 @@ fn frame_merging_bytes(frame: u64) -> u64 {
     5 * frame / 2
 }
 
-/// Allocator overhead of the tail of a frame's first key, in bytes.
+/// Allocator overhead in bytes for a stored key tail.
 const ALLOCATION_OVERHEAD: u64 = 16;
 
 /// Maximum capacity, in frames, that a writer's record buffer keeps after a long read.

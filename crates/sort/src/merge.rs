@@ -180,7 +180,8 @@ impl Merge {
 }
 
 /// The sources of a merge: sorted runs on disk and sorted lists in memory, with everything needed
-/// to read them. All ranges and partitions share the sources, and the last of them frees them.
+/// to read them. All ranges and partitions share the sources; the last one to be dropped frees
+/// them.
 ///
 /// Sources are numbered from 0 in input order, runs before lists.
 pub struct Sources {
@@ -206,7 +207,7 @@ pub struct MergeBorder {
     pub block: usize,
 }
 
-/// The start of a range of the output that a separate process writes ([`super::ranges`]). It can be
+/// The start of an output range that a separate process writes ([`super::ranges`]). It can be
 /// stored in a file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RangeStart {

@@ -113,8 +113,8 @@ impl Partition {
         self.start
     }
 
-    /// Replaces the records of `batch` with those of the partition, in order. Late steps of the
-    /// pipeline work on this copy.
+    /// Replaces the records of `batch` with the records of the partition, in order. Late steps of
+    /// the pipeline work on this copy.
     pub fn gather_into(&self, batch: &mut Batch) -> Result<()> {
         batch.clear();
         self.gather(|stamp, raw| batch.push(raw, stamp))

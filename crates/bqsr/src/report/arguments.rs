@@ -10,7 +10,7 @@ const GATK_MAX_CONTEXT_SIZE: u8 = 13;
 
 const COVARIATES: &str = "ReadGroupCovariate,QualityScoreCovariate,ContextCovariate,CycleCovariate";
 
-/// The arguments with which a report was made. The defaults are those of GATK 4.6.2.0.
+/// The arguments used to make a report. The defaults are the same as in GATK 4.6.2.0.
 ///
 /// GATK does not list --preserve-qscores-less-than, --use-original-qualities,
 /// --default-base-qualities and --compute-indel-bqsr-tables in a report, so they are not fields of

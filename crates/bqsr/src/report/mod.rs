@@ -2,7 +2,7 @@
 //!
 //! | task | module |
 //! |---|---|
-//! | make the rows from counts | `rows` |
+//! | compute the rows from counts | `rows` |
 //! | check and print the arguments | [`arguments`] |
 //! | write a report as text | `write` |
 //! | parse a report | `read` |

@@ -77,7 +77,7 @@ pub struct CovariateRow {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Covariate {
-    /// A context of `size` bases, the last of which is the base itself. `code` is their number
+    /// A context of `size` bases, which ends with the base itself. `code` is its number
     /// ([`context_code`](crate::counters::context_code)).
     Context {
         /// Number of bases; 0 for the empty context.

@@ -115,7 +115,8 @@ pub struct ReadSummary {
     /// Reference ID of the mate, or -1 if there is none.
     pub next_ref_id: i32,
     pub ordinal: u64,
-    /// Ordinal of this record minus that of the template's first record. 0 for joined halves.
+    /// Ordinal of this record minus the ordinal of the template's first record. 0 for joined
+    /// halves.
     pub template_offset: u32,
     /// Whether the first record of the template is compared (mapped and primary). Picard writes DI
     /// and DS only for such templates.

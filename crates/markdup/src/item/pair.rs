@@ -43,7 +43,7 @@ const DISTANCE_BITS: usize = 20;
 /// group. Also returns the second end if its read has a mate reference: fragments with this end are
 /// duplicates.
 ///
-/// The first end has the smaller (reference sequence, 5′ position), or is that of `seen` if they
+/// The first end has the smaller (reference sequence, 5′ position), or belongs to `seen` if they
 /// are equal. The orientation is forward-forward, forward-reverse, reverse-forward or
 /// reverse-reverse; if both ends have one position, reverse-forward is stored as forward-reverse.
 pub fn pack_pair<S: ItemLayout>(

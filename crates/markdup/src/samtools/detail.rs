@@ -112,7 +112,7 @@ impl ReadCoords {
     }
 }
 
-/// The location of a read on the flow cell, with a hash of the part of its name that must be equal.
+/// The location of a read on the flow cell, with a hash of the name part that must be equal.
 ///
 /// Like samtools, and unlike [`Location`](crate::location::Location), it has 64-bit coordinates,
 /// and the text before x instead of a tile number.

@@ -59,7 +59,8 @@ pub enum Orientation {
 pub struct PairKey {
     pub ref_id: i32,
     pub coordinate: i64,
-    /// The strand of the read, if `coordinate` is its 5′ end for all reads with this key.
+    /// Whether the read is reverse. `None` if `coordinate` is an outer end of the template instead
+    /// of the 5′ end of the read.
     pub five_prime: Option<bool>,
     pub other_ref_id: i32,
     pub other_coordinate: i64,

@@ -1,4 +1,4 @@
-//! Read names as numbers, with which marks are copied to other records with the same name.
+//! Read names as numbers, used to copy marks to other records with the same name.
 
 pub(super) const OTHER: u64 = 1 << 63;
 

@@ -1,8 +1,8 @@
 //! A UMI packed into one number, with one form for both strands of a duplex molecule.
 //!
 //! In duplex sequencing, both strands of a molecule are read, and each end has its own UMI. The UMI
-//! of a template starts with that of its first segment, so templates from the two strands have the
-//! same two halves in opposite order:
+//! of a template starts with the UMI of its first segment, so templates from the two strands have
+//! the same two halves in opposite order:
 //!
 //! ```text
 //!  strand A   first segment ► ACG ──────── TTT ◄ last segment     ACG-TTT

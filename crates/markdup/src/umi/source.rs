@@ -1,4 +1,4 @@
-//! Reads the UMI of a read from a field, from its name, or from its bases.
+//! Gets the UMI of a read from a field, from its name, or from its bases.
 
 use std::str::FromStr;
 

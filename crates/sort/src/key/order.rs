@@ -2,7 +2,7 @@
 
 use readmill_record::tag::Tag;
 
-/// A sort order. Each order reproduces that of another program record for record, including ties.
+/// A sort order. Each order reproduces another program's order record for record, including ties.
 ///
 /// ```
 /// use readmill_sort::Order;

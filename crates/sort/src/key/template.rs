@@ -40,7 +40,7 @@ pub struct TemplateKeys {
     /// without a library.
     libraries: HashMap<Vec<u8>, u64>,
     library_bits: u32,
-    /// The reference number of an unmapped end, greater than those of all reference sequences.
+    /// The reference number of an unmapped end, greater than the number of any reference sequence.
     no_reference: u64,
     reference_bits: u32,
     positions: PositionEncoder,

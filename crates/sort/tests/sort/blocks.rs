@@ -138,8 +138,7 @@ fn blocks_of_a_range_are_those_of_the_whole() {
 /// larger.
 #[test]
 fn partitions_cost_few_blocks() {
-    // Record lengths, and the allowed number of blocks in addition to those of htslib, per
-    // thousand.
+    // Record lengths, and the allowed number of blocks in addition to htslib's, per thousand.
     for (lengths, allowed) in [(150..850, 10), (300..420, 10), (1000..1100, 10), (5000..30_000, 40)] {
         let mut random = Rng::new(5);
         let width = (lengths.end - lengths.start) as u64;

@@ -13,7 +13,7 @@ use readmill_sort::{
     SpilledRun,
 };
 
-/// The result of a merge: ordinals and records, and the bytes after each partition.
+/// The result of a merge: ordinals and records, and the total size in bytes after each partition.
 type MergeResult = (Vec<(u64, Vec<u8>)>, Vec<usize>);
 
 pub fn record(pos: i32, name: u64, len: usize) -> Vec<u8> {
