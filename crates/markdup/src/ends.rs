@@ -335,7 +335,7 @@ impl DuplicateEnds {
         seed: u64,
         part: &mut EndsPart,
     ) {
-        let push_half = if self.mate_pairing == MatePairing::InBatchThenName {
+        let half = if self.mate_pairing == MatePairing::InBatchThenName {
             let read = ReadSummary { ordinal: read.ordinal - u64::from(read.template_offset), ..read };
             item::pack_half::<S>(
                 hash_name(NO_GROUP, record.qname()),
@@ -347,7 +347,7 @@ impl DuplicateEnds {
             let name = hash_name(seed, record.qname());
             item::pack_half::<S>(name, &read, HalfKind::Paired, HalfOrder::Place)
         };
-        push_words(&mut part.halves, &push_half);
+        push_words(&mut part.halves, &half);
     }
 
     fn find_group(&self, scratch: &mut EndsScratch, id: Option<&[u8]>) -> GroupKey {
@@ -562,15 +562,14 @@ pub(super) fn pair_or_hold<T>(
     from: T,
     mut paired: impl FnMut(&ReadSummary, &ReadSummary),
 ) -> Option<(ReadSummary, T)> {
-    let push_unmatched = |next_ref_id: i32| {
+    let is_mate_at = |next_ref_id: i32| {
         move |(other, seen, _): &(u128, ReadSummary, T)| *other == key && seen.next_ref_id == next_ref_id
     };
-    if let Some(at) = pending.iter().position(push_unmatched(read.end.ref_id)) {
+    if let Some(at) = pending.iter().position(is_mate_at(read.end.ref_id)) {
         paired(&pending.remove(at).1, &read);
         return None;
     }
-    let replaced =
-        pending.iter().position(push_unmatched(read.next_ref_id)).map(|at| pending.remove(at));
+    let replaced = pending.iter().position(is_mate_at(read.next_ref_id)).map(|at| pending.remove(at));
     pending.push((key, read, from));
     replaced.map(|(_, read, from)| (read, from))
 }

@@ -157,10 +157,10 @@ fn divide_group(members: &[u32], near: &Neighbours<'_>, assigned: &mut [bool], r
         leads += 1;
     }
     members[leads..].iter().for_each(|&at| assigned[at as usize] = false);
-    for &template_offset in &members[..leads] {
-        near.visit_near(template_offset, |other| {
+    for &lead in &members[..leads] {
+        near.visit_near(lead, |other| {
             if !std::mem::replace(&mut assigned[other as usize], true) {
-                roots[other as usize] = template_offset;
+                roots[other as usize] = lead;
             }
         });
     }
@@ -391,17 +391,16 @@ mod tests {
                 group.iter().for_each(|&at| roots[at] = group[0] as u32);
                 continue;
             }
-            let covers = |leads: &[usize]| {
-                group.iter().all(|&at| leads.iter().any(|&template_offset| near(template_offset, at)))
-            };
+            let covers =
+                |leads: &[usize]| group.iter().all(|&at| leads.iter().any(|&lead| near(lead, at)));
             let leads = (1..=group.len()).map(|n| &group[..n]).find(|leads| covers(leads)).unwrap();
             for &at in &group {
-                let template_offset = if leads.contains(&at) {
+                let lead = if leads.contains(&at) {
                     at
                 } else {
-                    *leads.iter().find(|&&template_offset| near(template_offset, at)).unwrap()
+                    *leads.iter().find(|&&lead| near(lead, at)).unwrap()
                 };
-                roots[at] = template_offset as u32;
+                roots[at] = lead as u32;
             }
         }
         roots
