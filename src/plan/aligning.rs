@@ -1,4 +1,4 @@
-//! Unaligned reads as input: they are aligned, or become unaligned records.
+//! The plan for unaligned input: reads are aligned, or converted to unaligned records.
 
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -11,21 +11,20 @@ use readmill_record::{Error, Result};
 
 use super::trimming::Trimming;
 
-/// The plan for unaligned reads as input: their files, how they become records, and the
-/// aligner. `readmill align` and `readmill import` make it from their flags.
+/// Plan for unaligned input: its files, how reads become records, and the aligner. `readmill align`
+/// and `readmill import` build it from their flags.
 #[derive(Clone, Debug)]
 pub struct Aligning {
-    /// The FASTA file of the reference; its index has the same name with another
-    /// suffix. `None` if the reads are not aligned.
+    /// The FASTA file of the reference. The index files have the same name with other suffixes.
+    /// `None` if the reads are not aligned.
     pub reference: Option<PathBuf>,
     pub lanes: Vec<LaneInput>,
     pub read_tags: ReadTags,
     pub trimming: Option<Trimming>,
     pub aligner: Aligner,
-    /// The options of the aligner that differ from its defaults, for the command line
-    /// in `@PG`.
+    /// Aligner options that differ from their defaults, for the `@PG` command line.
     pub words: Vec<String>,
-    /// Do not check the order and the pairing of FASTQ files by their first reads
+    /// Do not check from the first reads that the FASTQ files are in order and paired
     /// (`--as-given`).
     pub as_given: bool,
     /// Warnings about the command line, which are logged when the run starts.
@@ -33,13 +32,12 @@ pub struct Aligning {
 }
 
 impl Aligning {
-    /// Returns the files of reads in SAM, BAM or CRAM. All other files are FASTQ.
+    /// Returns the input files in SAM, BAM or CRAM. All other input files are FASTQ.
     pub fn record_files(&self) -> Vec<&PathBuf> {
         self.lanes.iter().filter(|lane| lane.records).flat_map(|lane| &lane.files).collect()
     }
 
-    /// Returns the words for aligning in the command line of `@PG`. Options with their
-    /// default value are left out.
+    /// Returns the alignment flags of the `@PG` command line, without those at their default value.
     pub fn command_words(&self) -> Vec<String> {
         let mut words = Vec::new();
         match self.aligner.flag() {
@@ -59,20 +57,18 @@ impl Aligning {
     }
 }
 
-/// How comments, barcodes and adapters of reads become optional fields of their
-/// records.
+/// How comments, barcodes and adapters of FASTQ reads become optional fields.
 #[derive(Clone, Debug, Default)]
 pub struct ReadTags {
-    /// Comments are optional fields in SAM text (`-C`), and are copied.
+    /// FASTQ comments are optional fields in SAM text, and are copied to the record (`-C`).
     pub comments: bool,
-    /// The field for the barcode in Casava comments such as `1:N:0:ACGT`. `None` if
-    /// comments are not in this form.
+    /// The field for the barcode of a Casava comment such as `1:N:0:ACGT`. `None` if comments do
+    /// not have this form.
     pub casava: Option<Tag>,
-    /// Whether names end in a UMI. The inner value is the separator before it; `None`
-    /// means the place where sequencing instruments write it.
+    /// `Some` if read names end in a UMI. The inner value is the separator before the UMI; `None`
+    /// means the position at which sequencing instruments write it.
     pub name_umis: Option<Option<u8>>,
-    /// The read structures, one for each read of a template. Empty if all bases belong
-    /// to the template.
+    /// The read structures, one for each read of a template. Empty if all bases are template bases.
     pub structures: Vec<ReadStructure>,
     pub index_reads: Vec<IndexReads>,
     pub adapters: Option<AdapterRules>,
@@ -160,8 +156,7 @@ impl Aligner {
         }
     }
 
-    /// Returns how reads become records if they are not aligned, and `None` if they
-    /// are.
+    /// Returns how reads are converted if they are not aligned, otherwise `None`.
     pub fn import(&self) -> Option<&Import> {
         match self {
             Aligner::None(import) => Some(import),
@@ -176,27 +171,26 @@ pub struct Import {
     /// How qualities are encoded in FASTQ. If `None`, the encoding is detected from the
     /// first records.
     pub encoding: Option<QualityEncoding>,
-    /// Allowed Phred scores; a read with another quality is an error.
+    /// Allowed Phred scores. A read with any other quality is an error.
     pub qualities: RangeInclusive<u8>,
     pub comments: Vec<String>,
     /// Whether input without any reads is an error.
     pub needs_reads: bool,
-    /// Whether the ends of single reads are taken from their names, which then end in
-    /// /1 or /2 (`--ends-by-name`).
+    /// Whether the `/1` or `/2` at the end of a read name determines whether an unpaired read is
+    /// read 1 or read 2 (`--ends-by-name`).
     pub ends_by_name: bool,
 }
 
-/// The reads of one sequencing unit, usually one lane of a flow cell: one file or a
-/// pair of files, with their read group.
+/// The reads of one sequencing unit, usually a lane of a flow cell: one file or a pair of files,
+/// with their read group.
 #[derive(Clone, Debug)]
 pub struct LaneInput {
-    /// One file, or two files with the first and the last reads of the templates. `-`
-    /// is standard input.
+    /// One file, or two files with read 1 and read 2 of the templates. `-` is standard input.
     pub files: Vec<PathBuf>,
     /// The files of index reads, in the order of [`ReadTags::index_reads`].
     pub index_files: Vec<PathBuf>,
     pub interleaved: bool,
-    /// Whether the file has unaligned reads in SAM, BAM or CRAM.
+    /// Whether the file contains unaligned SAM, BAM or CRAM records.
     pub records: bool,
     pub group: Option<HeaderLine>,
 }
@@ -210,8 +204,7 @@ impl LaneInput {
         self.files.iter().chain(&self.index_files)
     }
 
-    /// Returns whether the reads have no read group, neither from the command line nor
-    /// from their file.
+    /// Returns whether neither the command line nor the input file gives the reads a read group.
     pub fn has_no_read_group(&self) -> bool {
         self.group.is_none() && !self.records
     }
@@ -222,8 +215,10 @@ impl LaneInput {
 }
 
 impl Aligning {
-    /// Returns the reference that reads are aligned to. It is an internal error if
-    /// there is none.
+    /// Returns the reference that reads are aligned to.
+    ///
+    /// # Errors
+    /// Returns an internal error if there is no reference.
     pub fn reference(&self) -> Result<&Path> {
         self.reference.as_deref().ok_or_else(|| Error::bug("the aligner has no reference"))
     }

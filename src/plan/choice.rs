@@ -1,7 +1,7 @@
 //! Flags whose value is one of a fixed list of words, such as `--sort coordinate`.
 //!
-//! A list of [`Choice`]s serves in both directions: [`one_of`] makes the parser of the flag, and
-//! [`name_of`] returns the word for a value when the command line for `@PG` is written.
+//! A list of [`Choice`]s works in both directions: [`one_of`] returns the parser of the flag, and
+//! [`name_of`] returns the word for a value when the `@PG` command line is written.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
@@ -9,9 +9,9 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 #[derive(Debug)]
 pub struct Choice<T: 'static> {
     pub value: T,
-    /// The word in the help and in the command line for `@PG`.
+    /// The word in the help and in the `@PG` command line.
     pub name: &'static str,
-    /// Other accepted words, such as those of Picard.
+    /// Other accepted words, such as Picard's.
     pub aliases: &'static [&'static str],
     /// The help text for this value; empty if the name needs no explanation.
     pub help: &'static str,
@@ -33,7 +33,7 @@ pub fn one_of<T: Copy + Send + Sync>(choices: &'static [Choice<T>]) -> impl Type
     })
 }
 
-/// Returns the name of `value`, or an empty text if `choices` does not have it.
+/// Returns the name of `value`, or an empty string if `choices` does not contain it.
 pub fn name_of<T: PartialEq>(choices: &[Choice<T>], value: T) -> &'static str {
     choices.iter().find(|choice| choice.value == value).map_or("", |choice| choice.name)
 }

@@ -10,9 +10,9 @@ pub enum Command {
     Prep,
     /// Alignment, followed by any combination of steps.
     Align,
-    /// Conversion of unaligned reads to records.
+    /// Conversion of unaligned reads to unaligned records.
     Import,
-    /// Adding alignments to unaligned reads, as Picard MergeBamAlignment does.
+    /// Merging of alignments into unaligned reads, as Picard MergeBamAlignment does.
     MergeAlignment,
     Sort,
     Merge,
@@ -23,7 +23,7 @@ pub enum Command {
     Fastq,
     BqsrTable,
     BqsrApply,
-    /// A subcommand that only counts, such as `flagstat`; the value is its name.
+    /// A subcommand that only counts reads, such as `flagstat`; the value is its name.
     Tally(&'static str),
 }
 
@@ -53,7 +53,7 @@ impl Command {
         self == Command::Markdup
     }
 
-    /// Returns whether coordinate order is the default of the subcommand.
+    /// Returns whether the subcommand sorts by coordinate by default.
     pub(super) fn sorts_by_coordinate(self) -> bool {
         matches!(self, Command::Sort | Command::Merge)
     }

@@ -1,5 +1,5 @@
 //! Where reads are written: to a main output with optional extra outputs, to the files of a split,
-//! or as FASTQ.
+//! or to FASTQ files.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use super::command::Command;
 use super::group_names::NamePattern;
 use super::{Format, Output};
 
-/// Maximum number of files among which reads are split.
+/// Maximum number of files that a split may write.
 pub const MAX_SPLIT_FILES: usize = 500;
 
 /// Where the reads of a run are written.
@@ -36,61 +36,62 @@ pub enum Destination {
 pub struct ExtraFile {
     pub path: PathBuf,
     pub format: Format,
-    /// The selected reads: `unmapped`, `discordant`, `duplicates`, `dropped`, or an expression.
+    /// The selected reads: `unmapped`, `discordant`, `duplicates`, `dropped`, or a filter
+    /// expression.
     pub what: String,
     /// Whether the reads are removed from the main output (`--move-to`).
     pub moves: bool,
 }
 
-/// A split of all reads among several files.
+/// A split of all reads into several files.
 #[derive(Clone, Debug)]
 pub struct Split {
     pub names: SplitNames,
     pub by: SplitBy,
-    /// What happens to reads without a read group.
+    /// Where reads without a read group of the header are written.
     pub rest: SplitRest,
-    /// Format, codec, compression level and index of each file. Its path is not used.
+    /// Format, codec, compression level and index of each file. Its path is unused.
     pub output: Output,
-    /// Whether the format of each file is derived from its name. If not, all have the format of
-    /// `output`.
+    /// Whether the format of each file follows from its name. Otherwise all files have the format
+    /// of `output`.
     pub formats_by_name: bool,
 }
 
 /// How the files of a split are named.
 #[derive(Clone, Debug)]
 pub enum SplitNames {
-    /// The beginning of each name, to which the key and the extension are added.
+    /// A prefix, to which the key and the extension are added.
     Prefix(PathBuf),
-    /// A pattern with fields of the read group, such as `lanes/{PU}.bam`.
+    /// A pattern with read group fields, such as `lanes/{PU}.bam`.
     Pattern(NamePattern),
-    /// A table with the ID of each read group and the name of its file.
+    /// A table that maps the ID of each read group to a file name.
     Table(PathBuf),
 }
 
-/// What happens to reads whose read group is not in the header, if reads are split by read group.
+/// What a split by read group does with reads whose read group is not in the header.
 #[derive(Clone, Debug)]
 pub enum SplitRest {
-    /// They are written to a file that is named like the others.
+    /// Writes them to a file that is named like the others.
     Named,
-    /// They are written to this file, which gets the whole header.
+    /// Writes them to this file, whose header lists all read groups.
     File(PathBuf),
-    /// The first such read is an error.
+    /// Fails at the first such read.
     Refused,
 }
 
-/// All reads are written as FASTQ, to files for first and for last ends of templates.
+/// All reads are written as FASTQ, with read 1 and read 2 of a template in different files.
 #[derive(Clone, Debug)]
 pub struct Fastq {
     pub files: FastqFiles,
-    /// What happens to ends of pairs whose other end is missing.
+    /// What happens to paired reads whose mate is missing.
     pub singles: LoneEnds,
     /// Records with any of these flags are skipped.
     pub exclude: u16,
     pub style: fastq::FastqStyle,
     /// Compression level of files whose names end in `.gz`.
     pub level: Option<u8>,
-    /// Assume that the reads of a template are adjacent, whatever the header says. Then the reads
-    /// are not sorted first.
+    /// Assume that the reads of a template are adjacent, regardless of the header. Then reads are
+    /// not sorted first.
     pub grouped: bool,
     /// Treat a paired read as an error.
     pub single_end: bool,
@@ -99,28 +100,28 @@ pub struct Fastq {
 /// The files to which FASTQ is written.
 #[derive(Clone, Debug)]
 pub enum FastqFiles {
-    /// The files for other reads (flagged as neither end or as both), first ends and last ends.
+    /// The files for other reads (neither or both of flags 0x40 and 0x80 set), read 1 and read 2.
     /// Equal names mean the same file.
     Ends([PathBuf; 3]),
-    /// A file, or a pair of files, for each read group. Reads that are neither end are written with
-    /// the first ends.
+    /// A file, or a pair of files, for each read group. Reads that are neither read 1 nor read 2
+    /// are written with read 1.
     PerReadGroup(NamePattern),
 }
 
-/// What happens to singletons: ends of pairs whose other end is missing.
+/// What happens to singletons: paired reads whose mate is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoneEnds {
-    /// They are written to the file for their end.
+    /// Writes them to the file for their read number.
     Stay,
     To(PathBuf),
     Dropped,
-    /// The first singleton is an error.
+    /// Fails at the first singleton.
     Refused,
 }
 
 impl Fastq {
     /// Returns the files whose names are known in advance, without repetition, and the index of the
-    /// file for each kind of read: neither end, first, last, singletons.
+    /// file for each kind of read: other, read 1, read 2, singletons.
     pub fn places(&self) -> (Vec<&Path>, [usize; 4]) {
         let mut files: Vec<&Path> = Vec::new();
         let FastqFiles::Ends([other, first, last]) = &self.files else { return (files, [0; 4]) };
@@ -142,8 +143,8 @@ impl Fastq {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SplitBy {
     ReadGroup,
-    /// Groups of contigs with at most this number of bases each. `None` means the length of the
-    /// longest contig.
+    /// Groups of contigs with at most this number of bases. `None` means the length of the longest
+    /// contig.
     Contigs(Option<u64>),
     /// Number of records in each file. Adjacent records with the same name stay together.
     Records(u64),
@@ -203,7 +204,7 @@ impl ExtraFile {
     /// The value of [`ExtraFile::what`] for reads that filters drop.
     const DROPPED: &str = "dropped";
 
-    /// Creates a file for the reads that filters drop.
+    /// Creates an extra output for the reads that filters drop.
     pub fn of_dropped(path: PathBuf, format: Format) -> Self {
         ExtraFile { path, format, what: Self::DROPPED.to_string(), moves: true }
     }
@@ -212,12 +213,12 @@ impl ExtraFile {
         self.what == Self::DROPPED
     }
 
-    /// Parses `FILE=READS`, the value of `--copy-to` and `--move-to`. `moves` is true for the
-    /// latter. The format follows from the file name.
+    /// Parses `FILE=READS`, the value of `--copy-to` (`moves` is false) and `--move-to` (`moves` is
+    /// true). The file name determines the format.
     ///
     /// # Errors
-    /// Fails if the form is different, or if dropped reads are to be copied: they are not in the
-    /// main output, so they can only be moved.
+    /// Fails if the value has another form, or if dropped reads are to be copied: they are not in
+    /// the main output, so they can only be moved.
     pub fn parse(text: &str, moves: bool) -> Result<Self> {
         let parts = text.split_once('=').filter(|(file, what)| !file.is_empty() && !what.is_empty());
         let (file, what) = parts.ok_or_else(|| {
@@ -235,8 +236,8 @@ impl ExtraFile {
         Ok(chosen)
     }
 
-    /// Returns the settings for this file. They are copied from the main output, except that the
-    /// file has its own path and format, one part, and no MD5.
+    /// Returns the output settings of this file: those of the main output, but with its own path
+    /// and format, in one part, and without an MD5 file.
     pub fn output(&self, main: &Output) -> Output {
         let (path, index) = (self.path.clone(), main.index.where_it_can_be());
         let output = Output { path, parts: 1, index, md5: false, in_place: false, ..main.clone() };
@@ -245,7 +246,7 @@ impl ExtraFile {
 }
 
 impl Destination {
-    /// Returns the main output. `None` for a split, for FASTQ, and if no reads are written.
+    /// Returns the main output, or `None` for a split, for FASTQ, and if no reads are written.
     pub fn main(&self) -> Option<&Output> {
         match self {
             Destination::Main(output, _) => Some(output),
@@ -273,8 +274,8 @@ impl Destination {
         }
     }
 
-    /// Returns the maximum number of extra files that are open at the same time. Memory for their
-    /// buffers is set aside accordingly.
+    /// Returns the maximum number of extra files that are open at the same time, for which memory
+    /// is reserved for their buffers.
     pub fn max_extra_files(&self) -> usize {
         match self {
             Destination::Main(_, selected) => selected.len(),
@@ -297,7 +298,7 @@ impl Destination {
         settings.into_iter().chain(selected.iter().map(|chosen| &chosen.format))
     }
 
-    /// Returns a usage error for options that contradict each other. Nothing has been opened yet.
+    /// Returns a usage error if options contradict each other. Opens no file.
     pub(super) fn check(&self) -> Result<()> {
         match self {
             Destination::Main(output, selected) => {
@@ -313,8 +314,8 @@ impl Destination {
         }
     }
 
-    /// Returns how many times the reads of a batch may be in memory at once, for the division of
-    /// memory: the batch, and a copy for each extra file that gets copied or dropped reads.
+    /// Returns the maximum number of copies of a batch's reads in memory: the batch itself, and one
+    /// copy for each extra file that receives copied or dropped reads.
     pub fn max_copies(&self) -> usize {
         match self {
             Destination::Main(_, selected) => {
@@ -333,8 +334,9 @@ impl Destination {
         }
     }
 
-    /// Returns the words for `@PG`: the reads that are moved out of the main output, or the key of
-    /// the split. Copies do not change the main output, so they are left out.
+    /// Returns the flags of the `@PG` command line: the reads that are moved out of the main
+    /// output, or the key of the split. Copies do not change the main output, so `--copy-to` is
+    /// left out.
     pub(super) fn words(&self, command: Command) -> Vec<String> {
         match self {
             Destination::Main(_, selected) => {

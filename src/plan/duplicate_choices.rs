@@ -1,4 +1,4 @@
-//! The values of the duplicate marking flags that take one of a few words.
+//! The allowed values of the duplicate marking flags that take one of a few words.
 
 use readmill_markdup::umi::Method;
 use readmill_markdup::{DuplicateTypes, PairEnds, Strategy};
@@ -7,16 +7,16 @@ use super::choice::Choice;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DuplicateMode {
-    /// `Template` if the input is grouped by name, `Coordinate` if it is not.
+    /// `Template` if the input is grouped by name, otherwise `Coordinate`.
     Auto,
-    /// All records of the template, as Picard does for queryname-grouped input.
+    /// All records of the template, as Picard does for query-grouped input.
     Template,
     /// Only mapped primary records, as Picard does for coordinate-sorted input.
     Coordinate,
 }
 
-/// The tool whose rules decide which reads are duplicates. Picard's rules find mates by
-/// name and keep libraries apart; samtools' rules find them by the fields MC and ms.
+/// The tool whose rules decide which reads are duplicates. Picard's rules join mates by name and
+/// treat libraries separately; samtools' rules use the MC and ms fields of each read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RuleSet {
     Picard,

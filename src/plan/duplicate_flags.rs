@@ -1,5 +1,5 @@
-//! The flags for marking duplicates. Most have an alias with the name of the argument
-//! in Picard MarkDuplicates.
+//! The flags for marking duplicates. Most have the name of the corresponding Picard MarkDuplicates
+//! argument as an alias.
 
 use std::path::PathBuf;
 
@@ -225,14 +225,14 @@ fn first_given<const N: usize>(flags: [(&'static str, bool); N]) -> Option<&'sta
 }
 
 impl DuplicateFlags {
-    /// Returns whether a flag is given by which duplicates are marked even without
+    /// Returns whether one of the flags is given that mark duplicates even without
     /// `--mark-duplicates`.
     pub fn is_given(&self) -> bool {
         self.remove_duplicates || self.remove_optical_duplicates
     }
 
-    /// Makes the plan for marking duplicates. Errors in the flags are stored in it, and
-    /// reported by [`Duplicates::check_conflicts`].
+    /// Builds the plan for marking duplicates. Errors in the flags are stored in it;
+    /// [`Duplicates::check_conflicts`] reports them.
     pub fn to_request(&self) -> Duplicates {
         let picard = self.picard_request();
         if self.rules == RuleSet::Picard {
@@ -304,7 +304,7 @@ impl DuplicateFlags {
         Ok((pixels > 0).then_some(OpticalReads { distance: pixels.into(), coords }))
     }
 
-    /// Returns the optical distance for Picard's rules, whose default is 100 pixels.
+    /// Returns the optical pixel distance for Picard's rules, 100 by default.
     fn picard_optical_distance(&self) -> OpticalDistance {
         self.optical_distance.unwrap_or(OpticalDistance::Pixels(Optical::default().distance))
     }
@@ -376,8 +376,8 @@ impl DuplicateFlags {
         }
     }
 
-    /// Makes Picard's rules from the flags. Optical duplicates are only detected if
-    /// something in the output depends on them.
+    /// Builds Picard's rules from the flags. Optical duplicates are detected only if the output
+    /// depends on them.
     fn picard_rules(
         &self,
         writing: &MarkOptions,
@@ -429,8 +429,7 @@ impl DuplicateFlags {
         }
     }
 
-    /// Returns a usage error if duplicates are not marked but flags say how to mark
-    /// them.
+    /// Returns a usage error if flags configure duplicate marking, but duplicates are not marked.
     pub fn refuse_unused_flags(&self) -> Result<()> {
         let duplicates = self.to_request();
         let default = self.duplicate_mode == DuplicateMode::Auto

@@ -1,4 +1,4 @@
-//! The plan for marking duplicates, which is made from the flags.
+//! The plan for marking duplicates, built from the flags.
 
 use std::path::PathBuf;
 
@@ -19,23 +19,22 @@ pub struct Duplicates {
     pub mode: DuplicateMode,
     pub rules: Rules,
     pub writing: MarkOptions,
-    /// Whether the optical pixel distance is chosen by the instrument that the first
-    /// read name shows (`--optical-distance auto`).
+    /// Whether the optical pixel distance depends on the instrument, which is derived from the
+    /// first read name (`--optical-distance auto`).
     pub auto_distance: bool,
     pub optical_off: bool,
-    /// Whether another flag only has an effect if optical duplicates are detected.
+    /// Whether another flag requires that optical duplicates are detected.
     pub needs_optical: bool,
     pub metrics: DuplicationMetricsFiles,
-    /// A flag that is given but does not exist in the chosen set of rules. It is kept
-    /// for [`Duplicates::check_conflicts`], which reports it.
+    /// A given flag that the chosen rules do not support. [`Duplicates::check_conflicts`] reports
+    /// it.
     pub out_of_place: Option<&'static str>,
-    /// An invalid value of a flag, kept for [`Duplicates::check_conflicts`].
+    /// An invalid flag value. [`Duplicates::check_conflicts`] reports it.
     pub fault: Option<Error>,
 }
 
 impl Duplicates {
-    /// Returns Picard's default rules for `mode`, without metrics and without reads
-    /// removed.
+    /// Returns Picard's default rules for `mode`, which remove no reads and write no metrics.
     pub fn with_mode(mode: DuplicateMode) -> Self {
         let writing = MarkOptions { clear_dt: true, ..MarkOptions::default() };
         let (rules, auto_distance, optical_off, needs_optical) = Default::default();
@@ -109,8 +108,8 @@ impl Duplicates {
         Ok(())
     }
 
-    /// Returns the words for marking duplicates in the canonical command line, without
-    /// flags that have their default value.
+    /// Returns the duplicate marking flags of the `@PG` command line, without those at their
+    /// default value.
     pub fn command_words(&self) -> Vec<String> {
         let (rules, writing) = (&self.rules, &self.writing);
         if let Some(samtools) = &rules.samtools {

@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use readmill_record::header::HeaderLine;
 use readmill_record::{Error, Result};
 
-/// Replaces the fields of the read group in the file name for reads without a read group.
+/// Replaces the fields of `@RG` in the file name for reads without a read group.
 pub const NO_GROUP: &str = "no-read-group";
 
-/// The column names in a table of files, as in the `OUTPUT_MAP` of Picard RevertSam.
+/// The column names of a file table, as in the `OUTPUT_MAP` of Picard RevertSam.
 const COLUMNS: [&str; 2] = ["READ_GROUP_ID", "OUTPUT"];
 
-/// A parsed pattern for file names. [`NamePattern::parse`] describes the fields.
+/// A parsed file name pattern. [`NamePattern::parse`] lists its fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamePattern {
     text: String,
@@ -23,16 +23,16 @@ pub struct NamePattern {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum NamePart {
     Text(String),
-    /// A field of `@RG`. Unless `raw` is set, characters that shells and file systems treat
-    /// specially are replaced by `_`.
+    /// A field of `@RG`. Unless `raw` is set, characters that are special to shells and file
+    /// systems are replaced by `_`.
     Field {
         name: [u8; 2],
         raw: bool,
     },
-    /// The index of the read group in the header, from 0, padded with zeros to this number of
+    /// The 0-based index of the read group in the header, padded with zeros to this number of
     /// digits.
     Number(usize),
-    /// 1 or 2, for the first or the last end of the template.
+    /// 1 for read 1, 2 for read 2.
     End,
 }
 
@@ -42,9 +42,9 @@ impl NamePattern {
     /// | field | replaced by |
     /// |---|---|
     /// | `{ID}`, `{PU}` … | this field of `@RG`, with special characters replaced by `_` |
-    /// | `{ID:raw}` | the same, unchanged |
-    /// | `{n}`, `{n:3}` | the index of the read group in the header, from 0; with at least 3 digits |
-    /// | `{end}` | 1 or 2 |
+    /// | `{ID:raw}` | this field of `@RG`, unchanged |
+    /// | `{n}`, `{n:3}` | the 0-based index of the read group in the header; with at least 3 digits |
+    /// | `{end}` | 1 for read 1, 2 for read 2 |
     /// | `{{`, `}}` | a brace |
     pub fn parse(text: &str) -> Result<Self, String> {
         let (mut parts, mut plain, mut rest) = (Vec::new(), String::new(), text);
@@ -82,17 +82,18 @@ impl NamePattern {
         &self.text
     }
 
-    /// Returns whether first and last ends are written to different files.
+    /// Returns whether read 1 and read 2 are written to different files.
     pub fn has_end(&self) -> bool {
         self.parts.contains(&NamePart::End)
     }
 
-    /// Returns the file for `group`, the read group with index `number` in the header, and for
-    /// `end` (1 or 2). If `group` is `None`, the file is for reads without a read group.
+    /// Returns the file name for a read group and a read number. `number` is the index of the read
+    /// group in the header, and `end` is 1 or 2. `None` as `group` means reads without a read
+    /// group.
     ///
     /// # Errors
-    /// Fails if the read group lacks a field of the pattern, or if the value cannot be part of a
-    /// file name.
+    /// Fails if the read group lacks a field of the pattern, or if the value of the field cannot be
+    /// part of a file name.
     pub fn path(&self, group: Option<&HeaderLine>, number: usize, end: u8) -> Result<PathBuf> {
         let mut name = String::new();
         for part in &self.parts {
@@ -133,7 +134,7 @@ impl NamePart {
     }
 }
 
-/// Returns the value of a field of `@RG` in the form that is used in a file name.
+/// Returns the value of an `@RG` field as part of a file name.
 fn value(group: &HeaderLine, field: [u8; 2], raw: bool) -> Result<String> {
     let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let id = group.get(b"ID").map(shown).unwrap_or_default();
@@ -153,8 +154,8 @@ fn value(group: &HeaderLine, field: [u8; 2], raw: bool) -> Result<String> {
     Ok(name)
 }
 
-/// Replaces characters that shells and file systems treat specially by `_`. The characters are
-/// those that htsjdk 4.2.0 replaces (`IOUtil.makeFileNameSafe`).
+/// Replaces the characters that are special to shells and file systems by `_`: the same set as in
+/// htsjdk 4.2.0 (`IOUtil.makeFileNameSafe`).
 fn safe(text: &str) -> String {
     let is_unsafe =
         |c: char| c.is_ascii_whitespace() || c.is_ascii_punctuation() && !"+,-._".contains(c);
@@ -162,11 +163,11 @@ fn safe(text: &str) -> String {
     text.chars().map(|c| if is_unsafe(c) { '_' } else { c }).collect()
 }
 
-/// Parses a table of files: each line has the ID of a read group, a tab, and the name of its file.
-/// If the first line has column names, they define the order of the columns.
+/// Parses a file table. Each line has the ID of a read group, a tab, and a file name. If the first
+/// line has column names, they define the column order.
 ///
 /// # Errors
-/// Fails if a line does not have two columns, or if a read group appears twice.
+/// Fails if a line does not have two columns, or if a read group occurs twice.
 pub fn read_table(lines: impl Iterator<Item = String>) -> Result<HashMap<String, PathBuf>> {
     let (mut files, mut columns) = (HashMap::new(), [0, 1]);
     for (number, line) in lines.enumerate() {

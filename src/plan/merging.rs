@@ -1,5 +1,5 @@
-//! The plan for adding alignments from an aligner's output to the unaligned reads, as
-//! Picard MergeBamAlignment does.
+//! The plan for merging an aligner's output into the unaligned reads, as Picard MergeBamAlignment
+//! does.
 
 use std::path::PathBuf;
 
@@ -7,27 +7,25 @@ use readmill_filters::merge_alignment::{ContaminantAlignments, MergeRules, Overl
 use readmill_record::header::HeaderLine;
 use readmill_record::tag::Tag;
 
-/// A file of unaligned reads, the files with their alignments, and the rules by which
-/// the alignments are added.
+/// A file of unaligned reads, the files with their alignments, and the merge rules.
 #[derive(Clone, Debug)]
 pub struct Merging {
     pub unaligned: PathBuf,
     pub aligned: Vec<AlignedFile>,
     pub rules: MergeRules,
-    /// The `@PG` line for the aligner. If `None`, it is taken from the files of
-    /// alignments.
+    /// The aligner's `@PG` line. If `None`, it is taken from the alignment files.
     pub program: Option<HeaderLine>,
     pub names_program: bool,
-    /// Fields of `@SQ` in which the alignments must agree with the sequence dictionary
-    /// of the reference.
+    /// The `@SQ` fields that must be equal in the alignment files and in the sequence dictionary of
+    /// the reference.
     pub matching: Vec<Tag>,
 }
 
 #[derive(Clone, Debug)]
 pub struct AlignedFile {
     pub path: PathBuf,
-    /// The end of the template that all records of this file belong to, if their flags
-    /// do not show it.
+    /// The read number (read 1 or read 2) of all records of this file, if their flags do not
+    /// contain it.
     pub end: Option<TemplateEnd>,
 }
 
@@ -38,16 +36,14 @@ pub enum TemplateEnd {
 }
 
 impl Merging {
-    /// The default of [`Merging::matching`]: the checksum and the length of each
-    /// sequence.
+    /// The default of [`Merging::matching`]: checksum and length.
     pub const DEFAULT_MATCHING_TAGS: [Tag; 2] = [*b"M5", *b"LN"];
 
     pub fn all_files(&self) -> impl Iterator<Item = &PathBuf> {
         std::iter::once(&self.unaligned).chain(self.aligned.iter().map(|file| &file.path))
     }
 
-    /// Returns the words for merging in the command line of `@PG`. Options with their
-    /// default value are left out.
+    /// Returns the merge flags of the `@PG` command line, without those at their default value.
     pub fn command_words(&self) -> Vec<String> {
         let (rules, usual) = (&self.rules, MergeRules::default());
         let mut words = Vec::new();

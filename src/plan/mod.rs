@@ -1,4 +1,4 @@
-//! The plan: the one checked description of a run, from which everything else is made.
+//! The plan: a complete and checked description of a run.
 
 mod aligning;
 mod choice;
@@ -53,70 +53,69 @@ pub use trimming::{Trimming, missing_adapter_error};
 /// Compression level of `--fast`.
 pub const FAST_LEVEL: u8 = 1;
 
-/// Bytes of marks and of spilled runs that are needed while optical duplicates are looked for, in a small run.
+/// Memory for marks and spilled runs while optical duplicates are detected in a small run, in
+/// bytes.
 const BESIDE_OPTICAL: u64 = 6 << 20;
 
-/// A run of readmill.
+/// A complete description of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The subcommand.
     pub command: Command,
-    /// Where reads come from, one after the other; `-` is standard input.
+    /// The input files, read one after the other; `-` is standard input.
     pub inputs: Vec<PathBuf>,
-    /// The regions of the only input that are read; `None` means all of it.
+    /// The regions to read, which requires exactly one input. `None` means the whole input.
     pub regions: Option<RegionRequest>,
-    /// The aligner, if reads are aligned, or become records as they are; its files are the inputs.
+    /// How unaligned reads are aligned or converted to records. Their files are also in `inputs`.
     pub aligning: Option<Aligning>,
-    /// The alignments that reads get, if these are merged; all files are inputs.
+    /// The alignments that are merged into unaligned reads. All these files are also in `inputs`.
     pub merging: Option<Merging>,
     pub steps: Steps,
-    /// Where reads go.
+    /// Where reads are written.
     pub destination: Destination,
-    /// What is reported of the reads in the same pass.
+    /// Reports that are produced in the same pass.
     pub reports: Reports,
-    /// Threads, memory and other resources.
     pub resources: Resources,
 }
 
 /// The steps, in the order in which they are applied.
 #[derive(Clone, Debug, Default)]
 pub struct Steps {
-    /// Drop and edit reads; some edits come last.
+    /// Filters and edits. Some edits run after all other steps.
     pub filters: Filters,
-    /// Mark duplicates.
+    /// How duplicates are marked; `None` if they are not.
     pub duplicates: Option<Duplicates>,
-    /// Sort; `None` keeps the order of the input.
+    /// The sort order; `None` keeps the input order.
     pub sort: Option<Order>,
-    /// Recalibrate base qualities.
+    /// How base qualities are recalibrated; `None` if they are not.
     pub recalibration: Option<Recalibration>,
-    /// Put the reads of each input into a read group that is called after its file, before all else.
+    /// Assign the reads of each input to a read group named after the file, before any other step.
     pub group_by_file: bool,
 }
 
-/// Where reads go.
+/// The main output: file, format and options.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// The file; `-` is standard output.
+    /// The output file; `-` is standard output.
     pub path: PathBuf,
-    /// How many parts it is cut into, which `cat` joins in the order of their [names](part_name).
+    /// The number of parts. `cat` joins them in the order of their [names](part_name).
     pub parts: usize,
-    /// Its format, with the options of it.
+    /// The file format and its options.
     pub format: Format,
-    /// Which part of it is written.
+    /// Whether the header, the records or both are written.
     pub content: Content,
-    /// The codec of BGZF.
+    /// The codec for BGZF blocks.
     pub codec: Codec,
-    /// Compression level; `None` means the default, or 0 into a pipe.
+    /// Compression level. `None` means the default level, or 0 if the output is a pipe.
     pub level: Option<u8>,
-    /// Which index to write.
+    /// The index to write.
     pub index: Index,
-    /// Write no @PG line.
+    /// Write no `@PG` line.
     pub no_pg: bool,
-    /// Where the bases of contigs are found, if the format needs them.
+    /// The source of reference bases, if the format needs them.
     pub bases: ContigBases,
-    /// Whether the MD5 of each file goes into another, whose name ends in `.md5`.
+    /// Write the MD5 of each file to another file, whose name ends in `.md5`.
     pub md5: bool,
-    /// Whether it may replace an input.
+    /// Whether the output may replace an input.
     pub in_place: bool,
 }
 
@@ -130,14 +129,15 @@ impl Output {
         Output { path, parts, format, content, codec, level, index, no_pg, bases, md5, in_place }
     }
 
-    /// Creates an output that leads nowhere, for reads that leave by other ways.
+    /// Creates an output that is never written, for runs whose reads are only written to extra
+    /// outputs or only counted.
     pub fn nowhere() -> Self {
         let format = Format::new(SamFormat { is_compressed: false });
         Output { format, index: Index::No, ..Output::new("/dev/null") }
     }
 
-    /// Returns the same in another format. Its options stay if only they differ, and so do codec and level if the format
-    /// is made of BGZF.
+    /// Returns this output in another format. Keeps the options of the current format if `format`
+    /// is the same kind, and keeps codec and level if `format` uses BGZF.
     pub fn in_format(self, format: Format) -> Self {
         let format = if format.has_name_of(&self.format) { self.format.clone() } else { format };
         if format.spec().is_bgzf() {
@@ -147,7 +147,7 @@ impl Output {
         }
     }
 
-    /// Checks what can be checked before it is opened.
+    /// Returns a usage error if the options contradict each other. Opens no file.
     fn check(&self) -> Result<()> {
         self.check_parts()?;
         if self.index.is_required() && self.path.as_os_str() == "-" {
@@ -189,17 +189,17 @@ impl Plan {
         }
     }
 
-    /// Whether no records are written.
+    /// Returns whether only the header is written.
     pub fn is_header_alone(&self) -> bool {
         self.destination.main().is_some_and(|output| output.content == Content::Header)
     }
 
-    /// Whether no @PG line is to be added.
+    /// Returns whether no `@PG` line is added.
     pub fn no_pg(&self) -> bool {
         self.destination.settings().is_some_and(|output| output.no_pg)
     }
 
-    /// Checks what can be checked before the input is opened.
+    /// Checks everything that can be checked before the input is opened.
     pub fn check(&self) -> Result<()> {
         if self.inputs.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
             return Err(Error::usage("standard input can be read only once").hint("give - only once"));
@@ -241,7 +241,7 @@ impl Plan {
         self.steps.duplicates.as_ref().map_or(Ok(()), Duplicates::check_conflicts)
     }
 
-    /// Returns what add-ons may know of the run.
+    /// Returns the facts about the run that add-ons may use.
     pub(crate) fn run_facts(&self) -> RunFacts {
         let lanes = self.aligning.iter().flat_map(|aligning| &aligning.lanes);
         RunFacts {
@@ -251,7 +251,7 @@ impl Plan {
         }
     }
 
-    /// Checks that reads which filters drop can be written.
+    /// Returns a usage error if the reads that filters drop are to be written, but cannot be.
     fn check_dropped(&self) -> Result<()> {
         if self.destination.place_of_dropped().is_none() {
             return Ok(());
@@ -268,7 +268,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Whether the whole input must be seen before the first read can leave.
+    /// Returns whether the whole input must be read before the first record can be written.
     pub fn holds_everything(&self) -> bool {
         let recalibration = self.steps.recalibration.as_ref();
         self.steps.sort.is_some()
@@ -276,7 +276,8 @@ impl Plan {
             || recalibration.is_some_and(Recalibration::holds_everything)
     }
 
-    /// Returns the bytes of the largest duplicate set in which optical duplicates are looked for.
+    /// Returns the memory for the largest duplicate set in which optical duplicates are detected,
+    /// in bytes.
     pub fn max_optical_bytes(&self) -> u64 {
         let optical = self.steps.duplicates.as_ref().and_then(|duplicates| duplicates.rules.optical);
         optical.map_or(0, |optical| {
@@ -284,12 +285,12 @@ impl Plan {
         })
     }
 
-    /// The order in which reads leave.
+    /// Returns the order of the output.
     pub fn order(&self) -> Order {
         self.steps.sort.unwrap_or(Order::Input)
     }
 
-    /// Returns the canonical command line for @PG: everything that decides the output.
+    /// Returns the canonical command line for `@PG`: all flags that affect the output.
     pub fn command_line(&self) -> String {
         let steps = &self.steps;
         let mut words = vec!["readmill".to_string(), self.command.name().to_string()];

@@ -7,7 +7,7 @@ use readmill_record::{Error, Result};
 use crate::formats::{BamFormat, Format};
 
 /// Extensions of other file types. An output with such a name is refused, because other programs
-/// would take the BAM file for that type.
+/// would mistake the BAM file for that type.
 const OTHERS: [&str; 44] = [
     "7z", "bai", "bcf", "bed", "bgz", "bw", "bz2", "crai", "csi", "csv", "dict", "fa", "fai", "fasta",
     "fastq", "fna", "fq", "gff", "gff3", "gtf", "gz", "html", "json", "log", "lz4", "maf", "metrics",
@@ -15,23 +15,22 @@ const OTHERS: [&str; 44] = [
     "yml", "zip", "zst",
 ];
 
-/// The separator between the names of a file and of its index in htslib's notation
-/// `FILE##idx##INDEX`.
+/// The separator between a file name and its index name in htslib's notation `FILE##idx##INDEX`.
 const INDEX_MARK: &str = "##idx##";
 
 impl Format {
-    /// Returns the format for the extension of a file name, or BAM if the extension is unknown.
+    /// Returns the format for the extension of `path`, or BAM if the extension is unknown.
     pub fn by_name(path: &Path) -> Self {
         Format::of_extension(path).unwrap_or_else(|| Format::new(BamFormat))
     }
 
-    /// Returns the format of an output for which no format was given. The second value is true if
-    /// the format is a guess: then the extension is unknown, and the caller warns that BAM is
-    /// written. A device or pipe may have any name.
+    /// Returns the format of an output whose format is not given. The second value is true if the
+    /// format is a guess: the extension is unknown, and the caller warns that BAM is written. A
+    /// device or pipe may have any name.
     ///
     /// # Errors
     ///
-    /// Fails if the extension belongs to another type of file, such as `.vcf`.
+    /// Fails if the extension belongs to another file type, such as `.vcf`.
     pub fn of_output(path: &Path) -> Result<(Self, bool)> {
         if let Some(format) = Format::of_extension(path) {
             return Ok((format, false));

@@ -1,4 +1,4 @@
-//! An output that is divided into parts (`--out-parts`): several files that `cat` joins into one.
+//! An output in parts (`--out-parts`): several files that `cat` joins into one.
 
 use std::path::{Path, PathBuf};
 
@@ -6,23 +6,23 @@ use readmill_record::{Error, Result};
 
 use super::{Output, Plan};
 
-/// Maximum number of parts. Each part is open twice, and the default limit of open files for a
+/// Maximum number of parts. Each part is open twice, and the default limit of open files per
 /// process is 1,024.
 pub const MAX_PARTS: usize = 256;
 
 /// Returns the name of part `number` (from 1) of the output `whole`, such as `x.bam.part-001`.
 ///
-/// The number follows the whole name, because a part alone is not a valid BAM file. `split` of GNU
-/// coreutils (`x.bam.aa`) does the same, and Hadoop-BAM, whose parts have neither header nor EOF
-/// block, calls them `part-r-00000`. The number has three digits, so that a shell lists the parts
-/// in their order.
+/// The number follows the complete file name, because a part alone is not a valid BAM file. GNU
+/// `split` names its files in the same way (`x.bam.aa`); Hadoop-BAM, whose parts have neither
+/// header nor EOF block, uses `part-r-00000`. The number has three digits, so that a shell lists
+/// the parts in order.
 pub fn part_name(whole: &Path, number: usize) -> PathBuf {
     let mut name = whole.as_os_str().to_owned();
     name.push(format!(".part-{number:03}"));
     name.into()
 }
 
-/// Returns the name of the file that holds the MD5 of `file` (`--md5`).
+/// Returns the name of the MD5 file of `file` (`--md5`).
 pub fn md5_name(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".md5");
@@ -42,8 +42,8 @@ impl Output {
         (1..=self.parts).map(|number| part_name(&self.path, number)).collect()
     }
 
-    /// Returns all file names that the output needs: its files, their MD5 files, and for an output
-    /// in parts also the name of the whole, from which the name of the index is formed.
+    /// Returns all file names that the output needs: its files and their MD5 files. For an output
+    /// in parts, also includes the name of the whole output, from which the index name is formed.
     pub fn names(&self) -> Vec<PathBuf> {
         let mut names = self.files();
         if self.md5 {
@@ -53,8 +53,8 @@ impl Output {
         names
     }
 
-    /// Returns a usage error if the options for parts contradict each other. It is called before
-    /// the output is opened.
+    /// Returns a usage error if the options for parts contradict each other. Runs before the output
+    /// is opened.
     pub(super) fn check_parts(&self) -> Result<()> {
         if !(1..=MAX_PARTS).contains(&self.parts) {
             return Err(Error::usage(format!("the number of parts must be from 1 to {MAX_PARTS}"))
@@ -77,7 +77,7 @@ impl Output {
 
 impl Plan {
     /// Returns a usage error if parts are requested, but reads are written while the input is still
-    /// being read. The total size, by which the parts are divided, is then unknown.
+    /// being read. The total size, which determines where parts end, is then unknown.
     pub(super) fn check_parts(&self) -> Result<()> {
         let in_parts = self.destination.main().is_some_and(Output::is_in_parts);
         if in_parts && !self.holds_everything() {

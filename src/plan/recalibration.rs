@@ -1,16 +1,16 @@
-//! The plan for recalibrating base qualities, which is made from the flags.
+//! The plan for recalibrating base qualities, built from the flags.
 
 use std::path::PathBuf;
 
 use readmill_bqsr::{ApplyOptions, Arguments, CountOptions, Writing};
 use readmill_record::{Error, Result};
 
-/// How base qualities are recalibrated: the source of the table, and how the table is applied. The
-/// flags of `prep` and the subcommands of `bqsr` make it.
+/// How base qualities are recalibrated: where the table comes from, and how it is applied. Built
+/// from the flags of `prep` and of the `bqsr` subcommands.
 #[derive(Clone, Debug)]
 pub struct Recalibration {
     pub source: TableSource,
-    /// `None` if only a table is made, and the reads are not changed.
+    /// `None` if only a table is built, and the reads do not change.
     pub apply: Option<ApplyRequest>,
 }
 
@@ -20,28 +20,25 @@ pub enum TableSource {
     File(PathBuf),
 }
 
-/// A recalibration table that is counted: the reference data, the options, and the
-/// files for the result.
+/// A recalibration table to be counted: reference, known sites, options and output files.
 #[derive(Clone, Debug)]
 pub struct TableRequest {
     pub reference: PathBuf,
     pub known_sites: Vec<PathBuf>,
-    /// Continue even if the known sites are empty (`--allow-empty`). Otherwise it is an
-    /// error.
+    /// Continue even if the files of known sites contain no sites (`--allow-empty`).
     pub allow_empty: bool,
-    /// In place of known sites, leave out positions at which many reads differ from the
-    /// reference (`--bqsr-bootstrap`).
+    /// Instead of known sites, exclude positions at which many reads differ from the reference
+    /// (`--bqsr-bootstrap`).
     pub bootstrap: bool,
-    /// Only reads in these intervals are counted. Empty means all reads.
+    /// Count only reads in these intervals. Empty means all reads.
     pub intervals: Vec<String>,
     pub exclude_intervals: Vec<String>,
-    /// Bases that are added on both sides of each interval.
+    /// Bases added on both sides of each interval.
     pub interval_padding: u32,
     pub counting: CountOptions,
-    /// File for the table. `None` if the table is only applied.
+    /// The file for the table. `None` if the table is only applied.
     pub table: Option<PathBuf>,
-    /// File for a second table, which is counted from the reads with their new
-    /// qualities.
+    /// The file for a second table, counted from the recalibrated reads.
     pub after: Option<PathBuf>,
 }
 
@@ -59,8 +56,8 @@ impl Recalibration {
         }
     }
 
-    /// Returns whether all reads must be counted before the first one can be written.
-    /// Then reads are buffered even if they are not sorted.
+    /// Returns whether all reads must be counted before the first one can be written. Reads are
+    /// then buffered even if they are not sorted.
     pub fn holds_everything(&self) -> bool {
         self.table_request().is_some_and(|table_request| self.apply.is_some() || table_request.bootstrap)
     }
@@ -89,8 +86,8 @@ impl Recalibration {
         Ok(())
     }
 
-    /// Returns the words for recalibration in the canonical command line, without flags
-    /// that have their default value.
+    /// Returns the recalibration flags of the `@PG` command line, without those at their default
+    /// value.
     pub fn command_words(&self) -> Vec<String> {
         let mut words = Vec::new();
         match &self.source {
@@ -122,7 +119,7 @@ impl Recalibration {
 }
 
 impl TableRequest {
-    /// Appends the words for counting. `alone` means that the table is not applied.
+    /// Appends the flags for counting. `alone` means that the table is not applied.
     fn append_command_words(&self, alone: bool, words: &mut Vec<String>) {
         words.push(if alone { "--bqsr-table-only" } else { "--bqsr" }.into());
         let mut say = |word: &str, value: String| words.extend([word.to_string(), value]);

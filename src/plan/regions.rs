@@ -1,18 +1,17 @@
-//! The regions of the input that are read with the help of its index.
+//! Regions of the input that are read by means of its index.
 
 use std::path::PathBuf;
 
 use readmill_record::Error;
 
-/// A request to read only some regions of the input, for which there must be one input
-/// with an index.
+/// A request to read only some regions of the input. The run must have exactly one input, with an
+/// index.
 #[derive(Clone, Debug, Default)]
 pub struct RegionRequest {
-    /// Regions in the notation of samtools, such as `chr1:1,000-2,000`.
+    /// Regions in samtools notation, such as `chr1:1,000-2,000`.
     pub texts: Vec<String>,
     pub file: Option<PathBuf>,
-    /// Read each record once, in file order, instead of one region after the other
-    /// (`-M` of samtools view).
+    /// Read each record once, in file order, instead of region by region (`samtools view -M`).
     pub each_once: bool,
     /// Reads may be read in any order, because they are only counted.
     pub in_any_order: bool,

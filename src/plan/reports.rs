@@ -1,19 +1,20 @@
-//! What a run reports of its reads beside the output.
+//! The reports of a run, in addition to its output.
 
 use std::path::PathBuf;
 
 use crate::addons::{AddOn, AddOns};
 
-/// What a run reports of its reads beside the output.
+/// The reports of a run, in addition to its output.
 #[derive(Clone, Debug, Default)]
 pub struct Reports {
-    /// What is counted in the same pass, each with its files.
+    /// The add-ons that count reads in the same pass, each with its files.
     pub add_ons: AddOns,
-    /// The file that describes the run as JSON.
+    /// The file for the JSON description of the run (`--json`).
     pub json: Option<PathBuf>,
-    /// The name of the sample in reports, if it is not the name of the output.
+    /// The sample name in reports. `None` means the name of the output.
     pub sample: Option<String>,
-    /// Fail if reads were lost, doubled or changed by a step that must not change them.
+    /// Fail if reads were lost, duplicated, or changed by a step that must not change them
+    /// (`--verify`).
     pub verify: bool,
 }
 
@@ -25,12 +26,12 @@ impl Reports {
         reports
     }
 
-    /// Whether the run is described, as JSON or for an add-on.
+    /// Returns whether a description of the run is needed, for `--json` or for an add-on.
     pub fn is_described(&self) -> bool {
         self.json.is_some() || self.add_ons.iter().any(|add_on| add_on.needs().description)
     }
 
-    /// Whether an add-on counts reads in the order of the output.
+    /// Returns whether an add-on counts reads in output order.
     pub fn counts_in_order(&self) -> bool {
         self.add_ons.iter().any(|add_on| add_on.order().is_some())
     }

@@ -9,16 +9,16 @@ use readmill_process::limit;
 
 #[derive(Clone, Debug)]
 pub struct Resources {
-    /// Total number of threads (`-@`). The main thread is one of them.
+    /// Total number of threads (`-@`), including the main thread.
     pub threads: usize,
-    /// Maximum memory of the whole process in bytes (`-m`). Reads that do not fit are
-    /// spilled to disk.
+    /// Maximum memory of the whole process in bytes (`-m`). Reads that do not fit are spilled to
+    /// disk.
     pub memory: u64,
-    /// Directories of the spill. If empty, `$TMPDIR`, or else the directory of the
-    /// output.
+    /// Directories for the spill. If empty, the spill uses `$TMPDIR` or, if that is not set, the
+    /// directory of the output.
     pub temp_dirs: Vec<PathBuf>,
     pub spill_codec: SpillCodec,
-    /// Accept a BGZF file without the EOF block, which may be truncated.
+    /// Accept a BGZF file without an EOF block, which may be truncated.
     pub allow_missing_eof: bool,
     pub allow_same_input: bool,
     pub reference: Option<LazyReference>,
@@ -27,8 +27,8 @@ pub struct Resources {
 }
 
 impl Resources {
-    /// Returns the resources that this process may use by default. It spills to
-    /// `$TMPDIR`, or else to the directory of `output`.
+    /// Returns the default resources of this process. The spill uses `$TMPDIR` or, if that is not
+    /// set, the directory of `output`.
     pub fn default_for_output(output: &Path) -> Self {
         Resources {
             threads: limit::available_threads(),
@@ -48,9 +48,9 @@ pub fn environment_temp_dir() -> Option<PathBuf> {
     std::env::var_os("TMPDIR").filter(|dir| !dir.is_empty()).map(PathBuf::from)
 }
 
-/// Returns the default directories for temporary files: `$TMPDIR`, or else the
-/// directory of the output, which must have space for the output anyway. For a pipe or
-/// a device, it is the working directory.
+/// Returns the default directories for temporary files: `$TMPDIR` or, if that is not set, the
+/// directory of the output, which needs space for the output anyway. For a pipe or a device,
+/// returns the working directory.
 pub fn default_temp_dirs(output: &Path) -> Vec<PathBuf> {
     if let Some(dir) = environment_temp_dir() {
         return vec![dir];

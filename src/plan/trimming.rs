@@ -1,11 +1,11 @@
-//! Trimming of reads before they are aligned.
+//! The plan for trimming reads before they are aligned.
 
 use std::path::Path;
 
 use readmill_record::{Error, Result};
 use readmill_trim::TrimOptions;
 
-/// How reads are trimmed before they are aligned, with the options and flags of fastp.
+/// How reads are trimmed before they are aligned, as fastp does.
 #[derive(Clone, Debug)]
 pub struct Trimming {
     pub options: TrimOptions,
@@ -16,8 +16,8 @@ const PAIR_FLAG_PREFIXES: [&str; 5] =
     ["--correction", "--overlap-", "--trim-front2", "--trim-tail2", "--max-len2"];
 
 impl Trimming {
-    /// Returns a usage error if options do not fit the reads. `singles` is a FASTQ file
-    /// of single reads, if there is one: their adapter must be named.
+    /// Returns a usage error if the options do not fit the reads. `singles` is a FASTQ file of
+    /// unpaired reads, if there is one; the adapter of unpaired reads must be given.
     pub fn check_options(&self, singles: Option<&Path>, may_have_pairs: bool) -> Result<()> {
         if let (Some(file), Some([None, _])) = (singles, &self.options.adapters) {
             return Err(missing_adapter_error().file(file));
@@ -38,8 +38,8 @@ impl Trimming {
     }
 }
 
-/// Returns the error for single reads whose adapter is not named. Unlike fastp,
-/// readmill does not detect the adapter of single reads.
+/// Returns the error for unpaired reads without a given adapter. Unlike fastp, readmill does not
+/// detect the adapter of unpaired reads.
 pub fn missing_adapter_error() -> Error {
     Error::usage("--trim cannot detect adapters of single reads")
         .hint("give the adapter with --trim-adapter-sequence, or add --disable-adapter-trimming")

@@ -1,20 +1,20 @@
-//! Steps and tallies that a program which uses readmill as a library adds to a run.
+//! Steps and tallies that a program using readmill as a library adds to a run.
 
 use std::sync::Arc;
 
 use readmill_record::{DynTally, Header, Result, Step};
 
-/// Makes a step. It may also edit the header of the output.
+/// Creates a step. It may also edit the header of the output.
 pub(crate) type MakeStep = Box<dyn FnOnce(&mut Header) -> Result<Box<dyn Step>>>;
 
-/// Steps and tallies of a calling program, in addition to those of a [`crate::Plan`].
+/// Steps and tallies of the calling program, in addition to those of a [`crate::Plan`].
 ///
 /// ```text
 /// input ─► filters of the plan ─► step ─► sort, mark, recalibrate ─► late_step ─► output ─► tally
 /// ```
 ///
-/// The limit `-m` does not cover memory that they keep, except for the batch that is being
-/// processed. See `examples/gc-content` for a complete program.
+/// The memory limit `-m` does not include memory that they keep, except for the batch in progress.
+/// See `examples/gc-content` for a complete program.
 #[derive(Default)]
 pub struct Additions {
     pub(crate) early: Vec<MakeStep>,
@@ -38,15 +38,15 @@ impl Additions {
         self
     }
 
-    /// Adds a tally of the output reads. The caller keeps its own `Arc`, and gets the result from
-    /// it after the run.
+    /// Adds a tally of the output reads. The caller keeps a clone of the `Arc` and takes the result
+    /// from it after the run.
     pub fn tally(mut self, tally: Arc<dyn DynTally>) -> Self {
         self.tallies.push(tally);
         self
     }
 }
 
-/// Makes all steps of `list`, in order. Each may edit `header`, so later ones see the edits.
+/// Creates all steps of `list`, in order. Each may edit `header`; later steps see the edits.
 pub(crate) fn make(list: Vec<MakeStep>, header: &mut Header) -> Result<Vec<Box<dyn Step>>> {
     list.into_iter().map(|make| make(header)).collect()
 }

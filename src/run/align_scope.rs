@@ -3,17 +3,17 @@
 
 use crate::aligning::LaneSlice;
 
-/// The part of the reads to be aligned that a run opens. If the plan does not align, it has no
-/// effect: all inputs are opened.
+/// The part of the reads to be aligned that a run opens. It has no effect on a plan without
+/// alignment, which opens all inputs.
 pub(crate) enum AlignScope {
-    /// All reads and the index of the aligner, for a run in one process.
+    /// All reads and the aligner's index, for a run in one process.
     Whole,
-    /// All reads, but without the index of the aligner: only their first reads are examined, to
-    /// choose the settings that all stages share.
+    /// All reads, but not the aligner's index: only the first reads are examined, to choose the
+    /// settings that all stages share.
     First,
     /// No reads yet. The stage opens one lane later, to find where its slices start.
     Scan,
-    /// A slice of a lane and the index of the aligner; `None` for a slice without reads.
+    /// A slice of a lane and the aligner's index; `None` for a slice without reads.
     Slice(Option<Box<LaneSlice>>),
     /// No reads, because the stage only needs the header.
     Header,

@@ -1,5 +1,5 @@
-//! Checks before recalibration: whether the reads have read groups, and whether their
-//! qualities were recalibrated before.
+//! Checks before recalibration: whether reads have read groups, and whether their qualities are
+//! already recalibrated.
 
 use readmill_bqsr::ReadGroups;
 use readmill_input::Claim;
@@ -10,9 +10,9 @@ use readmill_record::{Batch, Header, Ledger, Result, tag};
 use crate::pipeline::inputs::{FirstReads, InputTask, Inputs};
 use crate::plan::{Plan, Recalibration, TableSource};
 
-/// Warns if the base qualities were recalibrated before, according to the `@PG` lines
-/// of the header or to OQ fields in the first reads. There is no warning if the run
-/// starts from the original qualities in OQ.
+/// Warns if the base qualities are already recalibrated, according to the `@PG` lines of the header
+/// or to OQ fields in the first reads. Does not warn if the run starts from the original qualities
+/// in OQ.
 pub fn warn_if_recalibrated(plan: &Plan, inputs: &mut Inputs, console: &Console) -> Result<()> {
     let wanted = plan.steps.recalibration.as_ref().filter(|wanted| !uses_original_qualities(wanted));
     if wanted.is_none() || inputs.prepared_input().is_some() {
@@ -35,8 +35,8 @@ pub fn warn_if_recalibrated(plan: &Plan, inputs: &mut Inputs, console: &Console)
     Ok(())
 }
 
-/// Refuses to recalibrate reads without read groups, before any work is done. A file
-/// without reads is accepted: GATK also writes an empty file in this case.
+/// Refuses to recalibrate reads without read groups, before any work is done. Accepts a file
+/// without reads, for which GATK also writes an empty file.
 ///
 /// # Errors
 /// Fails if there are reads, but the header has no read group.
@@ -93,8 +93,8 @@ fn is_recalibrating_program(line: &HeaderLine) -> bool {
     has_flags && words.any(|word| matches!(word, "--bqsr" | "--bqsr-apply"))
 }
 
-/// Returns whether any of the first reads has an OQ field. `None` if this would take
-/// much work, as for CRAM.
+/// Returns whether any of the first reads has an OQ field. Returns `None` if this takes too much
+/// work, as for CRAM.
 fn first_reads_have_oq(inputs: &mut Inputs) -> Result<Option<bool>> {
     if matches!(inputs.peek_task()?, Some(InputTask::Piece(_, Claim::Container(..)))) {
         return Ok(None);

@@ -1,19 +1,19 @@
-//! The memory audit in builds with debug assertions: compares the memory that is
-//! allocated with the memory that is charged to the ledger.
+//! The memory audit in builds with debug assertions: compares allocated memory with the memory
+//! charged to the ledger.
 //!
-//! A run promises to stay within `-m`, and the ledger records which part of the program
-//! uses how much memory. The allocator in this module counts all allocations. A run
-//! ends with an error if one of these limits is exceeded, so every end-to-end test also
-//! tests the ledger:
+//! A run promises to stay within `-m`, and the ledger records how much memory each part of the
+//! program uses. The allocator in this module counts all allocations. A run ends with an error if
+//! it exceeds one of these limits, so every end-to-end test also tests the ledger:
 //!
-//! 1. Allocated memory, less the fixed share of code and libraries, is at most
-//!    [`SLACK`] more than the charges.
-//! 2. Charges are at most `MAX_OVERDRAFT_BYTES` beyond `-m`. They can exceed `-m` because
-//!    `Charge::resize` records memory that is in use already.
+//! 1. Allocated memory, minus the fixed share of code and libraries, is at most
+//! [`SLACK`] more than the charges.
+//! 2. Charges exceed `-m` by at most `MAX_OVERDRAFT_BYTES`. They can exceed `-m` because
+//! `Charge::resize` records memory that is already in use.
 //! 3. The peak memory of the process is at most `-m`.
 //!
-//! Memory that is allocated by C and C++ (the aligner) is not counted by the allocator,
-//! but is part of the size of the process. With `READMILL_AUDIT=trace`, the first
+//! The allocator does not count memory that C and C++ code (the aligner) allocates, but the size of
+//! the process includes it. With `READMILL_AUDIT=trace`, the first allocation beyond the limit is
+//! printed with a backtrace.
 //! allocation beyond the limit is printed with a backtrace.
 #![allow(unsafe_code, reason = "is an allocator")]
 
@@ -26,21 +26,19 @@ use readmill_process::{limit, used};
 use readmill_record::ledger::audit;
 use readmill_record::{Error, Result};
 
-/// Bytes that may be allocated without a charge: small tables, messages, and memory
-/// that several threads free at the same time. They are part of the fixed share of the
-/// program.
+/// Bytes that may be allocated without a charge: small tables, messages, and memory that several
+/// threads free at the same time. They belong to the fixed share of the program.
 pub const SLACK: u64 = 4 << 20;
 
-/// Bytes by which the charges may exceed `-m` for a short time. The limit is this, or
-/// three eighths of `-m` if that is more. Long reads are charged after they have been
-/// read, and copies of them are charged before the first charge shrinks: with an
-/// optional field of 10 million numbers, the charges were 35 % beyond `-m`, while the
-/// process used two thirds of `-m` (design note 0005).
+/// Bytes by which the charges may briefly exceed `-m`. The limit is this or three eighths of `-m`,
+/// whichever is larger. Long reads are charged after they have been read, and copies of them are
+/// charged before the first charge shrinks: with an optional field of 10 million numbers, the
+/// charges were 35 % beyond `-m`, while the process used two thirds of `-m` (design note 0005).
 const MAX_OVERDRAFT_BYTES: u64 = 16 << 20;
 const MAX_OVERDRAFT_EIGHTHS: u64 = 3;
 
 static ALLOCATED_BYTES: AtomicU64 = AtomicU64::new(0);
-/// Peak of the allocated bytes beyond the charges, if it was more than [`SLACK`].
+/// The peak of allocated bytes beyond the charges, if it exceeded [`SLACK`].
 static PEAK_EXCESS_BYTES: AtomicU64 = AtomicU64::new(0);
 /// Whether any run has begun, and whether one is being audited now.
 static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
@@ -48,14 +46,14 @@ static IS_ACTIVE: AtomicBool = AtomicBool::new(false);
 static WAS_TRACED: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    /// Whether this thread is making a backtrace. The backtrace allocates memory itself
-    /// and must not start another one.
+    /// Whether this thread is capturing a backtrace. Capturing allocates memory, which must not
+    /// start another backtrace.
     static IS_TRACING: Cell<bool> = const { Cell::new(false) };
 }
 
 pub struct CountingAllocator;
 
-// SAFETY: all calls are passed on to the system's allocator with the same arguments.
+// SAFETY: all calls are passed to the system's allocator with the same arguments.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count_allocation(layout.size());
@@ -86,8 +84,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
     }
 }
 
-/// Counts an allocation, and compares the total with the charges while an audit is
-/// active.
+/// Counts an allocation. While an audit is active, compares the total with the charges.
 fn count_allocation(bytes: usize) {
     let live = ALLOCATED_BYTES.fetch_add(bytes as u64, Relaxed) + bytes as u64;
     if !IS_ACTIVE.load(Relaxed) {
@@ -123,11 +120,11 @@ fn print_backtrace(excess: u64) {
     }
 }
 
-/// An active audit. It ends when this value is dropped, which must happen before the
-/// charges of the run are released.
+/// An active audit. It ends when this value is dropped, which must happen before the charges of the
+/// run are released.
 pub struct Audit;
 
-/// Begins the audit of a run. It is called when the memory of the run has been divided.
+/// Begins the audit of a run. Called after the memory of the run has been divided.
 #[must_use]
 pub fn begin_audit() -> Audit {
     HAS_BEGUN.store(true, Relaxed);
@@ -141,8 +138,8 @@ impl Drop for Audit {
     }
 }
 
-/// Returns an error if a run has exceeded one of the limits that the module
-/// documentation lists. `limit` is `-m` in bytes.
+/// Returns an error if a run has exceeded one of the limits in the module documentation. `limit` is
+/// `-m` in bytes.
 pub fn check_limits(limit: u64) -> Result<()> {
     let excess = PEAK_EXCESS_BYTES.load(Relaxed);
     if excess > 0 {

@@ -1,10 +1,10 @@
-//! A run that must read all input before it can write the first read, because reads are sorted,
+//! A run that must read all input before it can write the first record, because reads are sorted,
 //! marked or recalibrated.
 //!
-//! 1. Ingest: read the input once, and spill reads that do not fit into memory as sorted runs.
-//! 2. Resolve: decide which reads are duplicates.
-//! 3. Count: build the recalibration table from all reads.
-//! 4. Merge: write the reads in order, with marks and new qualities.
+//! 1. Ingest: reads the input once, and spills reads that do not fit into memory as sorted runs.
+//! 2. Resolve: decides which reads are duplicates.
+//! 3. Count: builds the recalibration table from all reads.
+//! 4. Merge: writes the reads in order, with duplicate marks and new qualities.
 
 use std::sync::Arc;
 
@@ -33,8 +33,7 @@ use crate::pipeline::tap::Tap;
 use crate::run::summary::{RunSummary, log_time_shares};
 
 impl RunState<'_> {
-    /// Runs the plan and returns its summary. All outputs are renamed to their final names at the
-    /// end.
+    /// Executes the plan and returns its summary. All outputs get their final names at the end.
     pub(super) fn run_buffered(mut self, mut inputs: Inputs) -> Result<RunSummary> {
         let mut sink = self.sink()?;
         sink.charge_index(&self.header, &self.memory.ledger)?;
@@ -115,9 +114,9 @@ impl RunState<'_> {
         self.finish(summary, Outputs { sink: Some(sink), extra, files, were_held: true })
     }
 
-    /// Returns the reads that are still to be merged, and what has been written already because the
-    /// reads arrived in output order. If a later read belongs before these, the output is read back
-    /// into a run and started again.
+    /// Returns the reads that are still to be merged, and the output written so far if reads
+    /// arrived in output order. If a later read belongs before the written reads, reads the output
+    /// back into a run and restarts it.
     fn sources_after_presorted(
         &self,
         context: &SortContext,
@@ -144,7 +143,7 @@ impl RunState<'_> {
     }
 
     /// Returns whether reads that arrive in output order can be written while the input is read.
-    /// The run must only sort, and the output must be a file that can be started again.
+    /// This requires a run that only sorts, and an output file that can be restarted.
     fn may_leave_early(&self, sink: &Sink) -> bool {
         let steps = &self.plan.steps;
         let alone = steps.duplicates.is_none()
@@ -156,8 +155,8 @@ impl RunState<'_> {
         alone && sink.can_restart()
     }
 
-    /// Warns if reads are sorted by an optional field, but no read has it. `tagged` is `None` if
-    /// there are no reads.
+    /// Warns if reads are sorted by an optional field that no read has. `tagged` is `None` if there
+    /// are no reads.
     pub(crate) fn check_tag(&self, tagged: Option<bool>) {
         if let (Some(tag), Some(false)) = (Keyer::new(self.plan.order(), &self.header).field(), tagged) {
             let tag = String::from_utf8_lossy(&tag);
@@ -165,11 +164,11 @@ impl RunState<'_> {
         }
     }
 
-    /// Forecasts the size of the run from the first reads and the sizes of the files, and logs it
-    /// with `--explain`. Also tells the progress display which stages follow.
+    /// Forecasts the size of the run from the first reads and the file sizes, and logs the forecast
+    /// with `--explain`. Also announces the remaining stages to the progress display.
     ///
     /// # Errors
-    /// Fails if the disk has much too little space for the spill.
+    /// Fails if there is far too little disk space for the spill.
     fn check_forecast(
         &self,
         inputs: &mut Inputs,
@@ -196,12 +195,11 @@ impl RunState<'_> {
         Ok(())
     }
 
-    /// Reads the input once and returns the buffered reads. Reads that do not fit into memory are
-    /// spilled as sorted runs.
+    /// Reads the input once and returns the buffered reads. Spills reads that do not fit into
+    /// memory as sorted runs.
     ///
     /// # Errors
-    /// Fails if the input is damaged, or if one chunk of it needs more memory than the run can
-    /// free.
+    /// Fails if the input is damaged, or if a single chunk needs more memory than the run can free.
     pub(super) fn ingest(
         &self,
         context: &SortContext,

@@ -1,5 +1,5 @@
-//! Connects filters to a run: checks that the input suits them, and gives them the files and
-//! messages that the filters crate cannot access.
+//! Connects filters to a run: checks that they fit the input, and gives them the files and messages
+//! that the filters crate cannot access.
 
 use std::path::Path;
 
@@ -15,12 +15,12 @@ use crate::pipeline::inputs::{InputTask, Inputs, OpenOptions};
 use crate::pipeline::open_input;
 use crate::plan::Plan;
 
-/// Maximum size of the header in a file for `--sequence-dictionary`.
+/// Maximum size of the header in a `--sequence-dictionary` file.
 const MAX_DICTIONARY: Limit = Limit::of_bytes(64 << 20);
 
-/// Returns an error if a filter needs adjacent mates and the input does not have them. This is the
-/// case if the header declares coordinate order, or if the first reads contain two incomplete
-/// templates with the same name.
+/// Returns an error if a filter needs adjacent mates, but the input does not have them: the header
+/// declares coordinate order, or the first reads contain two incomplete templates with the same
+/// name.
 pub fn check(wanted: &Filters, inputs: &mut Inputs) -> Result<()> {
     if !wanted.facts().any(|facts| facts.adjacent_mates) || inputs.lanes().is_some() {
         return Ok(()); // what is aligned comes by templates
@@ -40,8 +40,8 @@ pub fn check(wanted: &Filters, inputs: &mut Inputs) -> Result<()> {
     }
 }
 
-/// Makes the steps for the filters of the plan. They may edit `header`. Memory for the files that
-/// they load is charged to `ledger`.
+/// Creates the steps for the plan's filters, which may edit `header`. Charges memory for the files
+/// that they load to `ledger`.
 pub fn make(
     plan: &Plan,
     header: &mut Header,
@@ -59,7 +59,7 @@ pub fn make(
     })
 }
 
-/// What filters may use of the run: messages, the reference, and headers of other files.
+/// What filters may access of a run: messages, the reference, and headers of other files.
 struct Host<'a> {
     plan: &'a Plan,
     ledger: &'a Ledger,

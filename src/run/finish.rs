@@ -11,29 +11,29 @@ use crate::outputs::extra_writer::ExtraWriter;
 use crate::outputs::report_files::ReportFiles;
 use crate::outputs::{CompleteOutput, Sink};
 
-/// The outputs of a run whose reads have all been written. None of them is complete or has its
-/// final name yet.
+/// The outputs of a run after all reads have been written, but before the outputs are complete and
+/// have their final names.
 pub(super) struct Outputs<'a> {
     pub sink: Option<Sink>,
     pub extra: Option<ExtraWriter<'a>>,
     pub files: ReportFiles,
-    /// Whether reads waited between the input and the output. Then `--verify` also compares what
-    /// went into the sort with what left it.
+    /// Whether reads were buffered between input and output. Then `--verify` also compares the
+    /// reads before and after the sort.
     pub were_held: bool,
 }
 
 impl RunState<'_> {
-    /// Ends a run: verifies the reads, writes the reports, completes all outputs and renames them
-    /// to their final names. If a signal stops the program, either all of them have their names or
-    /// none has.
+    /// Finishes a run: verifies the reads, writes the reports, completes all outputs and renames
+    /// them to their final names. If a signal stops the program, either all outputs have their
+    /// final names or none has.
     ///
-    /// Returns `summary` with the reads dropped by trimming, the extra outputs with their record
-    /// counts, and the parts of the main output with their sizes. Writes the run file (`--json`)
-    /// and the HTML page, if requested, because they describe the finished outputs.
+    /// Returns `summary` with the number of reads dropped by trimming, the extra outputs with their
+    /// record counts, and the parts of the main output with their sizes. Writes the run file
+    /// (`--json`) and the HTML page, if requested, because they describe the finished outputs.
     ///
     /// # Errors
     /// Fails if `--verify` finds a difference, or if an output cannot be written. Then no output
-    /// gets its name.
+    /// gets its final name.
     pub(super) fn finish(&self, mut summary: RunSummary, outputs: Outputs<'_>) -> Result<RunSummary> {
         let Outputs { sink, extra, mut files, were_held } = outputs;
         let [early, late] = &self.changes;

@@ -1,5 +1,5 @@
-//! Estimates how much memory and disk a run needs, before it starts. The estimate is
-//! made from the sizes of the input files and from the first batch of reads.
+//! Estimates how much memory and disk space a run needs before it starts, from the sizes of the
+//! input files and the first batch of reads.
 
 use readmill_format::bgzf::DEFAULT_LEVEL;
 use readmill_markdup::DuplicateEnds;
@@ -12,25 +12,22 @@ use crate::pipeline::inputs::Inputs;
 use crate::pipeline::sort_context::SortContext;
 use crate::plan::{Plan, Recalibration, TableSource};
 
-/// The expected size of a run. All values are estimates, made from the sizes of the
-/// inputs and from the first batch of reads.
+/// The expected size of a run, estimated from the sizes of the inputs and the first batch of reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Forecast {
     pub records: u64,
     pub bytes: u64,
     pub runs: u64,
-    /// Number of merges of runs on disk that are needed before the last one, because
-    /// too many runs do not fit into memory at once.
+    /// Number of merges of runs on disk before the final merge. They are needed if too many runs
+    /// would have to be in memory at once.
     pub merges: u64,
     pub disk: u64,
-    /// Whether the first reads are in output order. If all reads are, nothing is
-    /// spilled.
+    /// Whether the first reads are in output order. If all reads are, nothing is spilled.
     pub sorted: bool,
 }
 
 impl Forecast {
-    /// Logs the forecast for `--explain`. `available` is the free disk space in bytes,
-    /// if known.
+    /// Logs the forecast for `--explain`. `available` is the free disk space in bytes, if known.
     pub fn log_forecast(&self, available: Option<u64>) {
         log(&format!("  expected: {} records, {} MiB", self.records, self.bytes >> 20));
         if self.runs == 0 {
@@ -55,11 +52,11 @@ impl Forecast {
     }
 }
 
-/// Estimates which part of the time each stage of a buffered run takes, for the
-/// progress display. The parts were measured with 30 million pairs of BAM: reading and
-/// sorting took 40 of 100 parts, marking 2, and writing at level 6 58 (docs/shard.md).
-/// The other values follow from the ratios in docs/benchmarks.md. `leaves_early` means
-/// that sorted reads are written while the input is read.
+/// Estimates which share of the time each stage of a buffered run takes, for the progress display.
+/// The shares were measured with 30 million read pairs in BAM: reading and sorting took 40 %,
+/// marking 2 %, and writing at level 6 58 % (docs/shard.md). The other values follow from the
+/// ratios in docs/benchmarks.md. `leaves_early` means that sorted reads are written while the input
+/// is read.
 pub fn stage_time_shares(plan: &Plan, leaves_early: bool) -> StageShares {
     let level = plan.destination.main().map_or(0, |output| output.level.unwrap_or(DEFAULT_LEVEL));
     let writing = match level {
@@ -78,9 +75,9 @@ pub fn stage_time_shares(plan: &Plan, leaves_early: bool) -> StageShares {
     shares
 }
 
-/// Forecasts a run that holds all reads of `inputs` before it writes. `early` means
-/// that reads that are already sorted can be written at once. Returns `None` if the
-/// size of the inputs is not known, for example for a pipe.
+/// Forecasts a run that buffers all reads of `inputs` before it writes. `early` means that reads
+/// that are already in order can be written at once. Returns `None` if the input size is not known,
+/// for example for a pipe.
 pub fn forecast_run(
     inputs: &mut Inputs,
     context: &SortContext,
@@ -110,9 +107,9 @@ fn is_in_output_order(batch: &Batch, context: &SortContext) -> bool {
     batch.records().map(|(_, record)| keyer.key(record).ok()).is_sorted()
 }
 
-/// Estimates how many runs are spilled, and their uncompressed bytes on disk. `held` is
-/// the memory of all reads with their sort entries, `ends` the memory of template ends
-/// for duplicate marking.
+/// Estimates how many runs are spilled, and their uncompressed size on disk. `held` is the memory
+/// of all reads with their sort entries; `ends` is the memory of template ends for duplicate
+/// marking.
 fn estimate_runs(records: u64, bytes: u64, held: u64, ends: u64, context: &SortContext) -> Forecast {
     // Ends are spilled when they take more than a quarter of the memory for reads.
     let most_ends = context.room / 4;
@@ -127,8 +124,8 @@ fn estimate_runs(records: u64, bytes: u64, held: u64, ends: u64, context: &SortC
     Forecast { records, bytes, runs, merges, disk, sorted: false }
 }
 
-/// Estimates the compression ratio of the spill, as bytes on disk for each byte of
-/// records. The reads of `batch` are compressed for it, in input order.
+/// Estimates the compression ratio of the spill (disk bytes per byte of records), by compressing
+/// the reads of `batch` in input order.
 fn spill_compression_ratio(batch: &Batch, context: &SortContext) -> f64 {
     let (mut writer, mut frames) = (FrameWriter::new(context.framing), Frames::default());
     for (stamp, record) in batch.records() {
@@ -138,15 +135,14 @@ fn spill_compression_ratio(batch: &Batch, context: &SortContext) -> f64 {
     frames.bytes() as f64 / batch.record_bytes().max(1) as f64
 }
 
-/// An estimate of the disk space may be wrong by this factor before the run is refused
-/// for it.
+/// Factor by which the estimate must exceed the free disk space before the run is refused.
 const SAFETY_FACTOR: u64 = 3;
 
-/// Compares the forecast with the free disk space, and returns the free bytes if they
-/// are known. Warns if the spill may not fit.
+/// Compares the forecast with the free disk space. Returns the free bytes if they are known. Warns
+/// if the spill may not fit.
 ///
 /// # Errors
-/// Fails if the forecast is more than three times the free space.
+/// Fails if the forecast exceeds three times the free space.
 pub fn check_disk_space(
     expected: &Forecast,
     context: &SortContext,

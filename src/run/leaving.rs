@@ -1,5 +1,5 @@
-//! What happens to reads on their way out. A run in memory and the `write` stage of a job
-//! take the steps and the pipeline from here, so that neither can forget one.
+//! The steps and the pipeline for reads that are written. A run in one process and the `write`
+//! stage of a job share this module, so that neither can omit a step.
 
 use readmill_engine::Crew;
 use readmill_record::{Changes, Result, Step};
@@ -15,18 +15,17 @@ use crate::pipeline::tap::Tap;
 use crate::plan::Plan;
 use crate::run::tallies::late_changes;
 
-/// Returns what the steps behind the sort may change in reads, without the filters.
+/// Returns the changes that the steps after the sort may make to reads, filters excluded.
 pub fn changes_of_later_steps(plan: &Plan) -> Changes {
     let changes = late_changes(plan);
     if plan.order() == Order::Minhash { changes.union(&Minimise.changes()) } else { changes }
 }
 
-/// Puts the steps of reads on their way out in their order: duplicates are flagged, reads
-/// sorted by minimiser get its field, `filters` for flagged reads drop and edit them, and
-/// base qualities are recalibrated.
+/// Returns the steps for reads that are written, in order: flag duplicates, add the field of reads
+/// sorted by minimiser, drop and edit flagged reads (`filters`), recalibrate base qualities.
 ///
-/// The filters that come last are not among them. They belong to the pipeline, because
-/// the counter of recalibration takes the reads before them.
+/// The late filters are not included. They belong to the pipeline, because the recalibration
+/// counter takes reads before these filters.
 pub fn order_leaving_steps(
     plan: &Plan,
     marked: Option<&MarkedDuplicates>,
@@ -39,8 +38,8 @@ pub fn order_leaving_steps(
 }
 
 impl RunState<'_> {
-    /// Merges reads, takes them through `steps`, and writes them to `target`: the output,
-    /// or the file of a stage. `counter` counts their bases as they leave.
+    /// Merges reads, applies `steps`, and writes the reads to `target`: the output, or the file of
+    /// a stage. `counter` counts their bases.
     pub(super) fn write_merged(
         &self,
         (crew, merge): (Crew, Merge),

@@ -1,6 +1,6 @@
-//! Marks duplicates within a run, in three steps: duplicates are resolved when all
-//! reads have been read; reads whose mark depends on read names are decided once the
-//! reads are in order; and the marks are set when reads are written.
+//! Marks duplicates within a run, in three steps: when all input has been read, duplicates are
+//! resolved; when the reads are in order, reads whose mark depends on read names are decided; and
+//! when reads are written, the marks are set.
 
 use std::sync::Arc;
 
@@ -24,9 +24,9 @@ use crate::pipeline::sort_context::{ENDS, SortContext, arena_in_use_error};
 use crate::pipeline::undecided;
 use crate::plan::{Duplicates, Plan};
 
-/// The duplicates after all input has been read. With samtools' rules, some reads are still
-/// undecided, because their mark depends on read names; [`ResolvedDuplicates::decide_by_names`]
-/// decides them.
+/// The duplicates, after all input has been read. With samtools' rules, the marks of some reads
+/// depend on read names and are still undecided;
+/// [`ResolvedDuplicates::decide_by_names`] decides them.
 pub struct ResolvedDuplicates {
     resolved: Resolved,
     charge: Charge,
@@ -34,8 +34,8 @@ pub struct ResolvedDuplicates {
     libraries: Arc<Libraries>,
 }
 
-/// The final decision about every read of a run, or of a range in the `write` stage, with the step
-/// that sets the flags and the counts of the flags it has set.
+/// The final verdict on every read of a run, or of a range in the `write` stage. Contains the step
+/// that sets the flags, and counts the flags that are set.
 pub struct MarkedDuplicates {
     verdict: Arc<Verdict>,
     _charge: Charge,
@@ -45,14 +45,13 @@ pub struct MarkedDuplicates {
     by_samtools: bool,
 }
 
-/// Returns the fields that marking writes. DT is only cleared if a read has it.
+/// Returns the fields that marking writes. DT is cleared only if a read has it.
 pub(super) fn mark_options(wanted: &Duplicates, has_dt: bool) -> MarkOptions {
     MarkOptions { clear_dt: wanted.writing.clear_dt && has_dt, ..wanted.writing.clone() }
 }
 
-/// Writes the duplication metrics, in Picard's form and as JSON, and keeps the counts by
-/// tile. `flagged` are the duplicates by library, as they were counted when reads were
-/// written.
+/// Writes the duplication metrics, in Picard's format and as JSON, and keeps the counts by tile.
+/// `flagged` are the duplicates of each library, counted as the reads were written.
 pub(super) fn write_picard_metrics(
     plan: &Plan,
     libraries: &Libraries,
@@ -67,9 +66,8 @@ pub(super) fn write_picard_metrics(
 }
 
 impl RunState<'_> {
-    /// Decides which reads are duplicates, after all input has been read. `stated` is
-    /// the order that the headers state, and `cut` whether a template was too long to
-    /// be kept in one batch.
+    /// Decides which reads are duplicates, after all input has been read. `stated` is the order
+    /// that the headers state; `cut` means that a template was too long for one batch.
     pub(super) fn resolve_duplicates(
         &self,
         context: &SortContext,
@@ -125,8 +123,8 @@ impl RunState<'_> {
 }
 
 impl ResolvedDuplicates {
-    /// Decides the reads that depend on read names, in one pass over `sources`, and
-    /// makes the step that sets the flags.
+    /// Decides the reads that depend on read names, in one pass over `sources`, and creates the
+    /// step that sets the flags.
     pub(super) fn decide_by_names(
         self,
         state: &RunState<'_>,
@@ -154,7 +152,7 @@ impl ResolvedDuplicates {
 }
 
 impl MarkedDuplicates {
-    /// Makes the step that sets the marks of `verdict`, whose memory is `charge`.
+    /// Creates the step that sets the marks of `verdict`. `charge` is the memory of `verdict`.
     pub(super) fn new(
         verdict: Arc<Verdict>,
         charge: Charge,
@@ -175,8 +173,8 @@ impl MarkedDuplicates {
         &self.verdict
     }
 
-    /// Writes the duplication metrics (Picard's form and JSON) of the reads that were
-    /// written, or the report of samtools markdup.
+    /// Writes the duplication metrics (Picard's format and JSON) of the written reads, or the
+    /// samtools markdup report.
     pub(super) fn write_duplication_metrics(&self, plan: &Plan, files: &mut ReportFiles) -> Result<()> {
         if self.by_samtools {
             let report = self.counted.samtools_report(&self.verdict.tally);
@@ -188,8 +186,8 @@ impl MarkedDuplicates {
         write_picard_metrics(plan, &self.libraries, tally, counts, files)
     }
 
-    /// Adds the duplicates that were flagged so far to `counts`, which has an element for
-    /// each library.
+    /// Adds the number of duplicates flagged so far to `counts`, which has one element for each
+    /// library.
     pub(super) fn add_flagged(&self, counts: &mut Vec<LibraryCounts>) {
         self.counted.add_to(counts);
     }

@@ -1,8 +1,8 @@
 //! Divides the memory limit `-m`.
 //!
-//! Peak resident memory stays within `-m`, code and stacks included. The division depends on the plan
-//! alone, so it can be shown before anything is read. What is left after the fixed shares holds waiting
-//! reads and duplicate ends; when it is full, it is spilled.
+//! Peak resident memory, including code and stacks, stays within `-m`. The division depends only on
+//! the plan, so it can be shown before anything is read. The memory that remains after the fixed
+//! shares holds buffered reads and duplicate ends, which are spilled when it is full.
 
 use std::sync::Arc;
 
@@ -28,68 +28,69 @@ use crate::run::recal_setup;
 
 const MIB: u64 = 1 << 20;
 
-/// A thread's stack as far as it is used, and its codecs up to level 9.
+/// Memory of a thread: the used part of its stack, and codecs up to level 9.
 const THREAD: u64 = MIB;
 
-/// A compressor of level 10 to 12 keeps large match tables.
+/// Memory of a thread at levels 10 to 12, whose compressors keep large match tables.
 const THREAD_HIGH_LEVEL: u64 = 10 * MIB;
 
-/// The name of what recalibration takes.
+/// The ledger name of recalibration.
 pub const RECALIBRATION: UserName = "recalibration";
 
-/// The name of the share of tickets under way.
+/// The ledger name of the tickets in progress.
 const BATCHES: UserName = "batches in progress";
 
-/// A ticket under way. Reading: its compressed chunk, its records and their next form, and, where all are
-/// as small as they can be, 27,000 spans, entries and ends. Merging: its records, their compressed
-/// form and the frames they come from.
+/// Memory of a ticket in progress. While reading: its compressed chunk, its records and their next
+/// form, and, if all records have the minimum size, 27,000 spans, entries and ends. While merging:
+/// its records, their compressed form, and the frames that contain them.
 const TICKET: u64 = 9 * MIB / 2;
 
-/// Extra memory of a ticket whose partition is as large as the smallest of CRAM; a larger one takes more.
+/// Additional memory of a ticket if the partition has the minimum size of CRAM partitions. Larger
+/// partitions take more.
 const LARGE_TICKET: u64 = 2 * MIB;
 
-/// How many copies of the counts of a read group a thread holds: while they grow, both forms, and those of the next
-/// read group when the others are full.
+/// Copies of the counts of a read group in each thread. While the counts grow, both their old and
+/// new form exist; when they are full, the counts of the next read group also exist.
 const COUNTS: u64 = 2;
 
-/// The least memory for reads; with less, a run would spill all the time.
+/// Minimum memory for reads. With less, a run would spill all the time.
 const MIN_ROOM: u64 = 16 * MIB;
 
-/// An entry has 39 bits for a place in the arena.
+/// Maximum memory for reads, because an entry has 39 bits for a place in the arena.
 const MAX_ROOM: u64 = (1 << 39) - 1;
 
-/// About how many lists of entries fill the room: few enough to be merged at once.
+/// Approximate number of entry lists that fill the memory for reads: few enough to merge at once.
 const LISTS: u64 = 64;
 
-/// About how many bytes a read takes while it waits, for the length of lists.
+/// Approximate memory of a buffered read, from which the list length is derived.
 const READ_BYTES: u64 = 400;
 
-/// Sizes that follow from the room. No output depends on them.
+/// Sizes that depend on the memory for reads. They do not affect the output.
 #[derive(Clone, Copy, Debug)]
 pub struct Sizes {
-    /// Entries that are sorted together. (Longer lists leave the cache while they are sorted, shorter ones
-    /// make more of them to merge.)
+    /// Number of entries that are sorted together. Longer lists do not fit into the cache while
+    /// they are sorted; shorter lists make the merge larger.
     pub list: usize,
-    /// Bytes of records in a frame of a run on disk.
+    /// Bytes of records in each frame of a run on disk.
     pub frame: usize,
 }
 
 impl Sizes {
     fn of(room: u64) -> Self {
         let list = (room / (LISTS * READ_BYTES)).clamp(1 << 14, 1 << 20);
-        // A hundred runs, of each of which two frames and a half are in memory, take a quarter of the room at
-        // most. Larger frames than these are compressed hardly better.
+        // A hundred runs, each with two and a half frames in memory, take at most a quarter of the
+        // room. Larger frames hardly improve compression.
         let frame = (room / 1000).clamp(16 << 10, 64 << 10);
         Sizes { list: 1 << list.ilog2(), frame: 1 << frame.ilog2() }
     }
 
-    /// Scratch to sort a list in.
+    /// Returns the scratch memory for sorting one list, in bytes.
     fn scratch(self) -> u64 {
         (self.list * size_of::<Entry>()) as u64
     }
 }
 
-/// How one total is divided among named shares.
+/// The division of a total into named shares.
 pub struct Division {
     total: u64,
     shares: Vec<(UserName, u64)>,
@@ -100,12 +101,12 @@ impl Division {
         Division { total, shares: Vec::new() }
     }
 
-    /// Adds a share, which need not fit.
+    /// Adds a share. The shares may exceed the total.
     fn take(&mut self, name: UserName, bytes: u64) {
         self.shares.push((name, bytes));
     }
 
-    /// The bytes that no share has; none where the shares exceed the total.
+    /// Returns the bytes that no share takes; 0 if the shares exceed the total.
     fn remainder(&self) -> u64 {
         self.total.saturating_sub(self.needed())
     }
@@ -114,7 +115,7 @@ impl Division {
         self.shares.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(*bytes))
     }
 
-    /// The shares, in the order in which they were taken.
+    /// Returns the shares, in the order in which they were added.
     pub fn shares(&self) -> &[(UserName, u64)] {
         &self.shares
     }
@@ -122,32 +123,30 @@ impl Division {
 
 /// The division of a plan's memory.
 pub struct Memory {
-    /// Threads, and tickets under way.
+    /// The number of threads and of tickets in progress.
     pub crew: Crew,
-    /// Bytes for waiting reads and duplicate ends.
+    /// Memory for buffered reads and duplicate ends, in bytes.
     pub room: u64,
-    /// Sizes of lists and frames.
     pub sizes: Sizes,
-    /// Memory of reads while they are aligned; `None` if none are.
+    /// Memory for reads while they are aligned; `None` if no reads are aligned.
     pub aligning: Option<aligning::AlignRoom>,
-    /// Bytes that each add-on of the plan may take for unusual reads, in the order of the plan.
+    /// Bytes that each add-on may use for unusual reads, in plan order.
     pub for_unusual_reads: Vec<u64>,
-    /// Bytes that are kept for what is counted of reads in order, where they wait before.
+    /// Bytes reserved for add-ons that count reads in output order, if reads are buffered.
     for_counts: u64,
-    /// Whether the shares include CRAM decoders. If not, and an input turns out to be CRAM, their memory is charged when it is
-    /// opened (`RunState::reserve`).
+    /// Whether the shares include CRAM decoders. If not, and an input turns out to be CRAM, their
+    /// memory is charged when it is opened (`RunState::reserve`).
     pub decoders: bool,
-    /// The shares, for `--explain`.
     pub division: Division,
-    /// The ledger for everything else. The shares are charged already.
+    /// The ledger, to which the shares are already charged.
     pub ledger: Ledger,
-    /// The charges of the shares.
     pub shares: Vec<Charge>,
-    /// How much of the share of batches under way is used.
+    /// How much of the share for batches in progress is used.
     pub tickets: Arc<TicketUse>,
 }
 
-/// Returns the least memory with which this plan can be carried out, in steps of 1 MiB from what it has.
+/// Returns the minimum memory that the plan needs: the first value that suffices, in steps of 1 MiB
+/// from its current limit.
 pub fn min_of(plan: &Plan) -> u64 {
     let mut plan = plan.clone();
     while Memory::divide(&plan).is_err() && plan.resources.memory < MAX_MIN_MEMORY {
@@ -156,7 +155,8 @@ pub fn min_of(plan: &Plan) -> u64 {
     plan.resources.memory
 }
 
-/// Returns the part of `for_reads` that is kept for counts where reads wait for each other, but not of `least_room`.
+/// Returns the part of `for_reads` that is reserved for counts if reads are buffered. At least
+/// `least_room` bytes remain for reads.
 fn keep_for_counts(plan: &Plan, for_reads: u64, least_room: u64) -> u64 {
     if !waits_and_counts(plan) {
         return 0;
@@ -164,16 +164,20 @@ fn keep_for_counts(plan: &Plan, for_reads: u64, least_room: u64) -> u64 {
     (for_reads / IN_ORDER_PART).min(for_reads.saturating_sub(least_room))
 }
 
-/// Where [`least_of`] gives up: what is refused with so much memory is refused for another reason.
+/// The limit at which [`min_of`] gives up: a plan that is refused with this much memory is refused
+/// for another reason.
 const MAX_MIN_MEMORY: u64 = 16 << 30;
 
 impl Memory {
-    /// Divides the plan's memory, or returns an error that names the least memory.
+    /// Divides the plan's memory.
+    ///
+    /// # Errors
+    /// Returns a usage error with the minimum memory if the limit is too small.
     pub fn divide(plan: &Plan) -> Result<Self> {
         Memory::divide_for(plan, &AlignScope::Whole)
     }
 
-    /// The same for a run that opens so much of the reads that are to be aligned.
+    /// Divides the plan's memory for a run that opens only `scope` of the reads to be aligned.
     pub(crate) fn divide_for(plan: &Plan, scope: &AlignScope) -> Result<Self> {
         let needs = match (&plan.aligning, scope) {
             (None, _) | (_, AlignScope::Header) => None,
@@ -192,7 +196,7 @@ impl Memory {
         Memory::among(plan, needs, wide).or_else(|_| Memory::among(plan, needs, min_crew(threads)))
     }
 
-    /// Divides the memory for this crew.
+    /// Divides the plan's memory for `crew`.
     fn among(plan: &Plan, needs: Option<aligning::AlignNeeds>, crew: Crew) -> Result<Self> {
         let threads = crew.threads;
         let mut division = Division::new(plan.resources.memory);
@@ -212,7 +216,7 @@ impl Memory {
         if let Some(parts) = plan.destination.formats().find_map(|format| format.large_parts()) {
             let LargeParts { bytes, encoder_bytes, shares: [encoders, under_way], .. } = parts;
             division.take(encoders, (encoder_bytes + 2 * bytes) * threads as u64);
-            // The batches under way have room for partitions of BAM.
+            // The share of batches in progress includes partitions of BAM.
             let more = LARGE_TICKET + 2 * bytes.saturating_sub(LARGE_TICKET);
             division.take(under_way, more * crew.in_flight as u64);
         }
@@ -229,7 +233,7 @@ impl Memory {
         }
         let extra_files = plan.destination.max_extra_files();
         if extra_files > 0 {
-            // What tickets bring, and buffers.
+            // The batches of the tickets, and buffers.
             let tickets = MIB * (crew.in_flight * plan.destination.max_copies()) as u64;
             division.take("other outputs", extra_writer::memory(extra_files) + tickets);
         }
@@ -237,8 +241,9 @@ impl Memory {
         let sizes = Sizes::of(division.remainder());
         division.take("sorting", sizes.scratch() * threads as u64);
         let least_room = MIN_ROOM.max(plan.max_optical_bytes());
-        // Candidates of short or repetitive reads take more than is usual, and so do long reads while they are aligned; a
-        // quarter of what is left is for that.
+        // Short or repetitive reads with many candidate alignments, and long reads, need more
+        // memory than usual while they are aligned. A quarter of the remaining memory is reserved
+        // for them.
         let left = division.remainder();
         let more = needs.map_or(0, |_| (left / 4).min(left.saturating_sub(least_room)));
         if more > 0 {
@@ -248,7 +253,7 @@ impl Memory {
         let aligning = needs.map(|needs| aligning::AlignRoom {
             reads: needs.batch_memory_bytes(crew.in_flight).saturating_add(more),
             long: more,
-            // With more memory, more tickets are under way.
+            // With more memory, more tickets are in progress.
             others: plan.resources.memory.saturating_sub(left).saturating_add(
                 (TICKET + needs.ticket) * (aligning_crew(threads).in_flight - crew.in_flight) as u64,
             ),
@@ -290,17 +295,18 @@ impl Memory {
     }
 }
 
-/// The part of what is left for reads that is kept for what is counted of them in order, where they wait before: they would
-/// take it all.
+/// Divisor for the memory reserved for counts in output order, as a part of the memory for reads.
+/// Without the reservation, buffered reads would take all of it.
 const IN_ORDER_PART: u64 = 8;
 
-/// Whether reads wait, and are counted in order behind that.
+/// Returns whether reads are buffered and then counted in output order.
 fn waits_and_counts(plan: &Plan) -> bool {
     let waits = plan.order() != Order::Input || plan.steps.duplicates.is_some();
     waits && plan.reports.counts_in_order()
 }
 
-/// Takes the shares that add-ons state: first what each thread counts, then the others in the order of their turns.
+/// Adds the shares of add-ons: first those for the counts of each thread, then the others in the
+/// order of their turns.
 fn take_for_add_ons(division: &mut Division, plan: &Plan, crew: Crew) {
     let (add_ons, facts) = (&plan.reports.add_ons, plan.run_facts());
     for MemoryShare { name, bytes } in add_ons.iter().filter_map(|add_on| add_on.thread_memory()) {
@@ -313,8 +319,8 @@ fn take_for_add_ons(division: &mut Division, plan: &Plan, crew: Crew) {
     }
 }
 
-/// Takes what add-ons may need for unusual reads from the memory for reads, and leaves at least `least_room` for these.
-/// Returns the bytes of each add-on, in the order of the plan.
+/// Takes the memory that add-ons may need for unusual reads from the memory for reads, but leaves
+/// at least `least_room` bytes. Returns the bytes for each add-on, in plan order.
 fn take_for_unusual_reads(division: &mut Division, plan: &Plan, least_room: u64) -> Vec<u64> {
     let add_ons = &plan.reports.add_ons;
     let mut all = vec![0; add_ons.iter().count()];
@@ -330,24 +336,24 @@ fn take_for_unusual_reads(division: &mut Division, plan: &Plan, least_room: u64)
     all
 }
 
-/// The usual crew: enough tickets that no thread waits for the oldest one, if all take about as long; more would only
-/// take memory.
+/// Returns the usual crew: enough tickets that no thread waits for the oldest one if all take about
+/// the same time. More tickets would only use memory.
 fn crew(threads: usize) -> Crew {
     Crew { threads, in_flight: (2 * threads).min((threads + 4).max(threads + threads / 2)) }
 }
 
-/// The smallest crew, where memory is short.
+/// Returns the smallest crew, for when memory is short.
 fn min_crew(threads: usize) -> Crew {
     Crew { threads, in_flight: (2 * threads).min(threads + 4) }
 }
 
-/// The crew for aligning, where some tickets take much longer than others.
+/// Returns the crew for aligning, in which some tickets take much longer than others.
 fn aligning_crew(threads: usize) -> Crew {
     Crew { threads, in_flight: 4 * threads }
 }
 
-/// Returns by how much `-m` must grow to give reads `bytes` more: counts in order and add-ons take a part of the memory for
-/// reads, or less where too little would remain.
+/// Returns by how much `-m` must grow to give reads `bytes` more memory. The result is larger than
+/// `bytes`, because counts in output order and add-ons take a part of the memory for reads.
 pub fn for_more_room(plan: &Plan, memory: &Memory, bytes: u64) -> u64 {
     let with_share = |bytes: u64, parts: u64| bytes.saturating_mul(parts).div_ceil(parts - 1);
     let mut wanted = memory.room.saturating_add(bytes);
@@ -361,14 +367,14 @@ pub fn for_more_room(plan: &Plan, memory: &Memory, bytes: u64) -> u64 {
     wanted.saturating_sub(memory.room + memory.for_counts + unusual)
 }
 
-/// Returns the bytes that aligning takes on `threads` threads, beside the steps.
+/// Returns the memory for aligning on `threads` threads in bytes, excluding the steps.
 pub fn of_aligning(wanted: &Aligning, threads: usize) -> Result<u64> {
     let (needs, crew) = (aligning::estimate_needs(wanted)?, aligning_crew(threads.max(1)));
     let beside = needs.index + needs.thread * threads as u64 + TICKET * crew.in_flight as u64;
     Ok(needs.read_memory_bytes(crew).saturating_add(beside))
 }
 
-/// Returns the bytes that merging alignments takes on `threads` threads, beside the steps.
+/// Returns the memory for merging alignments on `threads` threads in bytes, excluding the steps.
 pub fn of_merging(wanted: &plan::Merging, threads: usize) -> u64 {
     let crew = aligning_crew(threads.max(1));
     merging::waiting_memory_bytes(wanted, crew) + TICKET * crew.in_flight as u64

@@ -1,4 +1,4 @@
-//! Carries out a plan: the whole program.
+//! Executes a plan.
 
 pub mod additions;
 mod align_scope;
@@ -63,15 +63,15 @@ use memory::Memory;
 use summary::RunSummary;
 use tallies::{RunTallies, changes};
 
-/// How many copies of the header are in memory while it is written: as text, as BAM, compressed.
+/// Copies of the header in memory while it is written: as text, as BAM, and compressed.
 const HEADER_FORMS: u64 = 3;
 
-/// Carries out a plan.
+/// Executes a plan.
 pub fn run(plan: &Plan, console: &Console) -> Result<RunSummary> {
     run_with(plan, Additions::default(), console)
 }
 
-/// Carries out a plan, with steps and tallies of another program.
+/// Executes a plan with additional steps and tallies of the calling program.
 pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<RunSummary> {
     let started = Instant::now();
     with_state(plan, AlignScope::Whole, additions, console, |state, inputs| {
@@ -89,7 +89,7 @@ pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<
     })
 }
 
-/// Opens the inputs of a plan, makes its steps, and passes both to `execute`.
+/// Opens the inputs of a plan, creates its steps, and passes both to `execute`.
 pub(crate) fn with_state<T>(
     plan: &Plan,
     scope: AlignScope,
@@ -201,7 +201,7 @@ pub(crate) fn with_state<T>(
     })
 }
 
-/// Opens files of reads that are aligned as they are read.
+/// Opens unaligned reads, which are aligned as they are read.
 fn aligned(
     plan: &Plan,
     wanted: &Aligning,
@@ -257,7 +257,7 @@ fn aligned(
     Ok(Inputs::from_prepared(PreparedInput::Aligned(Arc::new(lanes)), first, header))
 }
 
-/// Opens reads and the alignments that they get as they are read.
+/// Opens unaligned reads and the alignments that are merged into them as they are read.
 fn merged(
     plan: &Plan,
     wanted: &plan::Merging,
@@ -272,7 +272,8 @@ fn merged(
     Ok(Inputs::from_prepared(PreparedInput::Merged(Arc::new(merging)), &wanted.unaligned, header))
 }
 
-/// Adds the run to the header: order and @PG line, with the names of added steps.
+/// Adds the sort order and the `@PG` line of the run to the header. `added` are the names of the
+/// calling program's steps.
 fn describe(plan: &Plan, header: &mut Header, added: &[&str]) -> Result<()> {
     set_order(header, plan.order(), true);
     if plan.no_pg() {
@@ -291,7 +292,7 @@ fn set_order(header: &mut Header, order: Order, any_placed: bool) {
     }
 }
 
-/// A run whose inputs are open and whose header is final.
+/// A run with open inputs and a complete header.
 pub(crate) struct RunState<'a> {
     plan: &'a Plan,
     memory: Memory,
@@ -301,38 +302,39 @@ pub(crate) struct RunState<'a> {
     steps: Vec<Box<dyn Step>>,
     after_duplicates: Vec<Box<dyn Step>>,
     late: Vec<Box<dyn Step>>,
-    /// Templates that lack a mate, where mates are fixed.
+    /// The templates without a mate, if mates are fixed.
     lone: Option<Arc<LoneMates>>,
-    /// Reads that are dropped, where only so many may be.
+    /// The count of dropped reads, if the fraction of dropped reads is limited.
     discarded: Option<Arc<DiscardLimit>>,
     tallies: RunTallies,
-    /// What the steps before the sort may change in reads, and what the later steps may change.
+    /// The changes that steps before the sort may make to reads, and those that later steps may
+    /// make.
     changes: [Changes; 2],
-    /// What is trimmed, if reads are.
+    /// The counts of trimmed reads; `None` if reads are not trimmed.
     trimming: Option<Arc<Trimming>>,
-    /// Single reads among pairs that are aligned.
+    /// The count of unpaired reads among the pairs to be aligned.
     lone_reads: Option<Arc<SingleReadCounter>>,
-    /// Checksums of the inputs, where the run is described.
+    /// Checksums of the inputs, for the description of the run.
     sums: InputSums,
 }
 
 impl RunState<'_> {
-    /// The ledger of the run's memory.
     pub(crate) fn ledger(&self) -> &Ledger {
         &self.memory.ledger
     }
 
-    /// Adds what a stage has trimmed.
+    /// Adds the trimming counts of a stage.
     pub(crate) fn add_trimmed(&self, more: &readmill_trim::TrimTally) {
         self.trimming.iter().for_each(|trimming| trimming.add_tally(more));
     }
 
-    /// Bytes of memory for reads that wait.
+    /// Returns the memory for buffered reads, in bytes.
     pub(crate) fn room(&self) -> u64 {
         self.memory.room
     }
 
-    /// Whether a filter looks at templates all over the input: mates are fixed, or missed.
+    /// Returns whether a filter needs counts over the whole input: of templates without a mate, or
+    /// of dropped reads.
     pub(crate) fn fixes_mates(&self) -> bool {
         self.lone.is_some() || self.discarded.is_some()
     }
@@ -356,7 +358,8 @@ impl RunState<'_> {
         Ok(sink)
     }
 
-    /// Has `sink` count the main output in its order, and gives add-ons the files that they write meanwhile.
+    /// Lets `sink` count the main output in its order, and gives add-ons the files that they write
+    /// while they count.
     fn count_output(&mut self, sink: &mut Sink, files: &mut ReportFiles) -> Result<()> {
         let setup = FileSetup {
             header: &self.header,
@@ -374,7 +377,8 @@ impl RunState<'_> {
         Arc::new(Spill::new(&self.plan.resources.temp_dirs))
     }
 
-    /// Charges the memory beside reads; returns the charges and the memory that is left for reads.
+    /// Charges memory that is not used for reads. Returns the charges and the memory left for
+    /// reads.
     fn reserve(&self, inputs: &Inputs, recal_bytes: u64) -> Result<(Vec<Charge>, u64)> {
         let Memory { ledger, crew, room, .. } = &self.memory;
         let is_written = !matches!(self.plan.destination, Destination::Nowhere);
@@ -392,7 +396,7 @@ impl RunState<'_> {
         .collect::<Result<_>>()?;
         let free = ledger.free().min(*room);
         if free < room / 4 {
-            // Three quarters of a larger room must hold what is charged.
+            // Three quarters of a larger room must suffice for the charges.
             let more = (4 * (room - free)).div_ceil(3).saturating_sub(*room);
             let more = memory::for_more_room(self.plan, &self.memory, more);
             return Err(ledger.shortage_error("reads that wait", ledger.free() + more));
@@ -400,15 +404,16 @@ impl RunState<'_> {
         Ok((charges, free))
     }
 
-    /// Returns the most bytes that a record takes in addition to itself in the sort buffer.
+    /// Returns the maximum memory of a record in the sort buffer in bytes, in addition to the
+    /// record itself.
     fn record_overhead(&self, inputs: &Inputs, duplicate_ends: Option<&DuplicateEnds>) -> u64 {
         let steps: usize = self.steps.iter().map(|step| step.max_growth_bytes()).sum();
         let ends = duplicate_ends.map_or(0, DuplicateEnds::max_bytes_per_record);
         (steps + inputs.max_record_growth() + ends + sort::run::RECORD_OVERHEAD) as u64
     }
 
-    /// Fails if mates that were to be fixed did not stand together, or more reads were dropped than may be, and warns where
-    /// most templates lack a mate.
+    /// Returns an error if mates that were to be fixed were not adjacent, or if more reads were
+    /// dropped than are allowed. Warns if most templates lack a mate.
     fn check_mates(&self) -> Result<()> {
         self.discarded.as_ref().map_or(Ok(()), |discarded| discarded.check_share())?;
         let Some(lone) = &self.lone else { return Ok(()) };
@@ -426,7 +431,8 @@ impl RunState<'_> {
         Limit::part_of(self.memory.room, 5, &self.memory.ledger).capped_at(1 << 30)
     }
 
-    /// The pipeline of batches on their way out, whose first tallies are at `first`.
+    /// Returns the pipeline for batches that are written. `first` is the tap of the tallies before
+    /// its steps.
     fn output_pipeline<'a>(
         &'a self,
         first: Tap,
@@ -448,8 +454,8 @@ impl RunState<'_> {
         }
     }
 
-    /// Runs a plan that streams reads: no read is kept. Without a main output they are only tallied, counted or routed to
-    /// extra outputs.
+    /// Runs a plan that keeps no reads in memory. Without a main output, reads are only tallied,
+    /// counted, or written to extra outputs.
     fn run_streaming(mut self, mut inputs: Inputs, has_main: bool) -> Result<RunSummary> {
         if self.plan.is_header_alone() {
             inputs.stop_reading();

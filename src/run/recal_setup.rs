@@ -1,5 +1,4 @@
-//! Opens the files that base quality recalibration needs, and makes the step that
-//! applies a table.
+//! Opens the files for base quality recalibration, and creates the step that applies a table.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,16 +20,14 @@ use crate::plan::{self, ApplyRequest, TableSource};
 
 const TABLE_MEMORY: &str = "the recalibration table";
 
-/// Bytes of a report, in memory and as text, for each byte of the counts of one thread.
-/// A cell of 8 bytes in the counts becomes 16 bytes in the totals, and a row of 48
-/// bytes and a line of 60 bytes in the report. The factor is still small, because no
-/// quality occurs with all contexts and cycles, and few of the 94 qualities occur at
-/// all.
+/// Memory of a report (values and text) per byte of one thread's counts. A cell of 8 bytes in the
+/// counts becomes 16 bytes in the totals, and a row of 48 bytes and a line of 60 bytes in the
+/// report. The factor is still small, because no quality occurs with all contexts and cycles, and
+/// few of the 94 qualities occur at all.
 pub const REPORT_BYTES_PER_COUNT_BYTE: u64 = 2;
 
-/// Opens the reference, the known sites and the intervals that reads are counted
-/// against. Known sites are read once and stored in the spill. All memory is charged to
-/// `ledger`.
+/// Opens the reference, the known sites and the intervals for counting. Reads the known sites once
+/// and stores them in the spill. Charges all memory to `ledger`.
 pub fn open_recal_reference(
     wanted: &plan::TableRequest,
     header: &Header,
@@ -67,8 +64,8 @@ pub fn open_recal_reference(
     })
 }
 
-/// Returns an error if no file has a known site, unless `--allow-empty` is given. Also
-/// warns of each file without sites.
+/// Returns an error if no file contains a known site, unless `--allow-empty` is given. Also warns
+/// about each file without sites.
 fn require_known_sites(
     wanted: &plan::TableRequest,
     sites: &KnownSites,
@@ -117,16 +114,16 @@ pub fn max_counter_bytes(counting: &CountOptions) -> u64 {
 }
 
 pub struct RecalShares {
-    /// Maximum bytes of the counts of one thread. When they are reached, the counts are
-    /// added to the totals.
+    /// Maximum memory of one thread's counts in bytes. When it is reached, the counts are added to
+    /// the totals.
     pub counters: usize,
-    /// Bytes for counting in total, besides the reads: the counts of all threads, and
-    /// the report.
+    /// Total memory for counting in bytes, excluding reads: the counts of all threads, and the
+    /// report.
     pub total_bytes: u64,
 }
 
-/// Divides `room` bytes among `threads` threads. The counts of one read group for each
-/// thread are not included, because the run has set them aside already.
+/// Divides `room` bytes among `threads` threads. Excludes the counts of one read group per thread,
+/// for which the run has already reserved memory.
 pub fn divide_counting_memory(
     reference: &RecalReference,
     counting: &CountOptions,
@@ -152,8 +149,7 @@ pub fn new_recalibration_step(
     Box::new(ApplyRecalibration::new(recalibration, groups, well_formed, writing))
 }
 
-/// Makes the step that applies a table from a file. Returns `None` if the plan does not
-/// have such a table.
+/// Creates the step that applies a table from a file. Returns `None` if the plan has no such table.
 pub fn new_step_from_table_file(
     wanted: Option<&plan::Recalibration>,
     header: &Header,
@@ -168,8 +164,8 @@ pub fn new_step_from_table_file(
     Ok(Some(new_recalibration_step(recalibration, apply, ReadGroups::new(header, ledger)?, header)))
 }
 
-/// Reads a recalibration report. It may be compressed by gzip, as for GATK. Also
-/// returns the charge for its memory.
+/// Reads a recalibration report, which may be gzip-compressed, as in GATK. Also returns the charge
+/// for its memory.
 pub fn read_report(path: &Path, ledger: &Ledger) -> Result<(bqsr::RecalReport, Charge)> {
     let (mut of_text, mut charge) =
         (ledger.empty_charge(TABLE_MEMORY), ledger.empty_charge(TABLE_MEMORY));

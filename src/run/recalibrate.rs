@@ -20,13 +20,11 @@ use crate::plan::ApplyRequest;
 use crate::run::memory::{Memory, RECALIBRATION};
 use crate::run::recal_setup;
 
-/// The step that recalibrates reads when they are written, and the counter of the reads
-/// after that step.
+/// The step that recalibrates reads as they are written, and the counter of reads after that step.
 type StepAndCounter = (Option<Box<dyn Step>>, Option<CovariateCounter>);
 
 impl RunState<'_> {
-    /// Opens the reference data that bases are counted against. Returns `None` if no
-    /// bases are counted.
+    /// Opens the reference data for counting. Returns `None` if no bases are counted.
     pub(super) fn open_recal_reference(
         &self,
         spill: &Arc<Spill>,
@@ -81,9 +79,8 @@ impl RunState<'_> {
         reference.map(|reference| self.new_counter_with_options(&reference, counting.clone()))
     }
 
-    /// Makes the table of the counts, writes it to a file if one is asked for, and
-    /// returns it. `after` is true for the second table, which is counted after
-    /// recalibration.
+    /// Builds the table from the counts, writes it to a file if requested, and returns it. `after`
+    /// is true for the second table, which is counted after recalibration.
     pub(super) fn finish_table(
         &self,
         counter: CovariateCounter,
@@ -116,10 +113,9 @@ impl RunState<'_> {
         files.write_table(table, after)
     }
 
-    /// Counts all buffered reads, and returns the step that recalibrates them when they
-    /// are written. Also returns a counter for the reads as they are written: of reads
-    /// with their new qualities if a second table is wanted, or of unchanged reads if
-    /// only a table is wanted.
+    /// Counts all buffered reads, and returns the step that recalibrates them as they are written.
+    /// Also returns a counter for the written reads: of recalibrated reads if a second table is
+    /// requested, or of unchanged reads if only a table is requested.
     pub(super) fn count_and_recalibrate(
         &self,
         context: &SortContext,
@@ -143,8 +139,8 @@ impl RunState<'_> {
         Ok((Some(step), self.new_output_counter(&reference)))
     }
 
-    /// Returns the counter of reads with their new qualities, for `--bqsr-after-table`.
-    /// `None` if they are not counted.
+    /// Returns the counter of recalibrated reads for `--bqsr-after-table`, or `None` if they are
+    /// not counted.
     pub(super) fn new_output_counter(
         &self,
         reference: &Arc<RecalReference>,
@@ -154,8 +150,8 @@ impl RunState<'_> {
         Some(self.new_counter_with_options(reference, counting))
     }
 
-    /// Makes the step that recalibrates reads by the table of their own counts. Reads
-    /// of a read group that has no counts keep their qualities.
+    /// Creates the step that recalibrates reads by the table of their own counts. Reads of a read
+    /// group without counts keep their qualities.
     pub(super) fn new_step_from_counts(
         &self,
         table: &bqsr::RecalReport,
@@ -170,9 +166,8 @@ impl RunState<'_> {
         Ok(recal_setup::new_recalibration_step(recalibration, &apply, groups, &self.header))
     }
 
-    /// With `--bqsr-bootstrap`, finds the sites at which the sample differs from the
-    /// reference, and returns `reference` with these sites left out. Otherwise returns
-    /// `reference` unchanged.
+    /// With `--bqsr-bootstrap`, finds the sites at which the sample differs from the reference, and
+    /// returns `reference` without these sites. Otherwise returns `reference` unchanged.
     fn exclude_found_sites(
         &self,
         context: &SortContext,

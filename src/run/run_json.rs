@@ -1,8 +1,9 @@
-//! The description of a run as JSON, for `--json` and for add-ons that need it: what was asked for, what was read and
-//! written, all reports, and what each stage took. `docs/run.schema.json` states its form.
+//! The description of a run as JSON, for `--json` and for add-ons that need it: the request, the
+//! inputs and outputs, all reports, and the resources that each stage used. `docs/run.schema.json`
+//! is its schema.
 //!
-//! Numbers of reports are those of their texts, which are read back. Times and memory differ from run to run; all else is
-//! the same for any number of threads, any memory, and in stages.
+//! Numbers of reports are parsed from the report texts. Times and memory differ from run to run;
+//! everything else is the same for any number of threads, any memory limit, and in stages.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -20,11 +21,12 @@ use crate::outputs::CompleteOutput;
 use crate::outputs::report_files::ReportFiles;
 use crate::plan::{Destination, Plan};
 
-/// The version of the form. It rises when a field goes or changes its meaning; new fields may come at any time.
+/// The schema version. It increases when a field is removed or changes its meaning; fields may be
+/// added at any time.
 const VERSION: u32 = 1;
 
 impl RunState<'_> {
-    /// Returns the description. The outputs are complete, but have no names yet.
+    /// Returns the description. The outputs are complete, but do not have their final names yet.
     pub(super) fn described(
         &self,
         summary: &RunSummary,
@@ -82,18 +84,18 @@ impl RunState<'_> {
             "stages": stages.iter().map(stage).collect::<Vec<_>>(),
             "warnings": self.console.warnings(),
         });
-        // Moved, not copied: of a million contigs they are hundreds of MiB.
+        // Moved, not copied: with a million contigs, the reports take hundreds of MiB.
         value["reports"] = Value::Object(reports);
         value
     }
 }
 
-/// A user of memory.
+/// Describes a memory share.
 fn share(name: &str, bytes: u64) -> Value {
     json!({ "name": name, "bytes": bytes })
 }
 
-/// An input, with its bytes if it is a regular file.
+/// Describes an input, with its size if it is a regular file.
 fn input(path: &Path, sums: &InputSums) -> Value {
     let bytes = bytes_of(path);
     with_path(
@@ -102,8 +104,8 @@ fn input(path: &Path, sums: &InputSums) -> Value {
     )
 }
 
-/// Adds a file name to an object. JSON is UTF-8, which a file name need not be: such a name is text with U+FFFD for the
-/// bytes that are no UTF-8, and all its bytes are in `path_hex`.
+/// Adds a file name to an object. A file name need not be valid UTF-8, but JSON must be: invalid
+/// bytes are replaced by U+FFFD, and `path_hex` contains all bytes of the name.
 fn with_path(path: &Path, mut object: Value) -> Value {
     object["path"] = json!(path.to_string_lossy());
     if path.to_str().is_none() {
@@ -137,7 +139,8 @@ fn sample(sample: &UsageSample) -> Value {
     })
 }
 
-/// Returns all files that are written, without the description itself and files that are made of it.
+/// Describes all files that are written, except the description itself and the files derived from
+/// it.
 fn outputs(
     plan: &Plan,
     summary: &RunSummary,
@@ -163,7 +166,7 @@ fn outputs(
     list
 }
 
-/// The steps in the order in which reads go through them, each with its flags.
+/// Describes the steps, in the order in which reads pass them, each with its flags.
 fn steps(plan: &Plan) -> Vec<Value> {
     let mut list = Vec::new();
     let mut add = |name: &str, flags: Vec<String>| list.push(json!({ "name": name, "flags": flags }));

@@ -1,8 +1,8 @@
 //! Writes simulated samples to files, for the demonstration, tests and benchmarks.
 //!
-//! Reads are simulated by one thread, so that a seed always gives the same reads, and
-//! compressed by all threads. In memory are only the genome, with one byte for each
-//! base, and the batches that are being worked on.
+//! One thread simulates the reads, so that a seed always gives the same reads, and all threads
+//! compress them. Memory holds only the genome, with one byte per base, and the batches in
+//! progress.
 
 use std::path::Path;
 
@@ -20,8 +20,7 @@ use crate::plan::{Index, Output, Verbosity};
 
 const BATCH_BYTES: usize = PARTITION as usize;
 
-/// Writes the reads of `sample` as a BAM file, in the order in which an aligner would
-/// write them: by template.
+/// Writes the reads of `sample` as a BAM file, grouped by template, as an aligner would write them.
 pub fn write_sample_bam(sample: &Sample, path: &Path, level: u8, crew: Crew) -> Result<()> {
     let header = Header::parse(sample.header_text().as_bytes())?;
     let console = Console::new(Verbosity::Quiet);
@@ -54,8 +53,8 @@ pub fn write_sample_bam(sample: &Sample, path: &Path, level: u8, crew: Crew) -> 
     sink.finish(&console).map(drop)
 }
 
-/// Simulates the next templates into `batch`, whose memory is reused. Returns `None` at
-/// the end of the sample.
+/// Simulates the next templates into `batch`, whose memory is reused. Returns `None` at the end of
+/// the sample.
 fn simulate_batch(
     records: &mut readmill_simulate::SampleRecords<'_>,
     mut batch: Batch,

@@ -21,16 +21,15 @@ pub struct RunSummary {
     pub read_records: u64,
     pub written_records: u64,
     pub extra_outputs: Vec<(PathBuf, u64)>,
-    /// Which records of duplicate templates were flagged. `None` if duplicates were not
-    /// marked by Picard's rules.
+    /// Which records of duplicate templates were flagged. `None` if duplicates were not marked by
+    /// Picard's rules.
     pub mode: Option<Mode>,
-    /// Number of records that each step has dropped or changed, with the text for the
-    /// log.
+    /// Number of records that each step dropped or changed, with the text for the log.
     pub counts: StepCounts,
     pub spilled_bytes: u64,
     pub spilled_runs: usize,
-    /// The parts of the main output and their sizes in bytes. Empty if the output is
-    /// one file.
+    /// The parts of the main output with their sizes in bytes. Empty if the output is a single
+    /// file.
     pub parts: Vec<(PathBuf, u64)>,
 }
 
@@ -61,8 +60,8 @@ pub fn log_duplicates(tally: &DuplicateCounts, header: &Header, console: &Consol
     }
 }
 
-/// Logs how many reads are duplicates by the rules of samtools, which decide for each
-/// read of a pair separately.
+/// Logs the number of duplicates by samtools' rules, which decide for each read of a pair
+/// separately.
 pub fn log_samtools_duplicates(tally: &DuplicateCounts, console: &Console) {
     console.write_line(&format!(
         "readmill: {} paired and {} single reads are duplicates according to samtools' rules",
@@ -70,7 +69,7 @@ pub fn log_samtools_duplicates(tally: &DuplicateCounts, console: &Console) {
     ));
 }
 
-/// Returns the name of the output for the log: the file of the reads, or else of the
+/// Returns the output name for the log: the file of the reads or, without one, the file of the
 /// recalibration table or of a report.
 fn describe_output(plan: &Plan) -> String {
     let request = plan.steps.recalibration.as_ref().and_then(|it| it.table_request());
@@ -105,8 +104,8 @@ fn describe_inputs(plan: &Plan) -> String {
     }
 }
 
-/// Logs the first line of a run: version, files, threads and memory. It is written only
-/// once for each console. Warns if `-m` exceeds the memory that the system allows.
+/// Logs the first line of a run: version, files, threads and memory. Logs it only once per console.
+/// Warns if `-m` exceeds the memory that the system allows.
 pub fn log_start(plan: &Plan, memory: &Memory, console: &Console) {
     if !console.begin_log() {
         return;
@@ -169,7 +168,7 @@ fn describe_written_records(plan: &Plan, summary: &RunSummary) -> String {
     }
 }
 
-/// If there are more extra outputs than this, the log only shows their number.
+/// With more extra outputs than this, the log shows only their number.
 const MAX_NAMED_OUTPUTS: usize = 24;
 
 fn log_extra_outputs(others: &[(PathBuf, u64)], console: &Console) {
@@ -196,8 +195,8 @@ fn log_extra_outputs(others: &[(PathBuf, u64)], console: &Console) {
     }
 }
 
-/// Warns if the input has records but none of them is in any output, and names the
-/// steps that dropped them.
+/// Warns if the input has records but no output contains any, and names the steps that dropped
+/// them.
 pub fn warn_if_nothing_written(plan: &Plan, summary: &RunSummary, console: &Console) {
     let writes_reads = !matches!(plan.destination, Destination::Nowhere);
     if !writes_reads
@@ -212,8 +211,8 @@ pub fn warn_if_nothing_written(plan: &Plan, summary: &RunSummary, console: &Cons
     console.warn(&format!("none of the {} input records was written{why}", summary.read_records));
 }
 
-/// Logs the summary at the end of a run: records read and written, time, peak memory
-/// and spill. On a terminal, it is a table that also shows how memory grew.
+/// Logs the summary at the end of a run: records read and written, time, peak memory and spill. On
+/// a terminal, the summary is a table that also shows memory over time.
 pub fn log_summary(
     plan: &Plan,
     ledger: &Ledger,

@@ -1,5 +1,5 @@
-//! The commands that work on recalibration tables and read no sequencing reads: `bqsr gather` and
-//! the data for plots.
+//! Commands that use recalibration tables but read no sequencing reads: `bqsr gather` and the data
+//! for plots.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use readmill_record::{Ledger, Result};
 
 use crate::run::recal_setup::read_report;
 
-/// Adds up tables that were counted from parts of the reads with the same arguments, as GATK
+/// Adds tables that were counted from parts of the reads with the same arguments, as GATK
 /// GatherBQSRReports does, and writes the sum to `output`.
 pub fn gather(tables: &[PathBuf], output: &Path) -> Result<()> {
     tables.iter().try_for_each(|table| ensure_output_is_not_input(table, output))?;
@@ -23,8 +23,8 @@ pub fn gather(tables: &[PathBuf], output: &Path) -> Result<()> {
     write(output, &sum.to_text())
 }
 
-/// Writes the CSV file from which GATK AnalyzeCovariates draws its plots. Each table has the name
-/// under which it appears in the plots.
+/// Writes the CSV file from which GATK AnalyzeCovariates draws plots. Each table is given with its
+/// name in the plots.
 pub fn plot_data(tables: &[(&'static str, &Path)], output: &Path) -> Result<()> {
     let read = |&(name, path): &(&'static str, &Path)| {
         ensure_output_is_not_input(path, output)?;
@@ -36,8 +36,7 @@ pub fn plot_data(tables: &[(&'static str, &Path)], output: &Path) -> Result<()> 
     write(output, &plot_data::reports_to_csv(&named)?)
 }
 
-/// Reads a table without charging its memory, since a table is the only large data of these
-/// commands.
+/// Reads a table without charging its memory: tables are the only large data of these commands.
 fn read_freely(path: &Path) -> Result<RecalReport> {
     Ok(read_report(path, &Ledger::unlimited())?.0)
 }

@@ -1,4 +1,4 @@
-//! What a run counts: its add-ons, the checksums of `--verify`, and tallies of another program.
+//! The counts of a run: add-ons, the checksums of `--verify`, and tallies of the calling program.
 
 use std::sync::Arc;
 
@@ -19,21 +19,22 @@ use crate::run::memory::Memory;
 /// All tallies of a run.
 #[derive(Default)]
 pub struct RunTallies {
-    /// The add-ons, in the order of the plan.
+    /// The add-ons, in plan order.
     add_ons: Vec<Box<dyn RunningAddOn>>,
-    /// Their ordered tallies, in the order of their turns, until they are taken.
+    /// The add-ons' ordered tallies, in the order of their turns, until
+    /// [`RunTallies::take_ordered`].
     ordered: OrderedTallies,
-    /// Counts the inputs before any step, if an add-on does.
+    /// Counts the input reads before any step, if an add-on needs it.
     input_counter: Option<Arc<dyn InputCounter>>,
-    /// The span of the longest read, if stages trim pieces by it.
+    /// The span of the longest read, if stages trim pieces to it.
     spans: Option<SharedTally<LongestSpan>>,
     verify: Option<[SharedTally<Checksum>; 4]>,
     others: Vec<Arc<dyn DynTally>>,
 }
 
 impl RunTallies {
-    /// Starts the add-ons of the plan, and adds `others`. Reads come in under the header `came` and leave under `header`;
-    /// `steps` are the steps known so far.
+    /// Starts the add-ons of the plan, and adds `others`. `came` is the header of the input and
+    /// `header` the header of the output. `steps` are the steps known so far.
     pub fn new(
         plan: &Plan,
         came: &Header,
@@ -72,17 +73,17 @@ impl RunTallies {
         })
     }
 
-    /// Returns warnings about the files that add-ons have read.
+    /// Returns warnings about the files that the add-ons read.
     pub fn warnings(&self) -> impl Iterator<Item = &String> {
         self.add_ons.iter().flat_map(|add_on| add_on.warnings())
     }
 
-    /// Returns what counts the inputs before any step, if an add-on does.
+    /// Returns the counter of input reads before any step, if an add-on needs it.
     pub fn input_counter(&self) -> Option<&Arc<dyn InputCounter>> {
         self.input_counter.as_ref()
     }
 
-    /// Returns the tallies at this point.
+    /// Returns the tallies at `tap`.
     pub fn at(&self, tap: Tap) -> DynTallies<'_> {
         let mut tallies = DynTallies::new();
         if let Some([came, held, leaving, done]) = &self.verify {
@@ -104,43 +105,44 @@ impl RunTallies {
         tallies
     }
 
-    /// Has the span of the longest read measured, if a later stage trims pieces by it.
+    /// Measures the span of the longest read, if a later stage trims pieces to it.
     pub fn measure_spans(&mut self) {
         let trims = self.ordered.iter().any(|tally| tally.trims());
         self.spans = trims.then(|| SharedTally::new(LongestSpan));
     }
 
-    /// The bases of the reference that the longest read spans, as far as it was measured.
+    /// Returns the span of the longest read in reference bases, or 0 if it was not measured.
     pub fn longest_span(&self) -> Result<u32> {
         self.spans.as_ref().map_or(Ok(0), SharedTally::take_total)
     }
 
-    /// Takes the ordered tallies of the main output. Pieces in the files of stages have their order.
+    /// Takes the ordered tallies of the main output. In stage files, their pieces have the same
+    /// order.
     pub fn take_ordered(&mut self) -> OrderedTallies {
         std::mem::take(&mut self.ordered)
     }
 
-    /// Returns the bytes of memory that all of them take on so many threads.
+    /// Returns the memory of all tallies on `threads` threads, in bytes.
     pub fn bytes(&self, threads: u64) -> u64 {
         let taps = [Tap::Input, Tap::SortBuffer, Tap::BeforeLate, Tap::AfterLate, Tap::MainOutput];
         taps.into_iter().flat_map(|tap| self.at(tap)).map(|tally| tally.memory_bytes(threads)).sum()
     }
 
-    /// Resets the tallies of output reads, which were taken back.
+    /// Resets the tallies of output reads, because the output is started again.
     pub fn take_back(&self) {
         for tap in [Tap::BeforeLate, Tap::AfterLate, Tap::MainOutput] {
             self.at(tap).into_iter().for_each(DynTally::reset_total);
         }
     }
 
-    /// All tallies, in an order that the plan decides.
+    /// Returns all tallies, in an order that depends only on the plan.
     fn all(&self) -> impl Iterator<Item = &dyn DynTally> {
         let verifying = self.verify.iter().flatten().map(|it| it as &dyn DynTally);
         let counted = self.add_ons.iter().filter_map(|add_on| add_on.tally());
         counted.map(|(_, tally)| tally).chain(verifying)
     }
 
-    /// Returns all totals so far, to be added to those of another run of the same plan.
+    /// Returns the current totals, to be added to those of another run of the same plan.
     pub fn save(&self) -> Result<Vec<Vec<u8>>> {
         self.all().map(DynTally::save_total).collect()
     }
@@ -161,7 +163,7 @@ impl RunTallies {
         Ok(())
     }
 
-    /// Writes the files of all results.
+    /// Writes the result files of all add-ons.
     pub fn write(&self, plan: &Plan, files: &mut ReportFiles, console: &Console) -> Result<()> {
         let mut add_ons = self.add_ons.iter().enumerate();
         add_ons.try_for_each(|(number, add_on)| {
@@ -176,7 +178,7 @@ impl RunTallies {
             .try_for_each(|(number, add_on)| files.put_complete(plan, number, add_on.complete_files()?))
     }
 
-    /// Writes the files that are made of the description of the run.
+    /// Writes the files that are derived from the description of the run.
     pub fn write_from_description(&self, run: &Value, files: &mut ReportFiles) -> Result<()> {
         for (number, add_on) in self.add_ons.iter().enumerate() {
             if let Some(text) = add_on.text_of_run(run, files.charge())? {
@@ -186,7 +188,8 @@ impl RunTallies {
         Ok(())
     }
 
-    /// Fails if reads were lost, doubled or altered. `held` says whether the run buffered its reads.
+    /// Returns an error if reads were lost, duplicated or changed without permission. `held` means
+    /// that the run buffered its reads.
     pub fn verify(&self, held: bool, early: &Changes, late: &Changes, console: &Console) -> Result<()> {
         let Some([came, context, leaving, done]) = &self.verify else { return Ok(()) };
         let (came, done) = (came.take_total()?, done.take_total()?);
@@ -206,7 +209,8 @@ impl RunTallies {
     }
 }
 
-/// Refuses reads that do not leave in the order of coordinates, if an add-on needs this order.
+/// Returns a usage error if an add-on needs coordinate order, but the output is not sorted by
+/// coordinate.
 pub fn check_order(plan: &Plan, header: &Header) -> Result<()> {
     let claims = plan.order() == Order::Input && header.declares_coordinate_order();
     let mut add_ons = plan.reports.add_ons.iter();
@@ -223,7 +227,7 @@ pub fn check_order(plan: &Plan, header: &Header) -> Result<()> {
     Err(Error::usage(what).hint(way_out))
 }
 
-/// Fails if reads differ after `what` in more than it may change.
+/// Returns an error if the reads before and after `what` differ in more than `changes` permits.
 fn compare(
     before: &ChecksumColumns,
     behind: &ChecksumColumns,
@@ -242,12 +246,12 @@ fn compare(
     .hint("nothing was written; please report this, and check the memory (RAM) of this machine"))
 }
 
-/// Returns the changes that steps may make together.
+/// Returns the union of the changes that `steps` may make.
 pub fn changes(steps: &[Box<dyn Step>]) -> Changes {
     steps.iter().fold(Changes::nothing(), |all, step| all.union(&step.changes()))
 }
 
-/// Returns the changes that marking duplicates and recalibrating may make.
+/// Returns the changes that duplicate marking and recalibration may make.
 pub fn late_changes(plan: &Plan) -> Changes {
     let duplicates = plan.steps.duplicates.as_ref().map(|duplicates| duplicates.writing.changes());
     let recalibration = plan.steps.recalibration.as_ref().and_then(|it| it.apply.as_ref());

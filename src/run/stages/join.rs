@@ -1,5 +1,5 @@
-//! The last stage of a job: joins the ranges that other stages wrote into the output, with its
-//! index and reports.
+//! The last stage of a job: joins the ranges that other stages wrote into the output, and writes
+//! its index and reports.
 
 use readmill_bqsr::{ReadGroups, Totals};
 use readmill_markdup::metrics::LibraryCounts;
@@ -20,25 +20,25 @@ use crate::run::marking::write_picard_metrics;
 use crate::run::recal_setup;
 use crate::run::summary::{self, RunSummary};
 
-/// Sums over all slices of the input, which the join needs for the summary and the reports.
+/// Sums over all slices of the input, which the join stage needs for the summary and the reports.
 pub struct JoinedSlices {
     /// Number of records in the input, before any filter.
     pub records: u64,
-    /// Bytes of all records that are written. An output in parts is divided by it.
+    /// Bytes of all written records, which determine where an output in parts is divided.
     pub record_bytes: u64,
     pub any_placed: bool,
-    /// Records that each step before the sort dropped or changed.
+    /// Number of records that each step before the sort dropped or changed.
     pub counts: StepCounts,
     /// Which records are duplicates; `None` if duplicates are not marked.
     pub verdict: Option<StoredVerdict>,
-    /// The counts of all reads for recalibration; `None` if the run does not recalibrate reads by
-    /// its own counts.
+    /// The recalibration counts of all reads; `None` if the run does not recalibrate reads by its
+    /// own counts.
     pub table: Option<Totals>,
     /// The saved tallies, one entry for each tally of the run.
     pub tallies: Vec<Vec<u8>>,
 }
 
-/// Reads the bytes of one part from the file of its range, and checks them.
+/// Reads the bytes of one part from the file of its range and checks them.
 pub type ReadPart = Box<dyn FnMut(&StagedPart, &mut Vec<u8>) -> Result<()>>;
 
 /// A range of the output, with the function that reads its parts. Its memory stays charged until
@@ -51,7 +51,7 @@ pub struct JoinedRange {
 
 impl RunState<'_> {
     /// Writes the output from its ranges, part by part, and then the metrics and tables. The output
-    /// has the same bytes as from a run in one process.
+    /// has the same bytes as that of a run in one process.
     pub fn join(
         mut self,
         decided: &FirstDecisions,
@@ -59,8 +59,8 @@ impl RunState<'_> {
         ranges: &mut dyn Iterator<Item = Result<JoinedRange>>,
     ) -> Result<RunSummary> {
         let duplicate_ends = self.duplicate_ends(decided)?;
-        // As in a single run, the decision about an index is made before it is known whether any
-        // read has a position.
+        // As in a run in one process, the index is chosen before it is known whether any read has a
+        // position.
         let mut sink = self.sink()?;
         self.set_written_order(joined.any_placed);
         let mut files = ReportFiles::open(self.plan, &self.header, self.ledger())?;
@@ -72,7 +72,7 @@ impl RunState<'_> {
         self.console.begin_stage("joining", Some(joined.records), false);
         let JoinedSlices { records, counts, verdict, table, tallies, .. } = joined;
         self.tallies.add(&tallies)?;
-        // The factor 2 is for the counts after recalibration, which are as large.
+        // The factor 2 includes the counts after recalibration, which have the same size.
         let of_tables = table
             .as_ref()
             .map_or(0, |table| 2 * recal_setup::REPORT_BYTES_PER_COUNT_BYTE * table.heap_bytes() as u64);

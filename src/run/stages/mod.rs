@@ -54,18 +54,19 @@ use crate::run::recal_setup;
 /// Maximum and minimum bytes of records in a frame of a run that other stages read.
 const FRAMES: [usize; 2] = [1 << 18, 1 << 14];
 
-/// Memory in bytes for merging the runs of all slices. It is exceeded only if frames of the minimum
-/// size need more.
+/// Memory for merging the runs of all slices, in bytes. Exceeded only if frames of the minimum size
+/// need more.
 const MERGING: usize = 64 << 20;
 
-/// Returns the bytes of records in a frame, so that merging `slices` runs stays within [`MERGING`].
+/// Returns the bytes of records in a frame with which merging `slices` runs stays within
+/// [`MERGING`].
 fn frame_bytes(slices: usize) -> usize {
     let [most, least] = FRAMES;
     let each = (2 * MERGING / 5 / slices.max(1)).clamp(least, most);
     1 << each.ilog2()
 }
 
-/// The result of the map stage: the reads of a slice of the input, as a sorted run in a file.
+/// The result of the map stage: the reads of an input slice as a sorted run in a file.
 #[derive(Serialize, Deserialize)]
 pub struct MappedSlice {
     /// Number of records in the slice, before any filter.
@@ -79,7 +80,7 @@ pub struct MappedSlice {
     /// Whether a template was too long for one batch, so that its mates must be joined by name.
     pub was_cut: bool,
     /// Whether any read has the optional field that is the sort key. `None` if there are no reads,
-    /// or if the key is not a field.
+    /// or if reads are not sorted by a field.
     pub tagged: Option<bool>,
     pub span: u32,
     pub counts: StepCounts,
@@ -90,23 +91,23 @@ pub struct MappedSlice {
 /// The result of the judge stage: which records of the whole input are duplicates.
 #[derive(Serialize, Deserialize)]
 pub struct Judgement {
-    /// The marks, stored in a file, and the counts of duplicates.
+    /// The marks, stored in a file, and the duplicate counts.
     pub verdict: StoredVerdict,
-    /// Whether any record has a DT field, which the write stages may have to clear.
+    /// Whether any record has a DT field, which the write stage may have to clear.
     pub has_dt: bool,
 }
 
-/// The result of a write stage: a range of the output as encoded parts in a file.
+/// The result of the write stage: a range of the output as encoded parts in a file.
 #[derive(Serialize, Deserialize)]
 pub struct WrittenRange {
     pub parts: StagedPartList,
-    /// The place of the first part in the file; the others follow it.
+    /// The position of the first part in the file. The other parts follow it.
     pub extent: Extent,
     /// The flagged reads of each library, for the duplication metrics.
     pub flagged: Vec<LibraryCounts>,
-    /// The bases that were counted as the reads were written; `None` if none were counted.
+    /// The bases counted as the reads were written; `None` if none were counted.
     pub counted: Option<Totals>,
-    /// Records that each step after the sort dropped or changed.
+    /// Number of records that each step after the sort dropped or changed.
     pub counts: StepCounts,
     /// The saved tallies of the reads, one entry for each tally of the run.
     pub tallies: Vec<Vec<u8>>,
@@ -134,10 +135,10 @@ pub struct RangeInput {
     pub sites: Option<ReadSites>,
     /// The counts of all reads; `None` if the run does not recalibrate reads by its own counts.
     pub table: Option<Totals>,
-    /// The start of this range, and the start of the next one. `None` means the first record, or
-    /// the end of the output.
+    /// The start of this range and of the next one. `None` means the start or the end of the
+    /// output.
     pub range: [Option<RangeStart>; 2],
-    /// The spill that has adopted the files of the runs and of the judgement.
+    /// The spill that contains the adopted files of the runs and of the judgement.
     pub spill: Arc<Spill>,
 }
 
@@ -148,31 +149,31 @@ struct LoadedMarks {
     charge: Charge,
 }
 
-/// The ends of a slice for duplicate marking. `base` is the number of its first record in the whole
-/// input.
+/// The ends of a slice for duplicate marking. `base` is the ordinal of the slice's first record in
+/// the whole input.
 pub struct SliceEnds {
     pub ends: StoredEnds,
     pub base: u64,
 }
 
-/// The ends of the whole input, for the judge stage.
+/// The ends of the whole input for the judge stage.
 pub struct InputEnds {
     /// The ends of each slice, in input order.
     pub slices: Vec<SliceEnds>,
     pub runs: Slices,
     pub was_cut: bool,
-    /// The spill that has adopted the files of the ends.
+    /// The spill that contains the adopted files of the ends.
     pub spill: Spill,
 }
 
 /// Settings that depend on the first reads of the whole input. They are chosen once, so that all
-/// stages use the same ones.
+/// stages use the same settings.
 pub struct FirstDecisions {
-    /// The name of the first read. Sort keys of names are compared relative to it.
+    /// The name of the first read, relative to which sort keys of names are compared.
     pub anchor: Vec<u8>,
     /// How mates are paired, and the optical pixel distance. `None` if duplicates are not marked.
     pub duplicates: Option<(MatePairing, Option<i32>)>,
-    /// The number of slices into which the input is divided; 0 if that is not decided yet.
+    /// The number of slices of the input; 0 if it is not decided yet.
     pub slices: usize,
 }
 
@@ -196,8 +197,8 @@ impl<'a> RunState<'a> {
         Ok(FirstDecisions { anchor, duplicates, slices: 0 })
     }
 
-    /// Returns the collector of template ends with the settings of [`RunState::decide`]. `None` if
-    /// duplicates are not marked.
+    /// Returns the collector of template ends with the settings from [`RunState::decide`]. `None`
+    /// if duplicates are not marked.
     fn duplicate_ends(&self, decided: &FirstDecisions) -> Result<Option<DuplicateEnds>> {
         let (Some(wanted), Some((pairing, distance))) =
             (&self.plan.steps.duplicates, decided.duplicates)
@@ -233,8 +234,8 @@ impl<'a> RunState<'a> {
         }
     }
 
-    /// Sorts the reads of a slice, which is all that `inputs` reads, into one run in the file of
-    /// `into`.
+    /// Sorts the reads of a slice into one run in the file of `into`. `inputs` must contain only
+    /// this slice.
     pub fn map(
         mut self,
         inputs: Inputs,
@@ -279,8 +280,7 @@ impl<'a> RunState<'a> {
         })
     }
 
-    /// Returns a sink for a stage that writes no reads. It only satisfies the interface of
-    /// [`RunState::ingest`].
+    /// Returns a sink for a stage that writes no reads, because [`RunState::ingest`] requires one.
     fn sink_nowhere(&self) -> Result<Sink> {
         Sink::create(&Output::nowhere(), &self.header, false, &self.memory.ledger, self.console)
     }
@@ -303,8 +303,8 @@ impl<'a> RunState<'a> {
         }
     }
 
-    /// Decides which records are duplicates, from the ends of all slices in input order. Writes the
-    /// marks into the file of `into`.
+    /// Decides from the ends of all slices, in input order, which records are duplicates. Writes
+    /// the marks to the file of `into`.
     pub fn judge(
         self,
         inputs: &Inputs,
@@ -364,8 +364,8 @@ impl<'a> RunState<'a> {
         Ok(Some(LoadedMarks { verdict, has_dt, charge }))
     }
 
-    /// Starts the merge of all slices at `start`. Also returns the threads that can take part,
-    /// given the size of the largest record, and the charges for the merge.
+    /// Starts the merge of all slices at `start`. Also returns the crew that fits the size of the
+    /// largest record, and the charges for the merge.
     fn merge_from(
         &self,
         slices: Slices,
@@ -384,8 +384,8 @@ impl<'a> RunState<'a> {
         Ok((crew, merge, [large, merging]))
     }
 
-    /// Writes a range of the output into the file of `into`, as encoded parts. The reads are marked
-    /// and recalibrated, as in the merge of a run in one process.
+    /// Writes a range of the output to the file of `into`, as encoded parts. Marks and recalibrates
+    /// the reads, as the merge of a run in one process does.
     pub fn write(
         mut self,
         inputs: &Inputs,
@@ -396,7 +396,8 @@ impl<'a> RunState<'a> {
         let RangeInput { slices, judgement, sites, table, range: [start, until], spill } = input;
         let duplicate_ends = self.duplicate_ends(decided)?;
         let from_file = self.new_step_from_table_file()?;
-        // As in a single run, this is decided before it is known whether any read has a position.
+        // As in a run in one process, this is decided before it is known whether any read has a
+        // position.
         let sorted = self.plan.order() == Order::Coordinate || self.header.declares_coordinate_order();
         self.set_written_order(slices.any_placed);
         let recalibration = self.plan.steps.recalibration.as_ref();
@@ -459,13 +460,14 @@ impl<'a> RunState<'a> {
         Ok(WrittenRange { parts, extent, flagged, counted, counts: written.counts, tallies })
     }
 
-    /// Returns a range without records, for a job whose output has fewer ranges than stages.
+    /// Returns an empty range, for a job whose output has fewer ranges than the job has write
+    /// stages.
     pub fn no_range(&self, into: &Arc<Spill>) -> Result<WrittenRange> {
         let (parts, flagged, counted, counts, tallies) = Default::default();
         Ok(WrittenRange { parts, extent: into.begin_extent(0)?, flagged, counted, counts, tallies })
     }
 
-    /// Adds the tallies of all slices and returns the sums, for the join.
+    /// Adds the tallies of all slices and returns the sums for the join stage.
     pub fn add_tallies<'t>(&self, slices: impl Iterator<Item = &'t [Vec<u8>]>) -> Result<Vec<Vec<u8>>> {
         for tallies in slices {
             self.tallies.add(tallies)?;

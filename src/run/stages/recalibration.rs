@@ -1,4 +1,4 @@
-//! The stages of recalibration: find variant sites if no known sites are given, and count bases.
+//! The recalibration stages: find variant sites if there are no known sites, and count bases.
 
 use std::sync::Arc;
 
@@ -15,11 +15,10 @@ use crate::pipeline::count::{self, CovariateCounter};
 use crate::pipeline::inputs::Inputs;
 use crate::run::RunState;
 
-/// Passes each site that an earlier stage found to a function, as contig index and 0-based
-/// position.
+/// Passes each site that an earlier stage found (contig index and 0-based position) to a function.
 pub type ReadSites = Box<dyn FnOnce(&mut dyn FnMut(u32, u32) -> Result<()>) -> Result<()>>;
 
-/// The work of one counting stage: the merge of its reads, the counter, and the charges for both.
+/// The work of one counting stage: the merge of its reads, the counter, and their charges.
 struct RangeCount {
     crew: Crew,
     merge: Merge,
@@ -29,8 +28,8 @@ struct RangeCount {
 }
 
 impl RunState<'_> {
-    /// Returns `reference` with the sites left out that an earlier stage found. Without such sites,
-    /// returns it unchanged.
+    /// Returns `reference` without the sites that an earlier stage found. If there are no such
+    /// sites, returns it unchanged.
     pub(super) fn exclude(
         &self,
         reference: Arc<RecalReference>,
@@ -38,7 +37,7 @@ impl RunState<'_> {
         spill: &Arc<Spill>,
     ) -> Result<Arc<RecalReference>> {
         let Some(read) = sites else { return Ok(reference) };
-        // Their memory is charged together with the counts.
+        // The memory of the sites is charged together with the counts.
         let contigs = self.header.references().len();
         let mut found = SiteCollector::new(contigs, spill, &Ledger::unlimited())?;
         read(&mut |contig, position| found.push_site(contig, position, position + 1))?;
@@ -46,7 +45,7 @@ impl RunState<'_> {
         Ok(Arc::new(RecalReference { sites, ..(*reference).clone() }))
     }
 
-    /// Opens everything that is needed to count the reads of a range, and charges the memory.
+    /// Opens everything that is needed to count the reads of a range, and charges its memory.
     fn range_count(&self, inputs: &Inputs, input: RangeInput) -> Result<RangeCount> {
         let RangeInput { slices, judgement, sites, range: [start, until], spill, .. } = input;
         let Some(reference) = self.open_recal_reference(&spill)? else {
@@ -72,8 +71,8 @@ impl RunState<'_> {
         Ok(range.counter.into_totals())
     }
 
-    /// Compares the reads of a range with the reference, for `--bqsr-bootstrap`. `each` gets, in
-    /// order, the events of each batch: where reads begin, end and differ from the reference.
+    /// Compares the reads of a range with the reference, for `--bqsr-bootstrap`. `each` receives
+    /// the events of each batch, in order: where reads start, end and differ from the reference.
     pub fn compare(
         self,
         inputs: &Inputs,
@@ -94,8 +93,9 @@ impl RunState<'_> {
     }
 }
 
-/// Finds sites at which the sample differs from the reference, for `--bqsr-bootstrap`. It takes the
-/// events of all ranges in output order. A site is decided once no later read can cover it.
+/// Finds sites at which the sample differs from the reference, for `--bqsr-bootstrap`. The events
+/// of all ranges must be added in output order. A site is decided once no later read can overlap
+/// it.
 pub struct SiteFinder {
     scan: SiteScan,
     found: u64,
@@ -106,8 +106,8 @@ impl SiteFinder {
         SiteFinder { scan: SiteScan::default(), found: 0 }
     }
 
-    /// Adds the next events and passes each site that they decide to `site`, as contig index and
-    /// 0-based position.
+    /// Adds the next events. Passes each site that is now decided to `site` (contig index and
+    /// 0-based position).
     pub fn add(
         &mut self,
         events: SiteEvents,
@@ -120,7 +120,7 @@ impl SiteFinder {
         })
     }
 
-    /// Decides the remaining sites and passes them to `site`. Returns the number of all sites
+    /// Decides the remaining sites and passes them to `site`. Returns the total number of sites
     /// found.
     pub fn finish(mut self, mut site: impl FnMut(u32, u32) -> Result<()>) -> Result<u64> {
         let found = &mut self.found;

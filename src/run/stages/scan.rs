@@ -1,5 +1,5 @@
-//! The stage that scans a lane of unaligned reads without aligning them. It finds where the slices
-//! start that later stages align on different machines.
+//! The stage that scans a lane of unaligned reads without aligning them. It finds the start of each
+//! slice, so that later stages can align slices on different machines.
 
 use std::io::Read;
 use std::path::Path;
@@ -13,11 +13,11 @@ use crate::pipeline::inputs::OpenOptions;
 
 /// How the lane is read.
 pub enum ScanInput<'a> {
-    /// As FASTQ files. The numbers are bytes from the start of the files as stored, summed over all
-    /// files of the lane: a slice starts after each of them.
+    /// As FASTQ files. A slice starts after each of these offsets, which are in stored bytes,
+    /// summed over all files of the lane.
     Fastq(Vec<u64>),
-    /// As a file of records, in pieces. Each piece is opened as a stream with the header of the
-    /// whole file.
+    /// As a file of records, in pieces. Each piece is opened as a stream that starts with the
+    /// header of the whole file.
     Records {
         pieces: usize,
         /// Opens the piece with this index. `None` means that the whole file is one piece.
@@ -26,7 +26,7 @@ pub enum ScanInput<'a> {
 }
 
 impl RunState<'_> {
-    /// Reads lane `number` once, without aligning, and returns where its slices start.
+    /// Reads lane `number` once, without aligning, and returns the start of each slice.
     pub fn scan(&self, number: usize, input: ScanInput<'_>) -> Result<ScannedLane> {
         let wanted = self.plan.aligning.as_ref().ok_or_else(|| Error::bug("no reads are aligned"))?;
         let lane = wanted.lanes.get(number).ok_or_else(|| Error::bug("there is no such lane"))?;
