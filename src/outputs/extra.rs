@@ -1,5 +1,5 @@
-//! Opens the extra outputs of a plan: the files of `--copy-to` and `--move-to`, of a split, and of
-//! FASTQ.
+//! Opens the extra outputs of a plan: the files for `--copy-to` and `--move-to`, of a split, and
+//! FASTQ files.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ use crate::plan::{
     Split, SplitBy, SplitNames, SplitRest,
 };
 
-/// Opens the extra outputs for reads with this header. Returns `None` if the plan has none.
+/// Opens the extra outputs for reads with `header`. Returns `None` if the plan has none.
 pub fn open<'a>(
     plan: &'a Plan,
     header: &'a Header,
@@ -61,8 +61,8 @@ fn chosen<'a>(
     ExtraWriter::new(router, open, list.len(), list.len(), None, in_flight).map(Some)
 }
 
-/// Prepares the files of a split. The file of each read group or contig group is opened now, so it
-/// exists even if it is empty. All other files are opened when their first read arrives.
+/// Prepares the files of a split. Opens the file of each read group or contig group now, so that it
+/// exists even if it is empty. Opens all other files when their first read arrives.
 fn split_up<'a>(
     plan: &'a Plan,
     split: &'a Split,
@@ -76,7 +76,7 @@ fn split_up<'a>(
         SplitNames::Pattern(_) | SplitNames::Table(_) => PathBuf::from(name),
     };
     // The route, the number of files that are opened in any case, and their names. The last name is
-    // for reads that fit no other file.
+    // for reads that do not belong to another file.
     let (route, opened, names): (Box<dyn Route>, usize, Vec<PathBuf>) = match split.by {
         SplitBy::Records(_) => (Box::new(Everything), 0, Vec::new()),
         SplitBy::ReadGroup => {
@@ -100,8 +100,8 @@ fn split_up<'a>(
         _ => None,
     };
     let (most, by_records) = (names.len().max(1), most_records.is_some());
-    // Like the file of `samtools split -u`, a file that the user named for other reads exists even
-    // if it has no reads.
+    // As with `samtools split -u`, the file that the user gave for other reads exists even if it
+    // has no reads.
     let names_rest = split.by == SplitBy::ReadGroup && matches!(split.rest, SplitRest::File(_));
     let at_first = opened + usize::from(names_rest);
     let sorted = plan.order() == readmill_sort::Order::Coordinate;
@@ -138,8 +138,8 @@ fn no_file_for_the_rest() -> Error {
 /// Returns the settings for one file of a split.
 ///
 /// # Errors
-/// Fails if the name implies CRAM but the other files are not CRAM, because the memory was divided
-/// for the format of the others.
+/// Fails if only this file is CRAM by its name, because the memory was divided for the format of
+/// the other files.
 fn split_output(split: &Split, path: PathBuf) -> Result<Output> {
     if !split.formats_by_name {
         return Ok(Output { path, ..split.output.clone() });
@@ -158,7 +158,7 @@ fn split_output(split: &Split, path: PathBuf) -> Result<Output> {
     Ok(Output { path, ..split.output.clone() }.in_format(format))
 }
 
-/// Completes the header as the format needs it, and opens the output.
+/// Completes the header for the format, and opens the output.
 fn create(
     output: &Output,
     mut header: Header,
@@ -202,8 +202,8 @@ fn fastq<'a>(
         FastqFiles::PerReadGroup(pattern) => {
             let groups = ByReadGroup::new(header);
             let [mut files, lasts] = fastq_files(pattern, header)?;
-            // Files for first ends are opened now. A file for last ends is opened when its first
-            // read arrives.
+            // Files for read 1 are opened now. A file for read 2 is opened when its first read
+            // arrives.
             let (opened, last) = (groups.rest_output(), if pattern.has_end() { files.len() } else { 0 });
             files.extend(lasts.into_iter().filter(|_| pattern.has_end()));
             (files, opened, by_segment([0, 0, last], singles(0), Some(groups)))
@@ -225,8 +225,8 @@ fn fastq<'a>(
     ExtraWriter::new(Router::Templates(by_segment), open, opened, most, None, in_flight).map(Some)
 }
 
-/// Returns the plan without its sort if the header shows that the reads of each template are
-/// adjacent. Then FASTQ can be written while the input is read.
+/// Returns the plan without its sort if the header declares that the reads of each template are
+/// adjacent. FASTQ can then be written while the input is read.
 pub fn without_needless_sort(plan: &Plan, header: &Header) -> Plan {
     let mut plan = plan.clone();
     if let Destination::Fastq(fastq) = &plan.destination
@@ -237,7 +237,7 @@ pub fn without_needless_sort(plan: &Plan, header: &Header) -> Plan {
     plan
 }
 
-/// The reads that one extra file gets, and whether they are removed from the main output.
+/// The reads for one extra file, and whether they are removed from the main output.
 #[derive(Clone)]
 struct Selection {
     what: Selector,
@@ -247,7 +247,7 @@ struct Selection {
 /// How the reads of an extra file are selected.
 #[derive(Clone)]
 enum Selector {
-    /// The reads that filters drop. They never match here, because they are copied before.
+    /// The reads that filters drop. They never match here, because they have already been copied.
     Dropped,
     Class(ReadClass),
     Expression(Box<Expression>),

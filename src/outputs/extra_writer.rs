@@ -1,4 +1,4 @@
-//! Writes extra outputs: collects their reads in buffers, in order, and encodes the buffers on all
+//! Writes extra outputs: collects reads in buffers, in order, and encodes the buffers on all
 //! threads.
 //!
 //! ```text
@@ -6,7 +6,7 @@
 //!       (in order)                                                      (any thread)   (in order)
 //! ```
 //!
-//! A partition of the main output may have few reads for an extra output, so they are collected
+//! A partition of the main output may contain few reads for an extra output, so reads are collected
 //! until a buffer is full. The next thread that is about to encode takes the full buffer. Where
 //! buffers end depends only on the reads, so the bytes of the files do not depend on the number of
 //! threads.
@@ -27,30 +27,32 @@ use crate::outputs::{CompleteOutput, EncodedPart, PartEncoder, Sink};
 /// Advice in messages about mates that are not adjacent.
 const COLLATE: &str = "readmill collate groups mates";
 
-/// Maximum bytes of all buffers that are being filled.
+/// Maximum total size of the buffers that are being filled, in bytes.
 const ALL_BUFFERS: usize = 32 << 20;
 
-/// Maximum bytes of a template that waits for its remaining records. A larger one is cut.
+/// Maximum size of a template that waits for its remaining records, in bytes. Larger templates are
+/// cut.
 const MAX_WAITING: usize = 1 << 20;
 
-/// Maximum number of BGZF blocks in a buffer: the same as in a partition.
+/// Maximum number of BGZF blocks in a buffer, the same as in a partition.
 const MAX_BLOCKS: usize = PARTITION as usize / BLOCK_RECORD_BYTES;
 
 /// Returns the maximum memory of `outputs` extra outputs in bytes: the buffers that are being
-/// filled, and as much for buffers that wait or are being encoded.
+/// filled, and the same amount for buffers that wait or are being encoded.
 pub fn memory(outputs: usize) -> u64 {
     2 * ALL_BUFFERS.min(outputs * MAX_BLOCKS * BLOCK_RECORD_BYTES) as u64
 }
 
-/// Opens the extra output with this index when its first read arrives. Returns its sink and header.
+/// Opens the extra output with the given index when its first read arrives. Returns its sink and
+/// header.
 pub type OpenExtra<'a> = Box<dyn Fn(usize) -> Result<(Sink, Header)> + Send + Sync + 'a>;
 
 /// All extra outputs of a run.
 pub struct ExtraWriter<'a> {
     router: Router,
     open: OpenExtra<'a>,
-    /// Maximum number of records in a file before the next one begins (`--by records=N`). Adjacent
-    /// records with the same name stay together.
+    /// Maximum number of records in a file before the next file is started (`--by records=N`).
+    /// Adjacent records with the same name stay together.
     max_records: Option<u64>,
     buffer: usize,
     list: Mutex<Vec<Option<Arc<ExtraSink>>>>,
@@ -62,11 +64,11 @@ pub struct ExtraWriter<'a> {
     encoders: IdleEncoders,
 }
 
-/// Encoders that no thread uses at the moment. They are kept, because creating a compressor for
-/// each buffer is expensive.
+/// Encoders that no thread currently uses. They are kept because creating a compressor for each
+/// buffer is expensive.
 struct IdleEncoders {
     list: Mutex<Vec<(EncoderSettings, PartEncoder)>>,
-    /// Maximum number of encoders that are kept.
+    /// Maximum number of encoders to keep.
     max: usize,
 }
 
@@ -85,7 +87,7 @@ impl IdleEncoders {
     }
 }
 
-/// The current file if reads are split by number of records.
+/// The current file of a split by number of records.
 #[derive(Default)]
 struct RollingOutput {
     at: usize,
@@ -93,15 +95,14 @@ struct RollingOutput {
     name: Vec<u8>,
 }
 
-/// One extra output, and the buffer that is being filled for it.
+/// An extra output and the buffer that is being filled for it.
 struct ExtraSink {
     header: Header,
     gathering: Mutex<(Batch, u64)>,
     written: Mutex<WrittenParts>,
 }
 
-/// The sink of an extra output, and encoded buffers that wait until the ones before them are
-/// written.
+/// The sink of an extra output, and the encoded buffers that wait for preceding ones to be written.
 struct WrittenParts {
     sink: Sink,
     next: u64,
@@ -122,7 +123,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl<'a> ExtraWriter<'a> {
     /// Creates a writer and opens the first `opened` outputs. `most` is the maximum number of
-    /// outputs, among which the memory for buffers is divided.
+    /// outputs, which share the memory for buffers.
     pub fn new(
         router: Router,
         open: OpenExtra<'a>,
@@ -152,7 +153,7 @@ impl<'a> ExtraWriter<'a> {
         self.router.fork()
     }
 
-    /// Returns the output with this index, and opens it first if necessary.
+    /// Returns the output with this index, after opening it if necessary.
     fn sink(&self, number: usize) -> Result<Arc<ExtraSink>> {
         let mut list = lock(&self.list);
         if list.len() <= number {
@@ -185,8 +186,8 @@ impl<'a> ExtraWriter<'a> {
         self.join(last)
     }
 
-    /// Takes the first or last template of a batch. It continues the last template if it has the
-    /// same name, and otherwise begins a new one.
+    /// Takes the first or last template of a batch. It continues the pending template if the names
+    /// are equal; otherwise, it starts a new one.
     fn join(&self, batch: Batch) -> Result<()> {
         let Some(&begin) = batch.spans.first() else { return Ok(()) };
         let mut edge = lock(&self.edge);
@@ -204,7 +205,7 @@ impl<'a> ExtraWriter<'a> {
         Ok(())
     }
 
-    /// Routes the last template, which is now complete.
+    /// Routes the pending template, which is now complete.
     fn close_edge(&self, (last, counts): &mut (Batch, SegmentCounts)) -> Result<()> {
         let Router::Templates(by_segment) = &self.router else { return Ok(()) };
         let mut places = Vec::new();
@@ -218,7 +219,8 @@ impl<'a> ExtraWriter<'a> {
         Ok(())
     }
 
-    /// Adds records to the current file, and begins the next file after `most` records.
+    /// Appends records to the current file. Starts the next file after `most` records, but keeps
+    /// adjacent records with the same name together.
     fn roll(&self, batch: &Batch, most: u64) -> Result<()> {
         let mut rolling = lock(&self.rolling);
         for (_, record) in batch.records() {
@@ -256,7 +258,7 @@ impl<'a> ExtraWriter<'a> {
         Ok(())
     }
 
-    /// Queues the buffer of an output that gets no more reads.
+    /// Queues the buffer of an output that receives no more reads.
     fn close_buffer(&self, number: usize) -> Result<()> {
         let sink = self.sink(number)?;
         let (batch, number) = &mut *lock(&sink.gathering);
@@ -276,7 +278,7 @@ impl<'a> ExtraWriter<'a> {
         sums.dropped += counts.dropped;
     }
 
-    /// Encodes all full buffers. A thread calls this before it encodes its own reads.
+    /// Encodes all full buffers. Each thread calls this before it encodes its own reads.
     pub fn encode(&self) -> Result<()> {
         loop {
             let next = lock(&self.tasks).pop_front();
@@ -286,7 +288,7 @@ impl<'a> ExtraWriter<'a> {
     }
 
     /// Writes the remaining reads, and completes the files under their temporary names. Returns
-    /// them with their numbers of records.
+    /// each file with its number of records.
     pub fn complete(self, console: &Console) -> Result<Vec<(u64, CompleteOutput)>> {
         let mut edge = lock(&self.edge);
         self.close_edge(&mut edge)?;

@@ -1,9 +1,9 @@
 //! The file of an output, or the files of an output in parts, which `cat` joins into one.
 //!
 //! Each part is a contiguous range of the records, and all parts have about the same number of
-//! record bytes. A partition is written to the part that its first record belongs to. So parts end
-//! at the end of a partition, which is the end of a record and of a BGZF block, and does not depend
-//! on threads, memory or spills.
+//! record bytes. A partition is written to the part to which its first record belongs. So parts end
+//! where a partition ends, which is the end of a record and of a BGZF block, and their ends do not
+//! depend on threads, memory or spills.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -16,24 +16,24 @@ use readmill_record::{Error, Result};
 use crate::formats::PartPlacer;
 use crate::plan::{MAX_PARTS, Output, md5_name, part_name};
 
-/// The files of an output in order.
+/// The files of an output, in order.
 pub struct OutputFiles {
-    /// The path as the user gave it.
+    /// The path as given by the user.
     path: PathBuf,
     files: Vec<AtomicFile>,
-    /// Bytes of each file, including the parts that have an offset but are not written yet.
+    /// Bytes of each file, including parts that have an offset but are not written yet.
     bytes: Vec<u64>,
-    /// The index of the file to which the next part belongs.
+    /// The index of the file that receives the next part.
     at: usize,
     /// Total bytes of all records, uncompressed as in BAM.
     expected: u64,
-    /// The MD5 of each file so far; empty if it is not requested. Parts are written by all threads
-    /// in any order, but get their offsets in order, so the MD5 is updated then.
+    /// The MD5 state of each file; empty if MD5 is not requested. All threads write parts in any
+    /// order, but parts get their offsets in order, so the MD5 is updated at that time.
     sums: Vec<Md5>,
     replaces_input: bool,
 }
 
-/// The place of a part: the index of a file, and an offset in it.
+/// The position of a part: the index of a file, and an offset in that file.
 #[derive(Clone, Copy)]
 pub struct FilePosition {
     pub file: usize,
@@ -66,7 +66,7 @@ impl OutputFiles {
         Ok(OutputFiles { path, bytes, files, at: 0, expected: 0, sums, replaces_input })
     }
 
-    /// Returns the path as the user gave it.
+    /// Returns the path as given by the user.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -93,22 +93,22 @@ impl OutputFiles {
         self.files.iter().all(AtomicFile::is_file)
     }
 
-    /// Returns whether the output is a terminal. An output in parts never is.
+    /// Returns whether the output is a terminal. Always false for an output in parts.
     pub fn is_terminal(&self) -> bool {
         self.files.iter().any(AtomicFile::is_terminal)
     }
 
-    /// Returns whether the output is a pipe. An output in parts never is.
+    /// Returns whether the output is a pipe. Always false for an output in parts.
     pub fn is_pipe(&self) -> bool {
         self.files.iter().any(AtomicFile::is_pipe)
     }
 
-    /// Sets the total bytes of all records, before the first part is written.
+    /// Sets the total bytes of all records. Must be called before the first part is written.
     pub fn expect(&mut self, bytes: u64) {
         self.expected = bytes;
     }
 
-    /// Continues in the file for the record that has `start` bytes of records before it.
+    /// Continues in the file of the record that starts after `start` bytes of records.
     pub fn go_to(&mut self, start: u64) {
         let share = u128::from(start) * self.files.len() as u128 / u128::from(self.expected.max(1));
         self.at = self.at.max((share as usize).min(self.files.len() - 1));
@@ -119,7 +119,7 @@ impl OutputFiles {
         self.at = self.files.len() - 1;
     }
 
-    /// Assigns the next offset to `bytes`, which the caller writes there later, unchanged.
+    /// Assigns the next offset to `bytes`. The caller later writes these bytes there, unchanged.
     pub fn reserve(&mut self, bytes: &[u8]) -> FilePosition {
         let place = FilePosition { file: self.at, offset: self.bytes[self.at] };
         self.bytes[self.at] += bytes.len() as u64;
@@ -147,7 +147,7 @@ impl OutputFiles {
         self.files.iter().map(AtomicFile::positioned).collect()
     }
 
-    /// Returns a reader of the only file, from `offset`.
+    /// Returns a reader of the only file, starting at `offset`.
     pub fn read_from(&self, offset: u64) -> Result<impl Read + Send + use<>> {
         self.files[0].read_from(offset, self.bytes[0] - offset)
     }
@@ -164,8 +164,8 @@ impl OutputFiles {
         self.files.iter().try_for_each(AtomicFile::sync)
     }
 
-    /// Writes the MD5 of each file, if requested, under a temporary name. Like Picard, it writes
-    /// only the hexadecimal digits.
+    /// Writes the MD5 of each file under a temporary name, if requested. Like Picard, writes only
+    /// the hexadecimal digits.
     pub fn write_md5(&mut self) -> Result<Vec<AtomicFile>> {
         let mut targets = Vec::new();
         for (file, sum) in self.files.iter().zip(std::mem::take(&mut self.sums)) {
@@ -178,8 +178,8 @@ impl OutputFiles {
         Ok(targets)
     }
 
-    /// Removes the surplus parts of an older output that had more parts, because `cat` would join
-    /// them, too. Returns a note for the log for each.
+    /// Removes the surplus parts of an older output that had more parts, because `cat` would also
+    /// join them. Returns a log note for each.
     fn remove_older_parts(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.are_parts() {
@@ -193,14 +193,14 @@ impl OutputFiles {
         notes
     }
 
-    /// Returns the parts with their sizes in bytes; empty if the output is one file.
+    /// Returns the parts with their sizes in bytes; empty if the output is a single file.
     pub fn parts(&self) -> Vec<(PathBuf, u64)> {
         let parts = self.files.iter().zip(&self.bytes).filter(|_| self.are_parts());
         parts.map(|(file, &bytes)| (file.path().to_path_buf(), bytes)).collect()
     }
 }
 
-/// An output whose files are complete, but still have their temporary names.
+/// A complete output whose files still have their temporary names.
 pub struct CompleteOutput {
     pub(super) files: OutputFiles,
     pub(super) index: Option<(PathBuf, AtomicFile)>,
@@ -209,29 +209,29 @@ pub struct CompleteOutput {
 }
 
 impl CompleteOutput {
-    /// Returns the path as the user gave it.
+    /// Returns the path as given by the user.
     pub fn path(&self) -> &Path {
         self.files.path()
     }
 
-    /// Returns the parts with their sizes in bytes; empty if the output is one file.
+    /// Returns the parts with their sizes in bytes; empty if the output is a single file.
     pub fn parts(&self) -> Vec<(PathBuf, u64)> {
         self.files.parts()
     }
 
-    /// Returns the index and the MD5 files, with their sizes in bytes.
+    /// Returns the index and the MD5 files with their sizes in bytes.
     pub fn beside(&self) -> impl Iterator<Item = (&Path, Option<u64>)> {
         let index = self.index.iter().map(|(path, index)| (path.as_path(), index.bytes()));
         index.chain(self.md5.iter().map(|md5| (md5.path(), md5.bytes())))
     }
 
-    /// Returns the total size of the files, without the index.
+    /// Returns the total size of the files in bytes, without the index.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Renames the files and the index, all or none, and removes older indexes. Returns notes about
-    /// removed files. Log them only when signals are no longer
+    /// Renames the files and the index, either all or none, and removes older indexes. Returns
+    /// notes about removed files. The caller must log them only when signals are no longer
     /// [held off](readmill_process::signal::hold_off), because the reader of the log may block.
     pub fn rename(self) -> Result<Vec<String>> {
         let (mut files, notes) = self.prepare();
@@ -239,8 +239,8 @@ impl CompleteOutput {
         Ok(notes)
     }
 
-    /// Removes older indexes. Returns all files, to be renamed together, and notes about removed
-    /// files.
+    /// Removes older indexes. Returns all files, which must be renamed together, and notes about
+    /// removed files.
     pub fn prepare(self) -> (Vec<AtomicFile>, Vec<String>) {
         let CompleteOutput { files, index, md5, .. } = self;
         let Some(name) = files.name() else { return Default::default() };
@@ -251,7 +251,7 @@ impl CompleteOutput {
         {
             removed.push(older.to_path_buf());
         }
-        // A new file must not exist together with an old index, not even after a loss of power.
+        // A new file must not exist together with an old index, even after a power failure.
         sync_directories(removed.iter().map(PathBuf::as_path));
         notes.extend(files.remove_older_parts());
         let index = index.map(|(_, index)| index);

@@ -19,8 +19,8 @@ fn id(group: &HeaderLine) -> String {
     group.get(b"ID").map(|id| String::from_utf8_lossy(id).into_owned()).unwrap_or_default()
 }
 
-/// Returns the files of a split by read group: one for each read group in the order of the header,
-/// and last the file for reads without a read group, unless such reads are an error.
+/// Returns the files of a split by read group: one for each read group, in header order, and then
+/// the file for reads without a read group, unless such reads are an error.
 pub fn split_files(split: &Split, header: &Header, ledger: &Ledger) -> Result<Vec<PathBuf>> {
     let mut names = Names::default();
     match &split.names {
@@ -52,16 +52,16 @@ pub fn split_files(split: &Split, header: &Header, ledger: &Ledger) -> Result<Ve
     Ok(names.list)
 }
 
-/// Adds the files that a table names (`--split-table`).
+/// Adds the files listed in a table (`--split-table`).
 ///
 /// # Errors
-/// Fails if the table lacks a read group of the header, or has one that is not in the header.
+/// Fails if the table lacks a read group of the header, or contains one that is not in the header.
 fn of_table(path: &Path, header: &Header, ledger: &Ledger, names: &mut Names) -> Result<()> {
     let (mut reader, mut lines) = (LineReader::open(path, ledger)?, Vec::new());
     let mut charge = ledger.empty_charge("names of files");
     while reader.advance_line()? {
         let line = String::from_utf8_lossy(reader.line().trim_ascii_end()).into_owned();
-        // The table holds each line once more, and its memory doubles when it grows.
+        // The table stores each line a second time, and its memory doubles when it grows.
         charge.grow((3 * line.len() + 4 * size_of::<PathBuf>()) as u64)?;
         lines.extend((!line.is_empty()).then_some(line));
     }
@@ -84,9 +84,9 @@ fn of_table(path: &Path, header: &Header, ledger: &Ledger, names: &mut Names) ->
     }
 }
 
-/// Returns the files for first ends and for last ends. Each list has one file for each read group
-/// in the order of the header, and last the file for reads without a read group. If the pattern has
-/// no `{end}`, both lists are the same.
+/// Returns the files for read 1 and for read 2. Each list has one file for each read group, in
+/// header order, and then the file for reads without a read group. If the pattern has no `{end}`,
+/// both lists are equal.
 ///
 /// # Errors
 /// Fails if the header has no read groups, or if two read groups would have the same file.
@@ -113,7 +113,7 @@ pub fn fastq_files(pattern: &NamePattern, header: &Header) -> Result<[Vec<PathBu
     Ok([firsts, lasts])
 }
 
-/// File names that must be different, with the read group that uses each of them.
+/// File names that must differ, with the read group of each.
 #[derive(Default)]
 struct Names {
     list: Vec<PathBuf>,
@@ -141,13 +141,14 @@ impl Names {
     }
 }
 
-/// Replaces characters that file systems or shells may treat specially by `_`.
+/// Replaces characters that may be special to file systems or shells by `_`.
 fn plain(id: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || "._-+".contains(c);
     id.chars().map(|c| if fits(c) { c } else { '_' }).collect()
 }
 
-/// Returns `prefix.name` with the extension, or a file in `prefix` if this ends in a slash.
+/// Returns `prefix.name` with the extension, or a file in the directory `prefix` if it ends in a
+/// slash.
 pub fn file_name(prefix: &Path, name: &str, extension: &str) -> PathBuf {
     let mut path = prefix.as_os_str().to_os_string();
     let is_directory = path.as_encoded_bytes().ends_with(b"/");
@@ -159,7 +160,7 @@ pub fn file_name(prefix: &Path, name: &str, extension: &str) -> PathBuf {
     path.into()
 }
 
-/// Removes all read groups from a header except the one with this index.
+/// Removes all read groups from a header except the one with index `number`.
 pub fn keep_group(header: &mut Header, number: usize) -> Result<()> {
     let own = groups(header).nth(number).cloned();
     header.replace_lines(b"RG", own.into_iter().collect(), &[b"PG", b"CO"])

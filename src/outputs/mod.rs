@@ -1,23 +1,23 @@
 //! The files of a run: the main output, extra outputs and report files.
 //!
-//! Each file is written under a temporary name and renamed when all are complete. So a file under
+//! Each file is written under a temporary name, and renamed when all are complete. So a file with
 //! its final name is never incomplete.
 //!
 //! | module | content |
 //! |---|---|
 //! | [`sink`] | an output: takes encoded parts in order, and builds the index |
-//! | [`part_writer`] | encoding and writing of parts by all threads |
-//! | [`part_counts`] | what ordered tallies count in a part |
-//! | [`staged_parts`] | parts of an output in the file of a stage |
+//! | [`part_writer`] | encodes and writes parts on all threads |
+//! | [`part_counts`] | the pieces that ordered tallies count in a part |
+//! | [`staged_parts`] | the parts of an output in the file of a stage |
 //! | [`files`] | the file or files of an output, and their renaming |
-//! | [`routing`] | which reads of a batch belong to which extra output |
+//! | [`routing`] | routes the reads of a batch to extra outputs |
 //! | [`extra`] | opens the extra outputs of the plan |
-//! | [`group_files`] | the files of read groups |
+//! | [`group_files`] | chooses the files of read groups |
 //! | [`extra_writer`] | collects, encodes and writes the reads of extra outputs |
 //! | [`report_files`] | metrics, tables and statistics |
-//! | [`texts`] | reports as JSON |
+//! | [`texts`] | converts reports to JSON |
 //!
-//! `readmill_process::atomic_file` has the file that is written under a temporary name.
+//! `readmill_process::atomic_file` writes a file under a temporary name.
 
 pub mod extra;
 pub mod extra_writer;

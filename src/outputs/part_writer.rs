@@ -1,6 +1,6 @@
-//! Encodes and writes parts of an output, on all threads.
+//! Encodes and writes the parts of an output, on all threads.
 //!
-//! [`super::Sink`] gives each encoded part its offset in the file, in order. Then any thread can
+//! [`super::Sink`] assigns each encoded part its offset in the file, in order. Any thread can then
 //! write it there.
 
 use std::sync::{Mutex, PoisonError};
@@ -20,24 +20,24 @@ use crate::formats::{
 #[derive(Default)]
 pub struct EncodedPart {
     pub bytes: Vec<u8>,
-    /// What can only be completed when the offset of the part is known, such as its index entries.
+    /// Data that can be completed only when the offset of the part is known, such as index entries.
     pub entries: PartEntries,
     pub records: u64,
-    /// Bytes of all records before this part, which decide in which file of an output in parts it
-    /// belongs. 0 if reads are written while the input is read.
+    /// Bytes of all records before this part, which determine the file of an output in parts that
+    /// receives it. 0 if reads are written while the input is read.
     pub start: u64,
     /// The reads that belong to extra outputs.
     pub routed: RoutedRecords,
-    /// What ordered tallies counted in the part; `None` if there are no such tallies.
+    /// The counts of the ordered tallies; `None` if there are no such tallies.
     pub counts: Option<PartCounts>,
-    /// The charge for long reads, released when the part has been written.
+    /// The charge for long reads, released when the part is written.
     pub charge: Option<Charge>,
 }
 
-/// A part with its place in the files.
+/// A part with its position in the files.
 type PlacedPart = (FilePosition, EncodedPart);
 
-/// Encodes and writes parts of one output. All threads share it.
+/// Encodes and writes the parts of one output. All threads share it.
 pub struct PartWriter<'a> {
     pub(super) format: Format,
     pub(super) encoders: EncoderMaker,
@@ -51,8 +51,8 @@ pub struct PartWriter<'a> {
 }
 
 impl<'a> PartWriter<'a> {
-    /// Creates a writer for parts that a later process joins into a file. They are not written by
-    /// [`PartWriter::write_pending`].
+    /// Creates a writer for parts that a later process joins into a file.
+    /// [`PartWriter::write_pending`] does not write them.
     pub(super) fn detached(
         format: Format,
         encoders: EncoderMaker,
@@ -70,8 +70,8 @@ impl<'a> PartWriter<'a> {
         PartEncoder { records, counter: self.counting.counter() }
     }
 
-    /// Returns the settings of the encoder, by which [`super::extra_writer`] finds an idle one that
-    /// it can use for another output. `None` if the encoder depends on more than these.
+    /// Returns the encoder settings, by which [`super::extra_writer`] finds an idle encoder for
+    /// another output. `None` if the encoder depends on more than the settings.
     pub fn encoder_settings(&self) -> Option<EncoderSettings> {
         self.encoders.settings()
     }
@@ -82,12 +82,12 @@ impl<'a> PartWriter<'a> {
         self.format.large_parts()
     }
 
-    /// Returns an empty part. It reuses the memory of a written part, if there is one.
+    /// Returns an empty part, which reuses the memory of a written part if there is one.
     pub fn part(&self) -> EncodedPart {
         self.parts.take().unwrap_or_default()
     }
 
-    /// Keeps the memory of a written part for the next one, unless long reads have made it large.
+    /// Keeps the memory of a written part for reuse, unless long reads have made it large.
     pub(super) fn reuse(&self, mut part: EncodedPart) {
         part.charge = None;
         if part.bytes.capacity() <= KEPT_BYTES {
@@ -96,7 +96,7 @@ impl<'a> PartWriter<'a> {
     }
 
     /// Writes all waiting parts. Each thread calls this before it encodes, so that all threads
-    /// share the writing and few parts wait. It is called once more at the end.
+    /// share the writing and few parts wait. Called once more at the end.
     pub fn write_pending(&self) -> Result<()> {
         self.counting.tallies.iter().try_for_each(|tally| tally.write_pending())?;
         let Some((files, queue)) = &self.pending else { return Ok(()) };

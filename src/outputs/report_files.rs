@@ -20,37 +20,38 @@ use crate::outputs::sample_name::sample_name;
 use crate::outputs::texts;
 use crate::plan::{Command, Output, Plan};
 
-/// Which report file of a run it is.
+/// The kinds of report files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportFile {
-    /// Picard's metrics of duplicates.
+    /// Duplication metrics in Picard's format, or the samtools markdup report.
     Metrics,
-    /// The same as JSON.
+    /// Duplication metrics as JSON.
     Json,
     /// The recalibration table of the input reads.
     Table,
-    /// The recalibration table of the reads with their new qualities.
+    /// The recalibration table of the recalibrated reads.
     After,
-    /// A file of an add-on: the number of the add-on in the plan, and of the file among its files.
+    /// A file of an add-on: the index of the add-on in the plan, and the index of the file among
+    /// its files.
     AddOn(usize, usize),
-    /// The description of the run as JSON.
+    /// The description of the run as JSON (`--json`).
     Run,
 }
 
 /// An open report file.
 struct OpenReport {
     what: ReportFile,
-    /// Its name among the reports in JSON.
+    /// The report's name in the JSON description.
     name: &'static str,
     json: Option<ReportJson>,
     time: FileTime,
     target: AtomicFile,
 }
 
-/// The name of the memory of descriptions.
+/// The ledger name of the run description.
 const DESCRIPTION: &str = "the description of the run";
 
-/// Writes an object, each of its fields in a line.
+/// Writes a JSON object with one field per line.
 fn put_lines(object: &Value, out: &mut dyn std::io::Write) -> std::io::Result<()> {
     let mut before = "{\n";
     for (name, value) in object.as_object().into_iter().flatten() {
@@ -61,27 +62,29 @@ fn put_lines(object: &Value, out: &mut dyn std::io::Write) -> std::io::Result<()
     out.write_all(if before == "{\n" { b"{\n\n}\n" } else { b"\n}\n" })
 }
 
-/// The name of the metrics of duplicates among the reports in JSON.
+/// The name of the duplication metrics in the JSON description.
 const DUPLICATES: &str = "duplicates";
 
-/// The name of pairs by tile among them.
+/// The name of the counts by tile in the JSON description.
 const TILES: &str = "duplicates_by_tile";
 
-/// The open report files; a name that cannot be written is reported before the run.
+/// The open report files. They are opened before the run, so that a path that cannot be written is
+/// reported early.
 pub struct ReportFiles {
     files: Vec<OpenReport>,
-    /// The name of the sample in reports.
+    /// The sample name in reports.
     sample: String,
-    /// The reports as JSON, by their names, where the run is described by JSON.
+    /// The reports as JSON, by name. `None` if the run needs no description.
     values: Option<Map<String, Value>>,
-    /// Charge of what describes the run.
+    /// The charge for the description of the run.
     charge: Charge,
-    /// Directories that were made for files; those without any go with a run that fails.
+    /// The directories created for the files. If the run fails, those that are still empty are
+    /// removed.
     _made: MadeDirectories,
 }
 
 impl ReportFiles {
-    /// Opens the files that the plan names.
+    /// Opens the report files of the plan.
     pub fn open(plan: &Plan, header: &Header, ledger: &Ledger) -> Result<Self> {
         let mut made = MadeDirectories::default();
         let mut open = |(what, file): (ReportFile, PlannedFile<'_>)| {
@@ -97,12 +100,12 @@ impl ReportFiles {
         Ok(ReportFiles { files, sample, values, charge, _made: made })
     }
 
-    /// The name of the sample in reports.
+    /// Returns the sample name in reports.
     pub fn sample(&self) -> &str {
         &self.sample
     }
 
-    /// Keeps the text of a report for the description of the run.
+    /// Adds the text of a report to the description of the run, as JSON.
     fn keep(&mut self, name: &str, json: Option<ReportJson>, bytes: &[u8]) -> Result<()> {
         let (Some(values), Some(json)) = (&mut self.values, json) else { return Ok(()) };
         self.charge.grow_to(self.charge.bytes() + texts::max_bytes(bytes))?;
@@ -110,18 +113,17 @@ impl ReportFiles {
         Ok(())
     }
 
-    /// The charge of the description of the run.
     pub fn charge(&mut self) -> &mut Charge {
         &mut self.charge
     }
 
-    /// Takes the reports as JSON.
+    /// Takes the reports as JSON values.
     pub fn take_values(&mut self) -> Map<String, Value> {
         self.values.take().unwrap_or_default()
     }
 
-    /// Returns the files without the description of the run and what is made of it, each with its name among the reports,
-    /// and its bytes if it is a regular file.
+    /// Returns all report files with their names in the JSON description, and their sizes if they
+    /// are regular files. Excludes the description of the run and the files derived from it.
     pub fn complete(&self) -> impl Iterator<Item = (&'static str, &Path, Option<u64>)> {
         let is_listed =
             |file: &&OpenReport| file.what != ReportFile::Run && file.time != FileTime::AfterDescription;
@@ -129,7 +131,7 @@ impl ReportFiles {
         listed.map(|file| (file.name, file.target.path(), file.target.bytes()))
     }
 
-    /// Writes a file under its temporary name, if the plan asks for it.
+    /// Writes a report file under its temporary name, if the plan requests it.
     pub fn write(&mut self, what: ReportFile, bytes: &[u8]) -> Result<()> {
         let Some(file) = self.find(what) else { return Ok(()) };
         file.target.write(bytes)?;
@@ -138,28 +140,29 @@ impl ReportFiles {
         self.keep(name, json, bytes)
     }
 
-    /// Writes the description of the run under its temporary name, if the plan asks for it: its text is never whole in memory.
+    /// Writes the description of the run under its temporary name, if the plan requests it. The
+    /// complete text is never in memory.
     pub fn write_run(&mut self, value: &Value) -> Result<()> {
         let Some(file) = self.find(ReportFile::Run) else { return Ok(()) };
         file.target.write_with(|out| put_lines(value, out))?;
         file.target.sync()
     }
 
-    /// Writes the file of an add-on that is made of the description.
+    /// Writes the file of an add-on that is derived from the description of the run.
     pub fn write_after_description(&mut self, add_on: usize, text: &[u8]) -> Result<()> {
         let found = self.find_of_add_on(add_on, FileTime::AfterDescription);
         found.into_iter().try_for_each(|what| self.write(what, text))
     }
 
-    /// Writes a long file under its temporary name, part by part.
+    /// Writes a long report file under its temporary name, part by part.
     fn write_parts(&mut self, what: ReportFile, mut parts: impl Iterator<Item = Vec<u8>>) -> Result<()> {
         let Some(file) = self.find(what) else { return Ok(()) };
         parts.try_for_each(|part| file.target.write(&part))?;
         file.target.sync()
     }
 
-    /// Takes out the files that an add-on writes while reads are counted, each with its number among the files of the
-    /// add-on. [`ReportFiles::put_complete`] gives them back.
+    /// Takes the files that an add-on writes while reads are counted, each with its index among the
+    /// add-on's files. [`ReportFiles::put_complete`] returns them.
     pub fn take_files_of_counting(&mut self, add_on: usize) -> Vec<(usize, AtomicFile)> {
         let is_taken = |file: &mut OpenReport| {
             matches!(file.what, ReportFile::AddOn(owner, _) if owner == add_on)
@@ -173,7 +176,8 @@ impl ReportFiles {
         numbered.collect()
     }
 
-    /// Takes back the complete files of an add-on, and keeps its values for the description of the run.
+    /// Takes back the complete files of an add-on, and keeps its values for the description of the
+    /// run.
     pub fn put_complete(&mut self, plan: &Plan, add_on: usize, complete: CompleteFiles) -> Result<()> {
         let planned = plan.reports.add_ons.iter().nth(add_on);
         let planned = planned.map_or_else(Vec::new, |add_on| add_on.output_files());
@@ -195,7 +199,7 @@ impl ReportFiles {
         Ok(())
     }
 
-    /// Returns the files of an add-on that are written at this time, in their order.
+    /// Returns the files of an add-on that are written at `time`, in their order.
     fn find_of_add_on(&self, add_on: usize, time: FileTime) -> Vec<ReportFile> {
         let is_wanted = |file: &&OpenReport| {
             matches!(file.what, ReportFile::AddOn(owner, _) if owner == add_on) && file.time == time
@@ -207,12 +211,12 @@ impl ReportFiles {
         self.files.iter_mut().find(|file| file.what == what)
     }
 
-    /// Writes the recalibration table before or after recalibration, if the plan asks for it.
+    /// Writes the recalibration table before or after recalibration, if the plan requests it.
     pub fn write_table(&mut self, report: &bqsr::RecalReport, after: bool) -> Result<()> {
         self.write(if after { ReportFile::After } else { ReportFile::Table }, &report.to_text())
     }
 
-    /// Writes the duplication metrics that the plan asks for.
+    /// Writes the duplication metrics that the plan requests.
     pub fn write_metrics(&mut self, plan: &Plan, metrics: &DuplicationMetrics) -> Result<()> {
         let command = picard_command_line("MarkDuplicates", &self.sample, plan);
         let text = metrics.to_picard(&command, VERSION);
@@ -228,7 +232,7 @@ impl ReportFiles {
         file.target.sync()
     }
 
-    /// Keeps pairs by tile for the description of the run, if they were counted.
+    /// Adds the pair counts by tile to the description of the run, if they were counted.
     pub fn keep_tiles(&mut self, libraries: &Libraries, tiles: &[TileCounts]) {
         let Some(values) = self.values.as_mut().filter(|_| !tiles.is_empty()) else { return };
         let ids = libraries.group_ids();
@@ -248,7 +252,7 @@ impl ReportFiles {
         values.insert(TILES.into(), columns);
     }
 
-    /// Writes the report of samtools markdup that the plan asks for.
+    /// Writes the samtools markdup report that the plan requests.
     pub fn write_samtools_report(&mut self, plan: &Plan, report: &SamtoolsReport) -> Result<()> {
         let command = plan.command_line();
         self.write(ReportFile::Metrics, report.format_text(&command).as_bytes())?;
@@ -261,7 +265,8 @@ impl ReportFiles {
         self.write(ReportFile::Json, json.as_bytes())
     }
 
-    /// Writes the files of an add-on that are written at the end: `each` passes their texts on, in their order.
+    /// Writes the files of an add-on that are written at the end. `each` passes their texts, in
+    /// order.
     pub fn write_texts(
         &mut self,
         plan: &Plan,
@@ -285,21 +290,23 @@ impl ReportFiles {
         })
     }
 
-    /// Takes the complete files out, to be renamed. Directories that were made for them, and are empty, go with this.
+    /// Takes the complete files, to be renamed. Also removes the directories created for them that
+    /// are empty.
     pub fn take_files(&mut self) -> Vec<AtomicFile> {
         self.files.drain(..).map(|file| file.target).collect()
     }
 }
 
-/// Returns a command line that begins like one of Picard, because report tools read the sample from it.
+/// Returns a command line that begins like Picard's, because report tools extract the sample name
+/// from it.
 fn picard_command_line(tool: &str, sample: &str, plan: &Plan) -> String {
     format!("{tool} INPUT={sample} ({})", plan.command_line())
 }
 
-/// In place of the date that Picard writes: equal runs write equal bytes.
+/// Replaces the date that Picard writes, so that equal runs write equal bytes.
 const VERSION: &str = concat!("Written by readmill ", env!("CARGO_PKG_VERSION"));
 
-/// Returns the files that the plan names, in the order in which they are opened.
+/// Returns the report files of the plan, in the order in which they are opened.
 pub fn planned_files(plan: &Plan) -> Vec<(ReportFile, PlannedFile<'_>)> {
     let metrics = plan.steps.duplicates.as_ref().map(|duplicates| &duplicates.metrics);
     let request = plan.steps.recalibration.as_ref().and_then(|it| it.table_request());
@@ -328,12 +335,12 @@ pub fn planned_files(plan: &Plan) -> Vec<(ReportFile, PlannedFile<'_>)> {
     of_core.chain(others).chain(run).chain(last).collect()
 }
 
-/// How the names of a reference and of the files of an aligner's index end.
+/// Suffixes of the reference file and of the files of an aligner's index.
 const ALIGNER_FILES: [&str; 9] =
     ["", ".amb", ".ann", ".pac", ".bwt.2bit.64", ".0123", ".alt", ".l2b", ".mbw"];
 
-/// Refuses names that make one output overwrite another, or an input. (The main output may replace an input if that is
-/// asked for.)
+/// Returns an error if an output would overwrite another output or an input. The main output may
+/// replace an input if this is requested.
 pub fn check(plan: &Plan) -> Result<()> {
     let metrics = [ReportFile::Metrics, ReportFile::Json];
     let by_samtools =
@@ -392,7 +399,8 @@ pub fn check(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Refuses outputs that would overwrite a file that is read, such as the index of the input.
+/// Returns an error if an output would overwrite a file that is read, such as the index of the
+/// input.
 pub fn check_spares(plan: &Plan, read: &Path) -> Result<()> {
     let main = plan.destination.main().filter(|main| !main.in_place);
     let main = main.map_or_else(Vec::new, |main| [main.names(), index_names(&main.path)].concat());
@@ -404,7 +412,8 @@ pub fn check_spares(plan: &Plan, read: &Path) -> Result<()> {
         .try_for_each(|path| ensure_output_is_not_input(read, path))
 }
 
-/// Refuses an output that would overwrite an input; the hint names the flag by which a main output may replace the input.
+/// Returns an error if an output would overwrite an input. For the main output, the hint contains
+/// the flag that allows it.
 fn spare_main(input: &Path, output: &Path, is_main: bool) -> Result<()> {
     let way_out = "give the output another name; to replace the input, add --in-place";
     ensure_output_is_not_input(input, output)

@@ -1,5 +1,5 @@
-//! Takes the reads for extra outputs out of a batch. [`readmill_filters::route`] decides which
-//! reads they are; [`super::extra_writer`] writes them.
+//! Removes the reads for extra outputs from a batch. [`readmill_filters::route`] decides which
+//! reads these are; [`super::extra_writer`] writes them.
 
 use readmill_filters::route::{self, BySegment, Route, SegmentCounts};
 use readmill_record::{Batch, RecordRef, Result, Span, Stamp};
@@ -7,18 +7,18 @@ use readmill_record::{Batch, RecordRef, Result, Span, Stamp};
 /// The reads of one batch that belong to extra outputs.
 #[derive(Default)]
 pub struct RoutedRecords {
-    /// The reads for each extra output, with the index of the output.
+    /// The reads for each extra output, with the output's index.
     pub places: Vec<(usize, Batch)>,
-    /// The first and the last template of the batch, if templates are routed as a whole. They may
-    /// continue in the neighbouring batches, so they are routed later, by `ExtraWriter`.
+    /// The first and the last template of the batch, if whole templates are routed. They may
+    /// continue in the adjacent batches, so `ExtraWriter` routes them later.
     pub edges: Option<[Batch; 2]>,
 }
 
-/// Decides to which extra outputs the reads of a batch belong. Each thread has a copy.
+/// Decides to which extra outputs the reads of a batch belong. Each thread has its own copy.
 pub enum Router {
-    /// Each read is routed alone. It may also stay in the main output.
+    /// Each read is routed independently. It may also remain in the main output.
     Each(Box<dyn Route>),
-    /// Whole templates are routed; their records must be adjacent. Nothing stays in the main
+    /// Whole templates are routed; their records must be adjacent. No read remains in the main
     /// output.
     Templates(BySegment),
 }
@@ -33,8 +33,8 @@ impl Router {
     }
 }
 
-/// Removes the reads for extra outputs from `batch` and returns them. A read that also stays in the
-/// main output is copied. `counts` is increased by the templates that were skipped.
+/// Removes the reads for extra outputs from `batch` and returns them. Reads that also remain in the
+/// main output are copied. Adds skipped templates to `counts`.
 pub fn route(
     router: &mut Router,
     batch: &mut Batch,
@@ -46,7 +46,7 @@ pub fn route(
     }
 }
 
-/// Returns copies of the reads that filters have dropped from `batch`. `before` are the spans of
+/// Returns copies of the reads that filters dropped from `batch`. `before` contains the spans of
 /// the batch before the filters ran.
 pub fn dropped(before: &[Span], batch: &Batch) -> Result<Batch> {
     let (mut dropped, mut kept) = (Batch::default(), batch.spans.iter().peekable());
@@ -58,7 +58,7 @@ pub fn dropped(before: &[Span], batch: &Batch) -> Result<Batch> {
     Ok(dropped)
 }
 
-/// Adds a read to the batch for extra output `place`.
+/// Appends a read to the batch for extra output `place`.
 fn put(
     places: &mut Vec<(usize, Batch)>,
     place: usize,

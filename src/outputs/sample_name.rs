@@ -1,4 +1,4 @@
-//! Chooses the sample name in reports, by which MultiQC and similar tools combine them.
+//! Chooses the sample name in reports, by which MultiQC and similar tools combine reports.
 
 use std::path::Path;
 
@@ -8,12 +8,12 @@ use readmill_record::Header;
 use crate::formats::FORMATS;
 use crate::plan::Plan;
 
-/// Returns the sample name for reports. It is the first of these that exists:
+/// Returns the sample name for reports: the first of these that exists.
 ///
-/// 1. the name in the plan,
+/// 1. the sample name in the plan,
 /// 2. the name of the output file, without its extension,
 /// 3. the name of the only input file, without its extension, as Picard names its metrics,
-/// 4. the prefix of the metrics or of the coverage,
+/// 4. the prefix of metrics or coverage files,
 /// 5. the sample (SM) of the read groups, if they have only one,
 /// 6. the name of the first input.
 ///
@@ -26,7 +26,7 @@ pub(super) fn sample_name(plan: &Plan, header: &Header) -> String {
         let input = plan.inputs.first().and_then(|path| path.file_name());
         input.map_or("-".into(), |name| name.to_string_lossy().into_owned())
     });
-    // Report tools end the name at whitespace, or begin it after a slash.
+    // Report tools end the name at whitespace, or start it after a slash.
     name.replace(|c: char| c.is_whitespace() || c == '/', "_")
 }
 
@@ -38,9 +38,9 @@ fn output_name(plan: &Plan) -> Option<String> {
 /// Returns the name of the only input without its extension; `None` for pipes and for several
 /// inputs.
 ///
-/// The file name is preferred to SM here, because two lanes of one sample are two files whose
-/// reports must not overwrite each other. FASTQ input uses SM instead, and so does every run with
-/// an add-on that needs the sample of the read groups.
+/// The file name takes precedence over SM, because two lanes of one sample are two files whose
+/// reports must not overwrite each other. SM takes precedence for FASTQ input, and if an add-on
+/// needs the sample of the read groups.
 fn input_name(plan: &Plan) -> Option<String> {
     let is_of_records = plan.aligning.is_none() && plan.merging.is_none();
     let by_read_groups = plan.reports.add_ons.iter().any(|it| it.needs().sample_of_read_groups);
@@ -50,7 +50,7 @@ fn input_name(plan: &Plan) -> Option<String> {
     }
 }
 
-/// Returns the file name in the prefix of report files, which report tools take for the sample.
+/// Returns the file name part of a report prefix, which report tools use as the sample name.
 fn prefix_name(plan: &Plan) -> Option<String> {
     let prefix = plan.reports.add_ons.iter().find_map(|add_on| add_on.prefix())?;
     Some(prefix.file_name()?.to_string_lossy().into_owned())
@@ -66,7 +66,7 @@ fn file_stem(path: &Path) -> Option<String> {
     Some(stem.filter(|stem| !stem.is_empty()).unwrap_or(&name).to_owned())
 }
 
-/// Returns the sample (SM) of the read groups, if all have the same.
+/// Returns the sample (SM) of the read groups, if they all have the same one.
 fn only_sample(header: &Header) -> Option<String> {
     let mut samples = header.lines_of_kind(b"RG").filter_map(|line| line.get(b"SM"));
     let first = samples.next().filter(|name| !name.is_empty())?;

@@ -1,4 +1,4 @@
-//! An output: takes encoded parts in order, and leaves a complete file with its index.
+//! An output: takes encoded parts in order, and completes the file and its index.
 //!
 //! A regular file is written as `X.partial` and renamed once the file and its index are on disk. A
 //! device or pipe is written directly. Indexes of an older file with the same name are removed,
@@ -21,7 +21,7 @@ use crate::formats::{Content, EncoderMaker, Format, PartPlacer, TargetFile};
 use crate::plan::Output;
 
 /// An output that takes encoded parts in order. Threads encode and write the parts with a
-/// [`PartWriter`]; the sink assigns their offsets, and collects the index entries and the counts.
+/// [`PartWriter`]; the sink assigns their offsets, and collects index entries and counts.
 ///
 /// ```text
 /// threads:  encode part 1, 2, 3 …            write at offset
@@ -38,13 +38,11 @@ pub struct Sink {
     encoders: EncoderMaker,
     placer: Box<dyn PartPlacer>,
     index_charge: Option<Charge>,
-    /// Bytes of all files so far.
     offset: u64,
-    /// Bytes of the encoded header.
     header: u64,
-    /// The tallies that count the records in the order of the output.
+    /// The tallies that count the records in output order.
     tallies: OrderedTallies,
-    /// Whether reads are only counted, and not written.
+    /// Whether reads are only counted, not written.
     only_counts: bool,
 }
 
@@ -69,7 +67,7 @@ impl PartTarget for Sink {
 }
 
 impl Sink {
-    /// Opens the output for a file with this header; only the order in the header may still change.
+    /// Opens the output for records with `header`, in which only the sort order may still change.
     /// `sorted` means that the records will be in coordinate order. The contig data that CRAM needs
     /// is charged to `ledger`.
     ///
@@ -130,7 +128,7 @@ impl Sink {
         })
     }
 
-    /// Counts all records of the output with these tallies, in order.
+    /// Counts all records of the output with `tallies`, in output order.
     pub fn count_in_order(&mut self, tallies: OrderedTallies) {
         tallies.iter().for_each(|tally| tally.begin());
         self.tallies = tallies;
@@ -140,15 +138,15 @@ impl Sink {
         &self.tallies
     }
 
-    /// Turns off writing; the records are only counted.
+    /// Disables writing, so that records are only counted.
     pub fn only_count(&mut self) {
         self.only_counts = true;
     }
 
-    /// Charges the expected size of the index. More is charged when the index grows beyond it.
+    /// Charges the expected size of the index. If the index becomes larger, more is charged then.
     ///
     /// # Errors
-    /// Fails if there is not enough memory.
+    /// Fails if there is too little memory.
     pub fn charge_index(&mut self, header: &Header, ledger: &Ledger) -> Result<()> {
         if let Some(bytes) = self.placer.usual_bytes(header) {
             self.index_charge = Some(ledger.charge("the index of the output", bytes)?);
@@ -156,7 +154,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Writes the header. It must be called before the first part is taken.
+    /// Writes the header. Must be called before the first part is taken.
     pub fn begin(&mut self, header: &Header) -> Result<()> {
         if self.only_counts {
             return Ok(());
@@ -173,7 +171,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Returns whether the output can be read back and written again, as `presorted` needs it.
+    /// Returns whether the output can be read back and restarted, as `presorted` requires.
     pub fn can_restart(&self) -> bool {
         let can_be_read_back = self.format.spec().can_be_read_back;
         can_be_read_back && self.files.are_regular() && !self.files.are_parts()
@@ -184,8 +182,8 @@ impl Sink {
         self.files.read_from(self.header)
     }
 
-    /// Sets the total bytes of all records, by which an output in parts is divided. It must be
-    /// called before the first part is taken.
+    /// Sets the total bytes of all records, which determine where an output in parts is divided.
+    /// Must be called before the first part is taken.
     pub fn expect(&mut self, bytes: u64) {
         self.files.expect(bytes);
     }
@@ -219,8 +217,8 @@ impl Sink {
         Ok(())
     }
 
-    /// Takes the next part: assigns its offset and adds its index entries. A pipe is written at
-    /// once. For a regular file, the part waits until any thread calls
+    /// Takes the next part: assigns its offset and adds its index entries. A pipe is written
+    /// immediately. For a regular file, the part waits until a thread calls
     /// [`PartWriter::write_pending`].
     pub fn take(&mut self, mut part: EncodedPart, writer: &PartWriter<'_>) -> Result<()> {
         self.assign_offset(&mut part)?;
@@ -239,7 +237,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Takes the next part and writes it at once.
+    /// Takes the next part and writes it immediately.
     pub fn append(&mut self, mut part: EncodedPart) -> Result<()> {
         self.assign_offset(&mut part)?;
         self.files.go_to(part.start);
@@ -247,8 +245,8 @@ impl Sink {
         self.tallies.iter().try_for_each(|tally| tally.write_pending())
     }
 
-    /// Adds the index entries and counts of the next part, and completes the values in it that
-    /// depend on its offset.
+    /// Adds the index entries and counts of the next part, and completes the values in the part
+    /// that depend on its offset.
     fn assign_offset(&mut self, part: &mut EncodedPart) -> Result<()> {
         let entries = std::mem::take(&mut part.entries);
         self.placer.place(entries, &mut part.bytes, part.records, self.offset);
@@ -258,8 +256,8 @@ impl Sink {
         part.counts.take().map_or(Ok(()), |counts| counts.add_to(&self.tallies))
     }
 
-    /// Completes the output and renames it to its final name. Returns the bytes of the file,
-    /// without the index.
+    /// Completes the output and renames it to its final name. Returns the size of the file in
+    /// bytes, without the index.
     pub fn finish(self, console: &Console) -> Result<u64> {
         let complete = self.complete(console)?;
         let bytes = complete.bytes();
@@ -267,8 +265,8 @@ impl Sink {
         Ok(bytes)
     }
 
-    /// Completes the file and its index under their temporary names. After this, only the renaming
-    /// can fail.
+    /// Completes the file and its index under their temporary names. After this, only renaming can
+    /// fail.
     pub fn complete(mut self, console: &Console) -> Result<CompleteOutput> {
         let end = self.format.end_bytes();
         self.files.go_to_last();

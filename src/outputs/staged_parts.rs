@@ -1,5 +1,5 @@
-//! Parts of an output that a write stage of a job stores in its file. The join stage makes the
-//! output of them.
+//! Parts of an output that a write stage of a job stores in its file. The join stage assembles the
+//! output from them.
 
 use std::sync::Arc;
 
@@ -13,29 +13,29 @@ use super::sink::PartTarget;
 use crate::formats::{EncoderMaker, Format, PartEntries, TargetFile};
 use crate::plan::Output;
 
-/// Expected bytes of memory for each part in the list, mostly for its index entries.
+/// Expected memory of each part in the list, in bytes; mostly index entries.
 const USUAL_PART: u64 = 512;
 
-/// Number of copies of the list in memory when it is written as the footer of the file.
+/// Copies of the list in memory while it is written as the footer of the file.
 const COPIES: u64 = 2;
 
-/// A part in the file of a stage. Its bytes follow the bytes of the part before it.
+/// A part in the file of a stage. Its bytes follow those of the previous part.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct StagedPart {
-    /// Length in bytes, including the counts, and their CRC-32.
+    /// Length in bytes, including the counts, and CRC-32 of these bytes.
     pub bytes: u64,
     pub crc: u32,
-    /// Bytes at the end of the part that hold the counts of the ordered tallies.
+    /// Bytes at the end of the part that contain the counts of the ordered tallies.
     pub counts: u64,
     pub records: u64,
-    /// Bytes of all records before this part, in the whole output.
+    /// Bytes of all records before this part in the whole output.
     pub start: u64,
-    /// What can only be completed when the offset of the part in the output is known.
+    /// Data that can be completed only when the offset of the part in the output is known.
     pub entries: PartEntries,
 }
 
-/// The parts of a range in output order, serialized, because there is one for each MiB of the
-/// output.
+/// The parts of a range in output order. They are stored serialized, because there is one for each
+/// MiB of the output.
 #[derive(Default, Serialize, Deserialize)]
 pub struct StagedPartList {
     bytes: Vec<u8>,
@@ -62,7 +62,7 @@ impl StagedPartList {
         Ok(())
     }
 
-    /// Calls `each` for the parts in order, until it fails.
+    /// Calls `each` with each part, in order. Stops at the first error.
     pub fn try_each(&self, mut each: impl FnMut(StagedPart) -> Result<()>) -> Result<()> {
         let mut rest = &self.bytes[..];
         while !rest.is_empty() {
@@ -75,7 +75,7 @@ impl StagedPartList {
     }
 }
 
-/// Writes encoded parts into the file of a stage, and lists them. It takes the place of the sink.
+/// Writes encoded parts to the file of a stage, and lists them. It replaces the sink.
 pub struct StagedParts<'a> {
     format: Format,
     encoders: EncoderMaker,
@@ -112,7 +112,7 @@ impl<'a> StagedParts<'a> {
         Ok(StagedParts { format, encoders, counting, spill, extent: spill.begin_extent(0)?, parts })
     }
 
-    /// Returns the list of parts, and the place of the first part in the file.
+    /// Returns the list of parts, and the position of the first part in the file.
     pub fn complete(self) -> (StagedPartList, Extent) {
         (self.parts, self.extent)
     }

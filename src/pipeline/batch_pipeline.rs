@@ -1,9 +1,9 @@
-//! What is done to each batch of reads, on one thread: tallies, steps, counting for recalibration,
+//! The work on each batch of reads within one thread: tallies, steps, counting for recalibration,
 //! and routing to extra outputs.
 //!
-//! A [`BatchPipeline`] is built once for a pass and shared by all threads. Each thread makes a
-//! [`PipelineWorker`] from it, sends its batches through the worker, and adds the worker's counts
-//! to the totals at the end of the pass.
+//! A [`BatchPipeline`] is built once for a pass and shared by all threads. Each thread creates a
+//! [`PipelineWorker`] from it, passes its batches to the worker, and adds the worker's counts to the
+//! totals at the end of the pass.
 //!
 //! ```text
 //! tallies_before → filters → steps → counter → late → tallies_after → extra → tallies_of_main
@@ -27,11 +27,11 @@ pub type DynTallies<'a> = Vec<&'a dyn DynTally>;
 #[derive(Clone, Default)]
 pub struct BatchPipeline<'a> {
     pub tallies_before: DynTallies<'a>,
-    /// Filters whose dropped reads are kept in an extra output instead of being discarded
-    /// (`--move-to` with dropped reads). They run before all other steps.
+    /// Filters whose dropped reads are written to an extra output (`--move-to FILE=dropped`). They
+    /// run before all other steps.
     pub filters: Option<RoutedFilters<'a>>,
     pub steps: &'a [Box<dyn Step>],
-    /// Counts covariates for recalibration, after `steps` has decided which reads are duplicates.
+    /// Counts covariates for recalibration, after `steps` have marked duplicates.
     pub counter: Option<&'a CovariateCounter>,
     /// Steps that need the duplicate flags or the final order, such as applying a recalibration.
     pub late_steps: &'a [Box<dyn Step>],
@@ -43,8 +43,8 @@ pub struct BatchPipeline<'a> {
 
 #[derive(Clone, Copy)]
 pub struct RoutedFilters<'a> {
-    /// Steps that only drop reads and never change them, so the dropped reads are those whose spans
-    /// are missing afterwards.
+    /// Steps that only drop reads and never change them, so that the dropped reads are those whose
+    /// spans are missing afterwards.
     pub steps: &'a [Box<dyn Step>],
     pub place: usize,
 }
@@ -79,8 +79,8 @@ pub struct PipelineWorker<'a> {
 }
 
 impl<'a> BatchPipeline<'a> {
-    /// Returns how much of each read the pipeline looks at. The reader does not decode the rest,
-    /// which saves most of the time of commands that need only flags or positions.
+    /// Returns which parts of a read the pipeline needs. The reader does not decode the other
+    /// parts, which saves most of the time of commands that need only flags or positions.
     pub fn required_detail(&self) -> Detail {
         if self.filters.is_some() || self.counter.is_some() || self.extra.is_some() {
             return Detail::Whole;
@@ -112,8 +112,8 @@ impl<'a> BatchPipeline<'a> {
 }
 
 impl PipelineWorker<'_> {
-    /// Runs a batch through all stages and leaves in it the reads for the main output. Returns the
-    /// reads for the extra outputs, which the caller passes on in input order.
+    /// Passes a batch through all stages and leaves the reads for the main output in it. Returns
+    /// the reads for the extra outputs, which the caller must pass on in input order.
     pub fn process_batch(&mut self, batch: &mut Batch) -> Result<RoutedRecords> {
         self.tallies_before.iter_mut().try_for_each(|worker| worker.observe(batch))?;
         let mut dropped = RoutedRecords::default();
@@ -138,8 +138,8 @@ impl PipelineWorker<'_> {
         Ok(routed)
     }
 
-    /// Adds this thread's counts to `sums`, to the totals of the recalibration, and to the shared
-    /// tallies. Called once for each worker, after the pass.
+    /// Adds this thread's counts to `sums`, to the recalibration totals, and to the shared tallies.
+    /// Called once for each worker, after the pass.
     pub fn merge_counts_into(mut self, sums: &mut StepCounts) {
         let filters = self.filters.iter().map(|filters| &filters.steps);
         add_step_counts(sums, filters.chain([&self.steps, &self.late_steps]));

@@ -1,10 +1,10 @@
-//! Counts covariates of bases for recalibration, like GATK's BaseRecalibrator.
+//! Counts covariates of bases for recalibration, as GATK's BaseRecalibrator does.
 //!
-//! Counting happens either while reads pass through a
-//! [`BatchPipeline`](super::batch_pipeline::BatchPipeline), or in a separate pass over the sorted
-//! runs, if duplicates must be known first. Each thread has its own counts. They are added to the
-//! totals at the end of the pass, or earlier if they have grown too large. The totals are integers,
-//! so the result does not depend on which thread counted a read.
+//! Reads are counted while they pass through a
+//! [`BatchPipeline`](super::batch_pipeline::BatchPipeline), or, if duplicates must be known first,
+//! in a separate pass over the sorted runs. Each thread has its own counts. They are added to the
+//! totals at the end of the pass, or earlier if they become too large. The totals are integers, so
+//! the result does not depend on which thread counted a read.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,12 +19,12 @@ use readmill_process::console::Console;
 use readmill_record::{Batch, Error, RecordRef, Result, Stamp};
 use readmill_sort::{Merge, Partition, Range};
 
-/// The configuration and the totals of covariate counting, shared by all threads of a pass.
+/// The options and totals of covariate counting, shared by all threads of a pass.
 pub struct CovariateCounter {
     reference: Arc<RecalReference>,
     counting: Arc<CountOptions>,
-    /// Maximum bytes of one thread's counts. Larger counts are added to the totals, and the thread
-    /// starts again from zero.
+    /// Maximum bytes of one thread's counts. Counts that reach it are added to the totals, and the
+    /// thread starts again from zero.
     max_worker_bytes: usize,
     totals: Mutex<Totals>,
     peak_worker_bytes: AtomicUsize,
@@ -47,7 +47,7 @@ impl CovariateCounter {
         self.reference.new_worker(&self.counting)
     }
 
-    /// Counts the bases of one read. An error names the read and its number in the input.
+    /// Counts the bases of one read. Errors contain the read name and its number in the input.
     fn count_read(
         &self,
         worker: &mut CovariateWorker,
@@ -62,7 +62,7 @@ impl CovariateCounter {
         worker.observe_read(record, dup).map_err(place)
     }
 
-    /// Counts the reads of a batch. A read is treated as a duplicate if its flag 0x400 is set.
+    /// Counts the reads of a batch. A read is a duplicate if flag 0x400 is set.
     pub fn count_batch(&self, worker: &mut CovariateWorker, batch: &Batch) -> Result<()> {
         let mut records = batch.records();
         records.try_for_each(|(stamp, it)| self.count_read(worker, stamp, it, it.flags().is_duplicate()))
@@ -73,7 +73,7 @@ impl CovariateCounter {
         self.totals.lock().unwrap_or_else(PoisonError::into_inner).add_counters(&mut worker.counters);
     }
 
-    /// Returns the peak bytes that one thread needed for counting, and the bytes of the totals.
+    /// Returns the peak memory of one thread's counts, and the memory of the totals, in bytes.
     pub fn used_bytes(&self) -> (u64, u64) {
         let totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
         ((WORKER_BYTES + self.peak_worker_bytes.load(Relaxed)) as u64, totals.heap_bytes() as u64)
@@ -89,7 +89,7 @@ impl CovariateCounter {
     }
 }
 
-/// Makes the recalibration report from `totals`. Also returns the number of counted bases.
+/// Builds the recalibration report from `totals`. Also returns the number of counted bases.
 pub fn build_report(
     totals: Totals,
     groups: &ReadGroups,
@@ -109,9 +109,9 @@ fn is_duplicate(verdict: Option<&Verdict>, stamp: Stamp, record: RecordRef<'_>) 
     verdict.map_or_else(flagged, |verdict| verdict.is_duplicate(stamp))
 }
 
-/// Counts the covariates of all reads of `merge`, in output order, without writing anything. This
-/// is the separate pass of a run that marks duplicates and recalibrates: `verdict` says which
-/// reads are duplicates.
+/// Counts the covariates of all reads of `merge`, in output order, without writing anything. A run
+/// that marks duplicates and recalibrates needs this separate pass. `verdict` contains the
+/// duplicate marks.
 pub fn count_runs(
     crew: Crew,
     mut merge: Merge,
@@ -143,9 +143,9 @@ pub fn count_runs(
     Ok(())
 }
 
-/// Finds positions where the sample itself probably differs from the reference, because many of its
-/// reads do. The reads of `merge` must be sorted by coordinate. Adds the positions to `found`,
-/// which then replaces a file of known sites; also returns their number.
+/// Finds positions at which the sample itself probably differs from the reference, because many of
+/// its reads do. The reads of `merge` must be sorted by coordinate. Adds the positions to `found`,
+/// which then replaces a file of known sites, and returns their number.
 pub fn find_suspect_sites(
     crew: Crew,
     merge: Merge,
@@ -163,7 +163,7 @@ pub fn find_suspect_sites(
 }
 
 /// Compares all reads of `merge`, which must be sorted by coordinate, with the reference. Calls
-/// `each` with the events of each range (where reads begin, end and differ from the reference), in
+/// `each` with the events of each range (where reads start, end and differ from the reference), in
 /// coordinate order.
 pub fn scan_runs_for_mismatches(
     crew: Crew,

@@ -21,8 +21,8 @@ use super::parallel_sort::ThreadedSort;
 use crate::pipeline::inputs::{FirstReads, Inputs};
 use crate::plan::{DuplicateMode, Duplicates};
 
-/// Returns whether the headers of the inputs state that reads are grouped by name, sorted by
-/// coordinate, or neither.
+/// Returns the order that the headers of the inputs state: grouped by name, sorted by coordinate,
+/// or neither.
 pub fn stated_read_order(inputs: &Inputs) -> StatedOrder {
     StatedOrder::by_headers(inputs.files().iter().map(|input| &input.header))
 }
@@ -30,11 +30,11 @@ pub fn stated_read_order(inputs: &Inputs) -> StatedOrder {
 /// Decides how template ends are stored while the input is read. Called before the first read is
 /// taken.
 ///
-/// The mode of the user decides if there is one. In automatic mode, the header and the first chunk
-/// of the input decide: if the records of a template look adjacent, mates are paired within a
-/// batch, which needs less memory; otherwise they are joined by name at the end of the input.
-/// This function also chooses the pixel distance of optical duplicates from the instrument name in
-/// the first read name, if the user has not given one.
+/// If the user gives a mode, it decides. In automatic mode, the header and the first chunk of the
+/// input decide: if the records of a template seem to be adjacent, mates are paired within a batch,
+/// which needs less memory; otherwise they are joined by name at the end of the input. If the user
+/// has not given the pixel distance of optical duplicates, it is chosen by the instrument name in
+/// the first read name.
 pub fn prepare_duplicate_ends(
     wanted: &Duplicates,
     header: &Header,
@@ -84,24 +84,24 @@ pub struct DuplicateResolver<'a> {
     pub max_mark_bytes: u64,
     pub spill: &'a Arc<Spill>,
     pub duplicate_ends: &'a DuplicateEnds,
-    /// Whether a template was so long that it was split between batches; then the input does not
-    /// count as grouped by name.
+    /// Whether a template was too long for one batch. The input then does not count as grouped by
+    /// name.
     pub has_cut_template: bool,
     pub console: &'a Console,
 }
 
 impl DuplicateResolver<'_> {
-    /// Resolves duplicates among `ends`, whose memory is held by `charge`. `records` is the number
-    /// of records in the input. Returns the verdict and the charge of its memory; the memory of the
-    /// ends is released.
+    /// Resolves duplicates among `ends`, whose memory is charged to `charge`. `records` is the
+    /// number of records in the input. Returns the verdict and the charge for its memory, and
+    /// releases the memory of the ends.
     ///
-    /// `collect_again` is called if mates were paired within batches, but the whole input shows
-    /// that it is not grouped by name. It must collect the items again from all reads, in the order
-    /// of coordinates, and return their charge.
+    /// If mates were paired within batches, but the whole input turns out not to be grouped by
+    /// name, calls `collect_again`. That function must collect the items again from all reads, in
+    /// coordinate order, and return their charge.
     ///
     /// # Errors
-    /// No template has the field of the barcode or UMI, or the marks or the ends do not fit into
-    /// memory; then the hint names the `-m` to use.
+    /// Fails if no template has the field of the barcode or UMI, or if the marks or the ends do not
+    /// fit into memory. In the latter case, the hint contains a sufficient `-m`.
     pub fn resolve_duplicates(
         &self,
         wanted: DuplicateMode,
@@ -146,8 +146,8 @@ impl DuplicateResolver<'_> {
         let resolver =
             markdup::DuplicateResolver { threads: &threads, spill, duplicate_ends, room, in_use };
         let resolved = resolver.resolve(mode, grouped, ends, records).map_err(|error| {
-            // The resolver stops at the first shortage, so the full need is unknown: suggest twice
-            // the memory.
+            // The resolver stops at the first shortage, so the full requirement is unknown: suggest
+            // twice the memory.
             let least = (self.ledger.capacity() + room).div_ceil(1 << 20);
             match error.hint.as_deref().and_then(|hint| hint.strip_prefix("raise -m")) {
                 Some(rest) => error.clone().hint(format!("raise -m to {least}M or more{rest}")),
@@ -162,8 +162,8 @@ impl DuplicateResolver<'_> {
         Ok((resolved, marks))
     }
 
-    /// Returns an error if no read has the field of the barcode or UMI, and warns if only some have
-    /// it.
+    /// Returns an error if no read has the field of the barcode or UMI. Warns if only some reads
+    /// have it.
     fn check_fields(&self, ends: &EndStore) -> Result<()> {
         for FieldShare { tag, by_read, have, of } in ends.fields.field_shares(&self.duplicate_ends.rules)
         {
@@ -185,8 +185,8 @@ impl DuplicateResolver<'_> {
         Ok(())
     }
 
-    /// Returns the mode in which duplicates are resolved, and whether the records of each template
-    /// are adjacent.
+    /// Returns the mode for resolving duplicates, and whether the records of each template are
+    /// adjacent.
     fn choose_mode(&self, wanted: DuplicateMode, stated: StatedOrder, ends: &EndStore) -> (Mode, bool) {
         let in_batch = self.duplicate_ends.mate_pairing().is_in_batch() && !self.has_cut_template;
         let GroupingDecision { grouped, contradicts } = ends.grouping.decide(stated);
@@ -202,9 +202,9 @@ impl DuplicateResolver<'_> {
         }
     }
 
-    /// Warns if no paired read has its mate in the input, or if a name occurs with two first or two
-    /// last reads. `doubled` is the number of such names among adjacent records; `tally` has those
-    /// found while mates were joined by name.
+    /// Warns if no paired read has its mate in the input, or if a name occurs twice as read 1 or
+    /// twice as read 2. `doubled` is the number of such names among adjacent records; `tally`
+    /// counts those found while mates were joined by name.
     fn warn_about_mates(&self, tally: &DuplicateCounts, doubled: u64) {
         let doubled = doubled + tally.doubled_names;
         if doubled > 0 {
@@ -220,8 +220,8 @@ impl DuplicateResolver<'_> {
         }
     }
 
-    /// Warns that the sort order in the header contradicts the reads. `grouped` is what the reads
-    /// show.
+    /// Warns that the sort order in the header contradicts the order of the reads. `grouped` means
+    /// that the reads are grouped by name.
     fn warn_about_order(&self, grouped: bool) {
         self.console.warn(if grouped {
             "the header states that reads are sorted by coordinate (SO:coordinate), but they are grouped by name; \

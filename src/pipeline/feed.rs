@@ -1,4 +1,4 @@
-//! Turns inputs into batches of checked records. This is the reading half of every pass:
+//! Turns inputs into batches of checked records. Each pass starts with these phases:
 //!
 //! ```text
 //! FeedInput::claim     serial     chunks of a file, FASTQ reads, or templates to merge
@@ -24,14 +24,15 @@ use crate::aligning::{AlignLink, AlignTask, AlignTaskResult, AlignWorker};
 use crate::merging::{MergeLink, MergeTask, MergeTaskResult, MergeWorker};
 use crate::pipeline::inputs::{InputFile, InputTask, Inputs, PreparedInput, ReadTask};
 
-/// The inputs of a pass and the linker of their chunks. A pass takes it apart: the claimer owns
-/// `input`, the serial linking phase owns `link`.
+/// The inputs of a pass and the linker of their chunks. A pass splits the feed: the claimer owns
+/// `input`, and the serial linking phase owns `link`.
 pub struct Feed {
     pub input: FeedInput,
     pub link: Linker,
 }
 
-/// Joins opened chunks in input order, so that each batch holds whole records and whole templates.
+/// Joins opened chunks in input order, so that each batch contains complete records and complete
+/// templates.
 pub struct Linker {
     chain: ChunkLinker,
     /// Collects FASTQ batches into cohorts for the insert size; `None` unless reads are aligned.
@@ -41,7 +42,7 @@ pub struct Linker {
     gather: Option<BatchGatherer>,
 }
 
-/// Joins consecutive batches of one input until they have enough bytes. CRAM output uses it,
+/// Joins consecutive batches of one input until they have enough bytes. Used for CRAM output,
 /// because small containers compress badly.
 struct BatchGatherer {
     min_bytes: u64,
@@ -49,8 +50,8 @@ struct BatchGatherer {
 }
 
 impl BatchGatherer {
-    /// Adds a batch and returns the records to process now, which are none while too few bytes are
-    /// held. The last batch of an input, and a batch with an error, are passed on at once.
+    /// Adds a batch and returns the records to process now, or none while too few bytes are held.
+    /// Returns the last batch of an input, and a batch with an error, immediately.
     fn add_batch(
         &mut self,
         next: LinkedBatch,
@@ -90,7 +91,7 @@ impl Linker {
         self.chain.waiting_bytes()
     }
 
-    /// Returns whether a template was too long to stay in one batch. Then mates may be in different
+    /// Returns whether a template was too long for one batch. Mates may then be in different
     /// batches, and the input does not count as grouped by name.
     pub fn has_cut_template(&self) -> bool {
         self.chain.has_split_template()
@@ -105,7 +106,8 @@ pub struct FeedInput {
     buffers: Arc<FeedBuffers>,
 }
 
-/// Maximum bytes of a buffer that is reused. Buffers that have grown for long reads are freed.
+/// Maximum size in bytes of a buffer that is reused. Larger buffers, which held long reads, are
+/// freed.
 const MAX_REUSED_BYTES: usize = 3 * MAX_CLAIM_BYTES / 2;
 
 struct FeedBuffers {
@@ -114,15 +116,15 @@ struct FeedBuffers {
     used: Arc<TicketUse>,
 }
 
-/// Peak use of the memory share of the batches in flight, for each [`TicketBuffer`]. The memory
-/// report of a run shows it.
+/// Peak use of the memory share for batches in progress, for each [`TicketBuffer`]. Shown in the
+/// memory report of a run.
 pub type TicketUse = ShareUse<3>;
 
 #[derive(Clone, Copy)]
 pub enum TicketBuffer {
     Claim,
     Batch,
-    /// The result of the records: entries of the sort buffer, or an encoded part of the output.
+    /// The result for the records: entries of the sort buffer, or an encoded part of the output.
     Product,
 }
 
@@ -134,8 +136,8 @@ pub struct LinkedBatch {
 }
 
 impl Feed {
-    /// Creates a feed that rejects records larger than `max_record`. `crew` gives the number of
-    /// tickets in flight, and with it the number of pooled buffers; their peak sizes are recorded
+    /// Creates a feed that rejects records larger than `max_record`. `crew` determines the number
+    /// of tickets in flight and thereby the number of pooled buffers. Their peak sizes are recorded
     /// in `used`.
     pub fn new(inputs: Inputs, max_record: Limit, crew: Crew, used: &Arc<TicketUse>) -> Self {
         let (batches, chunks) = (Pool::new(crew.in_flight), Pool::new(crew.in_flight));
@@ -153,9 +155,9 @@ impl Feed {
         Feed { input, link: Linker { chain: ChunkLinker::new(max_record), align, merge, gather: None } }
     }
 
-    /// Makes batches of about `bytes` bytes of records, if that is more than the usual batch;
-    /// `None` keeps the usual size. Batch boundaries depend only on the chunks of the file, never
-    /// on threads.
+    /// Creates batches of about `bytes` bytes of records, if that is larger than the usual batch.
+    /// `None` keeps the usual size. Batch boundaries depend only on the chunks of the file, not on
+    /// threads.
     pub fn with_batch_bytes(mut self, bytes: Option<u64>) -> Self {
         let gather = |bytes: u64| BatchGatherer {
             min_bytes: bytes - MAX_CLAIM_BYTES as u64 / 2,
@@ -165,16 +167,15 @@ impl Feed {
         self
     }
 
-    /// Limits decoding to the parts of a record that the run looks at. Below [`Detail::Whole`],
-    /// optional fields are not checked, and records are not grouped into templates.
+    /// Limits decoding to the parts of a record that the run needs. Below [`Detail::Whole`],
+    /// optional fields are not checked, and records are not grouped by template.
     pub fn with_detail(mut self, detail: Detail) -> Self {
         self.input.detail = detail;
         self
     }
 
-    /// Counts all records as the inputs hold them, input by input, if there is a counter. Does
-    /// nothing for FASTQ input: there the lanes count the reads themselves, before they are
-    /// aligned.
+    /// Counts all unchanged records of each input with `counter`, if there is one. Has no effect
+    /// for FASTQ input, whose reads are counted by the lanes before they are aligned.
     pub fn with_input_counter(mut self, counter: Option<&Arc<dyn InputCounter>>) -> Self {
         let counter = counter.filter(|_| self.input.inputs.prepared_input().is_none());
         self.input.input_counter = counter.cloned();
@@ -194,8 +195,8 @@ impl Feed {
 }
 
 impl FeedInput {
-    /// Claims the next task. Called by one thread at a time, in the order of the input; `None`
-    /// after the last input.
+    /// Claims the next task, in input order. Called by one thread at a time. Returns `None` after
+    /// the last input.
     pub fn claim_task(&mut self) -> Result<Option<InputTask>> {
         pause::at(Moment::PieceRead);
         self.inputs.next_task(self.buffers.chunks.take().unwrap_or_default())
@@ -203,7 +204,7 @@ impl FeedInput {
 }
 
 impl InputTask {
-    /// Returns the maximum bytes of its records in BAM form.
+    /// Returns the maximum size of the task's records in BAM form, in bytes.
     pub fn max_record_bytes(&self) -> u64 {
         match self {
             InputTask::Piece(_, claim) => claim.max_bam_bytes() as u64,
@@ -222,8 +223,8 @@ impl InputTask {
         }
     }
 
-    /// Returns the bytes needed to open it beyond the usual share of a ticket, such as those of a
-    /// large CRAM container.
+    /// Returns the memory for opening the task in addition to the usual share of a ticket, for
+    /// example for a large CRAM container.
     pub fn extra_open_bytes(&self) -> u64 {
         match self {
             InputTask::Piece(_, claim) => claim.working_bytes() as u64,
@@ -231,7 +232,7 @@ impl InputTask {
         }
     }
 
-    /// Returns the bytes read from the input file for it. Progress is shown by their sum.
+    /// Returns the number of input bytes that the task has read. Progress is the sum of these.
     pub fn read_bytes(&self) -> u64 {
         match self {
             InputTask::Piece(_, claim) => claim.read_bytes() as u64,
@@ -242,7 +243,7 @@ impl InputTask {
     }
 }
 
-/// The part of a [`Feed`] that all threads share. It makes one [`FeedReader`] for each thread, and
+/// The part of a [`Feed`] that all threads share. Creates one [`FeedReader`] for each thread, and
 /// links opened tasks.
 #[derive(Clone)]
 pub struct FeedReaders {
@@ -260,8 +261,8 @@ impl FeedReaders {
         FeedReader { shared, opener: None, aligner: None, merger: None, reconcile }
     }
 
-    /// Links an opened task to those before it: serial, in claim order. The returned batch may be
-    /// empty, while records wait for the rest of their template.
+    /// Links an opened task to the previous ones. Called serially, in claim order. The returned
+    /// batch may be empty while records wait for the rest of their template.
     pub fn link_task(&self, link: &mut Linker, piece: OpenedTask) -> Result<LinkedBatch> {
         let spare = || self.buffers.batches.take().unwrap_or_default();
         let Linker { chain, align, merge, gather } = link;
@@ -300,8 +301,8 @@ impl LinkedBatch {
         self.linked.batch.record_bytes()
     }
 
-    /// Returns the name of the first record; `None` if the batch is empty. The record has not been
-    /// checked, so the name may be empty.
+    /// Returns the name of the first record; `None` if the batch is empty. The record is not
+    /// checked yet, so the name may be empty.
     pub fn first_name(&self) -> Option<&[u8]> {
         self.linked.batch.records().next().map(UncheckedRecord::name)
     }
@@ -317,8 +318,8 @@ pub struct FeedReader {
 }
 
 impl FeedReader {
-    /// Opens a claimed task in parallel with others: inflates and decodes a chunk, or aligns or
-    /// merges reads.
+    /// Opens a claimed task, in parallel with other tasks: inflates and decodes a chunk, or aligns
+    /// or merges reads.
     pub fn open_task(&mut self, next: InputTask) -> Result<OpenedTask> {
         let (number, claim) = match next {
             InputTask::End(input) => return Ok(OpenedTask::End(input)),
@@ -375,7 +376,7 @@ impl FeedReader {
     }
 
     /// Checks and numbers the records, adapts them to the merged header, and passes them to `then`.
-    /// An error names the input file and the number of the record in that file.
+    /// Errors contain the input file and the record number in that file.
     pub fn check_records<T>(
         &mut self,
         linked: LinkedBatch,

@@ -1,16 +1,17 @@
 //! Flushes full memory to disk while reading continues into fresh memory.
 //!
-//! The work is done by tickets of the pass that reads: the claimer alternates between chunks of the
-//! input and tasks of the [`Flush`]. So a process that writes into our input does not wait for our
-//! disk.
+//! Tickets of the reading pass do the work: the claimer alternates between chunks of the input and
+//! tasks of the [`Flush`]. So a program that writes our input never waits for our disk.
 //!
-//! 1. [`Seal`](FlushPhase::Seal): no ticket writes into the old arena any more.
+//! 1. [`Seal`](FlushPhase::Seal): tickets no longer write to the old arena.
 //! 2. [`Sort`](FlushPhase::Sort): each list of entries is sorted, in parallel.
 //! 3. [`Write`](FlushPhase::Write): ranges of the merged lists are put in order in parallel, and
-//!    become frames of a run. If the reads were sorted already, they become parts of the output
-//!    instead ([`super::presorted`]).
+//! become frames of a run. If the reads were already sorted, the ranges become parts of the output
+//! instead ([`super::presorted`]).
 //! 4. [`Close`](FlushPhase::Close): the run is complete.
 //!
+//! Tickets are committed in claim order, so each stage can assume that the previous stage is
+//! complete.
 //! Tickets are committed in claim order, so a stage may rely on the stage before it being complete.
 
 use std::sync::Arc;
@@ -24,8 +25,8 @@ use readmill_sort::{
 
 use super::sort_context;
 
-/// The state of the flush: its current stage and the tasks that remain. The claimer takes tasks
-/// from it, and the committer moves it to the next stage.
+/// The state of the flush: its current stage and the remaining tasks. The claimer takes tasks from
+/// it, and the committer moves it to the next stage.
 pub struct Flush {
     stage: FlushStage,
     sort: RunSort,
@@ -35,8 +36,7 @@ pub struct Flush {
 enum FlushStage {
     Idle,
     Sealing(Arc<Arena>),
-    /// Lists are being sorted. `list_count` is the number of lists that must be sorted before they
-    /// can be merged.
+    /// Lists are being sorted. `list_count` lists must be sorted before they can be merged.
     Sorting {
         sealed: Arc<SealedArena>,
         unsorted: std::vec::IntoIter<Vec<Entry>>,
@@ -44,7 +44,7 @@ enum FlushStage {
         list_count: usize,
     },
     Writing(Merge, FlushTarget),
-    /// All ranges have been claimed, but not all of them are written.
+    /// All ranges are claimed, but not all are written.
     Closing,
 }
 
@@ -55,10 +55,10 @@ pub enum FlushTarget {
 }
 
 /// A task of a flush in one phase of a pass. `L` is a list of entries, `W` a range that is written,
-/// and `C` the records left over at the end that do not fill a partition of the output.
+/// and `C` the remaining records at the end, which do not fill a partition of the output.
 pub enum FlushPhase<L, W, C> {
-    /// Seals the old arena. Claimed as soon as the flush begins; when it is committed, all tickets
-    /// that wrote into the arena are done, because they were claimed earlier.
+    /// Seals the old arena. Claimed at the start of the flush. When it is committed, all tickets
+    /// that wrote to the arena are finished, because they were claimed earlier.
     Seal,
     Sort(L),
     Write(W, FlushTarget),
@@ -77,8 +77,8 @@ pub struct UnsortedList {
 }
 
 impl OpenedFlush {
-    /// Cuts a range for the output into partitions. Serial, because partition borders depend on all
-    /// bytes before them.
+    /// Cuts a range for the output into partitions. Called serially, because partition borders
+    /// depend on all preceding bytes.
     pub fn cut_partitions(self, cutter: &mut Cutter) -> LinkedFlush {
         match self {
             OpenedFlush::Seal => LinkedFlush::Seal,
@@ -114,13 +114,13 @@ impl Flush {
     }
 
     /// Begins to flush `arena`. The caller must claim the returned task next, so that all tickets
-    /// that write into the arena were claimed before it.
+    /// that write to the arena were claimed before it.
     pub fn begin_flush(&mut self, arena: Arc<Arena>) -> FlushTask {
         self.stage = FlushStage::Sealing(arena);
         FlushTask::Seal
     }
 
-    /// Returns the next task, or `None` if the tasks of the next stage are not known yet.
+    /// Returns the next task. Returns `None` while the tasks of the next stage are unknown.
     pub fn next_task(&mut self) -> Option<FlushTask> {
         match &mut self.stage {
             FlushStage::Sorting { sealed, unsorted, .. } => {
@@ -143,7 +143,7 @@ impl Flush {
     /// is committed.
     ///
     /// # Errors
-    /// A ticket still holds the arena, which is a bug.
+    /// Fails if a ticket still holds the arena, which is a bug.
     pub fn start_sorting(&mut self, lists: Vec<Vec<Entry>>) -> Result<()> {
         if let FlushStage::Sealing(arena) = std::mem::replace(&mut self.stage, FlushStage::Idle) {
             let arena = Arc::into_inner(arena).ok_or_else(sort_context::arena_in_use_error)?;
@@ -192,8 +192,7 @@ impl FlushWorker {
         FlushWorker { entries: Vec::new(), writer: FrameWriter::new(framing), tail: Vec::new() }
     }
 
-    /// Carries out the parallel opening phase of a task: sorts its list, or puts its range in
-    /// order.
+    /// Performs the parallel opening phase of a task: sorts its list, or puts its range in order.
     pub fn open_task(&mut self, task: FlushTask, sort: &RunSort) -> Result<OpenedFlush> {
         Ok(match task {
             FlushTask::Seal => OpenedFlush::Seal,
@@ -205,8 +204,7 @@ impl FlushWorker {
         })
     }
 
-    /// Packs the records of partitions, which are in order, into frames of a run. Closes the last
-    /// frame.
+    /// Packs the sorted records of partitions into frames of a run, and closes the last frame.
     pub fn pack_partitions(
         &mut self,
         partitions: &[Partition],
@@ -221,8 +219,7 @@ impl FlushWorker {
         Ok(frames)
     }
 
-    /// Packs the records of a batch, which are in order, into frames of a run. Closes the last
-    /// frame.
+    /// Packs the sorted records of a batch into frames of a run, and closes the last frame.
     pub fn pack_batch(&mut self, batch: &Batch, sort: &RunSort, mut frames: Frames) -> Result<Frames> {
         for (stamp, record) in batch.records() {
             self.push_record(record, stamp, sort, &mut frames)?;

@@ -1,8 +1,8 @@
 //! The inputs of a run, read one after the other as if they were one file.
 //!
 //! [`Inputs::open`] reads and merges all headers. [`Inputs::next_task`] then returns the tasks of the
-//! first input, an [`InputTask::End`], the tasks of the second input, and so on. FASTQ to align and
-//! alignments to merge appear as one input whose records are made while they are read
+//! first input, an [`InputTask::End`], the tasks of the second input, and so on. FASTQ reads to
+//! align and alignments to merge appear as one input, whose records are produced while it is read
 //! ([`PreparedInput`]).
 
 use std::io::Read;
@@ -28,12 +28,12 @@ use crate::pipeline::open_input::{open_summed, options_for_file};
 use crate::pipeline::region_input;
 use crate::plan::RegionRequest;
 
-/// Returns a copy of a file's header in which the first `@RG` line has the file name (without its
-/// ending) as ID, by the rules of `samtools merge -r` 1.24. All reads of the file are put into this
-/// read group.
+/// Returns a copy of a file's header in which the ID of the first `@RG` line is the file name
+/// without its extension, as in `samtools merge -r` 1.24. All reads of the file are assigned to
+/// this read group.
 ///
 /// # Errors
-/// The input is a pipe, which has no name, or its name has control characters.
+/// Fails if the input is a pipe, which has no name, or if its name contains control characters.
 fn rename_group_after_file((header, path): (&Header, &PathBuf)) -> Result<Header> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let id = [".bam", ".sam", ".cram"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
@@ -60,20 +60,20 @@ fn rename_group_after_file((header, path): (&Header, &PathBuf)) -> Result<Header
     Ok(header)
 }
 
-/// An input file and its header. The file may be closed until its turn to be read.
+/// An input file and its header. The file may be closed until it is read.
 pub struct InputFile {
     pub path: PathBuf,
     pub header: Header,
-    /// Adapts its reads to the merged header, for example by renumbering contigs. `None` if they
-    /// fit already.
+    /// Adapts the file's reads to the merged header, for example by renumbering contigs. `None` if
+    /// this is not needed.
     pub reconcile: Option<Reconcile>,
     pub setup: Option<Arc<cram::Setup>>,
     size: Option<u64>,
 }
 
 impl InputFile {
-    /// Returns a function that adds the path to an error about the content of the file. Other
-    /// errors (of the disk or of memory) stay unchanged.
+    /// Returns a function that adds the path to an error about the file's content. Other errors (of
+    /// the disk or of memory) stay unchanged.
     pub fn name_errors(&self) -> impl Fn(Error) -> Error + '_ {
         |error| {
             let placed = error.place.record.is_some() || error.place.offset.is_some();
@@ -82,8 +82,8 @@ impl InputFile {
     }
 }
 
-/// A task of reading, in one phase of a pass. `P` is a chunk of a file, `A` a task of the aligner,
-/// and `M` a task of merging alignments, each in the form of that phase.
+/// A reading task in one phase of a pass. `P` is a chunk of a file, `A` a task of the aligner, and
+/// `M` a merge of alignments, each in the form of that phase.
 pub enum ReadTask<P, A, M> {
     Piece(usize, P),
     End(usize),
@@ -103,18 +103,18 @@ pub struct MergeClaim {
     pub read_bytes: u64,
 }
 
-/// Records that are made while reading, from files that do not hold them in this form. They appear
-/// to the rest of the run as one input.
+/// An input whose records are produced during the run: aligned from FASTQ, or merged from unaligned
+/// reads and alignments. The rest of the run sees one input.
 #[derive(Clone)]
 pub enum PreparedInput {
     Aligned(Arc<Lanes>),
-    /// Unaligned reads that get the alignments of other files (Picard MergeBamAlignment).
+    /// Unaligned reads that receive alignments from other files (Picard MergeBamAlignment).
     Merged(Arc<Merging>),
 }
 
 impl PreparedInput {
-    /// Returns the name of the first read, or `None` if there are no reads. Optical duplicates take
-    /// the type of instrument from it.
+    /// Returns the name of the first read, or `None` if there are no reads. The instrument in the
+    /// name determines the pixel distance of optical duplicates.
     pub fn first_name(&self) -> Option<Vec<u8>> {
         match self {
             PreparedInput::Aligned(lanes) => lanes.first_name(),
@@ -152,25 +152,25 @@ pub struct Inputs {
     list: Arc<[InputFile]>,
     header: Header,
     current_index: usize,
-    /// Index after the last input to read. It is smaller than the number of inputs if only one of
-    /// them is read.
+    /// Index after the last input to read. It is smaller than the number of inputs if only one
+    /// input is read.
     end_index: usize,
-    /// Opened sources. `None` for inputs that have been read, and for files that are opened again
-    /// when it is their turn.
+    /// Opened sources. `None` for inputs that have been read, and for files that are reopened when
+    /// they are read.
     sources: Vec<Option<Source>>,
     rules: OpenOptions,
     region_bytes: Option<u64>,
     _reopening: Option<Charge>,
     peeked_task: Option<InputTask>,
-    /// Records that are made while reading, and the bytes read for them so far. If set, `list` has
-    /// one entry for all files.
+    /// The prepared input and the bytes read for it so far. If set, `list` has one entry for all
+    /// files.
     prepared: Option<(PreparedInput, u64)>,
 }
 
 impl Inputs {
     /// Opens the files, reads their headers and merges them. Regular files after the first are
-    /// closed until it is their turn, so any number of files can be given. With `group_by_file`,
-    /// the reads of each file are put into a read group named after it.
+    /// closed until they are read, so the number of files is not limited. With `group_by_file`, the
+    /// reads of each file are assigned to a read group named after the file.
     pub fn open(paths: &[PathBuf], rules: OpenOptions, group_by_file: bool) -> Result<Self> {
         let (mut files, mut headers, mut sources) = (Vec::new(), Vec::new(), Vec::new());
         for path in paths {
@@ -237,8 +237,8 @@ impl Inputs {
     /// Restricts reading to the requested regions of the only input. Returns the path of its index.
     ///
     /// # Errors
-    /// The input has no index, a contig is not in its header, or there is too little memory for the
-    /// regions.
+    /// Fails if the input has no index, if a contig is not in its header, or if there is too little
+    /// memory for the regions.
     pub fn select_regions(&mut self, request: &RegionRequest, console: &Console) -> Result<PathBuf> {
         let path = self.list[0].path.clone();
         let regions = region_input::resolve_regions(request, &self.header, &self.rules.ledger, console)?;
@@ -257,18 +257,18 @@ impl Inputs {
         Ok(index)
     }
 
-    /// Stops reading: no further task is returned, and a task that was put back is dropped.
+    /// Stops reading: returns no further task, and drops a task that was put back.
     pub fn stop_reading(&mut self) {
         (self.current_index, self.peeked_task) = (self.end_index, None);
     }
 
-    /// Returns the estimated bytes still to read if that is known to be little: regions of a file,
-    /// or nothing. `None` for whole inputs.
+    /// Returns the estimated number of bytes still to read if it is known to be small: for regions
+    /// of a file, or at the end. `None` for whole inputs.
     pub fn remaining_region_bytes(&self) -> Option<u64> {
         if self.current_index == self.end_index { Some(0) } else { self.region_bytes }
     }
 
-    /// Creates inputs that consist of `prepared` alone. Errors about records name `path`.
+    /// Creates inputs that consist of `prepared` alone. Errors about records contain `path`.
     pub fn from_prepared(prepared: PreparedInput, path: &Path, header: Header) -> Self {
         let (path, own, size) = (path.to_path_buf(), header.clone(), prepared.total_bytes());
         let input = InputFile { path, header: own, reconcile: None, setup: None, size };
@@ -291,9 +291,9 @@ impl Inputs {
     }
 
     /// Returns whether the first two chunks of `stream` belong to different templates: the last
-    /// read of the first has another name than the first read of the second. `stream` must be
-    /// formatted like the input with index `number`. A job in stages uses it to find a place to cut
-    /// the input between templates.
+    /// read of the first chunk and the first read of the second have different names. `stream` must
+    /// have the format of the input with index `number`. Jobs in stages use it to find a place
+    /// where the input can be cut between templates.
     pub fn names_differ(&self, number: usize, stream: Box<dyn Read + Send>) -> Result<bool> {
         let own = &self.list[number];
         let mut source = Source::open(stream, &options_for_file(&own.path, &self.rules))
@@ -312,11 +312,12 @@ impl Inputs {
         Ok(matches!(&names[..], [[_, before], [after, _], ..] if before != after))
     }
 
-    /// Restricts reading to the input with index `number`, and to the part of it that `input` holds
-    /// (header included). Used if each process of a job in stages reads one slice of a file.
+    /// Restricts reading to the input with index `number`, and to the part of it that `input`
+    /// contains (including a header). Used if each process of a job in stages reads one slice of a
+    /// file.
     pub fn narrow_to_slice(&mut self, number: usize, input: Box<dyn Read + Send>) -> Result<()> {
         let own = &self.list[number];
-        // Two headers: the one kept here, and a second copy while it is compared.
+        // Two headers: the one kept here, and the copy that is compared with it.
         let ledger = &self.rules.ledger;
         let charge = ledger.charge("headers", 2 * Source::opening_bytes(&own.header))?;
         let rules =
@@ -342,7 +343,7 @@ impl Inputs {
         }
     }
 
-    /// Returns the records that are made while reading; `None` if the inputs are files of records.
+    /// Returns the prepared input; `None` if the inputs are files of records.
     pub fn prepared_input(&self) -> Option<&PreparedInput> {
         self.prepared.as_ref().map(|(prepared, _)| prepared)
     }
@@ -363,7 +364,7 @@ impl Inputs {
         self.list.iter().for_each(|input| console.warn_about_header(&input.path, &input.header));
     }
 
-    /// Warns about CRAM inputs in which a contig has a different length than in the reference.
+    /// Warns about CRAM inputs in which the length of a contig differs from the reference.
     pub fn warn_about_lengths(&self, console: &Console) {
         let setups = self.list.iter().filter_map(|input| input.setup.as_ref());
         if let Some(text) = setups.filter_map(|setup| setup.references.describe_unequal_lengths()).next()
@@ -374,14 +375,15 @@ impl Inputs {
         }
     }
 
-    /// Sets the maximum bytes of a CRAM container together with its decoded records, for open and
+    /// Sets the maximum size in bytes of a CRAM container with its decoded records, for open and
     /// later inputs. Larger containers are an error.
     pub fn limit_containers(&mut self, most: Limit) {
         self.rules.max_container = most;
         self.sources.iter_mut().flatten().for_each(|source| source.limit_containers(most));
     }
 
-    /// Returns the bytes of all inputs, for the progress. `None` if one of them is a pipe.
+    /// Returns the total size of all inputs for the progress display, or `None` if an input is a
+    /// pipe.
     pub fn size(&self) -> Option<u64> {
         self.remaining_region_bytes().or_else(|| self.list.iter().map(|input| input.size).sum())
     }
@@ -400,19 +402,20 @@ impl Inputs {
         Ok(self.peeked_task.as_ref())
     }
 
-    /// Reads and checks the first reads, and leaves them in place. Used to decide how mates are
+    /// Reads and checks the first reads without consuming them. Used to decide how mates are
     /// paired, and to forecast the size of the sort.
     ///
     /// # Errors
-    /// They cannot be read, or there is too little memory for them.
+    /// Fails if they cannot be read, or if there is too little memory for them.
     pub fn first_reads(&mut self) -> Result<FirstReads> {
         let ledger = self.rules.ledger.clone();
         let list = self.files();
         let Some(InputTask::Piece(number, claim)) = self.peek_task()? else {
             return Ok(FirstReads::Absent);
         };
-        // Memory for the claimed chunk once more, for its records, and for as many records in the
-        // linker. Chunks of the usual size need less than the batches that will be in flight.
+        // Memory for a second copy of the claimed chunk, for its records, and for the same number
+        // of records in the linker. Chunks of the usual size need less than the batches that will
+        // be in flight.
         let bytes = claim.read_bytes() + claim.working_bytes() + 3 * claim.max_bam_bytes();
         let charge =
             ledger.charge("the first reads", bytes.saturating_sub(4 * MAX_CLAIM_BYTES) as u64)?;
@@ -420,21 +423,21 @@ impl Inputs {
         Ok(batch.map_or(FirstReads::Damaged, |batch| FirstReads::Read { batch, _charge: charge }))
     }
 
-    /// Estimates the bytes of BAM records in all inputs, from the compression of the first one.
-    /// `None` if the size of an input is unknown.
+    /// Estimates the bytes of BAM records in all inputs, from the compression ratio of the first
+    /// one. `None` if the size of an input is unknown.
     pub fn expected_bytes(&self) -> Option<u64> {
         let expansion = self.sources.first()?.as_ref()?.expansion_ratio()?;
         self.size().map(|size| (size as f64 * expansion) as u64)
     }
 
-    /// Puts back a task, so that it is returned next. Called by a claimer that has no memory for it
-    /// yet.
+    /// Puts back a task, which is then returned next. Called by a claimer that does not yet have
+    /// the memory for it.
     pub fn put_back_task(&mut self, next: InputTask) {
         self.peeked_task = Some(next);
     }
 
-    /// Takes the next task, and uses the memory of `reuse` for it if possible. Each input ends with
-    /// an [`InputTask::End`]; `None` follows the end of the last one.
+    /// Takes the next task, and reuses the memory of `reuse` for it if possible. Each input ends
+    /// with an [`InputTask::End`]. Returns `None` after the end of the last input.
     pub fn next_task(&mut self, reuse: Chunk) -> Result<Option<InputTask>> {
         if let Some(next) = self.peeked_task.take() {
             return Ok(Some(next));
@@ -467,9 +470,9 @@ impl Inputs {
 pub enum FirstReads {
     /// The records of the first chunk. Their memory is charged until this value is dropped.
     Read { batch: Batch, _charge: Charge },
-    /// The first chunk is damaged; the error is reported when the chunk is read.
+    /// The first chunk is damaged. The error is reported when the chunk is read.
     Damaged,
-    /// There are no reads, or they are made while reading ([`PreparedInput`]).
+    /// There are no reads, or the records are produced during the run ([`PreparedInput`]).
     Absent,
 }
 
@@ -482,7 +485,8 @@ impl FirstReads {
     }
 }
 
-/// Opens a chunk of an input as checked records, apart from any pass. `None` if it is damaged.
+/// Opens a chunk of an input as checked records, outside of any pass. Returns `None` if it is
+/// damaged.
 fn decode_first_chunk(claim: Claim, input: &InputFile) -> Option<Batch> {
     let mut opened = OpenedChunk::reuse(Batch::default());
     Opener::new(&input.header, input.setup.as_ref()).open(claim, &mut opened).ok()?;
@@ -496,13 +500,13 @@ fn decode_first_chunk(claim: Claim, input: &InputFile) -> Option<Batch> {
     Some(batch)
 }
 
-/// Returns the bytes needed to merge a header in addition to the header itself: a copy of its
-/// lines, and tables of its contigs.
+/// Returns the memory for merging a header, excluding the header itself: a copy of its lines, and
+/// tables of its contigs.
 fn merging_bytes(header: &Header) -> u64 {
     header.heap_bytes() + 160 * header.references().len() as u64
 }
 
-/// Replaces "input N" in an error about merging headers by the name of the file.
+/// Replaces "input N" in an error about merging headers by the file name.
 fn replace_input_numbers(mut error: Error, paths: &[PathBuf]) -> Error {
     for (i, path) in paths.iter().enumerate().rev() {
         error.what = error.what.replace(&format!("input {}", i + 1), &path.display().to_string());
@@ -510,10 +514,10 @@ fn replace_input_numbers(mut error: Error, paths: &[PathBuf]) -> Error {
     error
 }
 
-/// Opens a file again whose header was read by [`Inputs::open`].
+/// Reopens a file whose header was read by [`Inputs::open`].
 ///
 /// # Errors
-/// The file cannot be opened, or its header has changed since.
+/// Fails if the file cannot be opened, or if its header has changed since.
 fn reopen_input(input: &InputFile, rules: &OpenOptions) -> Result<Source> {
     let (file, _) = open_summed(&input.path, rules)?;
     let rules = OpenOptions { ledger: Ledger::unlimited(), ..options_for_file(&input.path, rules) }; // charged by `open`

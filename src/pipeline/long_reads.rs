@@ -7,22 +7,22 @@ use readmill_record::{Charge, Ledger};
 
 use crate::pipeline::inputs::InputTask;
 
-/// The memory that reads in flight need beyond the usual share of a batch: CRAM containers, long
-/// reads, and records that the linker holds back.
+/// The memory of reads in flight in addition to the usual share of a batch: for CRAM containers,
+/// long reads, and records that the linker holds back.
 ///
-/// The size of a long read is known only when it is linked, and then it cannot wait any more. So
-/// after the first long read, a task is claimed only if the largest read seen so far, and the
-/// growth of tasks that are claimed but not yet linked, fit into the free memory. Otherwise the
-/// claimer claims idle tickets until earlier ones are committed.
+/// The size of a long read is known only when it is linked, and by then it cannot wait. So after
+/// the first long read, a task is claimed only if free memory suffices for the largest read so far
+/// and for the growth of tasks that are claimed but not yet linked. Otherwise, the claimer claims
+/// idle tickets until earlier tickets are committed.
 pub struct LongReads<'a> {
     ledger: &'a Ledger,
     copies: u64,
     usual_batch_bytes: u64,
-    /// Largest charge of a ticket so far. `growth` is the largest increase of one when it was
-    /// linked.
+    /// Largest charge of a ticket so far. `growth` is the largest increase of a charge when its
+    /// ticket was linked.
     largest_charge: AtomicU64,
     largest_growth: AtomicU64,
-    /// Number of tickets that were claimed, linked and committed. Idle tickets do not count.
+    /// Numbers of tickets claimed, linked and committed so far, without idle tickets.
     claimed: AtomicU64,
     linked: AtomicU64,
     committed: AtomicU64,
@@ -34,7 +34,7 @@ pub const LONG_READ_COPIES: u64 = 4;
 impl<'a> LongReads<'a> {
     pub const LEDGER_NAME: &'static str = "long reads and CRAM containers in progress";
 
-    /// Creates the limit: reads in batches of more than `usual` bytes are charged to `ledger`,
+    /// Creates the limit. Reads in batches of more than `usual` bytes are charged to `ledger`,
     /// `copies` times.
     pub fn new(ledger: &'a Ledger, copies: u64, usual: u64) -> Self {
         let (largest, growth, claimed, linked, committed) = Default::default();
@@ -56,7 +56,7 @@ impl<'a> LongReads<'a> {
             return false;
         }
         let unlinked = self.claimed.load(Relaxed) - self.linked.load(Relaxed);
-        // The factor 1.5 covers a SAM line that is not claimed completely yet.
+        // The factor 1.5 covers a SAM line that is not completely claimed yet.
         self.ledger.free() < largest + largest / 2 + unlinked * growth
     }
 
@@ -64,8 +64,8 @@ impl<'a> LongReads<'a> {
         self.claimed.load(Relaxed) > self.committed.load(Relaxed)
     }
 
-    /// Charges a task that was claimed. The charge of a CRAM container never exceeds the limit for
-    /// containers, because the inputs reject larger ones.
+    /// Charges a claimed task. The charge of a CRAM container never exceeds the container limit,
+    /// because the inputs reject larger containers.
     pub fn charge_claimed_task(&self, next: &InputTask) -> Charge {
         self.claimed.fetch_add(1, Relaxed);
         let mut charge = self.ledger.empty_charge(LongReads::LEDGER_NAME);
@@ -75,8 +75,8 @@ impl<'a> LongReads<'a> {
         charge
     }
 
-    /// Adjusts the charges after a task was linked. `bytes` is the size of the records that the
-    /// linker passed on, `waiting` the size of those that it still holds back.
+    /// Adjusts the charges after a task is linked. `bytes` is the size of the records that the
+    /// linker passed on; `waiting` is the size of the records that it still holds back.
     pub fn charge_linked_reads(
         &self,
         bytes: u64,

@@ -1,6 +1,6 @@
-//! The final merge: ranges of the output order are sorted in parallel and cut into partitions
-//! serially; the records of each partition are then gathered, changed by the late steps and encoded
-//! in parallel ([`write_to_sink`]). The same merge can write one sorted run to the spill
+//! The final merge ([`write_to_sink`]): ranges of the output order are sorted in parallel and cut
+//! into partitions serially. The records of each partition are then gathered, processed by the late
+//! steps and encoded in parallel. The merge can also write one sorted run to the spill
 //! ([`write_to_spill`]).
 
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
@@ -27,28 +27,28 @@ struct SinkPass<'a> {
     writer: PartWriter<'a>,
 }
 
-/// The part of the output order that a merge writes. It is the whole order, unless the processes of
-/// a job in stages each write a range of it.
+/// The part of the output order that a merge writes: the whole order, or a range of it if the
+/// processes of a job in stages each write one range.
 #[derive(Default)]
 pub struct OutputRange {
     pub cutter: Cutter,
     /// Only partitions that start after this many bytes of records are written. `None` includes the
     /// first partition.
     pub after: Option<u64>,
-    /// Start of the next range: partitions that start after it are not written. `None` includes the
+    /// Start of the next range. Partitions that start after it are not written. `None` includes the
     /// last partition.
     pub until: Option<RangeStart>,
 }
 
 impl OutputRange {
-    /// Returns the range from `start` to the start of the next range, `until`, cut into partitions
-    /// of `partition` bytes. `None` means from the first record or to the last.
+    /// Returns the range from `start` to `until`, the start of the next range, cut into partitions
+    /// of `partition` bytes. `None` as `start` means the first record, and as `until` the end.
     pub fn between(partition: u64, start: Option<&RangeStart>, until: Option<RangeStart>) -> Self {
         let after = start.map(|start| start.bytes);
         OutputRange { cutter: Cutter::with_size(partition).resume_at(after.unwrap_or(0)), after, until }
     }
 
-    /// Returns the partitions that belong to the range, and whether any came after its end.
+    /// Returns the partitions that belong to the range, and whether any partition followed its end.
     fn keep_own_partitions(&self, mut partitions: Vec<Partition>) -> (Vec<Partition>, bool) {
         partitions.retain(|partition| self.after.is_none_or(|after| partition.start() > after));
         let Some(until) = &self.until else { return (partitions, false) };
@@ -122,11 +122,10 @@ impl<'a> SinkPass<'a> {
     }
 }
 
-/// Merges reads into `target`, or only the range `output` of them, through the stages of
-/// `pipeline`.
+/// Merges reads into `target` through the stages of `pipeline`. Writes only the range `output`.
 ///
-/// Claiming ranges, cutting them and writing parts are serial. Putting a range in order, gathering
-/// its records and encoding them are parallel.
+/// Ranges are claimed and cut, and parts are written, serially. Ranges are put in order, and their
+/// records gathered and encoded, in parallel.
 pub fn write_to_sink(
     crew: Crew,
     mut merge: Merge,
@@ -139,7 +138,7 @@ pub fn write_to_sink(
     let (mut records, mut ended) = (0, false);
     let until = output.until.clone();
     // The number of ranges that are claimed but not cut, and whether the end of the output range
-    // was seen.
+    // was reached.
     let (uncut, complete) = (AtomicU64::new(0), AtomicBool::new(false));
     let extra = pipeline.extra;
     let pass = SinkPass { pipeline, writer: target.writer(header, crew.in_flight)? };
@@ -186,7 +185,7 @@ pub fn write_to_sink(
     Ok(WrittenRecords { records, counts })
 }
 
-/// Merges reads into one sorted run on disk, with the frame size and codec in `framing`. `largest`
+/// Merges reads into one sorted run on disk, with the frame size and codec of `framing`. `largest`
 /// is the size of the largest record in bytes, which limits the number of tickets in flight.
 pub fn write_to_spill(
     context: &SortContext,

@@ -1,8 +1,8 @@
-//! The passes of a run. They connect the engine, which knows only threads, with steps and formats.
+//! The passes of a run. They connect the engine, which only manages threads, with steps and formats.
 //!
 //! | pass | module |
 //! |---|---|
-//! | input to output, nothing is kept | [`stream`] |
+//! | input to output; keeps no reads | [`stream`] |
 //! | input to the sort buffer | [`ingest`], [`flush`], [`presorted`] |
 //! | sort buffer to output | [`merge`] |
 //! | sort buffer to counts or decisions | [`count`], [`recollect`], [`undecided`] |
@@ -38,12 +38,12 @@ pub fn fork_steps(steps: &[Box<dyn Step>]) -> ThreadSteps {
     steps.iter().map(|step| step.fork_for_thread()).collect()
 }
 
-/// Number of records that pass through consecutive steps together, if each of these steps can work
-/// on a part of a batch. They take some ten thousand bytes, so they stay in the cache.
+/// Number of records that pass consecutive steps together, if all these steps can process part of a
+/// batch. The records take some ten thousand bytes, so they stay in the cache.
 const RECORDS_TOGETHER: usize = 64;
 
-/// Applies the steps to a batch, in order. Consecutive steps that look at one record at a time get
-/// the batch in small parts, so that the records stay in the cache from step to step.
+/// Applies the steps to a batch, in order. Consecutive steps that process records independently
+/// receive the batch in small parts, so that the records stay in the cache from step to step.
 pub fn apply_steps(steps: &mut ThreadSteps, batch: &mut Batch) -> Result<()> {
     for row in steps.chunk_by_mut(|step, next| step.is_per_record() && next.is_per_record()) {
         match row {

@@ -1,4 +1,4 @@
-//! Opens files of reads, and checks them before a run begins.
+//! Opens read files, and checks them before a run begins.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -13,7 +13,7 @@ use readmill_record::{Error, Result, input_file};
 
 use crate::plan::check_index_mark;
 
-/// Opens a file or pipe as a stream, `-` as standard input. Also returns its size in bytes, or
+/// Opens a file or pipe as a stream; `-` is standard input. Also returns its size in bytes, or
 /// `None` for a pipe.
 pub fn open_stream(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>)> {
     if path.as_os_str() == "-" {
@@ -32,8 +32,8 @@ pub fn open_stream(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>)> {
     Ok((Box::new(file), meta.is_file().then_some(meta.len())))
 }
 
-/// Opens a file or pipe like [`open_stream`]. If the rules ask for checksums of the inputs, the
-/// bytes are summed while they are read.
+/// Opens a file or pipe like [`open_stream`]. If the options request checksums of the inputs,
+/// updates the checksum while the bytes are read.
 pub fn open_summed(path: &Path, rules: &OpenOptions) -> Result<(Box<dyn Read + Send>, Option<u64>)> {
     let (stream, size) = open_stream(path)?;
     Ok(match &rules.sums {
@@ -42,8 +42,8 @@ pub fn open_summed(path: &Path, rules: &OpenOptions) -> Result<(Box<dyn Read + S
     })
 }
 
-/// Returns an error if the same regular file is given twice, also under different names (links).
-/// Its reads would be counted twice.
+/// Returns an error if the same regular file is given twice, even under different names (links),
+/// because its reads would be counted twice.
 pub fn check_no_file_twice<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
     let mut seen: HashMap<(u64, u64), &Path> = HashMap::new();
     for path in paths {
@@ -66,8 +66,8 @@ pub fn options_for_file(path: &Path, rules: &OpenOptions) -> OpenOptions {
     OpenOptions { name, ..rules.clone() }
 }
 
-/// Returns whether any of the files is CRAM. Pipes are not read, since their bytes could not be put
-/// back.
+/// Returns whether any of the files is CRAM. Does not examine pipes, because bytes that are read
+/// from a pipe cannot be put back.
 pub fn is_any_cram(paths: &[PathBuf]) -> bool {
     paths.iter().any(|path| {
         let mut start = [0; 4];

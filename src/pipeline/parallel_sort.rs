@@ -4,8 +4,8 @@ use readmill_engine::{Crew, map_ordered};
 use readmill_markdup::{Item, Sorting};
 use readmill_record::{Error, Result};
 
-/// Sorts every list with `sort`, in parallel, and returns the results in the same order. `sort` may
-/// use its second argument as scratch memory; it is kept from list to list.
+/// Sorts every list with `sort`, in parallel, and returns the results in the same order. The second
+/// argument of `sort` is scratch memory, which is reused from list to list.
 pub fn sort_lists<T: Send, U: Send>(
     crew: Crew,
     lists: Vec<Vec<T>>,

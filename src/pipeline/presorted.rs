@@ -1,9 +1,9 @@
 //! Writes presorted reads to the output as soon as memory is full, so that sorting a sorted file
 //! costs no more than copying it.
 //!
-//! Whether the input is sorted is not known before its end. If memory is full and its reads came in
-//! order, they are written to the output on the assumption that no later read sorts before them. If
-//! one does, the written reads are read back into a run ([`move_output_to_run`]), and the output is
+//! Whether the input is sorted is known only at its end. If memory is full and the reads arrived in
+//! order, they are written to the output, assuming that no later read sorts before them. If one
+//! does, the written reads are read back into a run ([`move_output_to_run`]), and the output is
 //! written again from the start.
 
 use readmill_engine::{Crew, Pass, Pool};
@@ -18,8 +18,8 @@ use super::flush::FlushWorker;
 use super::sort_context::{INDEXES, SortContext};
 use crate::outputs::{EncodedPart, PartEncoder, PartWriter, Sink};
 
-/// Minimum frame size, in bytes, of the run that [`move_output_to_run`] makes. The run can be as
-/// long as the input, and large frames keep its index short.
+/// Minimum frame size, in bytes, of the run that [`move_output_to_run`] writes. The run can be as
+/// long as the input, and large frames keep its index small.
 const LARGE_FRAME: usize = 256 << 10;
 
 /// A sort key with its tail: the part of the sort value that does not fit into the key.
@@ -48,10 +48,11 @@ impl Presorted {
         self.last_key.as_ref().is_none_or(|(key, tail)| sources.all_follow_key(*key, tail))
     }
 
-    /// Writes encoded partitions to `sink`, and the header before the first of them.
+    /// Writes encoded partitions to `sink`. Writes the header before the first partition.
     ///
     /// # Errors
-    /// The partitions sort before reads in the output, which is a bug, or writing fails.
+    /// Fails if the partitions sort before reads in the output, which is a bug, or if writing
+    /// fails.
     pub fn write_partitions(
         &mut self,
         encoded: EncodedPartitions,
@@ -86,8 +87,8 @@ impl<'a> EarlyWriter<'a> {
         EarlyWriter { batch: Batch::default(), steps: pipeline.new_worker(), encoder: writer.encoder() }
     }
 
-    /// Gathers and encodes partitions of the output. Also determines the keys of their first and
-    /// last read, for the check in [`Presorted::write_partitions`].
+    /// Gathers and encodes partitions of the output. Also determines the sort keys of their first
+    /// and last read, which [`Presorted::write_partitions`] checks.
     pub fn encode_partitions(
         &mut self,
         partitions: &[Partition],
@@ -124,9 +125,9 @@ fn full_key(sort: &RunSort, record: RecordRef<'_>) -> Result<FullKey> {
     Ok((key, tail))
 }
 
-/// Moves the reads in the output into a run on disk, and empties the output. Their positions in the
-/// input are lost. So steps after the sort that need them, such as duplicate flags, must not be
-/// used if reads leave early (`may_leave_early` in `run/buffered.rs`).
+/// Moves the reads in the output to a run on disk, and empties the output. Their positions in the
+/// input are lost, so no step after the sort may need them, as duplicate flags do
+/// (`may_leave_early` in `run/buffered.rs`).
 pub fn move_output_to_run(
     context: &SortContext,
     header: &Header,

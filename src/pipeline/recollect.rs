@@ -1,9 +1,9 @@
 //! Collects template ends a second time, from the reads in the sort buffer. This is needed if mates
 //! were paired within batches, and the whole input then turns out not to be grouped by name.
 //!
-//! Coordinate mode pairs reads of one name over the whole input, in the order of a
-//! coordinate-sorted file. Stored pairs have no names, so only the reads themselves tell which
-//! pairs share a name with other reads.
+//! Coordinate mode pairs reads of the same name over the whole input, in coordinate order. Stored
+//! pairs have no names, so only the reads themselves show which pairs share a name with other
+//! reads.
 
 use std::sync::Arc;
 
@@ -18,12 +18,12 @@ use super::sort_context::{ENDS, crew_for};
 
 const RECOLLECTED_READS: &str = "reads whose ends are collected again";
 
-/// Bytes of the smallest possible record, which bounds the number of ends in a range.
+/// Size of the smallest possible record in bytes, which bounds the number of ends in a range.
 const SMALLEST_RECORD: u64 = 37;
 
-/// Replaces the items of `ends` by new ones, collected from `sources` by the rules of
-/// `duplicate_ends`. Returns the charge of their memory; `charge`, which holds the old items, is
-/// released first. `largest` is the size of the largest record in bytes.
+/// Replaces the items of `ends` by items that are collected from `sources` by the rules of
+/// `duplicate_ends`. Returns the charge for their memory. First releases `charge`, which holds the
+/// old items. `largest` is the size of the largest record in bytes.
 pub fn collect_ends_again(
     crew: Crew,
     sources: &Arc<Sources>,

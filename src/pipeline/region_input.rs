@@ -17,11 +17,11 @@ use crate::plan::{RegionRequest, pipe_without_index_error};
 
 const REGIONS: &str = "regions";
 
-/// Returns the regions of a request: those on the command line, and those of a BED file. They are
-/// merged if each read shall be returned once, and otherwise read one after the other.
+/// Returns the requested regions: those on the command line and those of a BED file. Merges them if
+/// each read is to be returned once; otherwise they are read one after the other.
 ///
 /// # Errors
-/// A region names no contig of the header, or the BED file cannot be read.
+/// Fails if the contig of a region is not in the header, or if the BED file cannot be read.
 pub fn resolve_regions(
     request: &RegionRequest,
     header: &Header,
@@ -39,7 +39,7 @@ pub fn resolve_regions(
         make_room(&mut list, overlap.regions().len(), &mut charge)?;
         list.extend(overlap.regions().iter().map(|&(contig, start, end)| {
             let (start, end) = (i64::from(start), i64::from(end));
-            // Reads on both sides of an interval without bases overlap it.
+            // For an interval without bases, reads on both sides overlap it.
             let around = i64::from(start == end);
             Region::Part(ContigPart { contig, start: (start - around).max(0), end: end + around })
         }));
@@ -53,12 +53,12 @@ pub fn resolve_regions(
     }
 }
 
-/// Returns the path of the index of a file: `given`, or the first that exists of FILE.csi and
-/// FILE.bai, or FILE.crai for CRAM. An index that is older than the file is used only if there is
-/// no newer one, with a warning.
+/// Returns the path of a file's index: `given`, or the first that exists of FILE.csi and FILE.bai,
+/// or FILE.crai for CRAM. An index that is older than the file is used only if there is no newer
+/// one, and with a warning.
 ///
 /// # Errors
-/// The file is a pipe or plain SAM, or has no index.
+/// Fails if the file is a pipe or plain SAM, or has no index.
 pub fn find_index(path: &Path, given: Option<&Path>, console: &Console) -> Result<PathBuf> {
     let shown = path.display();
     let meta = std::fs::metadata(path).ok().filter(|meta| meta.is_file() && path.as_os_str() != "-");

@@ -1,4 +1,5 @@
-//! The sort buffer: reads in memory and in runs on disk, and template ends, until the input ends.
+//! The sort buffer: holds template ends, and reads in memory and in runs on disk, until the input
+//! ends.
 
 use std::sync::Arc;
 
@@ -12,11 +13,11 @@ use super::presorted::Presorted;
 use super::sort_context::{self, ENDS, READS, SortContext, arena_in_use_error};
 use super::{StepCounts, merge, parallel_sort};
 
-/// Reads and template ends collected by ingest. After the last read, [`SortBuffer::take_sources`]
-/// turns the reads into the sources of the final merge.
+/// Reads and template ends that ingest has collected. After the last read,
+/// [`SortBuffer::take_sources`] turns the reads into the sources of the final merge.
 pub struct SortBuffer {
-    /// Sorted runs on disk, oldest first. Their order matters: reads with equal keys keep the order
-    /// of the input.
+    /// Sorted runs on disk, oldest first. Their order matters, because reads with equal keys keep
+    /// their input order.
     pub runs: Vec<SpilledRun>,
     pub runs_written: usize,
     /// Memory of the newest reads. Shared with the tickets of a pass, which copy records into it.
@@ -25,23 +26,23 @@ pub struct SortBuffer {
     pub charge: Charge,
     pub ends: EndStore,
     pub ends_charge: Charge,
-    /// Charge of the records that the linker holds back until their template is complete.
+    /// The charge for records that the linker holds back until their template is complete.
     pub link_charge: Charge,
-    /// Bytes of the largest read so far. It determines the memory that merging needs for each
-    /// ticket.
+    /// Size of the largest read so far in bytes. It determines the memory that each ticket needs
+    /// for merging.
     pub largest_record_bytes: u64,
     pub records: u64,
     pub presorted: Presorted,
     pub any_placed: bool,
-    /// Whether any read has the optional field that reads are sorted by. `None` if there are no
-    /// reads or the order uses no field.
+    /// Whether any read has the optional field that is the sort key. `None` if there are no reads,
+    /// or if reads are not sorted by a field.
     pub has_sort_field: Option<bool>,
     pub counts: StepCounts,
 }
 
 const FRAMES: &str = "merging of runs";
 
-/// Maximum frame size, in bytes, of runs that were merged from other runs.
+/// Maximum frame size, in bytes, of runs that are merged from other runs.
 const MAX_MERGED_FRAME: usize = 1 << 20;
 
 impl SortBuffer {
@@ -76,7 +77,7 @@ impl SortBuffer {
         self.runs.iter().map(SpilledRun::merging_bytes).sum()
     }
 
-    /// Returns whether the runs on disk must be merged, because merging all of them at the end, and
+    /// Returns whether runs on disk must be merged now, because the final merge of all runs, with
     /// their indexes, would take more than half of the memory.
     pub fn has_too_many_runs(&self, context: &SortContext) -> bool {
         let indexes: u64 = self.runs.iter().map(SpilledRun::index_bytes).sum();
@@ -128,10 +129,10 @@ impl SortBuffer {
     }
 
     /// Merges the newest runs on disk into one, because each run needs memory in the final merge.
-    /// Chosen are the newest runs of equal frame size, which have been merged equally often. The
-    /// new run gets frames of four times the size, so its index is smaller. As in a counter, runs
-    /// of one size are merged only when there are many; so a read is rewritten at most as often as
-    /// the logarithm of the number of runs.
+    /// Selects the newest runs of equal frame size, which have been merged equally often. The new
+    /// run has frames of four times the size, so its index is smaller. As in a counter, runs of one
+    /// size are merged only when there are many, so the number of times that a read is rewritten is
+    /// at most the logarithm of the number of runs.
     pub fn merge_newest_runs(&mut self, context: &SortContext) -> Result<()> {
         let mut charge = context.ledger.empty_charge(FRAMES);
         if !charge.try_grow(self.frame_bytes()) {
@@ -167,7 +168,7 @@ impl SortBuffer {
     }
 
     /// Returns all reads as the sources of the final merge. Merges runs if there are too many.
-    /// Writes the reads in memory to disk first if they leave too little memory for merging.
+    /// First writes the reads in memory to disk if they leave too little memory for merging.
     pub fn take_sources(&mut self, context: &SortContext) -> Result<Sources> {
         while self.has_too_many_runs(context) {
             self.merge_newest_runs(context)?;

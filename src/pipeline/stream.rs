@@ -1,5 +1,5 @@
-//! The streaming pass: reads chunks of the input, applies the steps, and writes encoded parts. No
-//! read is kept, so memory does not depend on the input. Used if nothing is sorted and no
+//! The streaming pass: reads chunks of the input, applies the steps, and writes encoded parts. It
+//! keeps no reads, so its memory does not depend on the input. Used if nothing is sorted and no
 //! duplicates are marked.
 
 use readmill_engine::{Crew, Pass};
@@ -16,12 +16,13 @@ use crate::outputs::routing::RoutedRecords;
 use crate::outputs::{EncodedPart, PartEncoder, PartWriter, Sink};
 use crate::pipeline::inputs::{InputTask, Inputs};
 
-/// Bytes of regions below which one thread finishes before other threads have started.
+/// Size of regions, in bytes, below which one thread finishes before other threads have started.
 const MAX_SINGLE_THREAD_BYTES: u64 = 2 << 20;
 
-/// Returns the part of a crew that reads these inputs. One thread suffices for a few small regions.
-/// CRAM containers are larger than chunks of other formats, so fewer tickets are in flight if not
-/// all of them would fit into `room` bytes. A container larger than its share is rejected later.
+/// Returns the part of the crew that reads these inputs. One thread suffices for a few small
+/// regions. CRAM containers are larger than chunks of other formats, so fewer tickets are in flight
+/// if not all containers would fit into `room` bytes. A container larger than its share is rejected
+/// later.
 pub fn choose_crew(mut crew: Crew, inputs: &mut [Inputs], room: u64, ledger: &Ledger) -> Result<Crew> {
     let bytes: Option<u64> = inputs.iter().map(Inputs::remaining_region_bytes).sum();
     if bytes.is_some_and(|bytes| bytes < MAX_SINGLE_THREAD_BYTES) {
@@ -108,8 +109,8 @@ pub struct StreamOutput<'a> {
     pub header: &'a Header,
 }
 
-/// Streams the input through the steps into the main output, if there is one, and into extra
-/// outputs. Also returns the number of records read.
+/// Streams the input through the steps to the main output, if there is one, and to extra outputs.
+/// Also returns the number of records read.
 pub fn stream_reads(
     crew: Crew,
     feed: Feed,
@@ -130,7 +131,7 @@ pub fn stream_reads(
     let pass = StreamPass { readers: feed.new_reader_factory(), pipeline, writer };
     let Feed { mut input, mut link } = feed;
     let (mut read, mut records) = (0, 0);
-    // Whether memory was short at the last claim while no ticket in flight could release any.
+    // Whether memory was short at the last claim, while no ticket in flight could release any.
     let mut last_was_short = false;
     let workers = readmill_engine::run_pass(
         crew,
@@ -143,7 +144,7 @@ pub fn stream_reads(
             let next = match input.claim_task() {
                 Ok(Some(next)) => next,
                 Ok(None) => return Ok(None),
-                // An idle ticket writes pending parts, too, which may release memory.
+                // An idle ticket also writes pending parts, which may release memory.
                 Err(error) if error.is_shortage() && (any_under_way || !last_was_short) => {
                     last_was_short = !any_under_way;
                     return Ok(Some(None));
@@ -172,7 +173,7 @@ pub fn stream_reads(
             extra.map_or(Ok(()), |extra| extra.take(routed))?;
             if let (Some(mut part), Some(output), Some(writer)) = (part, &mut output, &pass.writer) {
                 records += part.records;
-                // The part may wait to be written, but its reads are no longer in memory.
+                // The part may still have to be written, but its reads are no longer in memory.
                 charge.resize(charge.bytes().min(part.bytes.capacity() as u64));
                 part.charge = Some(charge);
                 output.sink.take(part, writer)?;

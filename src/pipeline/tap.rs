@@ -1,6 +1,6 @@
-//! The points of a run where tallies see the reads.
+//! The points of a run at which tallies observe reads.
 
-/// A point of the pipeline where tallies see the reads.
+/// A point of the pipeline at which tallies observe reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tap {
     /// Input reads, before any step.

@@ -1,6 +1,6 @@
 //! Decides by read names which of several equally good reads of a duplicate set is kept (the rules
-//! of samtools markdup). Names are not stored with the ends, so this takes passes over all reads
-//! once they are in order.
+//! of samtools markdup). Names are not stored with the ends, so this needs passes over all reads in
+//! sorted order.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use super::parallel_sort::ThreadedSort;
 
 const CHARGE_STEP_BYTES: u64 = 1 << 20;
 
-/// Completes `verdict` for the sets in which names decide. `charge` holds the memory of the passes;
-/// it grows if a group of candidates is too large for it. Warns if names do not contain the
+/// Completes `verdict` for the sets in which names decide. `charge` holds the memory of the passes,
+/// and grows if a group of candidates is too large for it. Warns if names do not contain the
 /// position on the flow cell.
 pub fn decide_by_names(
     crew: Crew,

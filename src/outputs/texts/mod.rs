@@ -1,4 +1,5 @@
-//! Reports as JSON: the texts that a run writes, read back. So a number in JSON is the number of the text.
+//! Reports as JSON, parsed from the texts that a run writes. So each number in JSON equals the
+//! number in the text.
 
 mod picard;
 mod recalibration;
@@ -8,8 +9,8 @@ use serde_json::{Map, Value, json};
 pub use picard::metrics;
 pub use recalibration::recalibration;
 
-/// Returns the maximum bytes of memory of such a text as values: a row is an object, with a node for each eleven cells, a
-/// name for each of them, and a place in a list that may be twice as long.
+/// Returns the maximum memory of `text` as JSON values, in bytes. Each row is an object with a node
+/// per eleven cells, a name for each cell, and a place in a list that may be twice as long.
 pub fn max_bytes(text: &[u8]) -> u64 {
     const NODE: usize = 11 * (size_of::<String>() + size_of::<Value>()) + 32;
     let row = |line: &[u8]| {
@@ -20,7 +21,8 @@ pub fn max_bytes(text: &[u8]) -> u64 {
     text.split(|&byte| byte == b'\n').map(|line| row(line) as u64).sum()
 }
 
-/// Returns the value of a cell of a table: a number if it is one, null if it is empty or `?`, else text.
+/// Returns the value of a table cell: a number if it is one, null if it is empty or `?`, otherwise
+/// a string.
 pub fn cell(text: &str) -> Value {
     match text {
         "" | "?" => Value::Null,
@@ -34,20 +36,20 @@ pub fn cell(text: &str) -> Value {
     }
 }
 
-/// Whether a text is a decimal number, with or without an exponent. (Rust reads `inf` and `nan` as numbers, too, which are
-/// names as well.)
+/// Returns whether a text is a decimal number, with or without an exponent. Rust also parses `inf`
+/// and `nan` as numbers, but they can be names.
 fn is_decimal(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte))
 }
 
-/// Returns a line of a table as an object. `names` are the names of the columns.
+/// Returns a table line as an object. `names` are the column names.
 pub fn row(names: &[&str], line: &str) -> Value {
     let cells = line.split('\t').map(cell).chain(std::iter::repeat(Value::Null));
     let named = names.iter().map(|name| name.to_string()).zip(cells);
     Value::Object(named.collect::<Map<String, Value>>())
 }
 
-/// Returns the columns of a table by their names, which are in the first line.
+/// Returns the columns of a table by name. The first line contains the names.
 pub fn columns<'a>(mut lines: impl Iterator<Item = &'a str>) -> Value {
     let names: Vec<&str> = lines.next().map_or_else(Vec::new, |line| line.split('\t').collect());
     let mut columns = vec![Vec::new(); names.len()];

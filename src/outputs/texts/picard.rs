@@ -1,11 +1,11 @@
-//! Picard's metrics files: tables of metrics, and histograms.
+//! Parses Picard's metrics files: tables of metrics, and histograms.
 
 use serde_json::{Value, json};
 
 use super::{columns, row};
 
-/// Returns `{"class": …, "rows": [{…}, …], "histograms": [{column: [value, …]}, …]}`. Columns have Picard's names; the
-/// class is Picard's, without its package; it is null where there is no table.
+/// Returns `{"class": …, "rows": [{…}, …], "histograms": [{column: [value, …]}, …]}`. Columns have
+/// Picard's names. The class is Picard's, without its package, or null if there is no table.
 pub fn metrics(text: &str) -> Value {
     let (mut class, mut rows, mut histograms) = (Value::Null, Vec::<Value>::new(), Vec::<Value>::new());
     let mut lines = text.lines();
@@ -18,12 +18,12 @@ pub fn metrics(text: &str) -> Value {
             histograms.push(columns(section(&mut lines)));
         }
     }
-    // Moved: json! would copy the rows.
+    // Moved, because `json!` would copy the rows.
     let fields = [("class", class), ("rows", rows.into()), ("histograms", histograms.into())];
     Value::Object(fields.into_iter().map(|(name, value)| (name.to_string(), value)).collect())
 }
 
-/// The lines up to an empty one.
+/// Returns the lines before the next empty line.
 fn section<'a, 'b>(lines: &'b mut impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a str> + 'b {
     lines.take_while(|line| !line.is_empty())
 }

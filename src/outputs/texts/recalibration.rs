@@ -1,15 +1,16 @@
-//! Recalibration tables: reported qualities, and what mismatches make of them.
+//! Parses recalibration tables: reported and empirical qualities.
 
 use serde_json::{Value, json};
 
 use super::cell;
 
-/// Returns `{"qualities": [{"read_group": …, "reported": n, "empirical": x, "observations": n, "errors": x}, …]}`: the rows
-/// of RecalTable1 about substitutions. The covariates of cycle and context are left out, since they are long.
+/// Returns `{"qualities": [{"read_group": …, "reported": n, "empirical": x, "observations": n,
+/// "errors": x}, …]}`: the rows of RecalTable1 for substitutions. The cycle and context covariates
+/// are omitted because they are long.
 pub fn recalibration(text: &str) -> Value {
     let lines = text.lines().skip_while(|line| !line.starts_with("#:GATKTable:RecalTable1:")).skip(2);
     let rows = lines.take_while(|line| !line.is_empty()).filter_map(|line| {
-        // Names of read groups may have blanks in them.
+        // Read group names may contain blanks.
         let mut cells = line.split_whitespace().rev();
         let [errors, observations, empirical, event, reported] =
             [cells.next()?, cells.next()?, cells.next()?, cells.next()?, cells.next()?];

@@ -10,13 +10,12 @@ use super::ticket::{ClaimedTicket, Flushing, Reading, TicketRoom};
 use crate::pipeline::feed::FeedInput;
 use crate::pipeline::sort_context::{LONG_READS, READS, long_read_bytes};
 
-/// Decides for each ticket whether it reads a chunk, carries out a task of the flush, or is idle.
-/// Called serially, in ticket order.
+/// Decides whether each ticket reads a chunk, performs a flush task, or is idle. Called serially,
+/// in ticket order.
 pub struct Claimer<'a> {
     ingest: &'a Ingest<'a>,
     shared: &'a Mutex<IngestState>,
-    /// The arena into which records are copied; empty after a flush began, until the next chunk is
-    /// claimed.
+    /// The arena for records. Empty from the start of a flush until the next chunk is claimed.
     pub arena: Arc<Arena>,
     last_piece: Option<Ticket>,
     is_flush_turn: bool,
@@ -38,8 +37,8 @@ impl<'a> Claimer<'a> {
         }
     }
 
-    /// Returns the work of the next ticket. `None` ends the pass: all inputs have ended and nothing
-    /// is left to flush, or no flush could free the memory for the next chunk.
+    /// Returns the work for the next ticket. `None` ends the pass: either all inputs have ended and
+    /// nothing remains to be flushed, or no flush could free the memory for the next chunk.
     pub fn claim_ticket(
         &mut self,
         ticket: Ticket,
@@ -63,8 +62,8 @@ impl<'a> Claimer<'a> {
         if is_idle && shared.arena_bytes >= context.flush_threshold(large) {
             return Ok(Some(self.start_flush(&mut shared)));
         }
-        // Flushing long reads needs memory that chunks must leave free, unless there is nothing to
-        // flush.
+        // Chunks must leave free the memory that flushing long reads needs, unless there is nothing
+        // to flush.
         let nothing_waits = is_idle && shared.arena_bytes == 0 && self.all_committed(ticket);
         let kept = if nothing_waits { 0 } else { large };
         drop(shared); // reading may block
@@ -96,16 +95,16 @@ impl<'a> Claimer<'a> {
         self.make_room(ticket, is_idle)
     }
 
-    /// Returns whether all chunks claimed so far are committed when `ticket` is claimed. Then they
-    /// have released the memory that they reserved but did not need.
+    /// Returns whether all chunks claimed so far are committed when `ticket` is claimed. Chunks
+    /// that are committed have released the memory that they reserved but did not need.
     fn all_committed(&self, ticket: Ticket) -> bool {
         let in_flight = self.ingest.context.crew.in_flight as u64;
         self.last_piece.is_none_or(|last| last + in_flight <= ticket)
     }
 
-    /// Returns a ticket that frees memory for the next chunk: a task of a flush, or an idle ticket
-    /// while others release memory. `None` ends the pass, because no flush would help. `is_idle`
-    /// means that no flush was under way when memory was found to be short.
+    /// Returns a ticket that frees memory for the next chunk: a flush task, or an idle ticket while
+    /// other tickets release memory. `None` ends the pass, because no flush would help. `is_idle`
+    /// means that no flush was in progress when memory ran short.
     fn make_room(&mut self, ticket: Ticket, is_idle: bool) -> Result<Option<ClaimedTicket>> {
         let mut shared = lock_state(self.shared);
         if let Some(task) = self.next_flush_task(&mut shared) {
@@ -132,8 +131,8 @@ impl<'a> Claimer<'a> {
         Ok(Arc::clone(&self.arena))
     }
 
-    /// Returns the next task of the flush, or `None` if there is none now. If reads are long, each
-    /// such ticket needs memory beyond its share; if that is not free, tickets in flight must
+    /// Returns the next flush task, or `None` if none is available now. With long reads, each flush
+    /// ticket needs memory in addition to its share; if it is not free, tickets in flight must
     /// finish first.
     fn next_flush_task(&self, shared: &mut IngestState) -> Option<ClaimedTicket> {
         let (bytes, mut large) = (

@@ -13,7 +13,7 @@ use crate::pipeline::flush::FlushTarget;
 use crate::pipeline::sort_buffer::SortBuffer;
 use crate::pipeline::sort_context::{INDEXES, READS};
 
-/// Adds the results of tickets to the sort buffer, and drives the flush from one stage to the next.
+/// Adds the results of tickets to the sort buffer, and advances the flush through its stages.
 /// Called serially, in ticket order.
 pub struct Committer<'a> {
     ingest: &'a Ingest<'a>,
@@ -21,14 +21,14 @@ pub struct Committer<'a> {
     shared: &'a Mutex<IngestState>,
     sink: &'a mut Sink,
     header: &'a Header,
-    /// Charge of the reads that are being flushed, released when they are written.
+    /// The charge for the reads that are being flushed, released when they are written.
     flushing_charge: Option<Charge>,
-    /// The run being written. If presorted reads go to the output, it holds only the last ones,
-    /// which do not fill a partition.
+    /// The run being written. If presorted reads are written to the output, the run holds only the
+    /// remaining reads, which do not fill a partition.
     open_run: Option<SpilledRun>,
     target: FlushTarget,
-    /// Place in the spill of the left-over presorted reads that the current merge reads; freed at
-    /// its end.
+    /// The extent of the remaining presorted reads that the current merge reads. Freed at the end
+    /// of the merge.
     merged_extent: Option<Extent>,
 }
 
@@ -70,8 +70,7 @@ impl<'a> Committer<'a> {
         let Committer { ingest, buffer, .. } = self;
         buffer.run.push(&ingested.entries);
         buffer.ends.push(&ingested.ends);
-        // Moves the memory that the ticket reserved to the charges of its results; the rest is
-        // released.
+        // Moves the reserved memory to the charges of the ticket's results. The rest is released.
         let TicketRoom { mut reserved, held_back } = ingested.room;
         reserved.move_to(&mut buffer.link_charge, held_back);
         reserved.move_to(&mut buffer.ends_charge, buffer.ends.bytes());
@@ -124,8 +123,8 @@ impl<'a> Committer<'a> {
         lock_state(self.shared).flush.start_writing(Merge::new(Arc::new(sources)), self.target);
     }
 
-    /// Returns where the flushed reads go. They go into the output if reads may leave early, all
-    /// reads so far came sorted, and no run was ever written.
+    /// Returns where flushed reads are written. They are written to the output if reads may be
+    /// written early, all reads so far arrived in order, and no run was ever written.
     fn choose_target(&self, sources: &Sources) -> FlushTarget {
         let sorted = self.buffer.runs_written == 0 && sources.were_sorted();
         let follows = sorted && self.buffer.presorted.is_before(sources);

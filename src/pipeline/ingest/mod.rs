@@ -1,12 +1,12 @@
 //! The single pass over the input, which copies its reads into the arena. When the arena is nearly
-//! full, reading continues into a fresh one. The old one is flushed to disk in the same pass, or
-//! into the output if the reads arrived in order ([`super::flush`]).
+//! full, reading continues with a new one. The same pass flushes the old arena to disk, or to the
+//! output if the reads arrived in order ([`super::flush`]).
 //!
-//! When a chunk is claimed, the maximum memory that it can need is reserved, in claim order. What
-//! it did not need is released when it is committed. So a run is a contiguous range of chunks, and
-//! the oldest ticket never waits for a younger one. If there is no memory for the next chunk, it
+//! When a chunk is claimed, the maximum memory that it may need is reserved, in claim order. When
+//! it is committed, the unused part is released. So a run is a contiguous range of chunks, and the
+//! oldest ticket never waits for a younger one. If there is no memory for the next chunk, the chunk
 //! waits until earlier tickets release memory or a run is written. Only the claimer waits: it
-//! claims idle tickets, at most as many as may be in flight.
+//! claims idle tickets, limited by the number of tickets in flight.
 //!
 //! | phase | file |
 //! |---|---|
@@ -47,7 +47,7 @@ use ticket::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IngestStop {
     Ended,
-    /// Runs, ends or the next chunk need memory that a flush cannot free: the caller must merge
+    /// Runs, ends or the next chunk need memory that a flush cannot free. The caller must merge
     /// runs, spill ends, or give up.
     NoRoom,
 }
@@ -61,8 +61,8 @@ pub struct IngestWorker<'a> {
 }
 
 impl<'a> Ingest<'a> {
-    /// Reads until the inputs end, or until the caller must free memory before reading can continue
-    /// ([`IngestStop`]). May write presorted reads into `sink`, after `header`.
+    /// Reads until the inputs end, or until the caller must free memory ([`IngestStop`]). May write
+    /// presorted reads to `sink`, after `header`.
     pub fn fill_sort_buffer(
         &self,
         feed: &mut Feed,
@@ -80,8 +80,8 @@ impl<'a> Ingest<'a> {
         let link = |_, open| {
             Ok(match open {
                 OpenedTicket::Read(Reading { task, mut room, arena }) => {
-                    // Records held back by earlier chunks come with this one, and are still in
-                    // memory.
+                    // The linked batch includes records that the linker held back from earlier
+                    // chunks, which are still in memory.
                     let held_back = self.context.room_for_bytes(link.waiting_bytes());
                     room.reserved.resize(room.reserved.bytes() + held_back);
                     let task = self.readers.link_task(link, task)?;
@@ -114,7 +114,7 @@ impl<'a> Ingest<'a> {
         Ok(if ended { IngestStop::Ended } else { IngestStop::NoRoom })
     }
 
-    /// Checks the records of a batch, applies the steps, stores their template ends, and copies the
+    /// Checks the records of a batch, applies the steps, stores template ends, and copies the
     /// remaining reads into the arena.
     fn ingest_batch(
         &self,
@@ -156,15 +156,15 @@ impl<'a> Ingest<'a> {
 }
 
 impl<'a> Ingest<'a> {
-    /// Returns whether any read of the batch has the optional field that reads are sorted by.
-    /// `None` if the order uses no field, or the batch is empty.
+    /// Returns whether any read of the batch has the optional field that is the sort key. `None` if
+    /// reads are not sorted by a field, or if the batch is empty.
     fn has_sort_field(&self, batch: &Batch) -> Option<bool> {
         let tag = self.context.sort.keyer().field().filter(|_| !batch.is_empty())?;
         Some(batch.records().any(|(_, record)| record.field(tag).is_some()))
     }
 
-    /// Carries out the parallel working phase of a flush task: packs records into frames of a run,
-    /// or encodes them for the output.
+    /// Performs the parallel working phase of a flush task: packs records into frames of a run, or
+    /// encodes them for the output.
     fn perform_flush_task(
         &self,
         worker: &mut IngestWorker<'a>,

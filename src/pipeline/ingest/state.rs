@@ -1,4 +1,4 @@
-//! The configuration of ingest ([`Ingest`]), which all threads share, and the state that its two serial
+//! The options of ingest ([`Ingest`]), which all threads share, and the state that its two serial
 //! phases, claim and commit, share.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,11 +19,11 @@ pub struct Ingest<'a> {
     pub pipeline: BatchPipeline<'a>,
     pub context: &'a SortContext,
     pub ends: Option<&'a DuplicateEnds>,
-    /// Encodes presorted reads for the output; `None` if reads cannot leave before the input ends,
-    /// as with duplicate marking.
+    /// Encodes presorted reads for the output. `None` if no read can be written before the input
+    /// ends, for example with duplicate marking.
     pub writer: Option<&'a PartWriter<'a>>,
-    /// Applied to presorted reads on their way into the output: tallies only, no step that changes
-    /// them.
+    /// Applied to presorted reads that are written to the output. Contains only tallies, no step
+    /// that changes reads.
     pub leaving: BatchPipeline<'a>,
     pub console: &'a Console,
     pub readers: FeedReaders,
@@ -41,15 +41,15 @@ impl IngestBuffers {
     }
 }
 
-/// State that the claimer and the committer share. Both are serial, but they run on different
+/// The state that the claimer and the committer share. Both are serial, but run on different
 /// threads.
 pub struct IngestState {
     pub flush: Flush,
     pub arena_bytes: u64,
     pub end_bytes: u64,
     pub too_many_runs: bool,
-    /// Bytes of the largest read so far. `large_flushes_in_flight` counts the flush tickets in
-    /// flight that may hold such a read.
+    /// Size of the largest read so far in bytes. `large_flushes_in_flight` counts the flush tickets
+    /// in flight that may hold such a read.
     pub largest_record_bytes: u64,
     pub large_flushes_in_flight: u64,
 }

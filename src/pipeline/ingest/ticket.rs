@@ -1,4 +1,4 @@
-//! The types of a ticket of ingest, phase by phase.
+//! The types of an ingest ticket, by phase.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::pipeline::flush::{FlushPhase, FlushTask, LinkedFlush, OpenedFlush};
 use crate::pipeline::inputs::InputTask;
 use crate::pipeline::presorted::EncodedPartitions;
 
-/// A ticket in one of its phases. `R` is the state of a ticket that reads, `F` that of a ticket
-/// that flushes.
+/// A ticket in one of its phases. `R` is the state of a reading ticket, `F` that of a flushing
+/// ticket.
 pub enum IngestTicket<R, F> {
     Read(R),
     Flush(Flushing<F>),
@@ -25,14 +25,14 @@ pub type OpenedTicket = IngestTicket<Reading<OpenedTask>, OpenedFlush>;
 pub type LinkedTicket = IngestTicket<Reading<LinkedBatch>, LinkedFlush>;
 pub type FinishedTicket = IngestTicket<Box<IngestedBatch>, FlushResult>;
 
-/// Reads on their way into the arena. `task` holds them in the form of the phase.
+/// Reads that are about to be copied into the arena. `task` holds them in the form of the phase.
 pub struct Reading<T> {
     pub task: T,
     pub room: TicketRoom,
     pub arena: Arc<Arena>,
 }
 
-/// A task of the flush, in the form of the phase.
+/// A flush task, in the form of the phase.
 pub struct Flushing<T> {
     pub task: T,
     pub large: Charge,
@@ -46,9 +46,9 @@ pub enum FlushedPart {
 }
 
 pub struct TicketRoom {
-    /// Upper bound of what its records and their ends may take in the sort buffer.
+    /// Upper bound for the memory of its records and their ends in the sort buffer.
     pub reserved: Charge,
-    /// Bytes of the records that the linker still held back after this ticket.
+    /// Bytes of the records that the linker still holds back after this ticket.
     pub held_back: u64,
 }
 
@@ -58,8 +58,8 @@ pub struct IngestedBatch {
     pub record_bytes: u64,
     pub largest_record_bytes: u64,
     pub any_placed: bool,
-    /// Whether any record has the optional field that reads are sorted by. `None` if the order uses
-    /// no field, or the batch is empty.
+    /// Whether any record has the optional field that is the sort key. `None` if reads are not
+    /// sorted by a field, or if the batch is empty.
     pub has_sort_field: Option<bool>,
     pub room: TicketRoom,
 }
