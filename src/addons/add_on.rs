@@ -1,4 +1,5 @@
-//! What an add-on is: what it states to the plan, and what it does in a run.
+//! The traits of an add-on: [`AddOn`] describes it to the plan, and [`RunningAddOn`] counts and
+//! reports in a run.
 
 use std::fmt::Debug;
 use std::path::Path;
@@ -17,10 +18,11 @@ use crate::pipeline::tap::Tap;
 use readmill_process::atomic_file::AtomicFile;
 use readmill_process::console::Console;
 
-/// A request to an add-on: its options for one run.
+/// A request for an add-on, with its options for one run.
 ///
-/// A plan holds it in [`AddOns`](super::AddOns). The plan asks it what it needs, before anything is opened; the run
-/// [starts](Self::start) it when the inputs are open, and the [`RunningAddOn`] counts and reports:
+/// A plan holds the request in [`AddOns`](super::AddOns) and asks for its needs before any file is
+/// opened. The run [starts](Self::start) it when the inputs are open, and the [`RunningAddOn`]
+/// counts and reports:
 ///
 /// ```text
 ///  plan    check, needs, input_files, output_files ─► errors, names
@@ -34,11 +36,11 @@ use readmill_process::console::Console;
 ///          text_of_run ─► a file that is made of the description
 /// ```
 ///
-/// In a job in stages each process starts the add-ons anew: the totals of tallies and the pieces of ordered tallies
-/// travel in the files of the stages, and only the last stage opens report files.
+/// In a job in stages, each process starts the add-ons again. The totals of tallies and the pieces
+/// of ordered tallies are stored in the stage files, and only the last stage opens report files.
 ///
-/// An add-on is a file or a folder of `src/addons`, and a row of [`ADD_ONS`](super::ADD_ONS). Its flags are in
-/// `src/cli/addons`. This one writes the number of reads of the output, and is complete:
+/// An add-on is a file or a folder in `src/addons`, and a row of [`ADD_ONS`](super::ADD_ONS). Its
+/// flags are in `src/cli/addons`. This complete example writes the number of output reads:
 ///
 /// ```
 /// use readmill::addons::{AddOn, AddOnSetup, PlannedFile, ReportedTally, RunningAddOn, Tap};
@@ -97,147 +99,155 @@ use readmill_process::console::Console;
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 pub trait AddOn: Debug + Send + Sync + 'static {
-    /// Returns the name of its row in [`ADD_ONS`](super::ADD_ONS).
+    /// Returns the name of the add-on's row in [`ADD_ONS`](super::ADD_ONS).
     fn name(&self) -> &'static str;
 
-    /// Checks that its options fit the run. Called before any file is opened.
+    /// Checks that the options fit the run. Called before any file is opened.
     ///
     /// # Errors
-    /// They do not fit.
+    /// Fails if the options do not fit.
     fn check(&self, _run: &RunFacts) -> Result<()> {
         Ok(())
     }
 
-    /// Returns what it needs from a run.
+    /// Returns what the add-on needs from a run.
     fn needs(&self) -> AddOnNeeds {
         AddOnNeeds::default()
     }
 
-    /// Returns the files that it reads, so that no output overwrites one.
+    /// Returns the files that the add-on reads, so that no output overwrites one of them.
     fn input_files(&self) -> Vec<&Path> {
         Vec::new()
     }
 
-    /// Returns the files that it writes.
+    /// Returns the files that the add-on writes.
     fn output_files(&self) -> Vec<PlannedFile<'_>>;
 
-    /// Returns the beginning of the names of its files, if they share one. The sample is called so if nothing else names
-    /// it.
+    /// Returns the common prefix of the add-on's files, if they have one. It is also the sample
+    /// name if nothing else determines the name.
     fn prefix(&self) -> Option<&Path> {
         None
     }
 
-    /// Returns what the log shows as the output of a run that writes no reads.
+    /// Returns the path that the log shows as the output of a run that writes no reads.
     fn shown_output(&self) -> Option<&Path> {
         None
     }
 
-    /// Returns the memory that each thread needs for its counts, which is taken once more for their sum.
+    /// Returns the memory for the counts of one thread. The sum of the counts needs the same amount
+    /// again.
     fn thread_memory(&self) -> Option<MemoryShare> {
         None
     }
 
-    /// Returns other memory that it takes on these threads, whatever the reads are, in the order in which `--explain`
-    /// shows it.
+    /// Returns other memory that the add-on needs for `_crew`, regardless of the reads, in the
+    /// order in which `--explain` shows it.
     fn memory_shares(&self, _run: &RunFacts, _crew: Crew) -> Vec<MemoryShare> {
         Vec::new()
     }
 
-    /// Returns its share of the memory for reads, if unusual reads take more than [`AddOn::memory_shares`].
+    /// Returns the share of the memory for reads that the add-on may use if unusual reads need more
+    /// than
+    /// [`AddOn::memory_shares`].
     fn room_share(&self) -> Option<RoomShare> {
         None
     }
 
-    /// Returns how it counts reads in the order of the output; `None` if it counts in any order.
+    /// Returns how the add-on counts reads in output order; `None` if it counts in any order.
     fn order(&self) -> Option<OrderedCount> {
         None
     }
 
-    /// Returns why a job with it cannot run in stages, and its flag.
+    /// Returns the flag of the add-on and the reason why a job with it cannot run in stages; `None`
+    /// if it can.
     fn stage_refusal(&self) -> Option<&'static str> {
         None
     }
 
-    /// Returns a text that differs if the files of stages would differ, or an empty text if it never changes them. A job
-    /// in stages is continued only by a command with the same text.
+    /// Returns a text that differs whenever the stage files would differ, or an empty text if the
+    /// add-on never affects them. Only a command with the same text can continue a job in stages.
     fn stage_identity(&self) -> String {
         format!("{self:?}")
     }
 
-    /// Returns what counts the input files before any step, if it does that. `unusual_bytes` are its
-    /// [`AddOn::room_share`]. At most one add-on of a run counts so.
+    /// Returns the counter of the input files before any step, if the add-on needs one.
+    /// `_unusual_bytes` is its [`AddOn::room_share`] in bytes. At most one add-on of a run may
+    /// return a counter.
     fn input_counter(&self, _unusual_bytes: u64) -> Option<Arc<dyn InputCounter>> {
         None
     }
 
-    /// Starts it in a run: reads its files, and makes what counts.
+    /// Starts the add-on in a run: reads its files and creates its tallies.
     ///
     /// # Errors
-    /// A file is wrong or does not fit the header, or the memory is not free.
+    /// Fails if a file is invalid or does not fit the header, or if there is too little memory.
     fn start(&self, setup: &AddOnSetup<'_>) -> Result<Box<dyn RunningAddOn>>;
 }
 
 /// An add-on in a run.
 ///
-/// In each process, the run counts with [`tally`](Self::tally) and the [ordered tallies](Self::take_ordered_tallies). In
-/// the process that writes the output it also calls [`open_files`](Self::open_files) before the first
-/// read is written, [`write_texts`](Self::write_texts) and [`complete_files`](Self::complete_files) after the last one,
-/// and [`text_of_run`](Self::text_of_run) when all other files are complete.
+/// Each process counts with [`tally`](Self::tally) and the
+/// [ordered tallies](Self::take_ordered_tallies). The process that writes the output also calls
+/// [`open_files`](Self::open_files) before the first read is written,
+/// [`write_texts`](Self::write_texts) and [`complete_files`](Self::complete_files) after the last one, and
+/// [`text_of_run`](Self::text_of_run) when all other files are complete.
 pub trait RunningAddOn: Send + Sync {
-    /// Returns warnings about the files that it has read.
+    /// Returns warnings about the files that the add-on read.
     fn warnings(&self) -> &[String] {
         &[]
     }
 
-    /// Returns the tally of reads in any order, and which reads it counts.
+    /// Returns the tally that counts in any order, and the tap at which it counts.
     fn tally(&self) -> Option<(Tap, &dyn DynTally)> {
         None
     }
 
-    /// Hands over the tallies of the main output that count in its order. Called once, after the start. The run drops them
-    /// when the output is complete, which ends their charges.
+    /// Takes the tallies that count the main output in order. Called once, after the start. The run
+    /// drops them when the output is complete, which releases their memory.
     fn take_ordered_tallies(&mut self) -> Vec<Arc<dyn DynOrderedTally>> {
         Vec::new()
     }
 
-    /// Takes the files that are [written while counting](super::FileTime::WhileCounting), each with its number in
-    /// [`AddOn::output_files`].
+    /// Takes the files that are [written while counting](super::FileTime::WhileCounting), each with
+    /// its index in [`AddOn::output_files`].
     ///
     /// # Errors
-    /// They cannot be written, or a file that is needed for them is wrong.
+    /// Fails if a file cannot be written, or if a file that is needed to write it is invalid.
     fn open_files(&self, _files: Vec<(usize, AtomicFile)>, _setup: &FileSetup<'_>) -> Result<()> {
         Ok(())
     }
 
-    /// Passes the texts of the files that are written [at the end](super::FileTime::AtEnd) to `write`, in their order.
+    /// Passes the texts of the files that are written [at the end](super::FileTime::AtEnd) to
+    /// `_write`, in order.
     ///
     /// # Errors
-    /// The counts give no result, or `write` fails.
+    /// Fails if the counts give no result, or if `_write` fails.
     fn write_texts(&self, _: &RunNames<'_>, _: &Console, _write: &mut WriteText<'_>) -> Result<()> {
         Ok(())
     }
 
-    /// Completes the files of [`open_files`](Self::open_files) under their temporary names, and returns them.
+    /// Completes the files from [`open_files`](Self::open_files) under their temporary names, and
+    /// returns them.
     ///
     /// # Errors
-    /// A file cannot be written.
+    /// Fails if a file cannot be written.
     fn complete_files(&self) -> Result<CompleteFiles> {
         Ok(CompleteFiles::default())
     }
 
-    /// Returns the text of its file that is made of the description of the run. `charge` pays for it.
+    /// Returns the text of the file that is derived from the description of the run. Charges its
+    /// memory to `_charge`.
     ///
     /// # Errors
-    /// The memory is not free.
+    /// Fails if there is too little memory.
     fn text_of_run(&self, _run: &Value, _charge: &mut Charge) -> Result<Option<Vec<u8>>> {
         Ok(None)
     }
 }
 
-/// What an add-on may know of the run when it checks its options and states its memory.
+/// The facts about a run that an add-on may use when it checks its options and states its memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunFacts {
-    /// Whether the run has a reference.
     pub has_reference: bool,
     /// Whether alignments are merged into unaligned reads.
     pub merges_alignments: bool,
@@ -248,11 +258,12 @@ pub struct RunFacts {
 /// What an add-on needs from a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AddOnNeeds {
-    /// The description of the run, as `--json` writes it.
+    /// A description of the run, as `--json` writes it.
     pub description: bool,
-    /// The name of the sample, which it writes: `--sample` has an effect.
+    /// The sample name, so that `--sample` has an effect.
     pub sample: bool,
-    /// The sample of the read groups as the name of the sample, before the name of the input.
+    /// The sample (SM) of the read groups as the sample name, in preference to the name of the
+    /// input.
     pub sample_of_read_groups: bool,
 }
 
@@ -263,61 +274,64 @@ pub struct MemoryShare {
     pub bytes: u64,
 }
 
-/// A share of the memory that is left for reads.
+/// A share of the memory that remains for reads.
 #[derive(Clone, Copy, Debug)]
 pub struct RoomShare {
     /// The name that `--explain` shows.
     pub name: UserName,
-    /// The share is one part of this number of equal parts.
+    /// The share is one of this number of equal parts.
     pub parts: u64,
 }
 
-/// How an add-on counts reads in the order of the output.
+/// How an add-on counts reads in output order.
 #[derive(Clone, Copy, Debug)]
 pub struct OrderedCount {
-    /// The name of the memory for what waits. Reads that wait to be sorted leave a part of the memory free for it.
+    /// The ledger name of pending counts. Reads that wait to be sorted leave a part of the memory
+    /// free for them.
     pub memory: UserName,
-    /// What is counted, if the reads must be sorted by coordinate: the subject of the refusal of other reads.
+    /// What is counted, if the reads must be sorted by coordinate. The error about unsorted reads
+    /// contains it.
     pub sorted_count: Option<&'static str>,
 }
 
-/// What a run gives to an add-on that starts.
+/// What a run passes to an add-on when it starts.
 pub struct AddOnSetup<'a> {
-    /// The header under which reads leave.
+    /// The header of the output.
     pub header: &'a Header,
-    /// Whether reads leave in the order of coordinates, as far as the header and the plan say.
+    /// Whether the output is in coordinate order, according to the header and the plan.
     pub is_sorted: bool,
-    /// The regions of the input that are read, in the notation of samtools, if not all of it is.
+    /// The input regions that are read, in samtools notation; `None` for the whole input.
     pub regions: Option<&'a [String]>,
     pub reference: Option<&'a LazyReference>,
-    /// The threads, and the number of batches in progress.
+    /// The number of threads, and of batches in progress.
     pub crew: Crew,
-    /// Pays for what is read from files and for what waits.
+    /// The ledger for data from files and for pending counts.
     pub ledger: &'a Ledger,
-    /// Bytes of its [`AddOn::room_share`].
+    /// The [`AddOn::room_share`] of the add-on, in bytes.
     pub unusual_bytes: u64,
-    /// What counts the input files, if an add-on does.
+    /// The counter of the input files, if an add-on has one.
     pub input_counter: Option<&'a Arc<dyn InputCounter>>,
 }
 
-/// What a run gives to an add-on whose files are open.
+/// What a run passes to an add-on when its files are opened.
 pub struct FileSetup<'a> {
-    /// The header that is written.
+    /// The header of the output.
     pub header: &'a Header,
-    /// Whether the run is described, so that the add-on adds values to the description.
+    /// Whether the run is described, so that the add-on must provide values for the description.
     pub is_described: bool,
     /// The number of batches in progress.
     pub in_flight: usize,
     pub ledger: &'a Ledger,
-    /// Takes warnings.
+    /// Receives warnings.
     pub console: &'a Console,
 }
 
-/// The complete files of an add-on, and what it adds to the description of the run.
+/// The complete files of an add-on, and its values for the description of the run.
 #[derive(Default)]
 pub struct CompleteFiles {
-    /// The files, each with its number in [`AddOn::output_files`], in the order in which the description lists them.
+    /// The files, each with its index in [`AddOn::output_files`], in the order in which the
+    /// description lists them.
     pub files: Vec<(usize, AtomicFile)>,
-    /// Values by their names among the reports.
+    /// Values, with their names among the reports.
     pub values: Vec<(&'static str, Value)>,
 }

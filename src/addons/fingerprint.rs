@@ -1,4 +1,4 @@
-//! Fingerprints of samples: alleles at common sites, and reads on X and Y.
+//! Sample fingerprints: alleles at common sites, and reads on X and Y.
 
 use std::path::{Path, PathBuf};
 
@@ -12,17 +12,17 @@ use super::planned_file::PlannedFile;
 use super::reported_tally::ReportedTally;
 use crate::pipeline::tap::Tap;
 
-/// A fingerprint of the sample.
+/// A request for a sample fingerprint.
 #[derive(Clone, Debug)]
 pub struct FingerprintRequest {
-    /// The file to write.
+    /// The output file.
     pub file: PathBuf,
-    /// The common sites: VCF, or a haplotype map of Picard.
+    /// The common sites: a VCF file, or a Picard haplotype map.
     pub sites: PathBuf,
 }
 
 impl FingerprintRequest {
-    /// The name of its row in the table of add-ons.
+    /// The name of the add-on's row in [`ADD_ONS`](super::ADD_ONS).
     pub const NAME: &'static str = "fingerprint";
 }
 
@@ -43,7 +43,8 @@ impl AddOn for FingerprintRequest {
         vec![PlannedFile::new("fingerprint", &self.file).with_json(fingerprint_to_json)]
     }
 
-    /// Returns nothing: the sites are among the files of the command line, whose state a job compares.
+    /// Returns an empty text: a job already compares the state of all files on the command line,
+    /// including the sites.
     fn stage_identity(&self) -> String {
         String::new()
     }
@@ -59,8 +60,8 @@ impl AddOn for FingerprintRequest {
     }
 }
 
-/// Returns reads and bases of autosomes, X and Y; the ratios of their depths and the sex these tell; and the numbers of sites,
-/// and of bases counted at them.
+/// Returns the reads and bases of autosomes, X and Y, the depth ratios of X and Y with the sex that
+/// they imply, the number of sites, and the number of bases counted at them.
 fn fingerprint_to_json(text: &str) -> Value {
     let Ok(found) = Fingerprint::parse(text) else { return Value::Null };
     let [autosomes, x, y] = found.reads.map(|on| json!({ "reads": on.reads, "bases": on.bases }));

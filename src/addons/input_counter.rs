@@ -1,4 +1,4 @@
-//! Counting input files before any step.
+//! Counts input files before any step.
 
 use std::any::Any;
 use std::path::Path;
@@ -8,13 +8,14 @@ use readmill_record::{ReadBatch, RecordRef, Result};
 use super::planned_file::WriteText;
 use readmill_process::console::Console;
 
-/// What a batch contributes to the counts of an input file. Only the counter that made it knows its type.
+/// The counts of a batch of an input file. Only the counter that created it knows the type.
 pub type InputPiece = Box<dyn Any + Send>;
 
-/// Counts the reads of the input files as the files hold them, before any step.
+/// Counts the unchanged reads of the input files, before any step.
 ///
-/// A [`Tally`](readmill_record::Tally) at [`Tap::Input`](super::Tap::Input) sees records. This trait sees each file by
-/// itself and the reads of FASTQ before they are trimmed and aligned, and it may depend on their order in the file:
+/// A [`Tally`](readmill_record::Tally) at [`Tap::Input`](super::Tap::Input) observes the records of
+/// all inputs. This trait observes each file separately, and FASTQ reads before they are trimmed
+/// and aligned. Counts may depend on the order of reads in the file:
 ///
 /// ```text
 ///  records   any thread:  count_records
@@ -23,32 +24,34 @@ pub type InputPiece = Box<dyn Any + Send>;
 ///  end       write_texts ─► files
 /// ```
 ///
-/// `src/pipeline/feed.rs` calls it for records, and `src/aligning/input_counts.rs` for reads that are aligned.
+/// `src/pipeline/feed.rs` calls it for records, and `src/aligning/input_counts.rs` for reads to be
+/// aligned.
 pub trait InputCounter: Send + Sync {
-    /// Returns the number of an input file; `None` if its reads are not counted.
+    /// Returns the number of an input file, or `None` if its reads are not counted.
     fn file_number(&self, input: &Path) -> Option<usize>;
 
-    /// Counts the FASTQ reads of a batch that belong to file number `file`. `segment` is 0 for the first reads of pairs, 1
-    /// for the second, and `None` if all reads belong to the file.
+    /// Counts the FASTQ reads of a batch that belong to file number `file`. `segment` is 0 for read
+    /// 1 of pairs, 1 for read 2, and `None` if all reads belong to the file.
     ///
     /// # Errors
-    /// A read cannot be counted; the first in the order of the file.
+    /// Returns the error of the first read that cannot be counted, in file order.
     fn count_reads(&self, file: usize, reads: &ReadBatch, segment: Option<usize>) -> Result<InputPiece>;
 
-    /// Adds a piece of [`InputCounter::count_reads`]. Pieces of a file are added in the order of the file.
+    /// Adds a piece from [`InputCounter::count_reads`]. Pieces of a file must be added in file
+    /// order.
     ///
     /// # Errors
-    /// There is not enough memory for unusual reads.
+    /// Fails if there is too little memory for unusual reads.
     fn add_piece(&self, file: usize, piece: InputPiece) -> Result<()>;
 
-    /// Drops a piece, because its batch was cut in a wrong place and is counted again.
+    /// Drops a piece whose batch was cut at a wrong position and is counted again.
     fn discard_piece(&self, file: usize, piece: InputPiece);
 
-    /// Counts records of which the first has the 0-based number `first` in file number `file`. Batches may come in any
-    /// order. Does nothing if the file is not counted.
+    /// Counts records of file number `file`. `first` is the 0-based number of the first record in
+    /// the file. Batches may be passed in any order. Has no effect if the file is not counted.
     ///
     /// # Errors
-    /// A record cannot be counted; the first in the order of the file.
+    /// Returns the error of the first record that cannot be counted, in file order.
     fn count_records(
         &self,
         file: usize,
@@ -56,10 +59,10 @@ pub trait InputCounter: Send + Sync {
         records: &mut dyn Iterator<Item = RecordRef<'_>>,
     ) -> Result<()>;
 
-    /// Passes the texts of the report files to `write`, in the order in which the add-on lists the files. Called when all
-    /// reads are counted.
+    /// Passes the texts of the report files to `write`, in the order in which the add-on lists the
+    /// files. Called after all reads are counted.
     ///
     /// # Errors
-    /// Reads were not counted, which is a bug, or `write` fails.
+    /// Fails if reads were not counted, which is a bug, or if `write` fails.
     fn write_texts(&self, console: &Console, write: &mut WriteText<'_>) -> Result<()>;
 }

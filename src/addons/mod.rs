@@ -1,20 +1,20 @@
-//! The add-ons: what a run counts and reports beside its output.
+//! Add-ons, which count reads during a run and report the results.
 //!
-//! The core reads, changes, sorts and writes reads. It knows add-ons only by the trait [`AddOn`] and by the table
-//! [`ADD_ONS`]; `src/run`, `src/outputs` and `src/plan` name none of them, and `./dev lint` checks this. An add-on can
-//! therefore be read, tested and changed alone.
+//! The core reads, changes, sorts and writes reads. It knows add-ons only by the trait [`AddOn`]
+//! and the table [`ADD_ONS`]. `src/run`, `src/outputs` and `src/plan` must not name an add-on,
+//! which `./dev lint` checks. So an add-on can be read, tested and changed independently.
 //!
 //! | file | contents |
 //! |---|---|
-//! | `add_on` | the traits: what an add-on states to the plan, and what it does in a run |
-//! | `table` | the table of add-ons, and the list of those that a plan asks for |
-//! | `planned_file` | a report file that a plan asks for, and its form in JSON |
-//! | `reported_tally` | a tally whose result is text: all that a simple add-on does in a run |
-//! | `input_counter` | counting the input files before any step |
+//! | `add_on` | the traits: what an add-on declares to the plan, and what it does in a run |
+//! | `table` | the table of add-ons, and the list of those that a plan requests |
+//! | `planned_file` | a report file that a plan requests, and its JSON form |
+//! | `reported_tally` | a tally whose result is text: everything that a simple add-on needs in a run |
+//! | `input_counter` | counts the input files before any step |
 //! | `tallies` | tallies of reads: flagstat, idxstats, stats, checksums, adapters |
-//! | `qc` | the metrics of Picard |
-//! | `coverage` | coverage, as mosdepth writes it |
-//! | `fastqc` | the modules of FastQC |
+//! | `qc` | Picard's quality metrics |
+//! | `coverage` | coverage, in the formats of mosdepth |
+//! | `fastqc` | FastQC's modules |
 //! | `fingerprint` | alleles at common sites |
 //! | `page` | the HTML page of the run |
 

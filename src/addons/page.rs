@@ -9,19 +9,19 @@ use serde_json::Value;
 use super::add_on::{AddOn, AddOnNeeds, AddOnSetup, RunningAddOn};
 use super::planned_file::{FileTime, PlannedFile};
 
-/// The page of a run, made of the description that `--json` writes.
+/// A request for the HTML page of a run, made from the description that `--json` writes.
 #[derive(Clone, Debug)]
 pub struct PageRequest {
-    /// The file to write.
+    /// The output file.
     pub file: PathBuf,
-    /// Limits of its numbers.
+    /// The limits for the metrics on the page.
     pub limits: Limits,
-    /// The file that limits come from.
+    /// The file that contains the limits.
     pub limits_file: Option<PathBuf>,
 }
 
 impl PageRequest {
-    /// The name of its row in the table of add-ons.
+    /// The name of the add-on's row in [`ADD_ONS`](super::ADD_ONS).
     pub const NAME: &'static str = "page";
 }
 
@@ -43,7 +43,7 @@ impl AddOn for PageRequest {
         vec![PlannedFile { time, ..PlannedFile::new("page", &self.file) }]
     }
 
-    /// Returns nothing: the page does not change what stages write.
+    /// Returns an empty text: the page does not affect what stages write.
     fn stage_identity(&self) -> String {
         String::new()
     }
@@ -53,7 +53,7 @@ impl AddOn for PageRequest {
     }
 }
 
-/// Makes the page when the run is described.
+/// Creates the page from the description of the run.
 struct RunningPage {
     limits: Limits,
 }

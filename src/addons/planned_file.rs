@@ -1,37 +1,39 @@
-//! A report file that a plan asks for.
+//! A report file that a plan requests.
 
 use std::path::Path;
 
 use readmill_record::{ReportText, Result};
 use serde_json::Value;
 
-/// A report file that a plan asks for, opened before the run so that a name that cannot be written is reported early.
+/// A report file that a plan requests. It is opened before the run, so that a path that cannot be
+/// written is reported early.
 #[derive(Clone, Copy, Debug)]
 pub struct PlannedFile<'a> {
-    /// Its name among the reports and outputs of `--json`.
+    /// The name among the reports and outputs of `--json`.
     pub name: &'static str,
     pub path: &'a Path,
-    /// How its text becomes a value among the reports of `--json`; `None` leaves it out.
+    /// How the text becomes a value among the reports of `--json`; `None` omits it.
     pub json: Option<ReportJson>,
-    /// When it is written.
+    /// When the file is written.
     pub time: FileTime,
-    /// Whether missing directories of its path are created.
+    /// Whether missing directories of the path are created.
     pub creates_directory: bool,
 }
 
-/// Writes the text of the next file of an add-on.
+/// Writes the text of the add-on's next file.
 pub type WriteText<'a> = dyn FnMut(ReportText) -> Result<()> + 'a;
 
 /// When a report file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileTime {
-    /// When all reads are counted: by [`RunningAddOn::write_texts`](super::RunningAddOn::write_texts).
+    /// After all reads are counted, by
+    /// [`RunningAddOn::write_texts`](super::RunningAddOn::write_texts).
     AtEnd,
-    /// While reads are counted: by the add-on, which gets the open file in
+    /// While reads are counted. The add-on receives the open file in
     /// [`RunningAddOn::open_files`](super::RunningAddOn::open_files).
     WhileCounting,
-    /// When the run is described, from this description: by
-    /// [`RunningAddOn::text_of_run`](super::RunningAddOn::text_of_run). The description does not list it.
+    /// After the run is described, from this description, by
+    /// [`RunningAddOn::text_of_run`](super::RunningAddOn::text_of_run). The description does not list the file.
     AfterDescription,
 }
 
@@ -45,12 +47,13 @@ pub enum ReportJson {
 }
 
 impl<'a> PlannedFile<'a> {
-    /// Creates a file that is written at the end, in a directory that exists, and whose text is not part of `--json`.
+    /// Creates a file that is written at the end, to an existing directory, and is not part of
+    /// `--json`.
     pub fn new(name: &'static str, path: &'a Path) -> Self {
         PlannedFile { name, path, json: None, time: FileTime::AtEnd, creates_directory: false }
     }
 
-    /// Makes its text a value of `--json`.
+    /// Includes the text in `--json`, as the value that `value` returns.
     pub fn with_json(self, value: fn(&str) -> Value) -> Self {
         PlannedFile { json: Some(ReportJson::Value(value)), ..self }
     }

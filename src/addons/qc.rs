@@ -1,4 +1,4 @@
-//! The quality metrics of Picard.
+//! Picard's quality metrics.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::outputs::texts;
 use crate::pipeline::tap::Tap;
 use readmill_process::console::log;
 
-/// Quality metrics, in files that are named as those of Picard CollectMultipleMetrics.
+/// A request for quality metrics, in files with the names of Picard CollectMultipleMetrics.
 #[derive(Clone, Debug)]
 pub struct QcRequest {
     prefix: PathBuf,
@@ -28,10 +28,10 @@ pub struct QcRequest {
 }
 
 impl QcRequest {
-    /// The name of its row in the table of add-ons.
+    /// The name of the add-on's row in [`ADD_ONS`](super::ADD_ONS).
     pub const NAME: &'static str = "quality metrics";
 
-    /// Creates a request for these metrics, in files whose names begin with `prefix`.
+    /// Creates a request for `metrics`, in files whose names begin with `prefix`.
     pub fn new(prefix: &Path, metrics: MetricSelection) -> Self {
         let file = |ending: &str| {
             let mut name = prefix.as_os_str().to_owned();
@@ -63,7 +63,7 @@ impl AddOn for QcRequest {
     fn output_files(&self) -> Vec<PlannedFile<'_>> {
         let files = self.metrics.endings().zip(&self.files).map(|(ending, path)| {
             let file = PlannedFile::new(ending.trim_start_matches('.'), path);
-            // The depth of each base is too long for the description.
+            // The depths of all bases are too long for the description.
             if ending.ends_with("_coverage") { file } else { file.with_json(texts::metrics) }
         });
         files.collect()
@@ -89,7 +89,7 @@ impl AddOn for QcRequest {
         pieces.into_iter().chain([counts]).collect()
     }
 
-    /// Returns the share for reads that are long, or of many read groups or insert sizes.
+    /// Returns the share for long reads, and for many read groups or insert sizes.
     fn room_share(&self) -> Option<RoomShare> {
         Some(RoomShare { name: "quality metrics for unusual reads", parts: 16 })
     }
@@ -121,7 +121,7 @@ impl AddOn for QcRequest {
     }
 }
 
-/// The threads of a run, for programs that look at the whole reference.
+/// The threads of a run, for programs that scan the whole reference.
 struct CrewThreads(Crew);
 
 impl SpanThreads for CrewThreads {

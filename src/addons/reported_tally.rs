@@ -10,15 +10,16 @@ use super::planned_file::WriteText;
 use crate::pipeline::tap::Tap;
 use readmill_process::console::Console;
 
-/// A tally whose result is text, written at the end: all that most add-ons do in a run.
+/// A tally whose result is text that is written at the end. Most add-ons need nothing else in a
+/// run.
 pub struct ReportedTally {
-    /// Which reads it counts.
+    /// The tap at which it counts.
     pub tap: Tap,
     /// The tally, and the texts of its result.
     pub report: TallyReport,
-    /// What it counts in the order of the main output, and needs for its texts.
+    /// Tallies that count the main output in order, which the texts need.
     pub ordered: Vec<Arc<dyn DynOrderedTally>>,
-    /// Warnings about the files that it has read.
+    /// Warnings about the files that it read.
     pub warnings: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The table of add-ons, and the list of those that a plan asks for.
+//! The table of add-ons, and the list of those that a plan requests.
 
 use std::sync::Arc;
 
@@ -13,14 +13,15 @@ use super::tallies::ReadTally;
 /// The row of an add-on in [`ADD_ONS`].
 #[derive(Clone, Copy, Debug)]
 pub struct AddOnRow {
-    /// Its [name](AddOn::name).
+    /// The [name](AddOn::name) of the add-on.
     pub name: &'static str,
-    /// Its turn when memory is divided, when add-ons start and when pieces are added: lowest first. These steps have an
-    /// order of their own, because it decides the sizes of memory shares and which of two errors is reported.
+    /// The add-on's turn when memory is divided, add-ons start and pieces are added; the lowest is
+    /// first. The turn differs from the order of rows, because it determines the sizes of memory
+    /// shares and which of two errors is reported.
     turn: u8,
 }
 
-/// All add-ons, in the order of their flags, checks and files. This is the only place where they register.
+/// All add-ons, in the order of their flags, checks and files. An add-on is registered only here.
 pub static ADD_ONS: [AddOnRow; 6] = [
     AddOnRow { name: ReadTally::NAME, turn: 5 },
     AddOnRow { name: QcRequest::NAME, turn: 4 },
@@ -30,7 +31,8 @@ pub static ADD_ONS: [AddOnRow; 6] = [
     AddOnRow { name: PageRequest::NAME, turn: 6 },
 ];
 
-/// The add-ons that a plan asks for, in the order of [`ADD_ONS`]; those that are not in the table come last.
+/// The add-ons that a plan requests, in the order of [`ADD_ONS`]. Add-ons outside the table are
+/// last.
 ///
 /// ```
 /// use readmill::addons::{AddOns, FingerprintRequest, ReadTally};
@@ -46,14 +48,15 @@ pub static ADD_ONS: [AddOnRow; 6] = [
 pub struct AddOns(Vec<Arc<dyn AddOn>>);
 
 impl AddOns {
-    /// Adds a request. Requests of one add-on keep the order in which they are added.
+    /// Adds a request. Requests for the same add-on keep the order in which they are added.
     pub fn push(&mut self, add_on: impl AddOn) {
         let place = place_in_table(add_on.name());
         let after = self.0.iter().position(|other| place_in_table(other.name()) > place);
         self.0.insert(after.unwrap_or(self.0.len()), Arc::new(add_on));
     }
 
-    /// Returns the requests in the order of the table. Their places in this order are their numbers in a run.
+    /// Returns the requests in table order. The index of a request in this order is its number in a
+    /// run.
     pub fn iter(&self) -> impl Iterator<Item = &dyn AddOn> {
         self.0.iter().map(|add_on| &**add_on)
     }
@@ -68,7 +71,7 @@ impl AddOns {
     }
 }
 
-/// Returns the number of the row of an add-on; the number of rows if it has none.
+/// Returns the row index of an add-on, or the number of rows if it has none.
 fn place_in_table(name: &str) -> usize {
     ADD_ONS.iter().position(|row| row.name == name).unwrap_or(ADD_ONS.len())
 }

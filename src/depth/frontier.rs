@@ -1,10 +1,10 @@
-//! Chooses which of several files is read next: the one whose last counted read is first in
+//! Chooses which of several files to read next: the one whose last counted read is first in
 //! coordinate order. So few results wait for other files.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub struct Frontier {
-    /// Contig index and position of the last counted read of each file.
+    /// Contig index and position of each file's last counted read.
     places: Mutex<Vec<(u32, u32)>>,
 }
 
@@ -21,9 +21,9 @@ impl Frontier {
         self.lock_places()[file] = place;
     }
 
-    /// Returns the index of the file to read next: the one whose position is smallest and, if
-    /// several are there, the one with the fewest claims. `claims` has the number of claims of each
-    /// file, or `None` for a file that has ended.
+    /// Returns the index of the file to read next: the one with the smallest position and, if
+    /// several have this position, the one with the fewest claims. `claims` contains the number of
+    /// claims for each file, or `None` for a file that has ended.
     pub fn next_file(&self, claims: &[Option<u64>]) -> Option<usize> {
         let places = self.lock_places();
         let open = claims.iter().enumerate().filter_map(|(file, claims)| Some((file, (*claims)?)));

@@ -1,14 +1,13 @@
-//! `readmill depth`, `readmill coverage` and `readmill bedcov`: the depth of positions, as
-//! `samtools depth`, `samtools coverage` and `samtools bedcov` (1.24) count it, in one sorted file
-//! or several.
+//! `readmill depth`, `readmill coverage` and `readmill bedcov`: depths as in `samtools depth`,
+//! `samtools coverage` and `samtools bedcov` (1.24), for one or more sorted files.
 //!
 //! | file | contents |
 //! |---|---|
 //! | `pass` | the pass over all files, on all threads |
-//! | `frontier` | which file is read next |
+//! | `frontier` | chooses the file that is read next |
 //! | `targets` | the regions of a BED file, or of a list of positions |
 //!
-//! Counting and the form of the output are in `readmill_coverage::depth`.
+//! `readmill_coverage::depth` counts the depths and formats the output.
 
 mod frontier;
 mod pass;
@@ -39,16 +38,15 @@ use crate::run::memory::Memory;
 use crate::run::summary;
 use pass::DEPTH_LEDGER_NAME;
 
-/// What to count, and how to write it. The inputs and resources are in the [`Plan`].
+/// What to count, and how to write it. The [`Plan`] contains the inputs and resources.
 #[derive(Clone)]
 pub struct DepthRequest {
     pub rules: DepthRules,
-    /// A rule that depends on the reads before each read, such as overlapping mates.
+    /// A rule that depends on preceding reads, such as overlapping mates.
     pub gate: Option<GateKind>,
-    /// The region that is counted, in the syntax of samtools, such as `chr1:1,000-2,000`; `None`
-    /// for all.
+    /// The region to count, in samtools notation, such as `chr1:1,000-2,000`; `None` for all.
     pub region: Option<String>,
-    /// Paths of the indexes of the inputs; empty if they have their usual names.
+    /// Paths of the indexes of the inputs. Empty if the indexes have their usual names.
     pub indexes: Vec<PathBuf>,
     pub form: DepthForm,
     /// Path of the output; `-` is standard output.
@@ -60,8 +58,8 @@ pub enum DepthForm {
     /// One line per position (`readmill depth`).
     Lines {
         positions: PositionChoice,
-        /// BED file, or list of positions; positions outside it have no line (`samtools depth -b`). `None`
-        /// for all positions.
+        /// A BED file, or a list of positions (`samtools depth -b`). Other positions have no line.
+        /// `None` for all positions.
         targets: Option<PathBuf>,
         header: bool,
     },
@@ -70,16 +68,17 @@ pub enum DepthForm {
     Table(TableOptions),
     /// One line per region of a BED file (`readmill bedcov`).
     Bed {
-        /// Path of the BED file. It is read twice if only its regions of an indexed input are read.
+        /// Path of the BED file. It is read twice if only its regions are read from an indexed
+        /// input.
         regions: PathBuf,
         options: BedOptions,
     },
 }
 
 impl DepthRequest {
-    /// Returns the regions of a file to read, or `None` to read all of it. Without a requested
-    /// region, the regions of a BED file are read, if the file has an index. A BED file from a pipe
-    /// can be read only once, and is needed for the lines.
+    /// Returns the regions of a file to read, or `None` to read all of it. If no region is
+    /// requested, returns the regions of the BED file, if the input has an index. Does not read a
+    /// BED file from a pipe, because it can be read only once and is needed for the lines.
     fn regions_to_read(
         &self,
         path: &Path,
@@ -105,18 +104,18 @@ impl DepthRequest {
 
 const USUAL_PIECE_BYTES: u64 = 1 << 19;
 
-/// Additional bytes for each byte of reads if the qualities of each position are summed.
+/// Additional bytes per byte of reads if the qualities at each position are summed.
 const QUALITY_BYTES: u64 = 24;
 
-/// Bytes of memory for each contig.
+/// Memory for each contig in bytes.
 const BYTES_PER_CONTIG: u64 = 96;
 
-/// Counts the depth of the inputs of `plan`, and writes it as `request` says.
+/// Counts the depth of the inputs of `plan`, and writes it as `request` specifies.
 ///
 /// # Errors
-/// An input cannot be read, is not sorted by coordinate, lacks the index that a region needs, or
-/// has other contigs than the first input; the output cannot be written; or the memory is too
-/// small.
+/// Fails if an input cannot be read, is not sorted by coordinate, lacks the index for a region, or
+/// has different contigs than the first input; if the output cannot be written; or if there is too
+/// little memory.
 pub fn count_depth(plan: &Plan, request: &DepthRequest, console: &Console) -> Result<()> {
     plan.check()?;
     if !plan.resources.allow_same_input {
@@ -191,8 +190,8 @@ impl<'a> DepthFiles<'a> {
         let name = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
         let contigs = header.references().iter();
         let contigs = contigs.map(|contig| (name(&contig.name), contig.length)).collect();
-        // Lines leave out positions outside the window, so their depth need not be counted; a table
-        // counts the reads in it.
+        // Lines omit positions outside the window, so their depth need not be counted. A table
+        // counts the reads in the window.
         let rules = Arc::new(DepthRules { window, ..request.rules.clone() });
         Ok(DepthFiles { plan, memory, inputs, rules, contigs, window, _charges: charges })
     }
@@ -299,8 +298,8 @@ fn check_contigs(first: &Header, first_path: &Path, other: &Header, path: &Path)
         .hint("give files that were aligned to the same reference, or run the command for each file separately"))
 }
 
-/// Returns the window that a region names. If it has no end, lines also have the positions beyond
-/// the end of the contig that reads cover, but a table ends with the contig.
+/// Returns the window of a region. If the region has no end, lines include positions beyond the end
+/// of the contig that reads cover, but a table ends with the contig.
 fn parse_window(text: &str, header: &Header, form: &DepthForm) -> Result<CountWindow> {
     let Region::Part(part) = Region::parse(text, header).map_err(Error::usage)? else {
         return Err(Error::usage(format!("{text:?} is not a contig"))

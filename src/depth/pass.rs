@@ -1,4 +1,4 @@
-//! The pass over all files: pieces of depth are counted in parallel, and merged in coordinate
+//! The pass over all files: counts pieces of depth in parallel, and merges them in coordinate
 //! order.
 
 use std::path::PathBuf;
@@ -30,13 +30,13 @@ pub struct DepthCounting<'a> {
     pub contigs: &'a [(String, u32)],
     pub tickets: &'a Arc<TicketUse>,
     pub max_record: Limit,
-    /// Bytes of a piece that are part of the share of a ticket. Only what exceeds them is charged.
+    /// Bytes of a piece that the share of a ticket includes. Only the excess is charged.
     pub usual_piece_bytes: u64,
     pub ledger: &'a Ledger,
     pub console: &'a Console,
 }
 
-/// A ticket that reads one file. `content` is the task, in the form of the phase.
+/// A ticket that reads one file. `content` is the task in the form of the phase.
 struct DepthTicket<T> {
     file: usize,
     is_last: bool,
@@ -54,7 +54,7 @@ impl<T> DepthTicket<T> {
 enum LinkedReads {
     Linked(LinkedBatch),
     /// Already checked, because the gate needs all reads in order. The numbers are the gate's
-    /// result for each read.
+    /// results for each read.
     Passed(Batch, Vec<u32>),
 }
 
@@ -133,8 +133,8 @@ impl DepthCounting<'_> {
     /// Counts the reads of all inputs into `sink`, and returns it. `sink_bytes` returns the memory
     /// of the sink, which grows.
     ///
-    /// The next chunk is always claimed from the file whose counted reads end first in coordinate
-    /// order. If reads must be seen in order (`gate`), they are checked in the serial linking
+    /// Always claims the next chunk from the file whose counted reads end first in coordinate
+    /// order. If reads must be observed in order (`gate`), they are checked in the serial linking
     /// phase, otherwise in parallel.
     pub fn count_inputs<S: TallySink + Send>(
         &self,
@@ -214,7 +214,7 @@ impl DepthCounting<'_> {
                     return Ok(());
                 };
                 let last = content.last_place();
-                // Small changes of memory are part of the share of a piece.
+                // The share of a piece includes small changes of memory.
                 let most = merge.max_bytes_to_add(file, &content).saturating_sub(self.usual_piece_bytes);
                 merged.charge_around((most + sink_bytes(&sink)).max(merged.bytes()), || {
                     let added = merge.add_piece(file, content, &mut sink);
@@ -234,7 +234,7 @@ impl DepthCounting<'_> {
         Ok(sink)
     }
 
-    /// Returns whether the records must be decoded with their bases or qualities.
+    /// Returns whether records must be decoded with their bases or qualities.
     fn reads_bases(&self) -> bool {
         self.rules.min_base_quality > 0 || self.rules.min_length > 0 || self.rules.tallies
     }

@@ -8,13 +8,13 @@ use readmill_format::text::LineReader;
 use readmill_format::unknown_contigs::UnknownContigs;
 use readmill_record::{Error, Header, Ledger, Result};
 
-/// Reads regions. A line has a contig and two numbers, as in BED, or one number, which is a 1-based
-/// position. Further columns, empty lines, and lines that begin with `#`, `browser` or `track` are
-/// ignored. Regions on contigs that the header lacks are left out; these contigs are also returned,
-/// for a warning.
+/// Reads regions. A line has a contig and two numbers, as in BED, or a contig and one number, which
+/// is a 1-based position. Further columns, empty lines, and lines that begin with `#`, `browser` or
+/// `track` are ignored. Omits regions on contigs that the header lacks, and also returns these
+/// contigs for a warning.
 ///
 /// # Errors
-/// The file cannot be read, or a contig is not followed by a number.
+/// Fails if the file cannot be read, or if no number follows a contig.
 pub fn read_targets(
     path: &Path,
     header: &Header,
@@ -55,7 +55,7 @@ pub fn read_targets(
 }
 
 /// Returns the number at the start of a word, or `None` if there is none. Numbers above 2^32 - 1
-/// become 2^32 - 1.
+/// are clamped to 2^32 - 1.
 fn parse_leading_number(word: Option<&[u8]>) -> Option<u32> {
     let digits = word?.iter().take_while(|byte| byte.is_ascii_digit());
     let add = |sum: Option<u64>, digit: &u8| {

@@ -1,4 +1,4 @@
-//! The BAM output format, and the BAI or CSI index that is built while the file is written.
+//! The BAM output format, and its BAI or CSI index, which is built while the file is written.
 
 use readmill_format::bam::index::{IndexBuilder, IndexFormat, IndexScheme};
 use readmill_format::bam::{self, BamEncoder};
@@ -65,7 +65,7 @@ impl OutputFormat for BamFormat {
     }
 }
 
-/// Returns the binning scheme of the index; `None` if the file gets no index.
+/// Returns the binning scheme of the index; `None` if no index is written.
 fn index_scheme(file: &TargetFile<'_>) -> Result<Option<IndexScheme>> {
     Ok(match file.index {
         Index::Auto if file.is_sorted && file.is_regular => Some(IndexScheme::for_header(file.header)),
@@ -86,7 +86,7 @@ impl BatchEncoder for BamEncoder {
 struct BamPlacer {
     scheme: IndexScheme,
     builder: IndexBuilder,
-    /// Whether records out of order are an error. Otherwise the index is omitted.
+    /// Whether unsorted records are an error. Otherwise, the index is omitted.
     is_required: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The CRAM output format: its options, the reference bases that it needs, and its CRAI index.
+//! The CRAM output format: its options, its reference bases, and its CRAI index.
 
 use readmill_cram::{self as cram, CraiBuilder, EncoderOptions, Profile, References, Version};
 use readmill_format::bgzf::DEFAULT_LEVEL;
@@ -67,7 +67,7 @@ impl CramFormat {
         Ok(CramFormat { version, profile, no_reference })
     }
 
-    /// Returns the default level of gzip.
+    /// Returns the default gzip level.
     fn usual_level(&self) -> u8 {
         if self.version >= Version::V3_1 { self.profile.gzip_level() } else { DEFAULT_LEVEL }
     }
@@ -113,13 +113,13 @@ impl OutputFormat for CramFormat {
         &cram::EOF
     }
 
-    /// Adds M5 to the `@SQ` lines of contigs that the reference has, because CRAM needs it. In
-    /// version 3.1 it also adds UR, the path by which samtools finds the reference. In version 3.0
-    /// it does not, so the bytes of a file do not depend on the path of the reference.
+    /// Adds M5 to the `@SQ` lines of contigs in the reference, because CRAM requires it. In version
+    /// 3.1, also adds UR, the path by which samtools finds the reference. Version 3.0 files get no
+    /// UR, so their bytes do not depend on the path of the reference.
     ///
     /// # Errors
-    /// Like samtools, fails if the M5 of the reference differs from the header. Without a
-    /// reference, fails if the bases of no contig are found by their M5.
+    /// Like samtools, fails if M5 of the reference differs from the header. Without a reference,
+    /// fails if M5 locates the bases of no contig.
     fn complete_header(&self, header: &mut Header, bases: &ContigBases, ledger: &Ledger) -> Result<()> {
         if self.no_reference {
             return Ok(());
@@ -141,7 +141,7 @@ impl OutputFormat for CramFormat {
                 Some(told) if told.eq_ignore_ascii_case(md5.as_bytes()) => {}
                 Some(told) => return Err(has_other_reference(line, told, &md5)),
             }
-            // A field cannot contain a tab or a line break.
+            // A header field cannot contain a tab or a line break.
             if let Some(path) = path.as_ref().map(|path| path.as_os_str().as_encoded_bytes())
                 && !path.iter().any(u8::is_ascii_control)
             {
@@ -156,8 +156,8 @@ impl OutputFormat for CramFormat {
     }
 
     fn large_parts(&self) -> Option<LargeParts> {
-        // A long read is in memory as data series, and one of them once more while it is
-        // compressed. In version 3.1 its qualities may also be stored in reverse.
+        // A long read is in memory as data series, and one of them exists twice while it is
+        // compressed. In version 3.1, its qualities may also be stored in reverse.
         Some(LargeParts {
             bytes: cram::partition_bytes(self.version, self.profile),
             encoder_bytes: cram::max_encoder_bytes(self.version, self.profile) as u64,
@@ -167,8 +167,8 @@ impl OutputFormat for CramFormat {
     }
 }
 
-/// Returns the error if the bases of no contig are found: there is no reference, and none of the
-/// places in REF_CACHE and REF_PATH has them.
+/// Returns the error if there is no reference, and REF_CACHE and REF_PATH contain the bases of no
+/// contig.
 fn lacks_bases(bases: &ContigBases) -> Error {
     let what = "CRAM needs the reference, which was not found: neither by the M5 of a contig in REF_CACHE or REF_PATH, nor in an indexed FASTA file that UR in the header names";
     let error = if bases.cache.is_empty() { Error::usage(what) } else { Error::input(what) };
@@ -197,7 +197,7 @@ impl BatchEncoder for cram::Encoder {
 struct CramPlacer {
     /// `None` if no index is written.
     crai: Option<CraiBuilder>,
-    /// Number of records in the parts so far.
+    /// Number of records in all previous parts.
     records: u64,
 }
 

@@ -1,5 +1,5 @@
 //! How records become the bytes of a file: any thread encodes batches, and the resulting parts are
-//! completed in the order of the file.
+//! completed in file order.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use readmill_format::bgzf::Codec;
 use readmill_record::{Batch, Header, Result};
 use serde::{Deserialize, Serialize};
 
-/// Maximum size of a buffer that is kept for the next use. Larger buffers, which long reads need,
+/// Maximum size in bytes of a buffer that is kept for reuse. Larger buffers, which held long reads,
 /// are freed.
 pub const KEPT_BYTES: usize = 4 << 20;
 
@@ -23,20 +23,20 @@ pub trait BatchEncoder: Send {
     fn encode(&mut self, batch: &Batch, out: &mut Vec<u8>) -> Result<PartEntries>;
 }
 
-/// What can only be completed when the offset of a part in its file is known. Stages of a job store
-/// it together with the part.
+/// Data that can be completed only when the offset of a part in its file is known. Stages of a job
+/// store it together with the part.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct PartEntries {
-    /// Entries for a BAI or CSI index, with offsets relative to the part.
+    /// BAI or CSI index entries, with offsets relative to the part.
     pub fragment: Option<Fragment>,
-    /// The places of CRAM containers, whose headers need record counters, and entries for a CRAI
-    /// index.
+    /// The positions of CRAM containers, whose headers need record counters, and CRAI index
+    /// entries.
     pub cram: Encoded,
 }
 
 /// Completes the parts of a file in order, and collects its index.
 ///
-/// The default methods suit a format without an index whose bytes do not depend on their position.
+/// The default methods fit a format without an index whose bytes do not depend on their position.
 pub trait PartPlacer: Send {
     /// Completes the `bytes` of the next part, which has `records` records and starts at `offset`.
     fn place(&mut self, _entries: PartEntries, _bytes: &mut [u8], _records: u64, _offset: u64) {}
@@ -48,7 +48,7 @@ pub trait PartPlacer: Send {
     fn restart(&mut self, _header: &Header) {}
 
     /// Returns the expected memory of the index in bytes, which is charged before the first part.
-    /// `None` if it is not charged.
+    /// `None` means that it is not charged.
     fn usual_bytes(&self, _header: &Header) -> Option<u64> {
         None
     }
@@ -63,8 +63,7 @@ pub trait PartPlacer: Send {
         None
     }
 
-    /// Returns whether no index is written after all, because the records were not in coordinate
-    /// order.
+    /// Returns whether the index is omitted because the records were not in coordinate order.
     fn omits_index(&self) -> bool {
         false
     }
@@ -92,7 +91,7 @@ pub struct EncoderMaker {
 
 impl EncoderMaker {
     /// Creates a maker from a function. Its encoders are not used for other files, unless
-    /// [`EncoderMaker::depends_on`] allows it.
+    /// [`EncoderMaker::depends_on`] permits it.
     pub fn new(make: impl Fn(&Header) -> Box<dyn BatchEncoder> + Send + Sync + 'static) -> Self {
         EncoderMaker { make: Arc::new(make), settings: None }
     }
@@ -104,13 +103,13 @@ impl EncoderMaker {
         EncoderMaker { settings: Some(settings), ..self }
     }
 
-    /// Returns the settings of [`EncoderMaker::depends_on`]; `None` if encoders must not be used
-    /// for another file.
+    /// Returns the settings passed to [`EncoderMaker::depends_on`]; `None` if encoders must not be
+    /// used for another file.
     pub fn settings(&self) -> Option<EncoderSettings> {
         self.settings
     }
 
-    /// Creates an encoder for one thread, for a file with this header.
+    /// Creates an encoder for one thread, for a file with `header`.
     pub fn make(&self, header: &Header) -> Box<dyn BatchEncoder> {
         (self.make)(header)
     }
@@ -123,6 +122,6 @@ pub struct EncoderSettings {
     pub format: &'static str,
     pub codec: Codec,
     pub level: u8,
-    /// The binning scheme, if the encoder makes index entries.
+    /// The binning scheme, if the encoder creates index entries.
     pub scheme: Option<IndexScheme>,
 }

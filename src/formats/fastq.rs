@@ -1,4 +1,4 @@
-//! The FASTQ output format, plain or compressed in BGZF blocks, for `readmill fastq`.
+//! The FASTQ output format for `readmill fastq`, plain or compressed in BGZF blocks.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ static COMPRESSED_SPEC: FormatSpec = FormatSpec {
     })
 };
 
-/// File name endings that select BGZF compression.
+/// File name suffixes that select BGZF compression.
 const COMPRESSED_ENDS: [&[u8]; 3] = [b".gz", b".bgz", b".bgzf"];
 
 #[derive(Clone, Debug, Default)]
@@ -30,8 +30,7 @@ pub struct FastqFormat {
 }
 
 impl FastqFormat {
-    /// Returns the format for a file name, which is compressed if the name ends in `.gz`, `.bgz` or
-    /// `.bgzf`.
+    /// Returns the format for a file name: compressed if the name ends in `.gz`, `.bgz` or `.bgzf`.
     pub fn of_name(path: &Path, style: FastqStyle) -> Self {
         let name = path.as_os_str().as_encoded_bytes();
         FastqFormat { style, is_compressed: COMPRESSED_ENDS.iter().any(|end| name.ends_with(end)) }

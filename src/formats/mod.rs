@@ -5,10 +5,10 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `output_format` | the trait, and the properties of a format |
-//! | `encoding` | encoding parts of a file on any thread, and completing them in order |
-//! | `target_file` | the properties of the output file on which a format may depend |
-//! | `text` | formats of text |
+//! | `output_format` | the trait of a format, and its properties |
+//! | `encoding` | encodes parts of a file on any thread, and completes them in order |
+//! | `target_file` | the properties of the output file that a format may use |
+//! | `text` | text formats |
 //! | `bam`, `sam`, `cram`, `fastq` | the formats |
 
 mod bam;
@@ -33,8 +33,8 @@ pub use sam::SamFormat;
 pub use target_file::{Content, ContigBases, Index, TargetFile};
 pub use text::TextFormat;
 
-/// The formats for `-O` and for extensions of output names. FASTQ is not among them, because it has
-/// its own subcommand.
+/// The formats for `-O` and for output file extensions. FASTQ is not included, because it has its
+/// own subcommand.
 pub static FORMATS: &[&FormatSpec] = &[&bam::SPEC, &sam::SPEC, &sam::COMPRESSED_SPEC, &cram::SPEC];
 
 impl Format {

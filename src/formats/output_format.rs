@@ -22,9 +22,9 @@ pub struct FormatSpec {
     pub goes_to_terminals: bool,
     /// Whether `cat` can join the parts of an output into a valid file (`--out-parts`).
     pub is_joined_by_cat: bool,
-    /// Whether written records can be read back as BAM, so that the output can be written again.
-    /// Only then may presorted reads be written before the input ends: a later read may belong
-    /// before them.
+    /// Whether written records can be read back as BAM, so that the output can be restarted.
+    /// Presorted reads may be written before the input ends only in this case, because a later read
+    /// may belong before them.
     pub can_be_read_back: bool,
     /// Creates the format with default options.
     pub make: fn() -> Format,
@@ -34,19 +34,19 @@ pub struct FormatSpec {
 /// The options of a format, which follow its name in `-O`, as in `cram,version=3.1,small`.
 pub struct FormatOptions {
     pub examples: &'static [&'static str],
-    /// Parses the options and creates the format, or returns a message about a wrong option.
+    /// Parses the options and creates the format, or returns a message about an invalid option.
     pub parse: fn(&[&str]) -> Result<Format, String>,
 }
 
-/// What compresses a format, and thus which compression options it has.
+/// How a format is compressed, which determines its compression options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
-    /// It is not compressed, and has no level.
+    /// The format is not compressed, and has no level.
     None,
-    /// The header, the records and the end are in BGZF blocks, with the codec and level of the
-    /// output.
+    /// The header, the records and the end marker are in BGZF blocks, with the codec and level of
+    /// the output.
     Bgzf,
-    /// The format compresses the data itself. It has a level, but no codec to choose.
+    /// The format compresses its data itself. It has a level, but no choice of codec.
     Own,
 }
 
@@ -79,14 +79,14 @@ pub struct LargeParts {
     pub encoder_bytes: u64,
     /// Number of additional copies of a long read in memory while it is encoded.
     pub copies: u64,
-    /// Names of the memory of encoders, and of the parts in flight, in the memory report.
+    /// The names of two shares in the memory report: for encoders, and for parts in flight.
     pub shares: [UserName; 2],
 }
 
 /// An output format for reads, with its options.
 ///
 /// A plan holds it as a [`Format`]. A run writes the bytes of the header, lets
-/// [encoders](Self::encoders) turn batches into parts on all threads, and lets the
+/// [encoders](Self::encoders) convert batches to parts on all threads, and lets the
 /// [placer](Self::placer) complete the parts in order:
 ///
 /// ```text
@@ -98,7 +98,7 @@ pub struct LargeParts {
 ///
 /// A format is one file in `src/formats` and an entry in [`FORMATS`](super::FORMATS). It is then
 /// available to `-O`, file names, help, splits, extra outputs and jobs in stages. A complete text
-/// format with names and positions:
+/// format that writes names and positions:
 ///
 /// ```
 /// use readmill_process::console::Console;
@@ -147,26 +147,26 @@ pub trait OutputFormat: Debug + Send + Sync + 'static {
     /// Returns the properties that do not depend on options.
     fn spec(&self) -> &'static FormatSpec;
 
-    /// Returns the bytes of the header, before BGZF compression. The default is no header.
+    /// Returns the bytes of the header before BGZF compression. By default, there is no header.
     fn header_bytes(&self, _header: &Header, _content: Content) -> Result<Vec<u8>> {
         Ok(Vec::new())
     }
 
-    /// Prepares the encoders of a file, for example by loading contigs. Called once when the file
+    /// Prepares the encoders of a file, for example by loading contigs. Called once, when the file
     /// is opened.
     fn encoders(&self, file: &TargetFile<'_>) -> Result<EncoderMaker>;
 
-    /// Returns the placer of a file. The default placer makes no index.
+    /// Returns the placer of a file. The default placer builds no index.
     fn placer(&self, _file: &TargetFile<'_>) -> Result<Box<dyn PartPlacer>> {
         Ok(Box::new(NoIndex))
     }
 
-    /// Returns the bytes that end a file, such as the BGZF EOF block.
+    /// Returns the bytes at the end of a file, such as the BGZF EOF block.
     fn end_bytes(&self) -> &'static [u8] {
         if self.spec().is_bgzf() { &EOF_BLOCK } else { &[] }
     }
 
-    /// Adds header fields that the format needs. Called before the header is written or used
+    /// Adds the header fields that the format requires. Called before the header is written or used
     /// elsewhere.
     ///
     /// # Errors
@@ -175,23 +175,22 @@ pub trait OutputFormat: Debug + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Returns whether a file in coordinate order can have this kind of index.
+    /// Returns whether a file in coordinate order can have an index of this kind.
     fn can_have_index(&self, _index: Index) -> bool {
         false
     }
 
-    /// Returns the size of parts if the format needs larger ones than BAM.
+    /// Returns the part size if the format needs larger parts than BAM.
     fn large_parts(&self) -> Option<LargeParts> {
         None
     }
 
-    /// Returns which part of a record must be checked before it is encoded.
+    /// Returns which parts of a record must be checked before it is encoded.
     fn checked_detail(&self) -> Detail {
         Detail::Whole
     }
 
-    /// Returns a note for users who write this format to a pipe. `level` is the level that they
-    /// requested.
+    /// Returns a note for users who write this format to a pipe. `_level` is the requested level.
     fn pipe_note(&self, _level: Option<u8>) -> Option<&'static str> {
         None
     }

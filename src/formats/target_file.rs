@@ -1,5 +1,5 @@
-//! The properties of the output file on which a format may depend: what the user requested, and
-//! what kind of file it is.
+//! The properties of the output file that a format may use: what the user requested, and what kind
+//! of file it is.
 
 use readmill_cram::Cache;
 use readmill_format::bam::index::IndexFormat;
@@ -33,8 +33,8 @@ pub enum Index {
 }
 
 impl Index {
-    /// Returns the choice for extra outputs, which may have a format without an index: `Auto`
-    /// unless no index is requested.
+    /// Returns the choice for extra outputs, whose format may not support an index: `Auto` unless
+    /// no index is requested.
     pub fn where_it_can_be(self) -> Self {
         if self == Index::No { Index::No } else { Index::Auto }
     }
@@ -49,12 +49,11 @@ impl Index {
 #[derive(Clone, Debug, Default)]
 pub struct ContigBases {
     pub reference: Option<LazyReference>,
-    /// Places where bases are found by their MD5 (`REF_CACHE` and `REF_PATH`), if there is no
-    /// reference.
+    /// Where bases are found by their MD5 (`REF_CACHE` and `REF_PATH`) if there is no reference.
     pub cache: Cache,
 }
 
-/// The file for which a format makes encoders.
+/// The file for which a format creates encoders.
 pub struct TargetFile<'a> {
     /// The header of the file. Only the sort order may still change.
     pub header: &'a Header,
@@ -63,9 +62,10 @@ pub struct TargetFile<'a> {
     /// The requested compression level.
     pub level: Option<u8>,
     pub index: Index,
-    /// Whether the records will be in coordinate order, as far as known before they are read.
+    /// Whether the records will be in coordinate order, as far as this is known before they are
+    /// read.
     pub is_sorted: bool,
-    /// Whether the output consists of regular files, not of a pipe or device.
+    /// Whether the output consists of regular files, rather than a pipe or device.
     pub is_regular: bool,
     pub is_pipe: bool,
     pub bases: &'a ContigBases,
@@ -74,7 +74,8 @@ pub struct TargetFile<'a> {
 }
 
 impl TargetFile<'_> {
-    /// Returns the level for BGZF blocks: the requested level, or 0 for a pipe, or the default.
+    /// Returns the level for BGZF blocks: the requested level, otherwise 0 for a pipe, otherwise
+    /// the default.
     pub fn level(&self) -> u8 {
         self.level.unwrap_or(if self.is_pipe { 0 } else { DEFAULT_LEVEL })
     }

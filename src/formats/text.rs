@@ -7,28 +7,28 @@ use super::encoding::{BatchEncoder, EncoderMaker, EncoderSettings, KEPT_BYTES, P
 use super::output_format::{Compression, OutputFormat};
 use super::target_file::TargetFile;
 
-/// Writes records as text, one after the other. A text format implements this and [`OutputFormat`],
-/// whose [`encoders`](OutputFormat::encoders) return [`EncoderMaker::of_text`].
+/// Writes records as text, one after the other. A text format implements this trait and
+/// [`OutputFormat`], whose [`encoders`](OutputFormat::encoders) return [`EncoderMaker::of_text`].
 pub trait TextFormat: Clone + Send + Sync + 'static {
-    /// Appends the text of a record in a file with this header. The caller adds the name and number
-    /// of the record to an error.
+    /// Appends the text of a record in a file with `header`. The caller adds the name and number of
+    /// the record to an error.
     fn write_record(&self, header: &Header, record: RecordRef<'_>, out: &mut Vec<u8>) -> Result<()>;
 }
 
-/// Batches with more bytes than this (CRAM containers and long reads) get the memory for their text
-/// at once. For smaller ones, the buffer grows as needed, so it does not become larger than the
-/// text.
+/// Size in bytes above which the text buffer of a batch (a CRAM container or long reads) is
+/// allocated at once. For smaller batches, the buffer grows as needed, so that it does not become
+/// larger than the text.
 const LARGE_BATCH: u64 = 2 << 20;
 
-/// Estimates the bytes of the lines: twice the stored bytes for bases, the same for everything
-/// else.
+/// Estimates the size of the text in bytes: twice the stored size for bases, the same size for
+/// everything else.
 fn likely_text(batch: &Batch) -> usize {
     batch.record_bytes() as usize / 8 * 11
 }
 
 impl EncoderMaker {
-    /// Returns a maker of encoders that write records as `format` does, compressed in BGZF blocks
-    /// if the format is.
+    /// Returns a maker of encoders that write records as `format` does, in BGZF blocks if the
+    /// format is compressed.
     pub fn of_text<F: TextFormat + OutputFormat>(format: &F, file: &TargetFile<'_>) -> Self {
         let (format, codec, level) = (format.clone(), file.codec, file.level());
         let spec = format.spec();
@@ -43,7 +43,7 @@ impl EncoderMaker {
     }
 }
 
-/// An encoder of text for one thread.
+/// A text encoder for one thread.
 struct TextEncoder<F> {
     format: F,
     header: Header,

@@ -1,5 +1,5 @@
-//! The serial linking of a merge, which brings templates and their alignments together in input
-//! order ([`MergeLink`]), and the parallel work of a thread ([`MergeWorker`]).
+//! The serial linking of a merge ([`MergeLink`]), which joins templates and their alignments in
+//! input order, and the parallel work of a thread ([`MergeWorker`]).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,20 +16,20 @@ use super::queue::{MergeFile, MergeGroup, MergeGroupPart, MergeTask, MergeTaskRe
 
 const MAX_RECORD: Limit = Limit::of_bytes(8 << 20);
 
-/// Bytes of output records after which a group ends. A group always has at least one template.
+/// Bytes of output records at which a group ends. A group has at least one template.
 const MIN_GROUP_BYTES: usize = 192 << 10;
 
 const RESET_HINT: &str =
     "remove the alignments first: readmill prep --revert --sort queryname IN -o unaligned.bam";
 
-/// Joins the chunks of all files, and collects templates with their alignments into groups. Called
+/// Joins the chunks of all files, and collects templates with their alignments in groups. Called
 /// serially, in ticket order.
 pub struct MergeLink {
     merging: Arc<Merging>,
     files: Vec<LinkedFile>,
     ties: TieBreaker,
     group: Box<MergeGroup>,
-    /// Name of the last template, kept while reads appear to be sorted by name.
+    /// The name of the last template, kept while reads seem to be sorted by name.
     last_name: Vec<u8>,
     are_sorted: bool,
     has_ended: bool,
@@ -48,7 +48,7 @@ fn record_name(batch: &UncheckedBatch, at: usize) -> &[u8] {
 }
 
 impl LinkedFile {
-    /// Drops batches whose records are all in groups.
+    /// Drops batches whose records all belong to groups.
     fn drop_used_batches(&mut self) {
         while self.batches.front().is_some_and(|(batch, _)| self.at >= batch.len()) {
             self.batches.pop_front();
@@ -56,8 +56,8 @@ impl LinkedFile {
         }
     }
 
-    /// Returns how many of the next records in the first batch belong to the template `wanted`, at
-    /// most `most`.
+    /// Returns how many of the next records in the first batch belong to template `wanted`, at most
+    /// `most`.
     fn count_template_records(&self, file: &MergeFile, wanted: &[u8], most: usize) -> usize {
         let Some((batch, _)) = self.batches.front() else { return 0 };
         let rest = self.at..batch.len();
@@ -135,7 +135,7 @@ impl MergeLink {
         side.drop_used_batches();
     }
 
-    /// Adds templates to groups, as long as all their alignments have been read. Otherwise sets the
+    /// Adds templates to groups while all their alignments have been read. Otherwise, selects the
     /// file that must be read next.
     fn group_templates(&mut self, merging: &Merging) -> Result<()> {
         merging.lock_queue().wanted = None;
@@ -242,9 +242,9 @@ impl MergeLink {
         Ok(())
     }
 
-    /// Returns whether an end of the template may have several alignments that are not
-    /// supplementary. `records` has the number of records of the template in each file. Looks only
-    /// at flags, since the records are not checked yet.
+    /// Returns whether read 1 or read 2 of the template may have several alignments that are not
+    /// supplementary. `records` contains the number of the template's records in each file.
+    /// Examines only flags, because the records are not checked yet.
     fn may_be_several(&self, merging: &Merging, records: &[usize]) -> bool {
         let mut ends = [0; 2];
         let files = self.files.iter().zip(&merging.files).zip(records).skip(1);
@@ -262,7 +262,7 @@ impl MergeLink {
         ends.iter().any(|&alignments| alignments > 1)
     }
 
-    /// Returns an error if reads are sorted by name, and the next alignments belong to an earlier
+    /// Returns an error if reads are sorted by name, but the next alignments belong to an earlier
     /// name.
     fn check_order(&mut self, merging: &Merging, template: &[u8]) -> Result<()> {
         if !self.are_sorted {
@@ -305,7 +305,7 @@ impl MergeLink {
     }
 }
 
-/// Checks alignments of a template, and adds them to `hits`.
+/// Checks the alignments of a template, and adds them to `hits`.
 fn add_hits<'a>(
     hits: &mut TemplateHits<'a>,
     merging: &Merging,
@@ -346,7 +346,7 @@ impl MergeWorker {
         }
     }
 
-    /// Carries out a task in parallel with others. Records are written into the memory that `spare`
+    /// Performs a task in parallel with others. Writes records into the memory that `spare`
     /// returns.
     pub fn perform_task(
         &mut self,
@@ -422,8 +422,8 @@ impl<'a> GroupCursor<'a> {
         GroupCursor { parts, part: 0, at: 0 }
     }
 
-    /// Returns the batch of the next record, its index in the batch, and the number of the batch's
-    /// first record in the file.
+    /// Returns the batch of the next record, the record's index in it, and the file number of the
+    /// batch's first record.
     fn peek(&mut self) -> Option<(&'a UncheckedBatch, usize, u64)> {
         loop {
             let part = self.parts.get(self.part)?;
@@ -439,7 +439,7 @@ struct MergeTemplate<'a> {
     name: &'a [u8],
     reads: [RecordRef<'a>; 2],
     count: usize,
-    /// Number of the first of them in the file, 0-based.
+    /// 0-based number of the template's first record in the file.
     number: u64,
 }
 
@@ -483,7 +483,7 @@ impl<'a> MergeTemplate<'a> {
 /// Checks an unaligned record.
 ///
 /// # Errors
-/// The record is damaged, aligned, secondary or supplementary.
+/// Fails if the record is damaged, aligned, secondary or supplementary.
 fn check_read<'a>(
     batch: &'a UncheckedBatch,
     at: usize,

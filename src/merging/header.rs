@@ -1,4 +1,4 @@
-//! The header of a merge, and the checks that its input files fit together.
+//! The header of a merge, and checks that the input files fit together.
 
 use std::io::Read;
 use std::path::Path;
@@ -11,13 +11,13 @@ use crate::aligning::Unaligned;
 use crate::plan;
 
 pub enum AlignerProgram {
-    /// The ID of its @PG line, for field PG of the records.
+    /// The ID of its `@PG` line, for the PG field of records.
     Named(Vec<u8>),
-    /// Unknown, because no file of alignments has exactly one @PG line.
+    /// Unknown, because no alignment file has exactly one `@PG` line.
     Unknown,
 }
 
-/// Returns whether a header states that reads are sorted by name, byte by byte, as Picard sorts.
+/// Returns whether a header declares that reads are sorted by name, byte by byte, as in Picard.
 pub fn is_lexicographic(header: &Header) -> bool {
     let line = header.lines_of_kind(b"HD").next();
     line.is_some_and(|line| {
@@ -26,12 +26,12 @@ pub fn is_lexicographic(header: &Header) -> bool {
     })
 }
 
-/// Returns the header of the output: the sequences of the alignments, completed by the dictionary
-/// of the reference, the read groups of the reads, and the aligner.
+/// Returns the header of the output: the sequences of the alignments with the fields of the
+/// reference dictionary, the read groups of the reads, and the aligner.
 ///
 /// # Errors
-/// The files were aligned to different sequences or are sorted by coordinate, or the ID of the
-/// aligner is used already.
+/// Fails if the files were aligned to different sequences or are sorted by coordinate, or if the
+/// aligner's ID is already used.
 pub fn merge_headers(
     wanted: &plan::Merging,
     files: &[Unaligned],
@@ -85,8 +85,8 @@ pub fn merge_headers(
     Ok((Header::parse(&text)?, id.map_or(AlignerProgram::Unknown, AlignerProgram::Named)))
 }
 
-/// Returns the @PG line of the first file that has exactly one. If each file has one end of the
-/// templates, all of them together must have exactly one.
+/// Returns the `@PG` line of the first file that has exactly one. If each file contains one read of
+/// each pair, all files together must have exactly one.
 fn find_program(wanted: &plan::Merging, aligned: &[Unaligned]) -> Option<HeaderLine> {
     let alone = |mut lines: Vec<&HeaderLine>| {
         lines.dedup();
@@ -99,8 +99,8 @@ fn find_program(wanted: &plan::Merging, aligned: &[Unaligned]) -> Option<HeaderL
     alone(aligned.iter().flat_map(|file| file.header().lines_of_kind(b"PG")).collect())
 }
 
-/// Reads the dictionary next to a reference (FASTA name with the ending .dict). Returns it with its
-/// path, or `None` if there is none.
+/// Reads the sequence dictionary of a reference, whose extension is .dict instead of that of the
+/// FASTA file. Returns it with its path, or `None` if there is none.
 fn read_reference_dictionary(reference: &Path) -> Result<Option<(Header, std::path::PathBuf)>> {
     let plain = if reference.extension().is_some_and(|it| it == "gz") {
         reference.with_extension("")
@@ -121,11 +121,12 @@ fn read_reference_dictionary(reference: &Path) -> Result<Option<(Header, std::pa
     Ok(Some((header, path)))
 }
 
-/// Adds the fields of a sequence dictionary to the @SQ lines of the alignments. `matching` lists
-/// tags whose values must be equal.
+/// Adds the fields of a sequence dictionary to the `@SQ` lines of the alignments. The fields in
+/// `matching` must be equal.
 ///
 /// # Errors
-/// The dictionary has other sequences or another order, or a value differs.
+/// Fails if the dictionary has different sequences or a different order, or if such a field
+/// differs.
 fn add_dictionary_fields(
     mut own: Vec<HeaderLine>,
     dictionary: &Header,

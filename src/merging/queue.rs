@@ -23,13 +23,14 @@ const CONTAINER_BYTES: u64 = 32 << 20;
 
 pub struct MergeFile {
     pub records: Unaligned,
-    /// The end of each template that all its records belong to; `None` if FLAG has it. Picard's
-    /// READ1_ALIGNED_BAM and READ2_ALIGNED_BAM have such files.
+    /// The read number (read 1 or read 2) of all records of the file; `None` if the flags contain
+    /// it. Picard's READ1_ALIGNED_BAM and READ2_ALIGNED_BAM are such files.
     pub end: Option<TemplateEnd>,
 }
 
 impl MergeFile {
-    /// Returns the flags of a record of the file, with the end that was given for the whole file.
+    /// Returns the flags of a record of the file, including the read number given for the whole
+    /// file.
     pub fn record_flags(&self, flags: Flags) -> Flags {
         let pair = Flags::PAIRED | Flags::FIRST | Flags::LAST;
         match self.end {
@@ -39,8 +40,8 @@ impl MergeFile {
         }
     }
 
-    /// Returns the name of the template of a record. If the file has only one end of each template,
-    /// its names may have `/1` or `/2` at the end.
+    /// Returns the template name of a record. If the file contains only read 1 or only read 2, its
+    /// names may end in `/1` or `/2`.
     pub fn template_name<'a>(&self, name: &'a [u8]) -> &'a [u8] {
         let suffix: &[u8] = match self.end {
             None => b"",
@@ -52,7 +53,7 @@ impl MergeFile {
 }
 
 pub struct MergeGroupPart {
-    /// The batch that holds them. Neighbouring groups may share it.
+    /// The batch that contains the records. Adjacent groups may share it.
     pub batch: Arc<UncheckedBatch>,
     pub range: Range<usize>,
     pub number: u64,
@@ -61,10 +62,10 @@ pub struct MergeGroupPart {
 /// Consecutive templates with all their alignments. A group becomes one batch of output records.
 #[derive(Default)]
 pub struct MergeGroup {
-    /// For each file, the records of these templates; the unaligned reads come first.
+    /// The records of these templates in each file, starting with the unaligned reads.
     pub parts: Vec<Vec<MergeGroupPart>>,
-    /// For templates with several alignments of one end: the index of the template in the group,
-    /// and the choice of its primary alignments.
+    /// For templates with several alignments of a read: the index of the template in the group, and
+    /// the choice of primary alignments.
     pub arranged: Vec<(usize, Arrangement)>,
     pub templates: usize,
     pub bytes: usize,
@@ -95,14 +96,15 @@ pub enum MergeTaskResult {
     Waited,
 }
 
-/// The queue of tasks that can be claimed, and how far each file is read. Protected by a lock of
+/// The queue of tasks that can be claimed, and how far each file has been read. Protected by a lock
+/// of
 /// [`Merging`].
 #[derive(Default)]
 pub struct MergeQueue {
     pub records: VecDeque<OpenedChunk>,
     pub ready: VecDeque<Box<MergeGroup>>,
     pub files: Vec<MergeFileState>,
-    /// The file that all others wait for. One more chunk of it may be read than the limit allows.
+    /// The file for which all others wait. One more chunk of it may be read than the limit allows.
     pub wanted: Option<usize>,
     pub has_failed: bool,
     pub in_flight: usize,
@@ -110,8 +112,8 @@ pub struct MergeQueue {
 
 #[derive(Clone, Copy, Default)]
 pub struct MergeFileState {
-    /// Number of its chunks in flight. `waiting` counts linked chunks whose records wait for those
-    /// of other files.
+    /// Number of the file's chunks in flight. `waiting` counts linked chunks whose records wait for
+    /// those of other files.
     pub opening: usize,
     pub waiting: usize,
     pub ended: bool,
@@ -121,8 +123,8 @@ pub struct Merging {
     pub files: Vec<MergeFile>,
     pub rules: Arc<MergeRules>,
     pub header: Header,
-    /// Whether the header of the reads states that they are sorted by name, byte by byte. Then a
-    /// wrong order in a file of alignments is found early.
+    /// Whether the header declares that the reads are sorted by name, byte by byte. Then a wrong
+    /// order in an alignment file is detected early.
     pub are_sorted: bool,
     pub batches: Pool<Batch>,
     pub chunks: Pool<Chunk>,
@@ -130,7 +132,7 @@ pub struct Merging {
     queue: Mutex<MergeQueue>,
 }
 
-/// Returns the number of chunks of a file that are read before those of other files are there.
+/// Returns how many chunks of a file may be read before those of other files are available.
 fn max_chunks_ahead(crew: Crew) -> usize {
     crew.threads + 1
 }
@@ -147,7 +149,7 @@ impl Merging {
     /// Opens all files, and merges their headers.
     ///
     /// # Errors
-    /// A file cannot be read, or the headers do not fit together.
+    /// Fails if a file cannot be read, or if the headers do not fit together.
     pub fn open(
         wanted: &plan::Merging,
         reference: Option<&Path>,
@@ -204,8 +206,8 @@ impl Merging {
         })
     }
 
-    /// Returns the task that reads the file with the fewest chunks ahead; `None` if all files are
-    /// read far enough.
+    /// Returns the task that reads the file with the fewest chunks ahead; `None` if all files have
+    /// been read far enough.
     fn next_chunk_task(&self, queue: &mut MergeQueue) -> Result<Option<MergeTask>> {
         if queue.has_failed {
             return Ok(None);

@@ -1,18 +1,18 @@
-//! Texts of mosdepth: the summary, and distributions of depth.
+//! Converts mosdepth's texts to JSON: the summary and the depth distributions.
 
 use serde_json::{Value, json};
 
 use crate::outputs::texts::{cell, row};
 
-/// Returns the lines of the summary as objects, with mosdepth's names of columns.
+/// Returns the lines of the summary as objects, with mosdepth's column names.
 pub fn summary(text: &str) -> Value {
     let mut lines = text.lines();
     let names: Vec<&str> = lines.next().unwrap_or_default().split('\t').collect();
     lines.map(|line| row(&names, line)).collect()
 }
 
-/// Returns the distribution of all contigs together: `{"depth": [n, …], "share": [x, …]}`. `share` is the fraction of
-/// bases with at least this depth.
+/// Returns the distribution over all contigs: `{"depth": [n, …], "share": [x, …]}`. `share` is the
+/// fraction of bases with at least this depth.
 pub fn distribution(text: &str) -> Value {
     let (mut depths, mut shares) = (Vec::new(), Vec::new());
     for line in text.lines() {

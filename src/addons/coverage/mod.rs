@@ -1,9 +1,9 @@
-//! Coverage, as mosdepth writes it.
+//! Coverage, in the formats of mosdepth.
 //!
 //! | file | contents |
 //! |---|---|
-//! | `request` | which reads count, and which files are written |
-//! | `tally` | the pieces of all parts of the output, joined and written in their order |
+//! | `request` | which reads are counted, and which files are written |
+//! | `tally` | joins the pieces of all output parts, and writes them in order |
 //! | `json` | the summary and the distributions as JSON |
 
 mod json;
@@ -43,7 +43,7 @@ impl AddOn for CoverageRequest {
         let files = self.files.iter().map(|&(ending, ref path)| {
             let file = PlannedFile::new(ending.trim_start_matches('.'), path);
             let file = PlannedFile { time: FileTime::WhileCounting, ..file };
-            // The texts are short; the BED files are long.
+            // Only short texts are part of the description; the BED files are long.
             match ending {
                 ".mosdepth.summary.txt" => file.with_json(json::summary),
                 _ if ending.ends_with(".dist.txt") => file.with_json(json::distribution),
@@ -73,12 +73,12 @@ impl AddOn for CoverageRequest {
     }
 }
 
-/// Counts the coverage of the main output, and writes its files meanwhile.
+/// Counts the coverage of the main output, and writes the files while it counts.
 struct RunningCoverage {
     tally: Arc<CoverageTally>,
-    /// The same, as the run counts it, until the run has taken it.
+    /// The same tally as a trait object, until the run takes it.
     ordered: Vec<Arc<dyn DynOrderedTally>>,
-    /// The endings of the names of the files, in the order of the request.
+    /// The file name suffixes, in the order of the request.
     endings: Vec<&'static str>,
 }
 
@@ -102,7 +102,7 @@ impl RunningAddOn for RunningCoverage {
     }
 }
 
-/// Returns the deepest windows, each with its place and its depths.
+/// Returns the deepest windows, each with its position and depths.
 fn piles_to_json(deepest: &[NamedPile]) -> Value {
     let row = |(contig, pile): &NamedPile| {
         json!({

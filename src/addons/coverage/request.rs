@@ -1,25 +1,23 @@
-//! The request for coverage: which reads count, and which files are written.
+//! The request for coverage: which reads are counted, and which files are written.
 
 use std::path::{Path, PathBuf};
 
 use readmill_coverage::{CoverageFile, ReadOptions, RegionChoice, ReportOptions};
 use readmill_record::{Error, Result};
 
-/// Coverage, in files that are named as those of mosdepth.
+/// A request for coverage, in files with mosdepth's names.
 #[derive(Clone, Debug)]
 pub struct CoverageRequest {
     pub(super) prefix: PathBuf,
-    /// Which reads count.
     pub(super) reads: ReadOptions,
-    /// What is written.
     pub(super) report: ReportOptions,
-    /// The BED file of the regions, if they are not windows.
+    /// The BED file of the regions, unless they are windows.
     pub(super) bed: Option<PathBuf>,
-    /// The files and their indexes, each with the ending of its name.
+    /// The files and their indexes, each with its file name suffix.
     pub(super) files: Vec<(&'static str, PathBuf)>,
 }
 
-/// The endings of the names of indexes.
+/// The file name suffixes of the indexes.
 const INDEX: [(CoverageFile, &str); 4] = [
     (CoverageFile::PerBase, ".per-base.bed.gz.csi"),
     (CoverageFile::Regions, ".regions.bed.gz.csi"),
@@ -27,19 +25,20 @@ const INDEX: [(CoverageFile, &str); 4] = [
     (CoverageFile::Thresholds, ".thresholds.bed.gz.csi"),
 ];
 
-/// Returns the ending of the name of a file's index, if it has one.
+/// Returns the file name suffix of a file's index, if it has one.
 pub(super) fn index_ending(file: CoverageFile) -> Option<&'static str> {
     INDEX.iter().find(|(which, _)| *which == file).map(|(_, ending)| *ending)
 }
 
 impl CoverageRequest {
-    /// The name of its row in the table of add-ons.
+    /// The name of the add-on's row in [`ADD_ONS`](crate::addons::ADD_ONS).
     pub const NAME: &'static str = "coverage";
 
-    /// Creates a request for coverage, in files whose names begin with `prefix`; `by` is a number of bases, or a BED file.
+    /// Creates a request for coverage, in files whose names begin with `prefix`. `by` is a number
+    /// of bases or a BED file.
     ///
     /// # Errors
-    /// The options do not fit together, or the prefix is no beginning of a name.
+    /// Fails if the options contradict each other, or if no file name can begin with `prefix`.
     pub fn new(
         prefix: &Path,
         reads: ReadOptions,

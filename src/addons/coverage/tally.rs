@@ -1,5 +1,5 @@
-//! The files of coverage: the pieces of all parts of the output are joined in their order; their lines are compressed on
-//! all threads.
+//! Writes the coverage files: joins the pieces of all output parts in order, and compresses the
+//! lines on all threads.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,16 +19,17 @@ use readmill_record::{Charge, Error, Header, OrderedTally, Result, ledger::UserN
 use super::request::{CoverageRequest, index_ending};
 use crate::addons::add_on::FileSetup;
 
-/// The name of its memory in the ledger and in `--explain`.
+/// The name of coverage in the ledger and in `--explain`.
 pub(super) const COVERAGE: UserName = "coverage";
 
-/// Bytes of memory for the name and the length of a contig.
+/// Memory for the name and the length of a contig, in bytes.
 const CONTIG_BYTES: u64 = 128;
 
 /// Maximum number of BED files.
 const BED_FILES: u64 = 4;
 
-/// Returns the bytes that coverage takes with `in_flight` batches in progress, without what grows with the reads.
+/// Returns the memory for coverage with `in_flight` batches in progress in bytes, excluding memory
+/// that grows with the reads.
 pub(super) fn usual_bytes(in_flight: usize) -> u64 {
     CoverageTally::USUAL_PIECE_BYTES * in_flight as u64 + PAGE_BYTES * (2 * in_flight as u64 + BED_FILES)
 }
@@ -38,26 +39,26 @@ pub(super) type NamedPile = (String, Pile);
 
 /// The complete coverage of an output.
 pub(super) struct CompleteCoverage {
-    /// The files, by the endings of their names.
+    /// The files, with their file name suffixes.
     pub files: Vec<(&'static str, AtomicFile)>,
-    /// The deepest windows, if they were looked for.
+    /// The deepest windows, if they were requested.
     pub deepest: Vec<NamedPile>,
 }
 
 /// The coverage of an output, as an ordered tally.
 ///
-/// A process that only makes pieces needs no files. The process that joins the pieces opens them first:
-/// [`CoverageTally::open_files`].
+/// A process that only creates pieces needs no files. A process that joins pieces must open them
+/// first ([`CoverageTally::open_files`]).
 pub(super) struct CoverageTally {
     request: CoverageRequest,
     options: Arc<ReadOptions>,
     lengths: Arc<[u32]>,
-    /// Both are `None` before the files are opened, and once they are complete.
+    /// Both are `None` before the files are opened, and after they are complete.
     files: Mutex<Option<Arc<CoverageFiles>>>,
     output: Mutex<Option<CoverageOutput>>,
 }
 
-/// The part that joins the pieces and writes the files.
+/// Joins the pieces and writes the files.
 struct CoverageOutput {
     options: ReportOptions,
     contigs: Vec<(String, u32)>,
@@ -70,17 +71,18 @@ struct CoverageOutput {
 }
 
 impl CoverageTally {
-    /// Creates a tally of reads under `header`, without files.
+    /// Creates a tally of reads with `header`, without files.
     pub fn new(request: &CoverageRequest, header: &Header) -> Self {
         let lengths = header.references().iter().map(|contig| contig.length).collect();
         let (request, options) = (request.clone(), Arc::new(request.reads.clone()));
         CoverageTally { request, options, lengths, files: Mutex::new(None), output: Mutex::new(None) }
     }
 
-    /// Takes the opened files, each with the ending of its name. Joined pieces are written into them.
+    /// Takes the opened files, each with its file name suffix. Joined pieces are written to them.
     ///
     /// # Errors
-    /// The BED file cannot be read, a contig is too long for an index, or the memory is not free.
+    /// Fails if the BED file cannot be read, if a contig is too long for an index, or if there is
+    /// too little memory.
     pub fn open_files(
         &self,
         files: Vec<(&'static str, AtomicFile)>,
@@ -112,11 +114,11 @@ impl CoverageTally {
         lock(&self.files).clone()
     }
 
-    /// Completes the files under their temporary names, once all pieces are added and all threads are done. Returns
-    /// `None` if no files were opened.
+    /// Completes the files under their temporary names, after all pieces are added and all threads
+    /// have finished. Returns `None` if no files were opened.
     ///
     /// # Errors
-    /// A file cannot be written.
+    /// Fails if a file cannot be written.
     pub fn complete(&self) -> Result<Option<CompleteCoverage>> {
         let (Some(files), Some(mut output)) = (lock(&self.files).take(), lock(&self.output).take())
         else {
@@ -214,7 +216,7 @@ fn new_report(
     CoverageReport::new(pages, options.clone(), contigs.to_vec(), regions.clone())
 }
 
-/// Puts full pages into the queue from which threads take them.
+/// Adds full pages to the queue from which threads take them.
 struct PageQueue(Arc<CoverageFiles>);
 
 impl PageTarget for PageQueue {
@@ -244,7 +246,7 @@ struct CoverageFiles {
     encoders: Mutex<Vec<PageEncoder>>,
 }
 
-/// A BED file, its index, and compressed pages that wait for earlier pages.
+/// A BED file, its index, and the compressed pages that wait for preceding pages.
 struct BedOutput {
     target: AtomicFile,
     index_target: AtomicFile,
@@ -288,7 +290,7 @@ impl CoverageFiles {
         Ok(CoverageFiles { names, scheme, tasks, max_waiting: in_flight, beds, texts, encoders })
     }
 
-    /// Compresses the pages that wait. A thread calls this before it encodes its own reads.
+    /// Compresses the waiting pages. Each thread calls this before it encodes its own reads.
     fn write_pending(&self) -> Result<()> {
         loop {
             let next = lock(&self.tasks).pop_front();
@@ -304,7 +306,7 @@ impl CoverageFiles {
         }
     }
 
-    /// Bytes of memory of the indexes.
+    /// Returns the memory of the indexes in bytes.
     fn heap_bytes(&self) -> u64 {
         self.beds.iter().map(|(_, bed)| lock(bed).index.heap_bytes()).sum()
     }
@@ -350,7 +352,7 @@ impl CoverageFiles {
 }
 
 impl BedOutput {
-    /// Takes a compressed page, and writes all pages up to the first that is missing.
+    /// Adds a compressed page, and writes all consecutive pages that are available.
     fn take(&mut self, number: u64, page: EncodedPage) -> Result<()> {
         self.ready.insert(number, page);
         while let Some(EncodedPage { bytes, fragment }) = self.ready.remove(&self.next) {

@@ -1,4 +1,4 @@
-//! The counters of FastQC's modules in a run: one for each input.
+//! Counts FastQC's modules in a run, with one counter for each input.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -13,9 +13,9 @@ use readmill_process::console::Console;
 /// Counts the modules of all inputs.
 pub(super) struct FastqcCounter {
     pub inputs: Vec<PathBuf>,
-    /// Has a counter for each input.
+    /// The counters, one for each input.
     pub run: FastqcRun,
-    /// Texts of records that no thread uses.
+    /// Texts of records that no thread currently uses.
     pub spare_texts: Mutex<Vec<RecordText>>,
 }
 

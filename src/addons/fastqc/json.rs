@@ -1,10 +1,11 @@
-//! Reports of FastQC as JSON.
+//! Converts FastQC's reports to JSON.
 
 use serde_json::{Value, json};
 
 use crate::outputs::texts::{cell, columns};
 
-/// The modules of a file, each with its verdict, its lines before the table, and the columns of this.
+/// Returns the modules of a file, each with its verdict, the lines before its table, and the
+/// columns of the table.
 pub fn fastqc(text: &str) -> Value {
     let (mut modules, mut file) = (Vec::new(), Value::Null);
     for module in

@@ -1,4 +1,4 @@
-//! The modules of FastQC, counted of the inputs before any step.
+//! FastQC's modules, counted from the inputs before any step.
 
 mod counter;
 mod json;
@@ -17,7 +17,7 @@ use super::planned_file::{PlannedFile, ReportJson, WriteText};
 use counter::FastqcCounter;
 use readmill_process::console::Console;
 
-/// The reports of FastQC of all inputs.
+/// A request for FastQC reports of all inputs.
 #[derive(Clone, Debug)]
 pub struct FastqcRequest {
     options: FastqcOptions,
@@ -31,25 +31,25 @@ struct FastqcReport {
     input: PathBuf,
     /// The name of the input in the report.
     name: String,
-    /// The file of numbers.
+    /// The file with the module data (`fastqc_data.txt`).
     data: PathBuf,
-    /// The file of verdicts.
+    /// The file with the verdicts (`summary.txt`).
     summary: PathBuf,
 }
 
-/// Endings of files that the names of reports leave out, in this order: as FastQC, and for formats that it does not
-/// read.
+/// File extensions that are removed from report names, in this order: those of FastQC, and those of
+/// formats that it does not read.
 const ENDINGS: [&str; 11] =
     [".gz", ".bz2", ".zst", ".txt", ".fastq", ".fq", ".csfastq", ".sam", ".bam", ".cram", ".ubam"];
 
 impl FastqcRequest {
-    /// The name of its row in the table of add-ons.
+    /// The name of the add-on's row in [`ADD_ONS`](crate::addons::ADD_ONS).
     pub const NAME: &'static str = "FastQC";
 
-    /// Creates a request for the reports of these inputs, each in its own directory below `directory`.
+    /// Creates a request for the reports of `inputs`, each in its own directory in `directory`.
     ///
     /// # Errors
-    /// `directory` is not the name of a directory.
+    /// Fails if `directory` cannot be a directory name.
     pub fn new(directory: &Path, inputs: &[PathBuf], options: FastqcOptions) -> Result<Self> {
         if directory.as_os_str() == "-" || directory.as_os_str().is_empty() {
             let what = "FastQC reports are several files, which need a directory";
@@ -69,7 +69,8 @@ impl FastqcRequest {
         Ok(FastqcRequest { options, reports: inputs.iter().map(report).collect() })
     }
 
-    /// Returns the counters of all inputs. Reads that are longer or from more tiles than usual may take `unusual_bytes`.
+    /// Returns the counters of all inputs. Reads that are longer or from more tiles than usual may
+    /// use `unusual_bytes`.
     fn counters(&self, unusual_bytes: u64) -> FastqcRun {
         let names = self.reports.iter().map(|report| report.name.clone());
         FastqcRun::new(names, self.options, unusual_bytes)
@@ -127,7 +128,7 @@ impl AddOn for FastqcRequest {
     }
 }
 
-/// Writes the reports of the modules, which `counter` counts.
+/// Writes the reports of the modules that `counter` counts.
 struct RunningFastqc {
     counter: Option<Arc<dyn InputCounter>>,
 }

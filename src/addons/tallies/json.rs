@@ -1,16 +1,17 @@
-//! Reports of samtools: flagstat, idxstats, stats.
+//! Converts samtools reports to JSON: flagstat, idxstats, stats.
 
 use serde_json::{Map, Value, json};
 
 use crate::outputs::texts::{cell, row};
 
-/// Returns `{"total": {"passed": n, "failed": n}, …}` of flagstat's text. Names are its own: `in total`,
-/// `properly paired`, `with mate mapped to a different chr (mapQ>=5)`; shares are left out, since they follow.
+/// Returns `{"total": {"passed": n, "failed": n}, …}` for the text of flagstat. The names are those
+/// of flagstat: `in total`, `properly paired`, `with mate mapped to a different chr (mapQ>=5)`.
+/// Percentages are omitted, because they follow from the counts.
 pub fn flagstat(text: &str) -> Value {
     let line = |line: &str| {
         let (passed, rest) = line.split_once(" + ")?;
         let (failed, name) = rest.split_once(' ')?;
-        // What is in brackets are shares and explanations, but for one.
+        // Except for one name, brackets contain percentages and explanations.
         let name = match name.split_once(" (") {
             Some((start, more)) if !more.starts_with("mapQ") => start,
             _ => name,
@@ -25,7 +26,8 @@ pub fn idxstats(text: &str) -> Value {
     text.lines().map(|line| row(&["contig", "length", "mapped", "unmapped"], line)).collect()
 }
 
-/// Returns the summary numbers (`SN`) by their names, and each other section as a list of lines, each a list of its cells.
+/// Returns the summary numbers (`SN`) by name, and each other section as a list of lines, each a
+/// list of its cells.
 pub fn stats(text: &str) -> Value {
     let (mut summary, mut sections) = (Map::new(), Map::new());
     for line in text.lines().filter(|line| !line.starts_with('#')) {

@@ -18,8 +18,8 @@ use crate::pipeline::tap::Tap;
 
 /// One of [`TALLIES`](readmill_filters::tally::TALLIES) and its file.
 ///
-/// A new tally is only a [`TallySpec`]; this type serves all of them. The statistics are the only tally that also counts
-/// in the order of the output, so they have options here.
+/// A new tally needs only a [`TallySpec`]; this type serves all of them. Statistics are the only
+/// tally that also counts in output order, so their options are stored here.
 #[derive(Clone, Debug)]
 pub struct ReadTally {
     spec: &'static TallySpec,
@@ -28,7 +28,7 @@ pub struct ReadTally {
 }
 
 impl ReadTally {
-    /// The name of its row in the table of add-ons.
+    /// The name of the add-on's row in [`ADD_ONS`](super::ADD_ONS).
     pub const NAME: &'static str = "read tallies";
 
     /// Creates a request for a tally. Statistics have default options.
@@ -36,7 +36,7 @@ impl ReadTally {
         ReadTally { spec, file: file.into(), stats: StatsOptions::default() }
     }
 
-    /// Creates a request for statistics with these options.
+    /// Creates a request for statistics with `options`.
     pub fn with_stats(options: StatsOptions, file: impl Into<PathBuf>) -> Self {
         ReadTally { spec: &stats::SPEC, file: file.into(), stats: options }
     }
@@ -121,7 +121,7 @@ impl AddOn for ReadTally {
     }
 }
 
-/// Returns the parts of contigs that the texts name.
+/// Parses `texts` as regions of contigs.
 fn contig_parts(texts: &[String], header: &Header) -> Result<Vec<ContigPart>> {
     let mut parts = Vec::new();
     for text in texts {
