@@ -147,8 +147,7 @@ pub trait AddOn: Debug + Send + Sync + 'static {
     }
 
     /// Returns the share of the memory for reads that the add-on may use if unusual reads need more
-    /// than
-    /// [`AddOn::memory_shares`].
+    /// than [`AddOn::memory_shares`].
     fn room_share(&self) -> Option<RoomShare> {
         None
     }
@@ -186,11 +185,11 @@ pub trait AddOn: Debug + Send + Sync + 'static {
 
 /// An add-on in a run.
 ///
-/// Each process counts with [`tally`](Self::tally) and the
-/// [ordered tallies](Self::take_ordered_tallies). The process that writes the output also calls
+/// Each process counts with [`tally`](Self::tally) and the [ordered
+/// tallies](Self::take_ordered_tallies). The process that writes the output also calls
 /// [`open_files`](Self::open_files) before the first read is written,
-/// [`write_texts`](Self::write_texts) and [`complete_files`](Self::complete_files) after the last one, and
-/// [`text_of_run`](Self::text_of_run) when all other files are complete.
+/// [`write_texts`](Self::write_texts) and [`complete_files`](Self::complete_files) after the last
+/// one, and [`text_of_run`](Self::text_of_run) when all other files are complete.
 pub trait RunningAddOn: Send + Sync {
     /// Returns warnings about the files that the add-on read.
     fn warnings(&self) -> &[String] {

@@ -1,6 +1,6 @@
-//! The work of a thread on an aligner task ([`AlignWorker`]), and the serial linking of its results
-//! ([`AlignLink`]): batches are checked and join cohorts, and the batches of complete cohorts
-//! become ready to be written, all in input order.
+//! The parallel work of a thread on an aligner task ([`AlignWorker`]), and the serial linking of
+//! its results ([`AlignLink`]), in input order: batches are checked and join cohorts, and the
+//! batches of complete cohorts become ready to be written.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,17 +19,17 @@ use super::mixed::{MixedPieces, SingleRecords, number_reads};
 use super::queue::{AlignTask, AlignTaskResult, BatchFindings, BatchSeeds, BatchSlot, ReadyBatch};
 use super::unaligned::MAX_RECORD;
 
-/// Joins the batches of all lanes to cohorts, in input order. Called serially, in ticket order.
+/// Joins the batches of all lanes into cohorts, in input order. Called serially, in ticket order.
 pub struct AlignLink {
     lanes: Arc<Lanes>,
-    /// Index of the current lane. `order` checks that its FASTQ batches follow each other; it is
-    /// `None` for records and after the last lane.
+    /// Index of the current lane. `order` checks the order of its FASTQ batches; it is `None` for
+    /// records and after the last lane.
     current_lane: usize,
     order: Option<BatchLinker>,
     adapters: AdapterCounts,
     kept_templates: u64,
     chain: ChunkLinker,
-    /// Decides where cohorts end. `None` if each batch is aligned independently of others.
+    /// Decides where cohorts end. `None` if each batch is aligned independently.
     cutter: Option<Cohorts>,
     cohorts: VecDeque<PendingCohort>,
     first: u64,
@@ -41,10 +41,10 @@ pub struct AlignLink {
 
 struct PendingCohort {
     lane: usize,
-    /// The batches; `None` for a batch whose candidates are still being searched.
+    /// The batches; `None` for a batch whose candidates are still being searched for.
     batches: Vec<Option<(ReadBatch, BatchSeeds)>>,
     missing: usize,
-    /// Bases of the batches with candidates, and the bytes of their reads and candidates.
+    /// Total bases of the batches with candidates, and the bytes of their reads and candidates.
     seeded: (u64, u64),
     closed: bool,
 }
@@ -124,7 +124,7 @@ impl AlignLink {
             self.kept_templates += reads.template_count_with_singles() as u64;
         }
         if reads.is_mixed() {
-            // No slice starts or ends after the first of these batches: see `LaneScan`.
+            // No slice starts or ends after the first of these batches (see `LaneScan`).
             self.add_mixed(&reads)?;
             self.lanes.buffers.put(reads);
             return if last { self.end_lane() } else { Ok(()) };
@@ -146,7 +146,7 @@ impl AlignLink {
         self.next_lane()
     }
 
-    /// Adds a batch in which single reads occur among pairs, in pieces. If a cohort ends between
+    /// Adds a batch that contains single reads among pairs, in pieces. If a cohort ends between
     /// mates, they become single reads, as in bwa.
     fn add_mixed(&mut self, reads: &ReadBatch) -> Result<()> {
         let Some(singles) = reads.singles() else { return Ok(()) };
@@ -186,8 +186,8 @@ impl AlignLink {
         self.cutter.as_mut().is_some_and(|cutter| cutter.take_read(bases))
     }
 
-    /// Adds reads made from records. The first of them determines the number of reads per template, so
-    /// only then can cohorts be cut.
+    /// Adds reads that were converted from records. The first of them determines the number of
+    /// reads per template, so cohorts can be cut only after that.
     fn add_converted_reads(&mut self, reads: ReadBatch, last: bool) -> Result<()> {
         if self.cutter.is_none() {
             self.cutter = self.lanes.kernel.cohort_bases(reads.segments()).map(Cohorts::new);
@@ -198,7 +198,7 @@ impl AlignLink {
     /// Moves on to the next lane.
     ///
     /// # Errors
-    /// The last lane has ended, and a run that must have reads has found none.
+    /// Fails if the last lane has ended, and a run that requires reads has found none.
     fn next_lane(&mut self) -> Result<()> {
         self.close_cohort();
         self.current_lane += 1;
@@ -220,7 +220,7 @@ impl AlignLink {
         }
     }
 
-    /// Adds a batch to its cohort. The batch is cut where a cohort ends, and into pieces that are
+    /// Adds a batch to its cohort. Cuts the batch where a cohort ends, and into pieces that are
     /// small enough for the aligner.
     fn add_batch(&mut self, reads: ReadBatch) -> Result<()> {
         self.has_reads = true;
@@ -248,7 +248,7 @@ impl AlignLink {
     /// that the cohort ends with this batch.
     ///
     /// # Errors
-    /// The batch has a read that is too long for the memory.
+    /// Fails if the batch contains a read that is too long for the memory.
     fn add_to_cohort(&mut self, reads: ReadBatch, closes: bool) -> Result<()> {
         let (long, room) = (self.lanes.long_read_bytes(&reads), self.lanes.room);
         if long > room.long {
@@ -323,9 +323,9 @@ impl AlignLink {
     }
 }
 
-/// Returns the error of reads and candidates that take more than `available` bytes. For an
-/// incomplete cohort, it names the memory for the whole cohort, on the assumption that the rest
-/// needs as much per base as the batches so far.
+/// Returns the error for reads and candidates that take more than `available` bytes. For an
+/// incomplete cohort, it contains the memory for the whole cohort, assuming that the rest needs as
+/// much per base as the batches so far.
 fn too_large_error(
     cohort: &PendingCohort,
     cohort_bases: Option<u64>,
@@ -353,7 +353,7 @@ fn batch_bytes(reads: &ReadBatch, seeded: &BatchSeeds) -> u64 {
     reads.data_bytes() as u64 + seeded.bytes()
 }
 
-/// One thread's aligner and decoder, which carry out the parallel part of aligner tasks.
+/// The aligner and the decoder of one thread, which perform the parallel part of aligner tasks.
 pub struct AlignWorker {
     lanes: Arc<Lanes>,
     aligner: Option<Box<dyn Aligner>>,
@@ -372,7 +372,7 @@ impl AlignWorker {
         })
     }
 
-    /// Carries out a task in parallel with others. Records are written into the memory that `spare`
+    /// Performs a task in parallel with others. Writes records into the memory that `spare`
     /// returns.
     pub fn perform_task(
         &mut self,
@@ -493,8 +493,8 @@ impl AlignWorker {
     }
 }
 
-/// Appends a record of read number `read` of a batch, with the flags and fields that all records of
-/// this read get.
+/// Appends a record of read number `read` of a batch, with the flags and fields of all records of
+/// this read.
 fn append_record(opened: &mut OpenedChunk, reads: &ReadBatch, read: usize, record: &[u8]) {
     let (bytes, fields, flags) = (opened.bytes_mut(), reads.fields(read), reads.flags(read));
     let start = bytes.len();

@@ -1,8 +1,8 @@
-//! Counts the reads of a lane as its files hold them, before trimming, for an [`InputCounter`].
+//! Counts the unchanged reads of a lane's files, before trimming, for an [`InputCounter`].
 //!
-//! Threads count batches of FASTQ in parallel, before it is known whether the batches were cut
-//! correctly. So their counts wait in [`LaneCounts`] until the batches are linked in order; counts
-//! of a batch that was cut wrongly are discarded.
+//! Threads count FASTQ batches in parallel, before it is known whether the batches were cut
+//! correctly. So the counts wait in [`LaneCounts`] until the batches are linked in order. Counts of
+//! a batch that was cut incorrectly are discarded.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ struct PendingCounts {
 }
 
 impl LaneCounts {
-    /// Creates the counts of a lane with these files.
+    /// Creates the counts of a lane with `files`.
     pub fn new(counter: &Arc<dyn InputCounter>, files: &[PathBuf]) -> Self {
         let numbers = files.iter().filter_map(|file| Some((file.clone(), counter.file_number(file)?)));
         let files = numbers.collect();
@@ -43,11 +43,11 @@ impl LaneCounts {
     }
 
     /// Adds the counts of the next batch to the reports, in input order. `is_taken` means that
-    /// `reads` are the reads that were counted; otherwise the batch was read again, and is counted
-    /// here.
+    /// `reads` are the reads that were counted; otherwise, the batch was read again and is counted
+    /// now.
     ///
     /// # Errors
-    /// A read that cannot be counted; the first in the order of the file.
+    /// Returns the error of the first read that cannot be counted, in file order.
     pub fn add_linked_batch(&self, is_taken: bool, reads: &ReadBatch) -> Result<()> {
         let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
         let next = pending.next;
@@ -74,7 +74,7 @@ impl LaneCounts {
         }
     }
 
-    /// Counts a batch for each file: one segment of the templates each if there are two files.
+    /// Counts a batch for each file. With two files, each gets one read of each template.
     fn count_per_file(&self, reads: &ReadBatch) -> Result<Vec<InputPiece>> {
         let is_pair = self.files.len() > 1;
         let piece = |(segment, (file, number)): (usize, &(PathBuf, usize))| {
@@ -84,15 +84,15 @@ impl LaneCounts {
         self.files.iter().enumerate().map(piece).collect()
     }
 
-    /// Counts unaligned records whose reads are aligned. `n_ref` is the number of contigs in the
-    /// header of their file.
+    /// Counts unaligned records whose reads are to be aligned. `n_ref` is the number of contigs in
+    /// the header of their file.
     ///
     /// # Errors
-    /// A record that cannot be counted; the first in the order of the file.
+    /// Returns the error of the first record that cannot be counted, in file order.
     pub fn count_records(&self, raw: &RawRecords, n_ref: i32) -> Result<()> {
         let Some((file, number)) = self.files.first() else { return Ok(()) };
         let spans = raw.batch.spans()[raw.range.clone()].iter();
-        // A damaged record becomes no read; that error was reported before this call.
+        // A damaged record does not become a read. Its error was reported before this call.
         let mut records = spans.filter_map(|&span| raw.batch.record(span).check(n_ref).ok());
         let counted = self.counter.count_records(*number, raw.number, &mut records);
         counted.map_err(|error| error.file(file))

@@ -1,6 +1,6 @@
 //! The aligner of a plan: how much memory it needs, its index, and the header of aligned reads.
 
-// In a build without aligners, most of this is unused.
+// Most of this is unused in a build without aligners.
 #![cfg_attr(not(any(feature = "bwa", feature = "minibwa")), allow(unused))]
 
 use std::ops::Range;
@@ -19,46 +19,46 @@ use crate::plan::{self, Aligning};
 
 const MAX_USUAL_READ_BASES: usize = 300;
 
-/// Maximum number of bases given to an aligner at once, unless a single template has more. It is
+/// Maximum number of bases passed to an aligner at once, unless a single template has more. It is
 /// the number of bases in a batch of 1024 pairs of 256. (Measured: with this number of bases, bwa
 /// mem needs no more scratch memory for reads of any length up to 20,000 bases than for short
 /// reads, on a genome with three quarters repeats.)
 const MAX_BASES_AT_ONCE: u64 = 1 << 19;
 
-/// Maximum product of these bases and the length of the longest read among them, unless a single
-/// template has more. If 3 % of the bases are wrong, bwa-mem3 reserves half this number of bytes of
-/// address space, and ends the process if the machine has less memory, although it uses hardly any
-/// of it.
+/// Maximum product of the number of these bases and the length of the longest read among them,
+/// unless a single template has more. If 3 % of the bases are errors, bwa-mem3 reserves half this
+/// number of bytes of address space. It ends the process if the machine has less memory, although
+/// it uses hardly any of it.
 const MAX_BASES_BY_LONGEST: u64 = 1 << 33;
 
-/// Bytes that reads and candidates take for each base of a cohort. (Measured: 370 of text and 2,100
+/// Memory of reads and candidates per base of a cohort, in bytes. (Measured: 370 of text and 2,100
 /// of candidates for a read of 151 bases, on a genome full of repeats.)
 const COHORT_BYTES_PER_BASE: u64 = 18;
 
-/// Maximum bytes of reads and candidates for each byte of small input files: compressed text
-/// becomes up to eight times as long.
+/// Maximum memory of reads and candidates per byte of small input files: compressed text becomes up
+/// to eight times as long.
 const COHORT_BYTES_PER_BYTE: u64 = 8 * 8;
 
-/// Maximum ratio of the bases per byte in CRAM to those in FASTQ.
+/// Maximum ratio of the bases per byte in CRAM to the bases per byte in FASTQ.
 const RECORDS_PER_FASTQ: u64 = 4;
 
-/// Bytes of text of two FASTQ files for each batch that is being taken (see
+/// Bytes of text from two FASTQ files for each batch that is being taken (see
 /// `readmill_fastq::Claims::max_text_bytes`).
 const TEXT_BYTES_PER_BATCH: u64 = 8 << 20;
 
-/// Additional memory for two BGZF files: their blocks are in memory both compressed and inflated.
+/// Additional memory for two BGZF files, whose blocks are in memory both compressed and inflated.
 const TEXT_BYTES: u64 = 24 << 20;
 
 /// Additional memory for each pipe if there are several. If one program fills them in turn, the
-/// text of one must be kept until the other has its mates.
+/// text of one pipe must be kept until the other has the mates.
 const PIPE_TEXT_BYTES: u64 = 64 << 20;
 
-/// Bytes of a batch and its candidates: what a batch of a cohort needs, and a third more.
+/// Memory of a batch and its candidates, in bytes: that of a batch in a cohort, and a third more.
 const SEEDED_BATCH_BYTES: u64 = 8 << 20;
 
-/// Returns the end of the next part of `templates` that is given to the aligner at once. It is the
-/// end of all templates unless reads are long. Neither records nor their order depend on it; it
-/// only limits scratch memory.
+/// Returns the end of the next part of `templates` that is passed to the aligner at once: the end
+/// of all templates, unless reads are long. It only limits scratch memory; neither records nor
+/// their order depend on it.
 pub fn find_piece_end(reads: &ReadBatch, templates: Range<usize>) -> usize {
     let segments = reads.segments().max(1);
     let spans = &reads.spans()[templates.start * segments..templates.end * segments];
@@ -77,7 +77,7 @@ pub fn find_piece_end(reads: &ReadBatch, templates: Range<usize>) -> usize {
     end
 }
 
-/// Returns whether a piece with `bases` bases is large enough to be given to the aligner.
+/// Returns whether a piece with `bases` bases is large enough to be passed to the aligner.
 pub fn is_full_piece(bases: u64, reads: &ReadBatch) -> bool {
     let singles = reads.singles().map_or(0, |singles| singles.reads.max_read_length());
     let longest = reads.max_read_length().max(singles) as u64;
@@ -89,7 +89,7 @@ pub fn is_full_piece(bases: u64, reads: &ReadBatch) -> bool {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AlignRoom {
     pub reads: u64,
-    /// The part of `reads` that long reads may need in addition: a quarter of the memory that all
+    /// The part of `reads` that long reads may need in addition: a quarter of the memory that the
     /// other shares leave, as long as `left` bytes remain.
     pub long: u64,
     pub others: u64,
@@ -117,22 +117,22 @@ pub struct AlignNeeds {
     pub ticket: u64,
 }
 
-/// Returns the number of batches that are read before their candidates are searched. It is large
-/// enough that no thread waits for text to be linked while others search.
+/// Returns the number of batches that are read before their candidates are searched for. It is
+/// large enough that no thread waits for text to be linked while others search.
 pub fn batches_read_ahead(threads: usize) -> usize {
     2 * threads
 }
 
 impl AlignNeeds {
-    /// Returns the memory of all reads of a run with this crew, from the files to records.
+    /// Returns the memory of all reads of a run with `crew`, from the files to records, in bytes.
     pub fn read_memory_bytes(&self, crew: Crew) -> u64 {
         let taking = self.taking * batches_read_ahead(crew.threads) as u64;
-        // A cohort (-K) may have any number of bases. A saturated sum is rejected like any other
-        // that exceeds -m.
+        // A cohort (-K) may have any number of bases. Like any sum that exceeds -m, a saturated sum
+        // is rejected.
         self.cohort.saturating_add(self.text + taking + self.ticket * crew.in_flight as u64)
     }
 
-    /// Returns the needs of a run that only reads and counts the files, without aligning.
+    /// Returns the memory needs of a run that only reads and counts the files, without aligning.
     pub fn without_aligning(self) -> Self {
         AlignNeeds { index: 0, thread: 0, cohort: 0, ..self }
     }
@@ -142,13 +142,12 @@ impl AlignNeeds {
     }
 }
 
-/// Returns whether the reads of the lane are aligned independently of each other, as far as known:
-/// single-end FASTQ.
+/// Returns whether the reads of the lane are known to be aligned independently: single-end FASTQ.
 fn is_single_end(lane: &plan::LaneInput) -> bool {
     lane.files.len() == 1 && !lane.interleaved && !lane.records
 }
 
-/// Estimates the memory of aligning from the sizes of the files and of the index, before any file
+/// Estimates the memory for aligning from the sizes of the files and of the index, before any file
 /// is read.
 pub fn estimate_needs(aligning: &Aligning) -> Result<AlignNeeds> {
     let sizes = aligning.lanes.iter().flat_map(|lane| &lane.files);
@@ -194,7 +193,7 @@ pub fn estimate_needs(aligning: &Aligning) -> Result<AlignNeeds> {
     })
 }
 
-/// Returns whether a path is a named pipe or standard input. Such a file can be read only once.
+/// Returns whether a path is a named pipe or standard input, which can be read only once.
 pub fn is_pipe(file: &Path) -> bool {
     file.as_os_str() == "-" || std::fs::metadata(file).is_ok_and(|it| it.file_type().is_fifo())
 }
@@ -208,7 +207,7 @@ fn make_unaligned_writer(aligning: &Aligning) -> NoAligner {
 }
 
 /// Returns the aligner without its index, which takes little memory. It knows contigs and cohorts,
-/// but cannot align; jobs in stages use it to divide the input.
+/// but cannot align. Jobs in stages use it to divide the input.
 pub fn open_without_index(aligning: &Aligning) -> Result<Arc<dyn Kernel>> {
     match aligning.aligner {
         plan::Aligner::None(_) => Ok(Arc::new(make_unaligned_writer(aligning))),
@@ -227,8 +226,8 @@ pub fn open_without_index(aligning: &Aligning) -> Result<Arc<dyn Kernel>> {
     }
 }
 
-/// Returns the paths of all files of the aligner's index; a job in stages checks that they stay the
-/// same.
+/// Returns the paths of all files of the aligner's index. Jobs in stages check that they do not
+/// change.
 pub fn index_files(aligning: &Aligning) -> Result<Vec<PathBuf>> {
     match aligning.aligner {
         plan::Aligner::None(_) => Ok(Vec::new()),
@@ -263,7 +262,7 @@ pub fn load_index(aligning: &Aligning) -> Result<Arc<dyn Kernel>> {
     }
 }
 
-/// Notes how many reference sequences are alternate loci, and warns about lines of their list that
+/// Logs how many reference sequences are alternate loci, and warns about lines of their list that
 /// the aligner ignores.
 pub fn report_alternates(kernel: &dyn Kernel, console: &Console) {
     let alternates = kernel.contigs().iter().filter(|contig| contig.alternate).count();
@@ -276,8 +275,8 @@ pub fn report_alternates(kernel: &dyn Kernel, console: &Console) {
 }
 
 /// Returns the header of aligned reads: the reference sequences of the index, the read groups of
-/// all lanes, the aligner, and the read groups, programs and comments of unaligned files. If IDs in
-/// two headers collide, `unaligned` gets the new ones.
+/// all lanes, the aligner, and the read groups, programs and comments of the unaligned files. If
+/// IDs of two headers collide, passes the new IDs to `unaligned`.
 pub fn build_header(
     aligning: &Aligning,
     kernel: &dyn Kernel,

@@ -1,5 +1,4 @@
-//! A lane: the reads of one sequencing unit (flow cell lane or library), with the files that hold
-//! them.
+//! A lane: the reads of one sequencing unit (flow cell lane or library) and their files.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,21 +13,22 @@ use super::slice::{LanePlace, LaneSlice, WantedTemplates};
 use super::unaligned::Unaligned;
 use crate::plan;
 
-/// The reads of one sequencing unit, which get one read group. Lanes are read one after the other.
+/// The reads of one sequencing unit, which belong to one read group. Lanes are read one after the
+/// other.
 pub struct LaneInput {
     pub source: LaneSource,
     /// ID of its read group; `None` if records get no RG field.
     pub group: Option<Vec<u8>>,
     pub searched_adapters: RemainingAdapters,
     pub files: Vec<PathBuf>,
-    /// The templates that are aligned; a part of them if this process aligns one slice of the lane.
+    /// The templates to align: a part of the lane if this process aligns one slice of it.
     pub wanted: WantedTemplates,
     pub adapters: AdapterCounts,
     pub templates_kept_before: u64,
     pub is_trimmed: bool,
-    /// Whether trailing Gs are cut off, which two-colour instruments write for missing signal.
+    /// Whether trailing Gs are removed, which two-colour instruments write for missing signal.
     pub cuts_poly_g: bool,
-    /// Counts its reads as its files hold them, if an add-on does.
+    /// Counts the unchanged reads of its files, if an add-on needs it.
     pub input_counts: Option<LaneCounts>,
 }
 
@@ -37,7 +37,7 @@ pub enum LaneSource {
     Records(Box<Unaligned>),
 }
 
-/// The lanes that a process opens. It is all of them unless a job runs in stages.
+/// The lanes that a process opens: all, unless a job runs in stages.
 #[derive(Clone, Copy)]
 pub enum ChosenLanes<'a> {
     All,
@@ -72,11 +72,11 @@ impl LaneInput {
         }
     }
 
-    /// Adds the name, the number and the file of a read to an error about it. `at` is the index of
-    /// the read in the batch.
+    /// Adds the name, the number and the file of a read to an error. `at` is the index of the read
+    /// in the batch.
     pub fn locate_error(&self, error: Error, reads: &ReadBatch, at: usize) -> Error {
         if reads.is_mixed() {
-            // Templates have different numbers of reads, so the number in the file is unknown.
+            // Templates have different numbers of reads, so the read number in the file is unknown.
             return error.qname(template_name(reads.read(at).name)).file(&self.files[0]);
         }
         let segments = reads.segments().max(1);
@@ -88,8 +88,8 @@ impl LaneInput {
         error.qname(template_name(reads.read(at).name)).record(record).file(file)
     }
 
-    /// Returns the error of the longest of these reads, which needs `bytes` additional bytes while
-    /// it is aligned, more than `room` has for long reads. The hint names the `-m` to use.
+    /// Returns the error for the longest of these reads, which needs `bytes` additional bytes to be
+    /// aligned, more than `room` reserves for long reads. The hint contains a sufficient `-m`.
     pub fn too_long_error(&self, reads: &ReadBatch, bytes: u64, room: &AlignRoom) -> Error {
         let longest = (0..reads.len()).max_by_key(|&at| reads.spans()[at].len).unwrap_or(0);
         if let Some(singles) = reads.singles()
@@ -106,7 +106,7 @@ impl LaneInput {
         let least = room.min_memory_for(bytes).div_ceil(1 << 20);
         let error = Error::usage(what).hint(format!("raise -m to {least}M"));
         if self.is_trimmed {
-            // Earlier templates were dropped, so the number in the file is unknown.
+            // Earlier templates were dropped, so the read number in the file is unknown.
             return error.qname(template_name(reads.read(longest).name)).file(&self.files[0]);
         }
         self.locate_error(error, reads, longest)
@@ -120,8 +120,8 @@ impl LaneInput {
     }
 }
 
-/// Opens the FASTQ files of a lane, including index reads, for reading from `place`.
-/// `None` if the lane is a file of records.
+/// Opens the FASTQ files of a lane, including index reads, for reading from `place`. `None` if the
+/// lane is a file of records.
 pub fn open_claims(
     lane: &plan::LaneInput,
     place: &LanePlace,
@@ -133,8 +133,8 @@ pub fn open_claims(
     lane_layout(lane, place)?.map(open).transpose()
 }
 
-/// Returns a FASTQ file as an input from `place` on. `number` counts the files of the lane first,
-/// and then those of its index reads.
+/// Returns a FASTQ file as an input that starts at `place`. `number` first counts the files of the
+/// lane, and then those of its index reads.
 fn input_from(path: &Path, number: usize, place: &LanePlace) -> FastqInput {
     let point = match place {
         LanePlace::Fastq(points) => points.get(number).cloned(),
@@ -147,8 +147,8 @@ fn input_from(path: &Path, number: usize, place: &LanePlace) -> FastqInput {
     }
 }
 
-/// Returns how the FASTQ files of a lane are arranged (paired, interleaved or single), from `place`
-/// on. `None` if the lane is a file of records.
+/// Returns the layout of the lane's FASTQ files (paired, interleaved or single), starting at
+/// `place`. `None` if the lane is a file of records.
 fn lane_layout(lane: &plan::LaneInput, place: &LanePlace) -> Result<Option<FastqLayout>> {
     let input = |number: usize| input_from(&lane.files[number], number, place);
     Ok(match &lane.files[..] {
@@ -160,11 +160,12 @@ fn lane_layout(lane: &plan::LaneInput, place: &LanePlace) -> Result<Option<Fastq
     })
 }
 
-/// Returns the encoding of qualities in FASTQ: the one that was given, or the one that fits the
-/// first records of the first lane.
+/// Returns the quality encoding of FASTQ files: the given one, or the one that fits the first
+/// records of the first lane.
 ///
 /// # Errors
-/// The encoding must be guessed, but the first lane is a pipe, which can be read only once.
+/// Fails if the encoding must be guessed, but the first lane is a pipe, which can be read only
+/// once.
 pub fn detect_encoding(
     import: &plan::Import,
     first: Option<&plan::LaneInput>,

@@ -30,33 +30,33 @@ use crate::plan;
 
 const MAX_BATCH_TEMPLATES: usize = 1024;
 
-/// Bytes of text after which a batch ends, even if it has fewer templates.
+/// Bytes of text at which a batch ends, even if it has fewer templates.
 const BATCH_BYTES: usize = 2 << 20;
 
-/// Maximum bytes of a FASTQ record. Reads that are too long to be aligned still fit, so the error
-/// can name their length; in a file that is not FASTQ at all, the search for the end of a record
-/// stops soon.
+/// Maximum size of a FASTQ record in bytes. Reads that are too long to be aligned still fit, so the
+/// error can contain their length. In a file that is not FASTQ at all, the search for the end of a
+/// record stops early.
 const MAX_RECORD_BYTES: usize = 2 << 20;
 
-/// The lanes of an aligning run, which are read one after the other, and what all threads need to
-/// prepare and align their reads.
+/// The lanes of an aligning run, which are read one after the other, and everything that threads
+/// need to prepare and align their reads.
 ///
-/// [`Lanes::next_task`] hands out tasks. [`AlignWorker`](super::AlignWorker) carries them out, and
+/// [`Lanes::next_task`] returns tasks. [`AlignWorker`](super::AlignWorker) performs them, and
 /// [`AlignLink`](super::AlignLink) takes the results in order.
 pub struct Lanes {
     pub kernel: Arc<dyn Kernel>,
     pub lanes: Vec<LaneInput>,
     read_tags: plan::ReadTags,
-    /// How reads become records if they are not aligned (`import`), and the encoding of their FASTQ
-    /// qualities.
+    /// How reads are converted if they are not aligned (`import`), and the quality encoding of
+    /// their FASTQ files.
     import: Option<(plan::Import, QualityEncoding)>,
     pub trimming: Option<Arc<Trimming>>,
     /// Finds adapters and marks them in field XT.
     marker: Option<Marker>,
     pub room: AlignRoom,
     pub threads: usize,
-    /// Number of batches that are read before their candidates are searched. Enough for all
-    /// threads, so that none waits for text to be linked while others search.
+    /// Number of batches that are read before their candidates are searched for. It is large enough
+    /// that no thread waits for text to be linked while others search.
     max_batches_ahead: usize,
     pub buffers: Pool<ReadBatch>,
     pub batches: Pool<Batch>,
@@ -73,8 +73,8 @@ fn zstd_window_log(room: AlignRoom) -> u32 {
 }
 
 impl Lanes {
-    /// Opens the FASTQ files of the chosen lanes. `unaligned` has the files of records, which were
-    /// opened earlier because their headers contribute to the output header.
+    /// Opens the FASTQ files of the chosen lanes. `unaligned` contains the files of records, which
+    /// were opened earlier because their headers contribute to the output header.
     pub fn open(
         wanted: &plan::Aligning,
         chosen: ChosenLanes<'_>,
@@ -167,8 +167,8 @@ impl Lanes {
         })
     }
 
-    /// Reports a guessed encoding of qualities, so that a user who knows better can name it. Warns
-    /// if the guess is not the standard one.
+    /// Reports a guessed quality encoding, so that the user can correct it. Warns if the guess is
+    /// not the standard encoding.
     pub fn report_encoding(&self, console: &Console) {
         let Some((import, encoding)) = &self.import else { return };
         if import.encoding.is_some() {
@@ -186,7 +186,7 @@ impl Lanes {
         }
     }
 
-    /// Makes all lanes count their reads as their files hold them, if there is a counter.
+    /// Makes all lanes count their unchanged reads with `counter`, if there is one.
     pub fn with_input_counter(mut self, counter: Option<&Arc<dyn InputCounter>>) -> Self {
         for lane in &mut self.lanes {
             lane.input_counts = counter.map(|counter| LaneCounts::new(counter, &lane.files));
@@ -214,11 +214,11 @@ impl Lanes {
         claims.flatten().map(|(path, is_missing)| (path.to_path_buf(), is_missing)).collect()
     }
 
-    /// Compares the names of the first reads of each lane with the arrangement of its files. Warns
-    /// if it is probably wrong, for example if interleaved mates were given as single reads.
+    /// Compares the names of the first reads of each lane with the layout of its files. Warns if
+    /// the layout is probably wrong, for example if interleaved mates were given as single reads.
     ///
     /// # Errors
-    /// The arrangement is certainly wrong.
+    /// Fails if the layout is certainly wrong.
     pub fn check_layout(&self, console: &Console) -> Result<()> {
         for lane in &self.lanes {
             let LaneSource::Fastq(claims) = &lane.source else { continue };
@@ -241,12 +241,12 @@ impl Lanes {
     /// Prepares the reads of a batch for alignment, in parallel with other batches:
     ///
     /// 1. converts qualities and names, if reads are only imported;
-    /// 2. cuts barcodes off, and makes the optional fields of the records;
+    /// 2. removes barcodes, and creates the optional fields of the records;
     /// 3. trims reads, and drops templates;
     /// 4. marks adapters.
     ///
-    /// Returns the counts of trimming, and the templates in which adapters were found while the
-    /// list of adapters may still become shorter.
+    /// Returns the trimming counts, and the templates in which adapters were found while the list
+    /// of adapters may still become shorter.
     pub fn prepare_reads(&self, lane: usize, reads: &mut ReadBatch) -> Result<BatchFindings> {
         let mut prepared = self.prepare_batch(lane, reads)?;
         if let Some(mut singles) = reads.take_singles() {
@@ -292,7 +292,7 @@ impl Lanes {
         import.needs_reads.then(|| Error::input("the files contain no reads"))
     }
 
-    /// Adds the counts of a linked batch to the totals. Updates which adapters are searched in
+    /// Adds the counts of a linked batch to the totals. Updates which adapters are searched for in
     /// later batches of the lane. Called in input order, so the list of adapters does not depend on
     /// threads.
     pub fn add_findings(
@@ -315,11 +315,11 @@ impl Lanes {
         }
     }
 
-    /// Links a batch of FASTQ to those before it, and prepares it again if it was cut wrongly. Adds
+    /// Links a FASTQ batch to the previous ones. Prepares it again if it was cut incorrectly. Adds
     /// its findings to the totals, and returns them.
     ///
     /// # Errors
-    /// The first fault in the files, or in the reads of the batch.
+    /// Returns the first error in the files, or in the reads of the batch.
     pub fn link_taken(
         &self,
         lane: usize,
@@ -343,8 +343,8 @@ impl Lanes {
         Ok(prepared)
     }
 
-    /// Links a chunk of the file of a lane to those before it, and queues its records to become
-    /// reads. `None` ends the file.
+    /// Links a chunk of a lane's file to the previous ones, and queues its records to be converted
+    /// to reads. `None` ends the file.
     pub fn link_opened(
         &self,
         lane: usize,
@@ -373,8 +373,8 @@ impl Lanes {
     /// of the run.
     ///
     /// The task closest to the output has priority: pass records on, write records of ready
-    /// batches, read another batch if few are read ahead, search candidates. If none is possible
-    /// now, the task is to wait for tickets in flight.
+    /// batches, read another batch if few are read ahead, search for candidates. If none is
+    /// possible now, the task is to wait for tickets in flight.
     pub fn next_task(&self) -> Result<Option<AlignTask>> {
         let mut queue = self.lock_queue();
         if let Some(opened) = queue.records.pop_front() {
@@ -419,7 +419,8 @@ impl Lanes {
         self.kernel.cohort_bases(claims.segments()).or_else(numbered).map(Cohorts::new)
     }
 
-    /// Returns the additional bytes that the longest of these reads needs while it is aligned.
+    /// Returns the additional memory that the longest of these reads needs while it is aligned, in
+    /// bytes.
     pub fn long_read_bytes(&self, reads: &ReadBatch) -> u64 {
         let singles = reads.singles().into_iter().flat_map(|singles| singles.reads.spans());
         let longest = reads.spans().iter().chain(singles).map(|span| span.len as usize).max();
@@ -430,7 +431,7 @@ impl Lanes {
         self.lanes[lane].too_long_error(reads, self.long_read_bytes(reads), &self.room)
     }
 
-    /// Returns the next task that reads: queued records to convert, or the next batch or chunk of a
+    /// Returns the next reading task: queued records to convert, or the next batch or chunk of a
     /// lane that has not ended.
     fn next_batch_task(&self, queue: &mut AlignQueue) -> Result<Option<AlignTask>> {
         if let Some(raw) = queue.raw.pop_front() {
@@ -455,8 +456,8 @@ impl Lanes {
         }
     }
 
-    /// Queues records to become reads, in parts of the size of a batch. A fault and the end of the
-    /// file go with the last part.
+    /// Queues records to be converted to reads, in parts of the size of a batch. The last part
+    /// carries the error, if any, and the end of the file.
     fn queue_raw_records(&self, lane: usize, linked: LinkedRecords, last: bool) -> Result<()> {
         let LinkedRecords { batch, number, mut fault, .. } = linked;
         let records = batch.len();
@@ -501,13 +502,13 @@ impl Lanes {
         self.lanes.iter().map(|lane| lane.progress().0).sum()
     }
 
-    /// Returns the stored bytes of all files; `None` if one of them is a pipe.
+    /// Returns the total stored size of all files in bytes; `None` if one of them is a pipe.
     pub fn size(&self) -> Option<u64> {
         self.lanes.iter().map(|lane| lane.progress().1).sum()
     }
 
-    /// Returns the name of the first read, from which the type of instrument is derived. Reads the
-    /// first batch of FASTQ for it.
+    /// Returns the name of the first read, from which the instrument is derived. Reads the first
+    /// batch of a FASTQ file for this.
     pub fn first_name(&self) -> Option<Vec<u8>> {
         match &self.lanes.first()?.source {
             LaneSource::Fastq(claims) => {

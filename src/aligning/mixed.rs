@@ -8,11 +8,10 @@ use readmill_record::ReadBatch;
 use super::kernel::is_full_piece;
 use super::queue::BatchSeeds;
 
-/// Numbers the reads of a complete cohort in which single reads occur among pairs. bwa (0.7.17,
-/// `process` with -p) breaks ties by these numbers: all single reads of a cohort come first, then
-/// its pairs.
+/// Numbers the reads of a complete cohort with single reads among pairs. bwa (0.7.17, `process`
+/// with -p) breaks ties by these numbers: first all single reads of a cohort, then its pairs.
 ///
-/// `before` is the number of reads of the lane in earlier cohorts, if any is known. Returns this
+/// `before` is the number of reads of the lane in earlier cohorts, if it is known. Returns this
 /// number including the cohort.
 pub fn number_reads(
     batches: &mut [Option<(ReadBatch, BatchSeeds)>],
@@ -20,7 +19,7 @@ pub fn number_reads(
 ) -> Option<u64> {
     let (first, _) = batches.first()?.as_ref()?;
     let segments = first.segments() as u64;
-    // If no number is known, all earlier reads were pairs.
+    // If the number is unknown, all earlier reads were pairs.
     let before = before.unwrap_or(first.first_template() * segments);
     let (mut pairs, mut singles) = (0, 0);
     for (reads, _) in batches.iter().flatten() {
@@ -42,7 +41,7 @@ pub fn number_reads(
     Some(all)
 }
 
-/// Collects pairs and single reads into pieces that are given to the aligner together.
+/// Collects pairs and single reads into pieces that are passed to the aligner together.
 pub struct MixedPieces {
     piece: ReadBatch,
     first: u64,
@@ -50,7 +49,7 @@ pub struct MixedPieces {
 }
 
 impl MixedPieces {
-    /// Creates an empty piece. `first` is the number of the first template of the batch,
+    /// Creates an empty piece. `first` is the number of the batch's first template, and
     /// `first_read` the number of its first read.
     pub fn new(first: u64, first_read: u64) -> Self {
         let mut pieces = MixedPieces { piece: ReadBatch::default(), first, first_read };
@@ -78,7 +77,7 @@ impl MixedPieces {
     }
 }
 
-/// Records of single reads that wait for the records of the pairs before them in the file.
+/// Records of single reads that wait for the records of preceding pairs in the file.
 #[derive(Default)]
 pub struct SingleRecords {
     bytes: Vec<u8>,
@@ -93,8 +92,8 @@ impl SingleRecords {
         self.records.push((read, self.bytes.len()));
     }
 
-    /// Returns the next record if its read precedes pair number `pair` of the batch in the file;
-    /// `None` otherwise.
+    /// Returns the next record if its read precedes pair number `pair` of the batch in the file,
+    /// otherwise `None`.
     pub fn next_before_pair(&mut self, reads: &ReadBatch, pair: usize) -> Option<(usize, &[u8])> {
         let &(read, end) = self.records.get(self.next)?;
         if reads.pairs_before(read) > pair {

@@ -1,8 +1,8 @@
-//! The input that aligns reads while they are read.
+//! The input whose reads are aligned while they are read.
 //!
 //! An aligner of pairs needs a whole *cohort* of templates to infer insert sizes, before it can
 //! choose between candidate positions. A cohort is larger than the chunk of one ticket. So each
-//! batch is processed by four tasks, each with its own ticket:
+//! batch goes through four tasks, each with its own ticket:
 //!
 //! | task | in parallel | then, in order |
 //! |---|---|---|
@@ -11,10 +11,10 @@
 //! | emit | writes records, once the cohort is complete | queues the records |
 //! | records | | passes the records on, like records of any other input |
 //!
-//! The claimer prefers the task closest to the output ([`Lanes::next_task`]), but always keeps a few
-//! batches for each thread read ahead. So no more than one cohort waits in memory, in addition to
-//! the batches in flight. The output does not depend on which task is chosen: batches join cohorts,
-//! cohorts are written, and records are passed on in the order of the input.
+//! The claimer prefers the task closest to the output ([`Lanes::next_task`]), but always reads a
+//! few batches per thread ahead. So at most one cohort waits in memory, in addition to the batches
+//! in flight. The output does not depend on which task is chosen: batches join cohorts, cohorts are
+//! written, and records are passed on in input order.
 
 mod flow;
 mod input_counts;

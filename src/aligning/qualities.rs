@@ -1,14 +1,14 @@
-//! Converts qualities of FASTQ files that use another encoding than the standard one.
+//! Converts qualities of FASTQ files with a non-standard encoding.
 
 use std::ops::RangeInclusive;
 
 use readmill_fastq::QualityEncoding;
 use readmill_record::{Error, ReadBatch, Result};
 
-/// Rewrites the qualities of all reads from `encoding` to Phred + 33.
+/// Converts the qualities of all reads from `encoding` to Phred + 33.
 ///
 /// # Errors
-/// A character does not belong to the encoding, or its Phred score is outside `range`.
+/// Fails if a character does not belong to the encoding, or if its Phred score is outside `range`.
 pub fn convert_to_phred33(
     encoding: QualityEncoding,
     range: &RangeInclusive<u8>,

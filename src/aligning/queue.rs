@@ -1,5 +1,5 @@
-//! The tasks of the aligner and their results, and the queue between the claimer, which takes
-//! tasks, and the link, which adds them.
+//! The aligner's tasks and their results, and the queue between the claimer, which takes tasks, and
+//! the link, which adds them.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,29 +15,29 @@ use readmill_trim::TrimTally;
 
 pub struct RawRecords {
     pub lane: usize,
-    /// The batch that holds them. Several parts share it, so its memory is reused after the last of
-    /// them.
+    /// The batch that contains the records. Several parts share it, so its memory is reused after
+    /// the last part.
     pub batch: Arc<UncheckedBatch>,
     pub range: Range<usize>,
-    /// Number of the first record in its file, 0-based.
+    /// 0-based number of the first record in its file.
     pub number: u64,
     /// The error that ends the file after these records.
     pub fault: Option<Error>,
     pub last: bool,
 }
 
-/// A task of the aligner. See the table in the documentation of the module `aligning`.
+/// An aligner task. See the table in the documentation of the module `aligning`.
 pub enum AlignTask {
     /// Takes a batch from the FASTQ files of a lane.
     Take {
         lane: usize,
-        /// Number of the batch in the lane, 0-based. Each batch has a ticket of its own.
+        /// 0-based number of the batch in the lane. Each batch has its own ticket.
         batch: u64,
     },
-    /// Opens a chunk of the record file of a lane. `None` ends the file.
+    /// Opens a chunk of the lane's record file. `None` ends the file.
     Open(usize, Option<Claim>),
     Convert(RawRecords),
-    /// Finds candidate positions for a batch that has its place in a cohort.
+    /// Finds candidate positions for a batch that has been assigned to a cohort.
     Seed(BatchSlot, ReadBatch),
     /// Writes the records of a batch whose cohort is complete.
     Emit(ReadyBatch),
@@ -55,22 +55,23 @@ impl AlignTask {
 }
 
 pub enum AlignTaskResult {
-    /// The lane, how the batch was taken, its reads, and what preparing found. `None` if the batch
-    /// looked irregular, so that it was not prepared.
+    /// The lane, how the batch was taken, its reads, and the findings from preparing it. `None` if
+    /// the batch seemed irregular and was not prepared.
     Taken(usize, TakenBatch, ReadBatch, Option<Result<BatchFindings>>),
     Opened(usize, Option<OpenedChunk>),
-    /// The lane, its reads, what preparing found, and whether they are the last reads of the file.
+    /// The lane, its reads, the findings from preparing them, and whether they are the last reads
+    /// of the file.
     Converted(usize, ReadBatch, BatchFindings, bool),
     Seeded(BatchSlot, ReadBatch, BatchSeeds),
     Emitted(OpenedChunk),
     Waited,
 }
 
-/// What preparing a batch found. The link adds it to the totals of the lane, in input order.
+/// The findings from preparing a batch. The link adds them to the totals of the lane, in input
+/// order.
 #[derive(Default)]
 pub struct BatchFindings {
-    /// Reads in which adapters were marked, as long as the list of adapters may still become
-    /// shorter.
+    /// Reads in which adapters were marked, while the list of adapters may still become shorter.
     pub found_in: FoundIn,
     pub trimmed: Option<Box<TrimTally>>,
     pub singles: Option<Box<BatchFindings>>,
@@ -98,7 +99,7 @@ impl BatchFindings {
     }
 }
 
-/// The place of a batch: the number of its cohort in the run, and the index of the batch in the
+/// The position of a batch: the number of its cohort in the run, and the index of the batch in the
 /// cohort.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchSlot {
@@ -120,15 +121,16 @@ pub struct AlignQueue {
     pub records: VecDeque<OpenedChunk>,
     pub ready: VecDeque<ReadyBatch>,
     pub raw: VecDeque<RawRecords>,
-    /// Batches that have a place in a cohort, but no candidates yet.
+    /// Batches that have been assigned to a cohort, but have no candidates yet.
     pub unseeded: VecDeque<(BatchSlot, ReadBatch)>,
-    /// Index of the lane from which tasks are taken; `batch` is the number of its next batch.
+    /// Index of the lane from which tasks are taken. `batch` is the number of its next batch.
     pub lane: usize,
     pub batch: u64,
-    /// Tasks in flight that lead to other tasks. The run has ended when there are none, and none
-    /// can be claimed.
+    /// Number of tasks in flight that lead to other tasks. The run ends when there are none and no
+    /// task can be claimed.
     pub in_flight: usize,
     pub reads_in_flight: usize,
-    /// Bytes reserved for long reads in flight, while candidates are found or records are written.
+    /// Bytes reserved for long reads in flight, while candidates are searched for or records are
+    /// written.
     pub long_read_bytes: u64,
 }

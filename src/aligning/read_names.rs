@@ -1,10 +1,10 @@
-//! Removes read numbers such as `/1` from the ends of names, because QNAME in SAM is the name of
-//! the template.
+//! Removes read numbers such as `/1` from the ends of names, because QNAME in SAM is the template
+//! name.
 
 use readmill_record::{Error, ReadBatch, Result};
 
-/// Returns the name without `/1` and `/2` at its end, also if they are repeated, as htsjdk 4.2.0
-/// does (SequenceUtil.getSamReadNameFromFastqHeader).
+/// Returns the name without `/1` or `/2` at its end, even if repeated, as htsjdk 4.2.0 does
+/// (SequenceUtil.getSamReadNameFromFastqHeader).
 fn strip_read_number(name: &[u8]) -> &[u8] {
     match name {
         [rest @ .., b'/', b'1' | b'2'] if !rest.is_empty() => strip_read_number(rest),
@@ -15,7 +15,7 @@ fn strip_read_number(name: &[u8]) -> &[u8] {
 /// Removes `/1` and `/2` from the ends of all names.
 ///
 /// # Errors
-/// The reads of a template have different names even without them.
+/// Fails if the reads of a template still have different names.
 pub fn strip_read_numbers(
     reads: &mut ReadBatch,
     blame: impl Fn(Error, &ReadBatch, usize) -> Error,

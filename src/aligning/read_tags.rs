@@ -1,5 +1,5 @@
-//! Optional fields of records that come from the reads themselves: from comments, and from barcodes
-//! in names and bases.
+//! Optional fields that are derived from the reads: from comments, and from barcodes in names and
+//! bases.
 
 use readmill_align::Casava;
 use readmill_fastq::{Purpose, template_name};
@@ -10,13 +10,13 @@ use readmill_record::{Error, Read, ReadBatch, Result};
 
 use crate::plan::ReadTags;
 
-/// Fields that the aligner writes, or that change how a record is read. They are not taken from
+/// Fields that the aligner writes, or that change how a record is read. They are not copied from
 /// comments.
 pub const ALIGNER_TAGS: [Tag; 10] =
     [*b"NM", *b"MD", tag::MC, *b"MQ", *b"AS", *b"XS", *b"SA", *b"XA", *b"pa", tag::CG];
 
-/// The field for each kind of barcode, and the field of its qualities (SAM optional fields
-/// specification; by default qualities are stored for UMIs only, as in fgumi 0.9.0 `extract -q`).
+/// The field for each kind of barcode, and the field for its qualities (SAM optional fields
+/// specification). By default, qualities are stored for UMIs only, as in fgumi 0.9.0 `extract -q`.
 const BARCODE_TAGS: [(Purpose, Tag, Option<Tag>); 3] = [
     (Purpose::Sample, *b"BC", None),
     (Purpose::Cell, *b"CB", None),
@@ -28,14 +28,14 @@ const NAME_UMI_HINT: &str = "--umi-from-name expects the UMI after the seventh c
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum CommentKind {
     Ignored,
-    /// Optional fields in the form of SAM text (`samtools fastq -T`).
+    /// Optional fields as SAM text (`samtools fastq -T`).
     Text {
-        /// Whether the aligner writes RG, so that the field is not taken from the comment.
+        /// Whether the aligner writes RG, so that RG is not copied from the comment.
         has_group: bool,
     },
-    /// Optional fields in the form of BAM, from unaligned records.
+    /// Optional fields in BAM form, from unaligned records.
     Stored,
-    /// Comments of Casava 1.8; their barcode is stored in this field.
+    /// Casava 1.8 comments, whose barcode is stored in this field.
     Casava(Tag),
 }
 
@@ -66,12 +66,12 @@ impl Barcode {
     }
 }
 
-/// Cuts barcodes off the reads, and stores the optional fields that the records of each read get.
-/// Fields `of_aligner` are never taken from comments, because the aligner writes them.
+/// Removes barcodes from the reads, and stores the optional fields for the records of each read.
+/// Never copies the fields `of_aligner` from comments, because the aligner writes them.
 ///
 /// # Errors
-/// A read is shorter than its structure, a name has no UMI, or a comment is no valid list of
-/// fields.
+/// Fails if a read is shorter than its structure, if a name has no UMI, or if a comment is not a
+/// valid list of fields.
 pub fn extract_tags(
     wanted: &ReadTags,
     comments: CommentKind,
@@ -154,8 +154,8 @@ fn add_index_reads(
     Ok(())
 }
 
-/// Adds the barcodes of read number `at`, which is segment `segment` of its template, and cuts the
-/// read down to the part that is aligned.
+/// Adds the barcodes of read number `at`, which is segment `segment` of its template, and shortens
+/// the read to the part that is aligned.
 fn cut_barcodes(
     wanted: &ReadTags,
     reads: &mut ReadBatch,
@@ -185,8 +185,8 @@ fn cut_barcodes(
     Ok(())
 }
 
-/// Writes the fields of a template's barcodes. Qualities of sample barcodes are written only if
-/// they come from index reads, as samtools import does.
+/// Writes the barcode fields of a template. Qualities of sample barcodes are written only if they
+/// come from index reads, as in samtools import.
 fn write_barcode_fields(barcodes: &[Barcode; 3], has_sample_reads: bool, out: &mut Vec<u8>) {
     let mut field = |tag: Tag, text: &[u8]| {
         out.extend_from_slice(&tag);
@@ -206,8 +206,8 @@ fn write_barcode_fields(barcodes: &[Barcode; 3], has_sample_reads: bool, out: &m
     }
 }
 
-/// Appends the fields in a comment, except fields of the tags `of_others` and fields that `shared`
-/// has.
+/// Appends the fields of a comment, except those with tags in `of_others` and those that `shared`
+/// contains.
 fn append_comment_fields(
     comment: &[u8],
     of_others: &[Tag],
@@ -235,10 +235,10 @@ fn append_casava_field(comment: &[u8], tag: Tag, shared: &[u8], out: &mut Vec<u8
     }
 }
 
-/// Appends the fields in `all` that neither the aligner nor the barcodes write.
+/// Appends the fields of `all` that neither the aligner nor the barcodes write.
 ///
 /// # Errors
-/// A field occurs twice.
+/// Fails if a field occurs twice.
 fn append_own_fields(all: &[u8], of_others: &[Tag], shared: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     let mut fields = Fields::new(all);

@@ -1,5 +1,5 @@
 //! Reads a lane once without aligning it, to find where its slices start. This is the first stage
-//! of an aligning job that runs in stages.
+//! of an aligning job in stages.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -20,18 +20,18 @@ use super::queue::{AlignTaskResult, BatchFindings};
 use super::slice::{LanePlace, ReadingStart, SliceStart};
 use super::unaligned::MAX_RECORD;
 
-/// A scan of one lane. A file of records may be scanned piece by piece.
+/// A scan of one lane. A file of records may be scanned in pieces.
 #[derive(Default)]
 pub struct LaneScan {
-    /// Wanted starts of slices, as bytes of stored FASTQ text. A slice starts at the first cohort
-    /// after each mark.
+    /// Wanted starts of slices, as offsets in stored FASTQ bytes. A slice starts at the first
+    /// cohort after each mark.
     marks: VecDeque<u64>,
     waiting: Vec<ReadingStart>,
     /// Decides where cohorts end. `None` before the first read, and if each template is aligned
     /// independently.
     cutter: Option<Cohorts>,
     adapters: AdapterCounts,
-    /// Number of templates so far; `left` is the number of those that trimming has kept.
+    /// Number of templates so far. `kept_templates` is the number that trimming has kept.
     templates: u64,
     kept_templates: u64,
     segments: usize,
@@ -43,21 +43,20 @@ pub struct LaneScan {
 pub struct ScannedLane {
     pub templates: u64,
     pub segments: usize,
-    /// The starts of all slices but the first. There may be fewer than wanted: the lane may have
-    /// fewer cohorts, or files that can only be read from their start.
+    /// The starts of all slices except the first. There may be fewer than wanted, if the lane has
+    /// fewer cohorts or its files can only be read from the start.
     pub starts: Vec<SliceStart>,
     pub trimmed: Option<TrimTally>,
 }
 
 impl LaneScan {
-    /// Creates a scan of FASTQ that looks for starts of slices near `marks`, in stored bytes of all
-    /// files of the lane.
+    /// Creates a FASTQ scan that finds slice starts near `marks`, which are offsets in the stored
+    /// bytes of all files of the lane.
     pub fn new(marks: impl IntoIterator<Item = u64>) -> Self {
         LaneScan { marks: marks.into_iter().collect(), ..LaneScan::default() }
     }
 
-    /// Lets a slice start at the next cohort, to be read from piece number `number` of a file of
-    /// records.
+    /// Starts a slice at the next cohort, to be read from piece `number` of a file of records.
     pub fn begin_piece(&mut self, number: usize) {
         let reading = ReadingStart {
             template: self.templates,
@@ -88,7 +87,7 @@ impl LaneScan {
     /// Reads the lane in `lanes`, or a piece of it, to its end.
     ///
     /// # Errors
-    /// The first error of its reads.
+    /// Returns the first error of its reads.
     pub fn read_lane(&mut self, lanes: &Arc<Lanes>, crew: Crew, console: &Console) -> Result<()> {
         self.cuts_poly_g = lanes.lanes.first().map(|lane| lane.cuts_poly_g);
         let order = match lanes.lanes.first().map(|lane| &lane.source) {
@@ -125,9 +124,8 @@ impl LaneScan {
         ScannedLane { templates: left, segments: segments.max(1), starts, trimmed }
     }
 
-    /// Counts the templates of a batch and gives them their numbers after trimming, which dropped
-    /// `dropped` templates of it. Calls `border` with the number of each template that starts a
-    /// cohort.
+    /// Counts the templates of a batch, and numbers them as after trimming, which dropped `dropped`
+    /// of them. Calls `border` with the number of each template that starts a cohort.
     fn count_templates(
         &mut self,
         reads: &mut ReadBatch,
@@ -140,8 +138,8 @@ impl LaneScan {
         reads.set_first_template(self.kept_templates);
         self.kept_templates += templates;
         if reads.is_mixed() {
-            // Cohorts may end between mates, and reads are numbered by all before them: the rest is
-            // one slice.
+            // Cohorts may end between mates, and reads are numbered by all preceding reads, so the
+            // rest is one slice.
             self.marks.clear();
             return Ok(());
         }
@@ -248,8 +246,8 @@ impl ScanLink<'_> {
 }
 
 impl LaneScan {
-    /// Returns the place to read the next slice from, if the batch at `places` is past the next
-    /// mark and the files can be read from there.
+    /// Returns the position from which to read the next slice, if the batch at `places` is past the
+    /// next mark and the files can be read from there.
     fn next_start(&mut self, lanes: &Lanes, places: &[TextPlace]) -> Result<Option<LanePlace>> {
         let claims = lanes.lanes[0].claims()?;
         let Some(mark) = self.marks.front() else { return Ok(None) };

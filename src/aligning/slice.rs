@@ -1,12 +1,12 @@
 //! Slices of a lane, for jobs that align in stages on several machines. A slice consists of whole
-//! cohorts, and its records are the same as when the whole lane is aligned at once. So a slice
-//! knows what the reads before it determine:
+//! cohorts, and its records are the same as if the whole lane were aligned at once. So a slice
+//! contains the state that depends on preceding reads:
 //!
-//! - Insert sizes are inferred by cohort: a slice starts where a cohort starts. Reading may have to
-//!   start earlier, at the start of a batch, or of a piece of a file of records.
-//! - bwa breaks ties by the number of a template in the lane: a slice has the number of its first
+//! - Insert sizes are inferred by cohort, so a slice starts at the start of a cohort. Reading may have to
+//!   start earlier, at the start of a batch or of a piece of a file of records.
+//! - bwa breaks ties by the number of a template in the lane, so a slice has the number of its first
 //!   template. If reads are trimmed, dropped templates are not counted.
-//! - Which adapters are searched depends on those found so far: a slice has their counts.
+//! - Which adapters are searched for depends on those found so far, so a slice has their counts.
 
 use std::io::Read;
 use std::ops::Range;
@@ -17,25 +17,25 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SliceStart {
-    /// Number of its first template in the lane, 0-based, counting only templates that trimming
+    /// 0-based number of its first template in the lane, counting only templates that trimming
     /// keeps.
     pub template: u64,
     pub reading: ReadingStart,
 }
 
-/// A place in the files of a lane from which reads can be read, and what the reads before it
-/// determine.
+/// A position in the files of a lane from which reads can be read, and the state that depends on
+/// preceding reads.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ReadingStart {
-    /// Number of the first template there, 0-based, counting all templates of the files.
+    /// 0-based number of the first template at this position, counting all templates of the files.
     pub template: u64,
     pub place: LanePlace,
     pub adapters: AdapterCounts,
     pub left: u64,
-    /// Whether trailing Gs are cut off, which the first read name of the lane decides.
+    /// Whether trailing Gs are removed, which depends on the first read name of the lane.
     pub cuts_poly_g: bool,
-    /// The byte before the read number at the end of names, such as `.` in `SRR1.7.1`; found in the
-    /// first reads.
+    /// The byte before the read number at the end of names, such as `.` in `SRR1.7.1`. Determined
+    /// from the first reads.
     #[serde(default)]
     pub numbering: Option<u8>,
 }
@@ -53,8 +53,8 @@ pub struct LaneSlice {
     pub start: SliceStart,
     /// Number of the first template after the slice; `None` at the end of the lane.
     pub until: Option<u64>,
-    /// The rest of a file of records, in the form of a file. `None` for FASTQ, and if the file is
-    /// read from its start.
+    /// The rest of a file of records, with the form of a complete file. `None` for FASTQ, and if
+    /// the file is read from its start.
     pub stream: Option<Box<dyn Read + Send>>,
     pub segments: Option<usize>,
 }
@@ -69,7 +69,7 @@ pub struct WantedTemplates {
 
 impl WantedTemplates {
     /// Returns which of `templates` templates, numbered from `first`, are wanted, and whether no
-    /// later template is.
+    /// later template is wanted.
     pub fn wanted_range(&self, first: u64, templates: usize) -> (Range<usize>, bool) {
         let at = |number: u64| usize::try_from(number.saturating_sub(first)).unwrap_or(usize::MAX);
         let start = at(self.from).min(templates);

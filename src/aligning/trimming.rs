@@ -1,4 +1,4 @@
-//! Trims reads before they are aligned, by the rules of fastp, and sums the counts of all batches.
+//! Trims reads before they are aligned, by the rules of fastp, and adds the counts of all batches.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -16,7 +16,7 @@ pub struct Trimming {
     tally: Mutex<TrimTally>,
 }
 
-/// The reasons for dropping reads, and their names in the summary, in the order of the summary.
+/// The reasons for dropping reads and their names in the summary, in summary order.
 const DROP_REASONS: [(FilterVerdict, &str); 5] = [
     (FilterVerdict::LowQuality, "reads dropped by --trim (low quality)"),
     (FilterVerdict::TooManyN, "reads dropped by --trim (too many N)"),
@@ -30,8 +30,8 @@ impl Trimming {
         Trimming { options: wanted.options.clone(), tally: Mutex::default() }
     }
 
-    /// Returns whether trailing Gs are cut off the reads of `source`. By default the instrument in
-    /// the first read name decides: two-colour instruments write G for missing signal.
+    /// Returns whether trailing Gs are removed from the reads of `source`. By default, this depends
+    /// on the instrument in the first read name: two-colour instruments write G for missing signal.
     pub fn cuts_poly_g(&self, source: &LaneSource) -> bool {
         match self.options.poly_g {
             PolyG::Cut => true,
@@ -49,7 +49,7 @@ impl Trimming {
     /// totals when the batch is linked.
     ///
     /// # Errors
-    /// A read cannot be trimmed, or reads are single and no adapter was given.
+    /// Fails if a read cannot be trimmed, or if reads are unpaired and no adapter was given.
     pub fn trim_batch(
         &self,
         cuts_poly_g: bool,
@@ -57,7 +57,7 @@ impl Trimming {
         blame: impl Fn(Error, &ReadBatch, usize) -> Error,
     ) -> Result<Box<TrimTally>> {
         let lacks_adapter = matches!(&self.options.adapters, Some([None, _]));
-        // Single reads among pairs need no adapter, because it is detected from the pairs.
+        // Single reads among pairs need no given adapter, because it is detected from the pairs.
         if reads.segments() == 1 && lacks_adapter && !reads.is_empty() && !reads.is_mixed() {
             return Err(blame(plan::missing_adapter_error(), reads, 0));
         }
@@ -82,8 +82,8 @@ impl Trimming {
         build_report(&self.options, &self.lock_tally())
     }
 
-    /// Returns the number of reads dropped for each reason, for the summary. Reasons without reads
-    /// are left out.
+    /// Returns the number of reads dropped for each reason, for the summary. Omits reasons without
+    /// reads.
     pub fn dropped_by_reason(&self) -> Vec<(&'static str, u64)> {
         let tally = self.lock_tally();
         let all = DROP_REASONS.iter().map(|&(verdict, name)| (name, tally.reads_with_verdict(verdict)));

@@ -19,11 +19,11 @@ use readmill_record::{
 use super::queue::RawRecords;
 use crate::pipeline::open_input;
 
-/// Maximum bytes of a CRAM container together with its decoded records.
+/// Maximum size of a CRAM container with its decoded records, in bytes.
 pub const MAX_CONTAINER: Limit = Limit::of_bytes(32 << 20);
 
-/// Maximum bytes of a record. A record of the longest read that can be aligned takes 300 KB, and
-/// its optional fields are usually not many times larger.
+/// Maximum size of a record in bytes. A record of the longest read that can be aligned takes 300
+/// KB, and its optional fields are usually not many times larger.
 pub const MAX_RECORD: Limit = Limit::of_bytes(8 << 20);
 
 const RESET_HINT: &str =
@@ -73,9 +73,9 @@ impl Unaligned {
         })
     }
 
-    /// Restricts reading to a part of the file. `stream` has the form of a whole file, header
-    /// included. `segments` is the number of reads per template, if known, and `template` the
-    /// number of the first template of the part in the file.
+    /// Restricts reading to a part of the file. `stream` has the form of a complete file, including
+    /// the header. `segments` is the number of reads per template, if known, and `template` the
+    /// number of the part's first template in the file.
     pub fn narrow_to_slice(
         &mut self,
         stream: Box<dyn ReadBytes + Send>,
@@ -110,8 +110,8 @@ impl Unaligned {
         *self.lock_claims() = UnalignedClaims { source: None, waiting: None };
     }
 
-    /// Returns the header lines that describe reads: read groups, programs and comments; with
-    /// `with_references` also reference sequences, for reads that stay unaligned.
+    /// Returns the header lines that describe reads: read groups, programs and comments.
+    /// `with_references` adds the reference sequences, for reads that stay unaligned.
     pub fn header_about_reads(&self, with_references: bool) -> Result<Header> {
         let kept = |kind: &[u8]| kind != b"HD" && (with_references || kind != b"SQ");
         let lines = self.header.lines().iter().filter(|line| kept(line.kind()));
@@ -127,7 +127,7 @@ impl Unaligned {
         self.renames = renames;
     }
 
-    /// Claims the next chunk, in the memory of `reuse`; `None` at the end of the file.
+    /// Claims the next chunk, reusing the memory of `reuse`. Returns `None` at the end of the file.
     pub fn claim_chunk(&self, reuse: Chunk) -> Result<Option<Claim>> {
         let mut claims = self.lock_claims();
         if let Some(waiting) = claims.waiting.take() {
@@ -162,7 +162,7 @@ impl Unaligned {
         opener.open(claim, opened).map_err(|error| error.file(&self.path))
     }
 
-    /// Returns the bytes of the file read so far, and its size, or `None` for a pipe.
+    /// Returns the number of bytes of the file read so far, and its size, or `None` for a pipe.
     pub fn progress(&self) -> (u64, Option<u64>) {
         (self.read.load(Ordering::Relaxed), self.size)
     }
@@ -180,8 +180,8 @@ impl Unaligned {
         Some(first.qname().to_vec())
     }
 
-    /// Returns the number of reads per template, as the first record of the file decides. `batch`
-    /// must be the first batch when this is called first.
+    /// Returns the number of reads per template, which the first record of the file determines. The
+    /// first call must pass the first batch.
     pub fn reads_per_template(&self, batch: &UncheckedBatch) -> usize {
         let of_first = |batch: &UncheckedBatch| {
             let first = batch.records().next().map(|first| first.check(self.header.n_ref()));
@@ -196,11 +196,12 @@ impl Unaligned {
         }
     }
 
-    /// Makes reads from records, and checks the records. Their optional fields are stored as the
-    /// comment of the read, in BAM form.
+    /// Converts records to reads, and checks the records. Stores their optional fields in BAM form
+    /// as the comment of the read.
     ///
     /// # Errors
-    /// A record is damaged or aligned, a mate is missing or not adjacent, or `raw` has a fault.
+    /// Fails if a record is damaged or aligned, if a mate is missing or not adjacent, or if `raw`
+    /// has a fault.
     pub fn convert_records(&self, raw: &RawRecords, reads: &mut ReadBatch) -> Result<()> {
         let segments = *self.segments.get().unwrap_or(&1);
         reads.reset(segments, raw.number / segments as u64);
@@ -273,8 +274,8 @@ impl Unaligned {
         Ok(())
     }
 
-    /// Copies the optional fields of a record. IDs of read groups and programs are replaced by
-    /// those in the merged header.
+    /// Copies the optional fields of a record. Replaces IDs of read groups and programs by those in
+    /// the merged header.
     fn copy_fields(&self, record: RecordRef<'_>, out: &mut Vec<u8>) {
         let all = record.field_bytes();
         let (mut fields, mut at) = (Fields::new(all), 0);
@@ -295,8 +296,7 @@ impl Unaligned {
     }
 }
 
-/// Returns whether the records are the first and the last segment of the same template, in either
-/// order.
+/// Returns whether the records are read 1 and read 2 of the same template, in either order.
 fn is_pair(one: RecordRef<'_>, other: RecordRef<'_>) -> bool {
     let segment = readmill_format::fastq::segment_number;
     let segments = segment(one).zip(segment(other));

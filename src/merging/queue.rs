@@ -97,8 +97,7 @@ pub enum MergeTaskResult {
 }
 
 /// The queue of tasks that can be claimed, and how far each file has been read. Protected by a lock
-/// of
-/// [`Merging`].
+/// of [`Merging`].
 #[derive(Default)]
 pub struct MergeQueue {
     pub records: VecDeque<OpenedChunk>,

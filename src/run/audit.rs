@@ -6,9 +6,9 @@
 //! it exceeds one of these limits, so every end-to-end test also tests the ledger:
 //!
 //! 1. Allocated memory, minus the fixed share of code and libraries, is at most
-//! [`SLACK`] more than the charges.
+//!    [`SLACK`] more than the charges.
 //! 2. Charges exceed `-m` by at most `MAX_OVERDRAFT_BYTES`. They can exceed `-m` because
-//! `Charge::resize` records memory that is already in use.
+//!    `Charge::resize` records memory that is already in use.
 //! 3. The peak memory of the process is at most `-m`.
 //!
 //! The allocator does not count memory that C and C++ code (the aligner) allocates, but the size of

@@ -25,8 +25,8 @@ use crate::pipeline::undecided;
 use crate::plan::{Duplicates, Plan};
 
 /// The duplicates, after all input has been read. With samtools' rules, the marks of some reads
-/// depend on read names and are still undecided;
-/// [`ResolvedDuplicates::decide_by_names`] decides them.
+/// depend on read names and are still undecided; [`ResolvedDuplicates::decide_by_names`] decides
+/// them.
 pub struct ResolvedDuplicates {
     resolved: Resolved,
     charge: Charge,

@@ -1,5 +1,5 @@
-//! Plans a job in stages (`readmill shard plan`), and runs all stages that are missing
-//! (`readmill shard run`).
+//! Plans a job in stages (`readmill shard plan`), and runs all unfinished stages (`readmill shard
+//! run`).
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -14,8 +14,8 @@ use super::work::{PlannedJob, is_stage_name};
 use super::{refusals, stages};
 use crate::plan::Plan;
 
-/// How a job is divided, as given on the command line. For `None`, the program chooses:
-/// slices whose records fit into memory, and as many ranges as slices.
+/// How a job is divided, as given on the command line. `None` lets the program choose: slices whose
+/// records fit into memory, and the same number of ranges.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Division {
     /// Approximate number of slices of the input (`--shards`).
@@ -23,18 +23,18 @@ pub struct Division {
     pub ranges: Option<usize>,
 }
 
-/// Maximum number of times that `run` starts over after it has removed a damaged file.
-/// After that, it returns the error.
+/// Maximum number of times that `run` starts over after it has removed a damaged file. After that,
+/// it returns the error.
 const MAX_RESTARTS: usize = 8;
 
 impl PlannedJob {
-    /// Plans a job in `directory`, or returns the job that is there already if it was
-    /// planned from the same command. `plan` is the checked form of `command`, and
-    /// `command` is stored so that other machines can parse it again.
+    /// Plans a job in `directory`, or returns the existing job if it was planned from the same
+    /// command. `plan` is the parsed form of `command`, which is stored so that other machines can
+    /// parse it again.
     ///
     /// # Errors
-    /// Fails if the plan cannot be run in stages, if the directory has another job, or
-    /// if an input has changed since the job was planned.
+    /// Fails if the plan cannot run in stages, if the directory contains a different job, or if an
+    /// input has changed since the job was planned.
     pub fn open_or_plan(
         directory: &Path,
         plan: Plan,
@@ -82,8 +82,7 @@ impl PlannedJob {
         }
         stages::divide_job(&plan, &mut job, division.slices, console)?;
         job.ranges = division.ranges.unwrap_or(job.slices.len());
-        // Temporary files of killed runs do not count: they are removed when their
-        // stage begins.
+        // Temporary files of killed runs are ignored: their stage removes them when it starts.
         if let Some(other) = PlannedJob::list_own_files(directory).find(|name| is_stage_name(name)) {
             let what = format!(
                 "{} already exists, but a stage needs to write it",
@@ -98,9 +97,8 @@ impl PlannedJob {
         Ok(PlannedJob { directory: directory.into(), hash, job, plan, sources })
     }
 
-    /// Runs all missing stages in this process, one after the other. If a stage finds a damaged
-    /// file, the file is removed and the stage that writes it is run again, at most `MAX_RESTARTS`
-    /// times.
+    /// Runs all unfinished stages in this process, one after the other. If a stage finds a damaged
+    /// file, removes the file and reruns the stage that writes it, at most `MAX_RESTARTS` times.
     pub fn run_missing_stages(&self, console: &Console) -> Result<()> {
         if self.check_finished(StageKind::Join.only())? {
             console.write_line("readmill: all stages were already finished");
@@ -125,8 +123,7 @@ impl PlannedJob {
                     |found| if found { Ok(()) } else { self.run_stage(stage, console).map(|_| ()) };
                 match found.and_then(run) {
                     Ok(()) => {}
-                    // A damaged file was found and removed, so its stage has to be run
-                    // again.
+                    // A damaged file was found and removed, so its stage must run again.
                     Err(error) if error.kind == ErrorKind::Temporary && attempts < MAX_RESTARTS => {
                         console.warn(&format!("{error}"));
                         attempts += 1;

@@ -1,9 +1,9 @@
-//! Exports the stages of a job as a workflow: the command of each stage, and which
-//! stages must be finished before it.
+//! Exports the stages of a job as a workflow: the command of each stage, and the stages that must
+//! be finished before it.
 //!
-//! All engines run the same commands over one shared directory. readmill, not the
-//! engine, decides whether a stage is finished: a stage that is started again finds its
-//! file and ends at once, or writes the file.
+//! All engines run the same commands in one shared directory. readmill, not the engine, decides
+//! whether a stage is finished: a stage that is started again exits immediately if its file exists,
+//! and otherwise writes the file.
 
 use std::fmt::Write as _;
 
@@ -12,14 +12,13 @@ use readmill_record::{Error, Result};
 use super::stage::{JobStage, StageState};
 use super::work::PlannedJob;
 
-/// The output format of `readmill shard graph`: a workflow engine, or a description of
-/// the stages.
+/// The output format of `readmill shard graph`: a workflow engine, or a description of the stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkflowEngine {
-    /// One JSON object for each stage. The Python package that runs stages on a Dask
-    /// cluster reads it, and so does the cost model in `experiments/cluster`.
+    /// One JSON object for each stage. Read by the Python package that runs stages on a Dask
+    /// cluster, and by the cost model in `experiments/cluster`.
     Json,
-    /// A Graphviz graph of the stages, coloured by what is finished.
+    /// A Graphviz graph of the stages, coloured by state.
     Dot,
     Snakemake,
     Nextflow,
@@ -29,8 +28,8 @@ pub enum WorkflowEngine {
 
 struct StageGroup {
     name: &'static str,
-    /// Number of stages with this name. `None` for a stage that exists once and has no
-    /// number.
+    /// Number of stages with this name. `None` for a stage without a number, which exists only
+    /// once.
     count: Option<usize>,
     needs: Vec<&'static str>,
 }
@@ -44,11 +43,11 @@ struct SharedValues {
 }
 
 impl PlannedJob {
-    /// Returns the text of the workflow for `engine`.
+    /// Returns the workflow for `engine` as text.
     ///
     /// # Errors
-    /// Fails if the job's directory has a name that a workflow cannot contain: not
-    /// UTF-8, or with control characters (for Snakemake also braces).
+    /// Fails if a workflow cannot contain the path of the job's directory: it is not UTF-8, or
+    /// contains control characters (for Snakemake, also braces).
     pub fn render_workflow(&self, engine: WorkflowEngine) -> Result<String> {
         let resources = &self.plan.resources;
         let (threads, memory) = (resources.threads, resources.memory >> 20);
@@ -139,8 +138,8 @@ readmill = os.environ.get("READMILL") or "readmill"
 work = WORK
 "#;
 
-/// The lines of the last Snakemake rule in place of an output file. The output of
-/// `join` is the user's file, whose state readmill checks.
+/// Replaces the output file in the last Snakemake rule. `join` writes the user's output, whose
+/// state readmill checks.
 const NO_OUTPUT: &str = "    # This rule has no output file, so it always runs: it checks that output, index and reports exist.\n    \
                          default_target: True\n";
 
@@ -179,8 +178,8 @@ fn render_snakefile(common: &SharedValues, steps: &[StageGroup]) -> Result<Strin
     Ok(text)
 }
 
-/// The first lines of a Nextflow workflow. Nextflow runs each task in a directory of
-/// its own, so the workflow turns the path of the program into an absolute one.
+/// The first lines of a Nextflow workflow. Nextflow runs each task in its own directory, so the
+/// workflow converts the path of the program to an absolute path.
 const NEXTFLOW: &str = r#"// The stages of a readmill job. To run them: nextflow run THIS_FILE [--cpus N] [--memory 'N GB']
 // After a failure, run this again, with or without -resume. Nextflow does not know the files of the stages, so caching
 // is off (cache false): each task runs, and readmill exits at once if the stage is finished.
@@ -198,7 +197,7 @@ def stage(name, number) {
 }
 "#;
 
-/// A template of one Nextflow process. Words in capitals are replaced.
+/// The template of a Nextflow process. Words in capitals are replaced.
 const NEXTFLOW_PROCESS: &str = r#"
 process PROCESS {
     tag "TAG"
@@ -224,7 +223,7 @@ process PROCESS {
 fn render_nextflow(common: &SharedValues, steps: &[StageGroup]) -> String {
     let work = format!("'{}'", common.work.replace('\\', r"\\").replace('\'', r"\'"));
     let (threads, memory) = (common.threads.to_string(), common.memory.to_string());
-    // WORK is replaced last, since the path may contain any of the other words.
+    // WORK is replaced last, because the path may contain any of the other words.
     let mut text =
         NEXTFLOW.replace("THREADS", &threads).replace("MEMORY", &memory).replace("WORK", &work);
     let mut calls = String::new();
@@ -240,8 +239,7 @@ fn render_nextflow(common: &SharedValues, steps: &[StageGroup]) -> String {
             .fold(NEXTFLOW_PROCESS.to_string(), |text, (word, value)| text.replace(word, value));
         let numbers =
             count.map_or_else(|| "Channel.of(1)".to_string(), |count| format!("Channel.of(1..{count})"));
-        // The last earlier stage itself waits for all others, so waiting for it is
-        // enough.
+        // The last earlier stage waits for all others, so it suffices to wait for it.
         let before =
             needs.last().map_or_else(|| "Channel.of(true)".to_string(), |last| format!("{last}_done"));
         let _ = writeln!(
@@ -253,9 +251,9 @@ fn render_nextflow(common: &SharedValues, steps: &[StageGroup]) -> String {
     text
 }
 
-/// The first lines of a script for SLURM. The values of a stage are written into its
-/// job script. As environment variables they would be lost if a site or a user sets
-/// another `--export`, and commas in them would split the list.
+/// The first lines of a SLURM script. The values of a stage are written into its job script. As
+/// environment variables, they would be lost if a site or a user sets a different `--export`, and
+/// commas in them would split the list.
 const SLURM: &str = r#"#!/bin/sh
 # Submits the stages of a readmill job. Flags are passed to each sbatch: sh THIS_FILE -c 8 --mem 16G
 # After a failure, run this again: finished stages exit at once.

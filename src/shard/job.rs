@@ -1,4 +1,4 @@
-//! The plan of a job in stages: the command, and how its work is divided. It is written once, as
+//! The plan of a job in stages: the command, and how its work is divided. It is written once, to
 //! `job.json`, and never changes.
 
 use std::fs::File;
@@ -19,8 +19,7 @@ use crate::aligning::index_files;
 use crate::outputs::report_files;
 use crate::plan::Plan;
 
-/// Version of the plan and of the stage files. A program that has another version
-/// refuses the job.
+/// Version of the plan and of the stage files. A program with a different version refuses the job.
 const FORMAT_VERSION: u32 = 3;
 
 fn replan_hint(directory: &Path) -> String {
@@ -30,54 +29,51 @@ fn replan_hint(directory: &Path) -> String {
     )
 }
 
-/// Maximum number of slices, and of ranges: each slice takes memory while ranges are
-/// written.
+/// Maximum number of slices, and of ranges. Each slice uses memory while ranges are written.
 pub const MAX_PARTS: usize = 4096;
 
-/// A hash of the whole plan. Every stage file begins with it, so a file of another job
-/// is recognised.
+/// A hash of the whole plan. Every stage file begins with it, so that files of other jobs are
+/// recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobHash(pub [u8; 16]);
 
-/// A planned job, as it is stored in `job.json`. Each stage is a separate process that
-/// reads this plan, parses `command` again, and checks that it still means the same
-/// (`request`).
+/// A planned job, as stored in `job.json`. Each stage is a separate process that reads this plan,
+/// parses `command` again, and checks that its meaning has not changed (`request`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobPlan {
     pub format: u32,
-    /// The version of the program and a hash of its executable. All stages of a job
-    /// must be run by the same build.
+    /// The version of the program, and a hash of its executable. All stages of a job must be run by
+    /// the same build.
     pub program: String,
-    /// The working directory of the command, from which its relative paths start.
+    /// The working directory of the command, to which its paths are relative.
     pub directory: PathBuf,
-    /// The command that is run in stages, without the name of the program.
+    /// The command that is run in stages, without the program name.
     pub command: Vec<String>,
-    /// A hash of everything that determines the output. Two jobs with the same
-    /// `request` and `inputs` write the same bytes.
+    /// A hash of everything that determines the output. Two jobs with the same `request` and
+    /// `inputs` write the same bytes.
     pub request: String,
     pub inputs: Vec<InputIdentity>,
-    /// The slices of all inputs, in input order. Slice `k` is the input of stage `map
-    /// k`.
+    /// The slices of all inputs, in input order. Slice `k` is the input of stage `map k`.
     pub slices: Vec<Slice>,
     pub ranges: usize,
-    /// The name of the first read. Sort keys of read names are shortened relative to
-    /// it, so all stages must use the same name.
+    /// The name of the first read. Sort keys of read names are shortened relative to it, so all
+    /// stages must use the same name.
     pub anchor: Vec<u8>,
     /// How duplicates are found. `None` if duplicates are not marked.
     pub duplicates: Option<DuplicateChoice>,
-    /// A hash of all other fields, by which an edited or damaged plan is recognised.
+    /// A hash of all other fields, which reveals an edited or damaged plan.
     pub checksum: String,
 }
 
-/// The only field of `job.json` that any version of the program can read. It is read
-/// first, so that a plan of another build is not reported as damaged.
+/// The only field of `job.json` that every version of the program can read. It is read first, so
+/// that a plan of another build is not reported as damaged.
 #[derive(Deserialize)]
 struct PlanOrigin {
     program: Option<String>,
 }
 
-/// The size and modification time of an input when the job was planned. A stage refuses
-/// an input that has changed since then.
+/// Size and modification time of an input when the job was planned. Stages refuse an input that has
+/// changed since.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputIdentity {
     pub path: PathBuf,
@@ -86,8 +82,8 @@ pub struct InputIdentity {
     pub changed: [i64; 2],
 }
 
-/// A part of an input file, or of a lane of reads to be aligned. Each slice is the
-/// input of one `map` stage.
+/// A part of an input file, or of a lane of reads to be aligned. Each slice is the input of one
+/// `map` stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slice {
     pub input: usize,
@@ -97,22 +93,22 @@ pub struct Slice {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SlicePart {
-    /// The whole input, because files of its kind cannot be divided.
+    /// The whole input, because files of this kind cannot be divided.
     Whole,
-    /// The records between two positions, at which templates begin.
+    /// The records between two positions, both at the start of a template.
     Between(SliceBounds),
-    /// A part of a lane that is aligned. Its limits are not known yet when the job is
-    /// planned: the `scan` stage finds them at borders between cohorts.
+    /// A part of a lane of reads to be aligned. Its bounds are not known when the job is planned:
+    /// the `scan` stage finds them at borders between cohorts.
     Scanned {
-        /// Index among the slices of the lane, from 0.
+        /// 0-based index among the slices of the lane.
         number: usize,
         of: usize,
     },
 }
 
 impl Slice {
-    /// Returns the limits of the slice, if they are known from the plan. They are not
-    /// for a slice of a lane that is aligned, whose limits the `scan` stage finds.
+    /// Returns the bounds of the slice, if the plan contains them. `None` for a slice of reads to
+    /// be aligned, whose bounds the `scan` stage finds.
     pub fn bounds(&self) -> Option<SliceBounds> {
         match self.part {
             SlicePart::Between(bounds) => Some(bounds),
@@ -128,21 +124,20 @@ pub struct SliceBounds {
     pub to: Option<VirtualOffset>,
 }
 
-/// A position in an input: a BGZF virtual file offset (SAM specification, section
-/// 4.1.1). In SAM text and CRAM it is an offset in the file, and `within` is 0.
+/// A position in an input: a BGZF virtual file offset (SAM specification, section 4.1.1). For SAM
+/// text and CRAM, a file offset with `within` set to 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct VirtualOffset {
     pub offset: u64,
     pub within: u32,
 }
 
-/// Decisions about duplicate marking that depend on the first reads of the input.
-/// `plan` makes them once, so that all stages agree.
+/// Decisions about duplicate marking that depend on the first reads of the input. `plan` makes them
+/// once, so that all stages agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DuplicateChoice {
     pub mate_pairing: MatePairing,
-    /// Maximum distance of optical duplicates in pixels, if it is derived from the
-    /// first read name.
+    /// Maximum pixel distance of optical duplicates, if it is derived from the first read name.
     pub optical_distance: Option<i32>,
 }
 
@@ -150,7 +145,7 @@ impl InputIdentity {
     /// Returns the current identity of a file.
     ///
     /// # Errors
-    /// Fails for a pipe or a directory, since stages read an input more than once.
+    /// Fails for a pipe or a directory, because stages read an input more than once.
     pub fn read_identity(path: &Path) -> Result<Self> {
         let failed = |e| Error::io(format!("{} cannot be read", path.display()), &e);
         let meta = std::fs::metadata(path).map_err(failed)?;
@@ -173,8 +168,8 @@ impl InputIdentity {
 }
 
 impl JobPlan {
-    /// Makes the job for `plan`. The slices, the ranges and the decisions about
-    /// duplicates are added by the caller.
+    /// Creates the job for `plan`. The caller adds the slices, the ranges and the decisions about
+    /// duplicates.
     pub fn new(plan: &Plan, command: Vec<String>) -> Result<Self> {
         let directory = std::env::current_dir()
             .map_err(|e| Error::io("the current directory cannot be read", &e))?;
@@ -200,11 +195,10 @@ impl JobPlan {
         })
     }
 
-    /// Reads the job that was planned in a directory. Returns `None` if there is none.
+    /// Reads the job planned in a directory. Returns `None` if there is none.
     ///
     /// # Errors
-    /// Fails if the plan is damaged or edited, or was written by another build of the
-    /// program.
+    /// Fails if the plan is damaged or edited, or was written by another build of the program.
     pub fn read(directory: &Path) -> Result<Option<Self>> {
         let path = directory.join(PLAN);
         let text = match std::fs::read(&path) {
@@ -218,8 +212,7 @@ impl JobPlan {
             Error::input(what)
                 .hint("run all stages with the same build, or plan the job again in another directory")
         };
-        // Another build may write other fields, so only the name of the build is read
-        // first.
+        // Another build may write different fields, so only the name of the build is read first.
         if let Ok(PlanOrigin { program: Some(by) }) = serde_json::from_slice(&text)
             && by != program_identity()?
         {
@@ -246,18 +239,18 @@ impl JobPlan {
         format!("{:032x}", xxh3_128(text.as_bytes()))
     }
 
-    /// Writes the plan into `directory`, as `job.json`. It must be complete: the file
-    /// is never changed.
+    /// Writes the plan to `job.json` in `directory`. The plan must be complete, because the file
+    /// never changes.
     ///
     /// # Errors
-    /// Fails if the directory already has a plan, even if another process has written
-    /// it a moment ago.
+    /// Fails if the directory already contains a plan, even if another process has only just
+    /// written it.
     pub fn write(&mut self, directory: &Path) -> Result<()> {
         self.checksum = self.compute_checksum();
         let path = directory.join(PLAN);
         let failed = |e: std::io::Error| Error::io(format!("{} cannot be written", path.display()), &e);
         let temporary = temporary_name(&path);
-        // No other process uses what a killed run has left.
+        // No other process uses temporary files of a killed run.
         for other in find_temporary_files(&path) {
             exclusive::clean_up(&other);
         }
@@ -265,7 +258,7 @@ impl JobPlan {
         let mut write = || {
             std::io::Write::write_all(&mut file, self.to_json().as_bytes())?;
             file.sync_all()?;
-            // A link fails if the name exists, so the first of two plans wins.
+            // Linking fails if the name exists, so the first of two concurrent plans wins.
             std::fs::hard_link(&temporary, &path)
         };
         let written = write().map_err(failed);
@@ -283,15 +276,14 @@ impl JobPlan {
         JobHash(xxh3_128(self.to_json().as_bytes()).to_be_bytes())
     }
 
-    /// Returns whether another job writes the same output, even if it is divided in
-    /// another way.
+    /// Returns whether another job writes the same output, even if it is divided differently.
     pub fn does_the_same_as(&self, other: &JobPlan) -> bool {
         (&self.request, &self.inputs) == (&other.request, &other.inputs)
     }
 }
 
-/// Returns a hash of everything in a plan that determines its output, including the
-/// state of the files that the command names. `words` are the words of the command.
+/// Returns a hash of everything in a plan that determines its output, including the state of the
+/// files on the command line. `words` is the command line.
 fn hash_request(plan: &Plan, words: &[String]) -> Result<String> {
     let Plan {
         command,
@@ -330,9 +322,8 @@ fn describe_file_state(path: &Path) -> String {
     })
 }
 
-/// Returns the state of all files that a command names besides its reads and outputs,
-/// such as the reference or known sites. If one of them changes, the job means
-/// something else.
+/// Returns the state of all files on the command line except reads and outputs, such as the
+/// reference or known sites. If one of them changes, the job would write a different output.
 fn describe_side_files(plan: &Plan, words: &[String]) -> String {
     let outputs = plan.destination.main().map_or_else(Vec::new, |output| output.names());
     let reports = report_files::planned_files(plan).into_iter().map(|(_, file)| file.path.to_path_buf());
@@ -346,8 +337,8 @@ fn describe_side_files(plan: &Plan, words: &[String]) -> String {
     text
 }
 
-/// Returns the version of this program and a hash of its executable, which is read once
-/// per process.
+/// Returns the version of this program and a hash of its executable, which is computed once per
+/// process.
 fn program_identity() -> Result<String> {
     static PROGRAM: OnceLock<String> = OnceLock::new();
     match PROGRAM.get() {

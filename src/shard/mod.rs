@@ -1,6 +1,6 @@
-//! Jobs in stages: one command that is carried out by several separate runs of the
-//! program, on one machine or on many. The runs exchange files in a directory that all
-//! of them can reach. The output is byte for byte the output of a single run.
+//! Jobs in stages: one command, executed by several separate runs of the program on one or more
+//! machines. The runs exchange files in a shared directory. The output is byte for byte that of a
+//! single run.
 //!
 //! ```text
 //! plan ─► [scan l ─►] map k ─► cut ─► judge ─► [compare j ─► sites] ─► [count j ─► table] ─► write j ─► join
@@ -13,20 +13,20 @@
 //! | map | sorts the reads of a slice, and the template ends for duplicate marking | `stages` |
 //! | cut | numbers the records of all slices, and divides the output order into ranges | `stages` |
 //! | judge | decides which reads are duplicates | `stages` |
-//! | compare, sites | find sites at which the sample differs from the reference, if no known sites are given | `recalibration` |
-//! | count, table | count bases for the recalibration of qualities | `recalibration` |
+//! | compare, sites | find sites at which the sample differs from the reference, if there are no known sites | `recalibration` |
+//! | count, table | count bases for quality recalibration | `recalibration` |
 //! | write | merges one range of the output order from all slices | `stages` |
 //! | join | concatenates the written ranges, and adds the index and the reports | `stages` |
 //!
-//! `l` is a lane, `k` a slice and `j` a range; stages without a letter exist once.
-//! Stages in brackets are only needed for reads that are aligned, and for the
-//! recalibration of base qualities. The work on the reads is in `src/run/stages`; this
-//! module has the files, the order of the stages, and the workflows for Snakemake,
-//! Nextflow and SLURM (`graph`).
+//! `l` is a lane, `k` a slice and `j` a range. Stages without a letter exist once. Stages in
+//! brackets are needed only for reads to be aligned and for base quality recalibration.
+//! `src/run/stages` processes the reads; this module contains the files, the order of the stages,
+//! and the workflows for Snakemake, Nextflow and SLURM (`graph`).
 //!
-//! A finished stage is one file (`stage_file`), which is either complete or absent. So
-//! a stage can be run again at any time: it finds its file and ends, or it writes the
-//! same bytes again. `stage` has the table of all kinds of stages. `refusals` lists the commands that cannot be run in stages.
+//! Each finished stage has one file (`stage_file`), which is either complete or absent. So a stage
+//! can be run again at any time: if its file exists, it exits; otherwise, it writes the same bytes
+//! again. `stage` has a table of all kinds of stages. `refusals` lists the commands that cannot run
+//! in stages.
 
 mod driver;
 mod graph;

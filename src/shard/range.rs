@@ -1,5 +1,5 @@
-//! The files that the stages of a range read: the sorted slices, the division of the
-//! output order into ranges, and the duplicate marks.
+//! The files that the stages of a range read: the sorted slices, the division of the output order
+//! into ranges, and the duplicate marks.
 
 use std::sync::Arc;
 
@@ -14,28 +14,28 @@ use super::work::PlannedJob;
 use crate::pipeline::StepCounts;
 use crate::run::stages::{Judgement, MappedSlice, RangeInput, Slices};
 
-/// A footer with the checksum of the data in the same file. A stage verifies `data`
-/// before it uses them; `None` if the file has no data without checksums of their own.
+/// A footer with the checksum of data in the same file, which a stage verifies before use. `data`
+/// is `None` if all data in the file have their own checksums.
 #[derive(Serialize, Deserialize)]
 pub struct VerifiedFooter<T> {
     pub value: T,
     pub data: Option<stage_file::ChecksummedRange>,
 }
 
-/// The footer of the `cut` stage: how the records of all slices are numbered, and where
-/// the ranges of the output order start.
+/// The footer of the `cut` stage: the numbering of the records of all slices, and the starts of the
+/// ranges in the output order.
 #[derive(Serialize, Deserialize)]
 pub struct CutFile {
-    /// For each slice, the number of records in all earlier slices. Added to a record's
-    /// number in its slice, it gives the record's number in the whole input.
+    /// For each slice, the number of records in all earlier slices. The record number in the slice
+    /// plus this number is the record number in the whole input.
     pub bases: Vec<u64>,
     pub records: u64,
     pub record_bytes: u64,
     pub largest: u64,
     pub any_placed: bool,
     pub was_cut: bool,
-    /// Whether any read has the optional field that reads are sorted by. `None` if
-    /// there are no reads, or if the order does not use an optional field.
+    /// Whether any read has the optional field that is the sort key. `None` if there are no reads,
+    /// or if reads are not sorted by a field.
     pub tagged: Option<bool>,
     pub counts: StepCounts,
     pub tallies: Vec<Vec<u8>>,
@@ -43,9 +43,9 @@ pub struct CutFile {
 }
 
 impl Slices {
-    /// Adds the run of one slice. `base` is the number of records in earlier slices.
-    /// The caller has passed the file of the slice to `Spill::adopt_file` before, so that
-    /// the run can be read from it.
+    /// Adds the run of one slice. `base` is the number of records in earlier slices. Before this
+    /// call, the caller must pass the slice's file to `Spill::adopt_file`, so that the run can be
+    /// read from it.
     pub(super) fn add_slice(&mut self, slice: MappedSlice, base: u64, ledger: &Ledger) {
         let MappedSlice { run, records, largest, any_placed, span, .. } = slice;
         self.records += records;
@@ -68,8 +68,8 @@ impl PlannedJob {
             .collect()
     }
 
-    /// Collects the runs of all slices for a merge. `spill` takes over their files,
-    /// from which the runs are read.
+    /// Collects the runs of all slices for a merge. `spill` adopts the files from which they are
+    /// read.
     pub(super) fn collect_runs(
         &self,
         files: Vec<StageFile<VerifiedFooter<MappedSlice>>>,
@@ -86,12 +86,10 @@ impl PlannedJob {
         Ok(slices)
     }
 
-    /// Opens all that a stage needs to work on range `number` (from 0): the slices, the
-    /// limits of the range, and the duplicate marks if duplicates are marked. The
-    /// caller adds sites and counts.
+    /// Opens everything that a stage needs for range `number` (0-based): the slices, the bounds of
+    /// the range, and the duplicate marks if there are any. The caller adds sites and counts.
     ///
-    /// Returns `None` if there are fewer ranges than were planned, as happens for small
-    /// inputs.
+    /// Returns `None` if there are fewer ranges than planned, which happens for small inputs.
     pub(super) fn open_range(&self, number: usize, ledger: &Ledger) -> Result<Option<RangeInput>> {
         let cut: StageFile<CutFile> = self.open_required(StageKind::Cut.only(), ledger)?;
         let starts = &cut.footer.starts;

@@ -12,16 +12,16 @@ use crate::pipeline::inputs::Inputs;
 use crate::run::RunState;
 use crate::run::stages::{RangeInput, ReadSites, SiteFinder};
 
-/// The footer of a `compare` stage. Its data hold, for each batch of reads, the length
-/// of the batch's events in bytes (4 bytes), then the events in postcard format. Events
-/// say where reads begin, end, and differ from the reference.
+/// The footer of the `compare` stage. For each batch of reads, the data contain the length of its
+/// events in bytes (4 bytes), followed by the events in postcard format. Events record where reads
+/// start, end and differ from the reference.
 #[derive(Serialize, Deserialize)]
 struct ComparedRange {
     events: ChecksummedRange,
 }
 
-/// The footer of the `sites` stage. Its data are the sites at which the sample differs
-/// from the reference, in order: contig (4 bytes), and 0-based position (4 bytes).
+/// The footer of the `sites` stage. The data contain the sites at which the sample differs from the
+/// reference, in order: contig (4 bytes) and 0-based position (4 bytes).
 #[derive(Serialize, Deserialize)]
 struct FoundSites {
     sites: ChecksummedRange,
@@ -51,8 +51,8 @@ impl PlannedJob {
         self.finish_stage(into, &ComparedRange { events })
     }
 
-    /// Runs `sites`: joins the events of all ranges in order, and writes the positions
-    /// at which reads differ from the reference too often.
+    /// Runs `sites`: joins the events of all ranges in order, and writes the positions at which
+    /// reads differ from the reference too often.
     pub(super) fn run_sites(&self, state: &RunState<'_>) -> Result<()> {
         let into = self.create_stage_file(StageKind::Sites.only())?;
         let start = into.bytes_written()?;
@@ -96,9 +96,8 @@ impl PlannedJob {
         self.finish_stage(into, &FoundSites { sites, number })
     }
 
-    /// Opens the sites that the `sites` stage has found. Returns `None` without
-    /// `--bqsr-bootstrap`. The closure in the result reads the sites from disk, in
-    /// order.
+    /// Opens the sites that the `sites` stage found. Returns `None` without `--bqsr-bootstrap`. The
+    /// closure in the result reads the sites from disk, in order.
     pub(super) fn open_found_sites(&self, ledger: &Ledger) -> Result<Option<ReadSites>> {
         if !self.finds_sites() {
             return Ok(None);
@@ -138,8 +137,8 @@ impl PlannedJob {
         self.finish_stage(self.create_stage_file(StageKind::Table.only())?, &all)
     }
 
-    /// Opens the counts of all reads. Returns `None` if qualities are not recalibrated
-    /// by counts of this input.
+    /// Opens the counts of all reads. Returns `None` if the run does not recalibrate reads by their
+    /// own counts.
     pub(super) fn open_totals(&self, ledger: &Ledger) -> Result<Option<StageFile<Totals>>> {
         self.counts_for_recalibration()
             .then(|| self.open_required(StageKind::Table.only(), ledger))

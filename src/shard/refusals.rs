@@ -1,12 +1,12 @@
-//! Commands that cannot be run in stages, each with the reason.
+//! Commands that cannot run in stages, and the reasons.
 
 use readmill_format::bgzf::Codec;
 use readmill_record::{Error, Result};
 
 use crate::plan::{Destination, Plan};
 
-/// Returns a usage error if `plan` cannot be run in stages. The error names the reason
-/// and what to do instead.
+/// Returns a usage error if `plan` cannot run in stages. The error contains the reason and an
+/// alternative.
 pub fn refuse_unsupported(plan: &Plan) -> Result<()> {
     let refuse = |what: &str, hint: &'static str| {
         Err(Error::usage(format!("this command cannot be run in stages: {what}")).hint(hint))

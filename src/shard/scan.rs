@@ -1,6 +1,5 @@
-//! Slices of lanes that are aligned. The number of slices is planned from the sizes of
-//! the files; the `scan` stage of a lane reads the lane once and finds where its slices
-//! start.
+//! Slices of lanes of reads to be aligned. The number of slices is planned from the file sizes. The
+//! `scan` stage of a lane reads the lane once and finds where its slices start.
 
 use std::fs::File;
 use std::io::Read;
@@ -22,23 +21,23 @@ use crate::plan::{Aligning, LaneInput};
 use crate::run::stages::ScanInput;
 use crate::run::{AlignScope, RunState};
 
-/// Bytes of BAM records for each byte of compressed reads, and for each byte of text. A
-/// read of 150 bases takes 358 bytes in BAM, 353 in FASTQ, and 83 in FASTQ compressed
-/// by gzip -6. The values are larger than these ratios because of supplementary records
-/// and of files that compress better.
+/// Bytes of BAM records per byte of compressed reads, and per byte of text. A read of 150 bases
+/// takes 358 bytes in BAM, 353 in FASTQ, and 83 in FASTQ compressed by gzip -6. The values are
+/// larger than these ratios, because there are supplementary records, and some files compress
+/// better.
 const RECORDS_PER_BYTE: [f64; 2] = [5.0, 1.25];
 
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 #[derive(Serialize, Deserialize)]
 pub struct ScanFile {
-    /// Templates of the lane after trimming.
+    /// Number of templates in the lane after trimming.
     templates: u64,
     segments: usize,
-    /// Starts of all slices but the first. There may be fewer than were planned.
+    /// Starts of all slices except the first. There may be fewer than planned.
     starts: Vec<SliceStart>,
-    /// The parts of a file of unaligned records that are read separately. Empty for
-    /// FASTQ, and for a file that is read as a whole.
+    /// The parts of a file of unaligned records that are read separately. Empty for FASTQ, and for
+    /// a file that is read as a whole.
     pieces: Vec<SliceBounds>,
     trimmed: Option<TrimTally>,
 }
@@ -54,8 +53,7 @@ fn read_magic(path: &Path) -> [u8; 4] {
     magic
 }
 
-/// Estimates the bytes of all BAM records that the lanes will give, from the sizes of
-/// their files.
+/// Estimates the total size of the lanes' BAM records in bytes, from the file sizes.
 pub fn estimate_record_bytes(aligning: &Aligning) -> u64 {
     let of = |lane: &LaneInput| {
         let is_text = read_magic(&lane.files[0])[0] == b'@';
@@ -64,8 +62,8 @@ pub fn estimate_record_bytes(aligning: &Aligning) -> u64 {
     aligning.lanes.iter().map(of).sum()
 }
 
-/// Divides lanes into about `wanted` slices of similar size. A lane compressed by zstd
-/// is one slice, since zstd can only be read from its start.
+/// Divides lanes into about `wanted` slices of similar size. A lane compressed by zstd is one
+/// slice, because zstd can only be read from the start.
 pub fn divide_lanes(aligning: &Aligning, wanted: usize) -> Result<Vec<Slice>> {
     let lanes = &aligning.lanes;
     if lanes.len() > MAX_PARTS {
@@ -90,8 +88,8 @@ pub fn divide_lanes(aligning: &Aligning, wanted: usize) -> Result<Vec<Slice>> {
 }
 
 impl PlannedJob {
-    /// Returns which of the reads to be aligned a stage opens: `scan` a whole lane,
-    /// `map` one slice of a lane, and all others nothing but the header.
+    /// Returns which of the reads to be aligned a stage opens: `scan` opens a whole lane, `map` one
+    /// slice of a lane, and all other stages only the header.
     pub(super) fn align_scope(&self, stage: JobStage) -> Result<AlignScope> {
         match (stage.kind, &self.plan.aligning) {
             (_, None) => Ok(AlignScope::Whole),
@@ -107,8 +105,8 @@ impl PlannedJob {
         self.job.slices.iter().filter(|slice| slice.input == lane).count()
     }
 
-    /// Opens slice `number` of a lane, at the place that the lane's scan has found.
-    /// Returns `None` if the slice has no reads.
+    /// Opens slice `number` of a lane, at the position that the lane's `scan` stage found. Returns
+    /// `None` if the slice has no reads.
     fn open_lane_slice(&self, number: usize, aligning: &Aligning) -> Result<Option<LaneSlice>> {
         let Slice { input: lane, part } = self.job.slices[number];
         let SlicePart::Scanned { number: part, .. } = part else {
@@ -147,8 +145,8 @@ impl PlannedJob {
         }
     }
 
-    /// Adds the trimming counts of all lanes to those of the run. They come from the
-    /// scans, since a scan reads every read of its lane once.
+    /// Adds the trimming counts of all lanes to those of the run. They are taken from the `scan`
+    /// stages, because each reads every read of its lane exactly once.
     pub(super) fn add_trimmed(&self, state: &RunState<'_>, ledger: &Ledger) -> Result<()> {
         let aligning = self.plan.aligning.iter().filter(|aligning| aligning.trimming.is_some());
         for lane in aligning.flat_map(|aligning| 0..aligning.lanes.len()) {

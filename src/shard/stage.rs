@@ -1,5 +1,5 @@
-//! The stages of a job: one table says for each kind of stage its name, how often it
-//! exists, which stages it needs, and what it runs.
+//! The stages of a job. A table defines for each kind of stage its name, how many there are, which
+//! stages it needs, and what it runs.
 
 use readmill_record::Result;
 
@@ -7,17 +7,16 @@ use super::work::PlannedJob;
 use crate::pipeline::inputs::Inputs;
 use crate::run::RunState;
 
-/// A stage of a job, such as `map 3`. The plan is not among them: it is written before
-/// any stage exists.
+/// A stage of a job, such as `map 3`. Planning is not a stage: the plan is written before any stage
+/// exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JobStage {
     pub kind: StageKind,
-    /// Index among the stages of this kind, from 0. It is 0 for a stage that exists
-    /// once.
+    /// 0-based index among the stages of this kind; 0 if there is only one.
     pub index: usize,
 }
 
-/// A kind of stage. What it does is in its row of [`STAGES`].
+/// A kind of stage. Its row in [`STAGES`] describes its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StageKind {
     Scan,
@@ -32,36 +31,35 @@ pub enum StageKind {
     Join,
 }
 
-/// How often a kind of stage exists in a job.
+/// The number of stages of a kind in a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StageCount {
     Once,
-    /// Once for each lane of reads that are aligned.
+    /// One for each lane of reads to be aligned.
     PerLane,
-    /// Once for each slice of the input.
+    /// One for each slice of the input.
     PerSlice,
-    /// Once for each range of the output order.
+    /// One for each range of the output order.
     PerRange,
 }
 
-/// One kind of stage.
+/// A row of [`STAGES`].
 pub(super) struct StageRow {
     pub kind: StageKind,
-    /// The name on the command line after `readmill shard`, and the beginning of the
-    /// names of its files.
+    /// The name after `readmill shard` on the command line, and the prefix of its file names.
     name: &'static str,
     pub count: StageCount,
     /// Returns whether a job has stages of this kind.
     pub is_part_of: fn(&PlannedJob) -> bool,
-    /// The kinds of stages that must be finished before, if the job has them. `map` only
-    /// needs the `scan` of its own lane.
+    /// The kinds of stages that must be finished first, if the job has them. `map` needs only the
+    /// `scan` of its own lane.
     pub needs: &'static [StageKind],
-    /// Runs the stage with this index. The inputs are opened, and the state is ready.
+    /// Runs the stage with the given index. The inputs are open, and the state is ready.
     pub run: fn(&PlannedJob, usize, RunState<'_>, Inputs) -> Result<()>,
 }
 
-/// All kinds of stages, in an order in which they can be run. The rows stand in the
-/// order of the variants of [`StageKind`].
+/// All kinds of stages, in an order in which they can be run, which is also the order of the
+/// variants of [`StageKind`].
 pub(super) const STAGES: [StageRow; 10] = {
     use StageCount::{Once, PerLane, PerRange, PerSlice};
     use StageKind::{Compare, Count, Cut, Join, Judge, Map, Scan, Sites, Table, Write};
@@ -99,7 +97,7 @@ pub(super) const STAGES: [StageRow; 10] = {
             needs: &[Map, Cut],
             run: |job, _, state, inputs| job.run_judge(state, &inputs),
         },
-        // Compares the reads of a range with the reference, if no known sites are given.
+        // Compares the reads of a range with the reference, if there are no known sites.
         StageRow {
             kind: Compare,
             name: "compare",
@@ -140,7 +138,7 @@ pub(super) const STAGES: [StageRow; 10] = {
             needs: &[Map, Cut, Judge, Sites, Table],
             run: |job, range, state, inputs| job.run_write(range, state, &inputs),
         },
-        // Concatenates the ranges to the output, and writes index and reports.
+        // Concatenates the ranges to the output, and writes the index and the reports.
         StageRow {
             kind: Join,
             name: "join",
@@ -157,7 +155,7 @@ impl StageKind {
         &STAGES[self as usize]
     }
 
-    /// Returns the stage of this kind with this index, from 0.
+    /// Returns the stage of this kind with a 0-based index.
     pub fn at(self, index: usize) -> JobStage {
         JobStage { kind: self, index }
     }
@@ -169,13 +167,13 @@ impl StageKind {
 }
 
 impl JobStage {
-    /// Returns the name, as given on the command line after `readmill shard`.
+    /// Returns the name after `readmill shard` on the command line.
     pub fn name(self) -> &'static str {
         self.kind.row().name
     }
 
-    /// Returns the number among the stages with the same name, counted from 1 as on the
-    /// command line. `None` if there is only one such stage.
+    /// Returns the number among the stages of this kind, from 1 as on the command line. `None` if
+    /// there is only one such stage.
     pub fn number(self) -> Option<usize> {
         (self.kind.row().count != StageCount::Once).then_some(self.index + 1)
     }
@@ -194,7 +192,7 @@ impl JobStage {
     }
 }
 
-/// Returns whether `name` can be the name of a stage's complete file, such as `cut` or
+/// Returns whether `name` has the form of a complete stage file's name, such as `cut` or
 /// `map-0001`.
 pub(super) fn is_stage_file_name(name: &str) -> bool {
     let is_number = |text: &str| text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -208,12 +206,12 @@ pub(super) fn is_stage_file_name(name: &str) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StageState {
     Missing,
-    /// The file is complete, and was made from the files that exist now. Its data are
-    /// not checked here; they are compared with checksums when they are read.
+    /// The file is complete, and was made from the current versions of its sources. Its data are
+    /// not checked here, but compared with checksums when they are read.
     Finished,
     Damaged,
-    /// The file was made from other files than those that exist now; or, for `join`,
-    /// the output was changed after it was written.
+    /// The file was made from older versions of its sources. For `join`, the output may also have
+    /// changed since it was written.
     Stale,
 }
 
@@ -230,7 +228,7 @@ impl StageState {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StageOutcome {
-    /// The stage was finished already, so nothing was done.
+    /// The stage was already finished, so nothing was done.
     Found,
     Done,
 }

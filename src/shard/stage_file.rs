@@ -4,15 +4,15 @@
 //! magic (8 bytes) | hash of the job (16) | stage (16) | data | footer (postcard) | identity (8) | its length (8) | magic
 //! ```
 //!
-//! The footer begins with the names and identities of the files from which this file
-//! was made. The identity of a file is the XXH3 hash of its footer, and the footer has
-//! checksums of all data. A file is stale if one of its sources now has another
-//! identity: the stale file may refer to records at positions where they no longer are.
+//! The footer begins with the names and identities of the files from which this file was made. The
+//! identity of a file is the XXH3 hash of its footer, and the footer contains checksums of all
+//! data. A file is stale if the identity of one of its sources has changed: the stale file may
+//! refer to records at positions that are no longer valid.
 //!
-//! Data are stored in extents, as in the spill ([`readmill_format::spill`]); the footer
-//! has their positions. A file is written under a temporary name that no other process
-//! uses, synced, and then hard-linked to its own name. If the name exists already,
-//! another process has written the same bytes before, and the copy is removed.
+//! Data are stored in extents, as in the spill ([`readmill_format::spill`]), and the footer
+//! contains their positions. A file is written under a temporary name that no other process uses,
+//! synced, and then hard-linked to its final name. If the name already exists, another process has
+//! already written the same bytes, and the copy is removed.
 
 use std::fs::File;
 use std::io::{ErrorKind as IoKind, Write};
@@ -33,7 +33,7 @@ use super::names::{find_temporary_files, sync_parent_directory, temporary_name};
 
 const MAGIC: &[u8; 8] = b"RMSTAGE\x01";
 
-/// Bytes before the data: magic, hash of the job, name of the stage.
+/// Bytes before the data: magic, job hash, and stage name.
 const HEAD_BYTES: usize = MAGIC.len() + size_of::<JobHash>() + STAGE_NAME_BYTES;
 
 const STAGE_NAME_BYTES: usize = 16;
@@ -45,12 +45,12 @@ const CHECKSUM_PIECE_BYTES: usize = 1 << 20;
 
 const FOOTER_MEMORY: &str = "footers of stage files";
 
-/// A stage file from which another one was made. If its identity changes, the other
-/// file is stale, and its stage must be run again.
+/// A stage file from which another stage file was made. If its identity changes, the other file is
+/// stale, and the stage of that file must run again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageSource {
     pub name: String,
-    /// Hash of its footer when it was read.
+    /// The hash of its footer when it was read.
     pub identity: u64,
 }
 
@@ -59,8 +59,8 @@ fn empty_directory_hint(path: &Path) -> String {
     format!("use another directory, or clear this one with readmill shard clean --work {directory}")
 }
 
-/// Returns the first [`HEAD_BYTES`] bytes of the file `name`, by which a file of another job
-/// or stage is recognised.
+/// Returns the first [`HEAD_BYTES`] bytes of the file `name`, by which files of other jobs and
+/// stages are recognised.
 fn file_head(job: JobHash, name: &str) -> Vec<u8> {
     let mut head = [&MAGIC[..], &job.0, name.as_bytes()].concat();
     head.resize(HEAD_BYTES, 0);
@@ -71,8 +71,8 @@ fn file_name_of(path: &Path) -> String {
     path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
-/// The file of a stage while it is written, under a temporary name. If it is dropped
-/// before [`StageWriter::finish`], the temporary file is removed.
+/// A stage file that is being written under a temporary name. Dropping it before
+/// [`StageWriter::finish`] removes the temporary file.
 pub struct StageWriter {
     path: PathBuf,
     temporary: PathBuf,
@@ -80,8 +80,8 @@ pub struct StageWriter {
     spill: Arc<Spill>,
 }
 
-/// A range of bytes of a stage file, with its CRC-32. Footers have such ranges for data
-/// that do not have checksums of their own.
+/// A range of bytes of a stage file, with its CRC-32. Footers contain such ranges for data without
+/// their own checksums.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct ChecksummedRange {
     start: u64,
@@ -90,10 +90,10 @@ pub struct ChecksummedRange {
 }
 
 impl StageWriter {
-    /// Creates the temporary file for `path`, and writes its first bytes. Temporary
-    /// files that killed runs of the same stage have left are removed.
+    /// Creates the temporary file for `path`, and writes its first bytes. Removes temporary files
+    /// of killed runs of the same stage.
     pub fn create(path: &Path, job: JobHash) -> Result<Self> {
-        // They would fill the disk in the end.
+        // They would eventually fill the disk.
         for other in find_temporary_files(path) {
             exclusive::clean_up(&other);
         }
@@ -110,22 +110,21 @@ impl StageWriter {
         &self.spill
     }
 
-    /// Returns the number of bytes written so far, which is the offset of the next
-    /// data.
+    /// Returns the number of bytes written so far, which is the offset of the next data.
     pub fn bytes_written(&self) -> Result<u64> {
         self.file.metadata().map(|meta| meta.len()).map_err(|e| self.failed(&e))
     }
 
-    /// Returns the range from `start` to the current end of the file, with its
-    /// checksum. The data are read again from the file.
+    /// Returns the range from `start` to the current end of the file, with its checksum. Reads the
+    /// data back from the file.
     pub fn checksum_since(&self, start: u64) -> Result<ChecksummedRange> {
         let end = self.bytes_written()?;
         let crc = checksum_range(&self.file, start, end, |_| Ok(())).map_err(|e| self.failed(&e))?;
         Ok(ChecksummedRange { start, end, crc })
     }
 
-    /// Writes the footer, syncs the file, and gives it its final name. `sources` are
-    /// the files that the stage has read.
+    /// Writes the footer, syncs the file, and gives it its final name. `sources` are the files that
+    /// the stage has read.
     pub fn finish(self, sources: &[StageSource], footer: &impl Serialize) -> Result<()> {
         let mut bytes = postcard::to_stdvec(&(sources, footer))
             .map_err(|error| Error::bug(format!("a footer cannot be encoded: {error}")))?;
@@ -157,21 +156,21 @@ impl Drop for StageWriter {
     }
 }
 
-/// The complete file of a stage, with its decoded footer. Its data are not verified
-/// before `verify_data` or `read_verified` is called.
+/// A complete stage file with its decoded footer. Its data are unverified until `verify_data` or
+/// `read_verified` is called.
 pub struct StageFile<T> {
     pub path: PathBuf,
     pub file: File,
-    /// Device and inode of the file. A damaged file is only removed if its name still
-    /// has them, because another process may have replaced it.
+    /// Device and inode of the file. A damaged file is removed only if its name still refers to
+    /// them, because another process may have replaced it.
     pub id: FileId,
     pub identity: u64,
     pub footer: T,
     pub charge: Charge,
 }
 
-/// A complete stage file whose footer is not decoded yet. Its sources are known, so the
-/// state of any stage can be examined without knowing the type of its footer.
+/// A complete stage file whose footer is not decoded yet. Its sources are known, so the state of
+/// any stage can be examined without knowing the type of its footer.
 pub struct UndecodedFile {
     path: PathBuf,
     file: File,
@@ -186,16 +185,16 @@ pub enum StageFileState {
     Missing,
     /// A complete stage file of this job and stage. Its data are not verified.
     Whole(UndecodedFile),
-    /// A stage file that is truncated or damaged, or belongs to another stage.
+    /// A stage file that is truncated or damaged, or that belongs to another stage.
     Damaged(FileId),
 }
 
 impl StageFileState {
-    /// Examines the file `path` of the job with hash `job`. Nothing is removed.
+    /// Examines file `path` of the job with hash `job`. Removes nothing.
     ///
     /// # Errors
-    /// Fails if the file belongs to another job or was not written by readmill, if it
-    /// cannot be read, or if its footer does not fit into memory.
+    /// Fails if the file belongs to another job or was not written by readmill, if it cannot be
+    /// read, or if its footer does not fit into memory.
     pub fn examine(path: &Path, job: JobHash, ledger: &Ledger) -> Result<Self> {
         let failed = |e: &std::io::Error| Error::io(format!("{} cannot be read", path.display()), e);
         let file = match File::open(path) {
@@ -209,7 +208,7 @@ impl StageFileState {
         let mut start = [0; HEAD_BYTES];
         let got = read_up_to(&file, &mut start, 0).map_err(|e| failed(&e))?;
         let is_of_a_stage = start.starts_with(MAGIC) || ends_with_magic(&file, size);
-        // After a power loss, a file may consist of zeros.
+        // After a power failure, a file may consist of zeros.
         if !is_of_a_stage && got > MAGIC.len() && start.iter().any(|&byte| byte != 0) {
             return Err(Error::usage("has the name of a stage file, but was not written by readmill")
                 .file(path)
@@ -238,8 +237,8 @@ impl StageFileState {
         Ok(StageFileState::Whole(UndecodedFile { path, file, id, identity, sources, footer, charge }))
     }
 
-    /// Returns the file if it is complete, and `None` if it does not exist. A damaged
-    /// file is removed, and the error asks to run its stage again.
+    /// Returns the file if it is complete, or `None` if it does not exist. Removes a damaged file;
+    /// the error then asks the user to run its stage again.
     pub fn into_whole_or_remove(self, path: &Path) -> Result<Option<UndecodedFile>> {
         match self {
             StageFileState::Missing => Ok(None),
@@ -257,8 +256,8 @@ impl UndecodedFile {
     }
 }
 
-/// Reads the identity of the file `path` from its last bytes, without checking anything
-/// else. `None` if the file does not exist or is too short.
+/// Reads the identity of file `path` from its last bytes, without any other check. `None` if the
+/// file does not exist or is too short.
 pub fn read_identity(path: &Path) -> Option<u64> {
     let file = File::open(path).ok()?;
     let size = file.metadata().ok()?.len();
@@ -271,13 +270,14 @@ impl<T> StageFile<T> {
     /// Compares data with their checksum.
     ///
     /// # Errors
-    /// If they differ, the file is removed, and the error asks to run its stage again.
+    /// If they differ, removes the file and returns an error that asks the user to run its stage
+    /// again.
     pub fn verify_data(&self, data: &ChecksummedRange) -> Result<()> {
         self.read_verified(data, |_| Ok(()))
     }
 
-    /// Reads data, passes them to `each` in pieces of up to 1 MiB, and compares them
-    /// with their checksum at the end.
+    /// Reads data, passes them to `each` in pieces of up to 1 MiB, and compares them with their
+    /// checksum at the end.
     pub fn read_verified(
         &self,
         data: &ChecksummedRange,
@@ -310,8 +310,8 @@ enum FooterError {
     Memory(Error),
 }
 
-/// Reads the footer and checks its hash. Returns its bytes, the identity of the file,
-/// and the charge for the memory of the bytes and of the decoded footer.
+/// Reads the footer and checks its hash. Returns its bytes, the identity of the file, and the
+/// charge for the memory of the bytes and of the decoded footer.
 fn read_footer(file: &File, size: u64, ledger: &Ledger) -> Result<(Vec<u8>, u64, Charge), FooterError> {
     let least = (HEAD_BYTES + TAIL_BYTES) as u64;
     let room = size.checked_sub(least).ok_or(FooterError::Damaged)?;
@@ -323,8 +323,7 @@ fn read_footer(file: &File, size: u64, ledger: &Ledger) -> Result<(Vec<u8>, u64,
     if magic != MAGIC || length > room {
         return Err(FooterError::Damaged);
     }
-    // A decoded integer takes up to eight bytes, and its encoded form as little as one
-    // byte.
+    // A decoded integer takes up to eight bytes, but may be encoded in a single byte.
     let charge = ledger.charge(FOOTER_MEMORY, 9 * length).map_err(FooterError::Memory)?;
     let mut bytes = vec![0; length as usize];
     file.read_exact_at(&mut bytes, size - TAIL_BYTES as u64 - length).map_err(FooterError::Io)?;
@@ -335,8 +334,8 @@ fn read_footer(file: &File, size: u64, ledger: &Ledger) -> Result<(Vec<u8>, u64,
     Ok((bytes, identity, charge))
 }
 
-/// Computes the CRC-32 of the bytes from `start` to `end`. Each piece that is read is
-/// also passed to `each`.
+/// Computes the CRC-32 of the bytes from `start` to `end`. Also passes each piece that is read to
+/// `each`.
 fn checksum_range(
     file: &File,
     start: u64,
@@ -376,14 +375,13 @@ pub fn remove_damaged(path: &Path, id: FileId) -> Error {
     remove_and_report(path, id, "was damaged")
 }
 
-/// Removes a file whose sources have been replaced since it was made, and returns the
-/// error for it.
+/// Removes a file whose sources were replaced after it was made, and returns the error for it.
 pub fn remove_stale(path: &Path, id: FileId) -> Error {
     remove_and_report(path, id, "was made from files that were replaced later")
 }
 
-/// Removes the file `id`, and returns the temporary error for it. The file stays if
-/// another process has replaced it in the meantime.
+/// Removes the file `id`, and returns the temporary error for it. Keeps the file if another process
+/// has replaced it in the meantime.
 fn remove_and_report(path: &Path, id: FileId, why: &str) -> Error {
     if id.is_at(path) {
         let _ = std::fs::remove_file(path);

@@ -1,5 +1,5 @@
-//! Runs single stages: opens the files of earlier stages, runs a part of the pipeline
-//! in `src/run/stages`, and completes the file of the stage.
+//! Runs individual stages: opens the files of earlier stages, runs a part of the pipeline in
+//! `src/run/stages`, and completes the file of the stage.
 
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
@@ -27,26 +27,26 @@ use crate::run::stages::{
 };
 use crate::run::{AlignScope, RunState, with_state};
 
-/// Maximum bytes of input in a slice, if the user does not give the number of slices.
+/// Maximum size of a slice in input bytes, if the user does not give the number of slices.
 const MAX_SLICE_BYTES: u64 = 1 << 30;
 
-/// Maximum number of slices in that case. With more runs, the merge would have to use
-/// small frames.
+/// Maximum number of slices if the user does not give it. With more runs, the merge would have to
+/// use small frames.
 const MAX_DEFAULT_SLICES: u64 = 128;
 
-/// Returns the number of slices for inputs of `bytes` bytes, chosen so that the records
-/// of a slice fit into `room` bytes of memory and the slice is sorted without spilling.
-/// `record_bytes` is the size of the records in BAM, if known.
+/// Returns the number of slices for inputs of `bytes` bytes, such that the records of a slice fit
+/// into `room` bytes of memory and are sorted without spilling. `record_bytes` is the size of the
+/// BAM records, if known.
 fn default_slice_count(bytes: u64, record_bytes: Option<u64>, room: u64) -> usize {
-    // For text and CRAM, the size of the records is not known. Sort entries and
-    // template ends add half of the size of the records.
+    // For text and CRAM, the size of the records is unknown. Sort entries and template ends add
+    // half of that size.
     let record_bytes = record_bytes.unwrap_or(4 * bytes);
     let in_memory = (record_bytes / 2 * 3).div_ceil(room.max(1)).min(MAX_DEFAULT_SLICES);
     bytes.div_ceil(MAX_SLICE_BYTES).max(in_memory).max(1) as usize
 }
 
-/// Divides the inputs of `job` into `slices` slices or a suitable number, and makes the
-/// decisions that depend on the first reads.
+/// Divides the inputs of `job` into `slices` slices, or into a suitable number for `None`, and
+/// makes the decisions that depend on the first reads.
 pub fn divide_job(
     plan: &Plan,
     job: &mut JobPlan,
@@ -79,8 +79,8 @@ pub fn divide_job(
     })
 }
 
-/// Turns an I/O error that may be temporary into [`ErrorKind::Temporary`], which has an
-/// exit code of its own (75), so that workflow engines start the stage again.
+/// Turns an I/O error that may be temporary into [`ErrorKind::Temporary`], which has its own exit
+/// code (75), so that workflow engines run the stage again.
 pub fn mark_retryable(error: Error) -> Error {
     match error.kind {
         ErrorKind::Io if error.is_retryable => Error { kind: ErrorKind::Temporary, ..error },
@@ -89,11 +89,11 @@ pub fn mark_retryable(error: Error) -> Error {
 }
 
 impl PlannedJob {
-    /// Runs a stage, unless it is finished already.
+    /// Runs a stage, unless it is already finished.
     ///
     /// # Errors
-    /// Fails if an input has changed, if an earlier stage is not finished, or if the
-    /// stage itself fails. A damaged file of an earlier stage is removed.
+    /// Fails if an input has changed, if an earlier stage is not finished, or if the stage itself
+    /// fails. Removes a damaged file of an earlier stage.
     pub fn run_stage(&self, stage: JobStage, console: &Console) -> Result<StageOutcome> {
         self.sources.borrow_mut().clear();
         if self.check_finished(stage)? {
@@ -111,8 +111,8 @@ impl PlannedJob {
             .map(|()| StageOutcome::Done)
     }
 
-    /// If the error is about damaged data of an earlier stage, removes the file of that
-    /// stage, and returns the error that asks to run it again.
+    /// If the error is about damaged data of an earlier stage, removes that stage's file, and
+    /// returns an error that asks the user to run the stage again.
     fn remove_if_damaged(&self, error: Error) -> Error {
         match &error.place.file {
             Some(path) if error.kind == ErrorKind::Temporary && path.starts_with(&self.directory) => {
@@ -122,8 +122,8 @@ impl PlannedJob {
         }
     }
 
-    /// Returns the number of records of the same input in earlier slices. `None` if one
-    /// of these slices is not finished.
+    /// Returns the number of records of the same input in earlier slices. `None` if one of these
+    /// slices is not finished.
     fn count_records_before(&self, slice: usize) -> Option<u64> {
         let input = self.job.slices[slice].input;
         let before = (0..slice).filter(|&other| self.job.slices[other].input == input);
@@ -134,11 +134,10 @@ impl PlannedJob {
         before.map(records).sum()
     }
 
-    /// Changes the record number of an error from its place in the slice to its place
-    /// in the whole input. If earlier slices are not finished, the message names the
-    /// slice instead.
+    /// Replaces the record number of an error, which is relative to the slice, by the number in the
+    /// whole input. If earlier slices are not finished, the message names the slice instead.
     fn number_record_in_input(&self, stage: JobStage, mut error: Error) -> Error {
-        // Records of FASTQ are numbered from the start of the file already.
+        // FASTQ records are already numbered from the start of the file.
         if stage.kind == StageKind::Map && error.place.record.is_some() && !self.aligns() {
             let slice = stage.index;
             let of = self.job.slices.len();
@@ -162,8 +161,7 @@ impl PlannedJob {
         error
     }
 
-    /// Runs `map`: sorts the reads of a slice, and stores the template ends for
-    /// duplicate marking.
+    /// Runs `map`: sorts the reads of a slice, and stores the template ends for duplicate marking.
     pub(super) fn run_map(&self, number: usize, state: RunState<'_>, mut inputs: Inputs) -> Result<()> {
         let slice = self.job.slices[number];
         match slice.part {
@@ -178,8 +176,7 @@ impl PlannedJob {
         }
         let into = self.create_stage_file(StageKind::Map.at(number))?;
         let value = state.map(inputs, &self.first_decisions(), into.spill())?;
-        // The frames of the run have checksums of their own; the template ends have
-        // none.
+        // The frames of the run have their own checksums; the template ends do not.
         let data = value.ends.as_ref().and_then(|ends| ends.first_offset());
         let data = data.map(|start| into.checksum_since(start)).transpose()?;
         self.finish_stage(into, &VerifiedFooter { value, data })
@@ -254,8 +251,8 @@ impl PlannedJob {
         self.finish_stage(into, &VerifiedFooter { value, data })
     }
 
-    /// Runs `write`: merges a range from all slices, and stores it compressed, as parts
-    /// of the output.
+    /// Runs `write`: merges a range from all slices, and stores it as compressed parts of the
+    /// output.
     pub(super) fn run_write(&self, number: usize, state: RunState<'_>, inputs: &Inputs) -> Result<()> {
         let ledger = state.ledger().clone();
         let range = self.open_range(number, &ledger)?;

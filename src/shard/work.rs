@@ -1,5 +1,4 @@
-//! A planned job on disk: which stages it has, which of them are finished, and their
-//! files.
+//! A planned job on disk: its stages, which of them are finished, and their files.
 
 use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
@@ -21,34 +20,33 @@ use crate::outputs::report_files;
 use crate::plan::{Plan, Resources, Verbosity};
 use crate::run::stages::FirstDecisions;
 
-/// A planned job in its directory. It is made by `plan`, or opened from `job.json` by
-/// each stage that is run.
+/// A planned job in its directory. `plan` creates it, and each stage opens it from `job.json`.
 pub struct PlannedJob {
     pub(super) directory: PathBuf,
     pub(super) job: JobPlan,
     pub(super) hash: JobHash,
     pub(super) plan: Plan,
-    /// The stage files that the current stage has opened. They are stored in the file
-    /// of the stage as its sources.
+    /// The stage files that the current stage has opened. They are stored in the stage's file as
+    /// its sources.
     pub(super) sources: RefCell<Vec<(StageSource, FileId)>>,
 }
 
-/// The footer of the `join` stage: the state of all output files after they were
-/// written. If a file has changed since, the stage counts as stale and is run again.
+/// The footer of the `join` stage: the state of all output files after they were written. If a file
+/// has changed since, the stage is stale and runs again.
 #[derive(PartialEq, Eq, Serialize, Deserialize)]
 pub struct JoinFooter {
-    /// Size and modification time (seconds since 1970, nanoseconds) of each file;
-    /// `None` for a file that does not exist.
+    /// Size and modification time (seconds since 1970, nanoseconds) of each file; `None` for a file
+    /// that does not exist.
     outputs: Vec<Option<(u64, [i64; 2])>>,
 }
 
 impl PlannedJob {
-    /// Opens the job of a directory. `plan` was made from the command in `job`;
-    /// `resources` then replaces its threads and memory by those of this stage.
+    /// Opens the job of a directory. `plan` was made from the command in `job`. `resources`
+    /// replaces the plan's threads and memory by those of this stage.
     ///
     /// # Errors
-    /// Fails if the command now means something else than when it was planned, for
-    /// example because a file that it names has changed.
+    /// Fails if the meaning of the command has changed since it was planned, for example because a
+    /// file on the command line has changed.
     pub fn open(
         directory: &Path,
         job: JobPlan,
@@ -75,8 +73,7 @@ impl PlannedJob {
         &self.job
     }
 
-    /// Returns all stages of this job, in an order in which they can be run one after
-    /// the other.
+    /// Returns all stages of this job, in an order in which they can be run one after the other.
     pub fn stages(&self) -> Vec<JobStage> {
         let count = |count| match count {
             StageCount::Once => 1,
@@ -111,15 +108,13 @@ impl PlannedJob {
         self.plan.steps.duplicates.is_some()
     }
 
-    /// Returns whether the sites that recalibration leaves out are found from the reads
-    /// themselves.
+    /// Returns whether the sites that recalibration excludes are found from the reads themselves.
     pub(super) fn finds_sites(&self) -> bool {
         let recalibration = self.plan.steps.recalibration.as_ref();
         recalibration.and_then(|it| it.table_request()).is_some_and(|request| request.bootstrap)
     }
 
-    /// Returns whether qualities are recalibrated by a table that is counted from these
-    /// reads.
+    /// Returns whether qualities are recalibrated by a table that is counted from the same reads.
     pub(super) fn counts_for_recalibration(&self) -> bool {
         let recalibration = self.plan.steps.recalibration.as_ref();
         recalibration.is_some_and(|it| it.table_request().is_some() && it.apply.is_some())
@@ -130,7 +125,7 @@ impl PlannedJob {
     }
 
     /// Returns the state of a stage's file, for the status of the job and for workflow graphs.
-    /// Unlike [`PlannedJob::check_finished`], it does not remove anything.
+    /// Unlike [`PlannedJob::check_finished`], removes nothing.
     pub fn stage_state(&self, stage: JobStage) -> Result<StageState> {
         match StageFileState::examine(&self.stage_path(stage), self.hash, &Ledger::unlimited())? {
             StageFileState::Missing => Ok(StageState::Missing),
@@ -139,12 +134,11 @@ impl PlannedJob {
         }
     }
 
-    /// Returns whether a stage is finished. If it is, its file also survives a power
-    /// loss, even if the run that wrote the file was killed before it synced the name.
-    /// If the file is stale, it is removed.
+    /// Returns whether a stage is finished. Then its file also survives a power failure, even if
+    /// the run that wrote it was killed before it synced the name. Removes a stale file.
     ///
     /// # Errors
-    /// Fails if the file is damaged; it has been removed then.
+    /// Fails if the file is damaged, after removing it.
     pub(super) fn check_finished(&self, stage: JobStage) -> Result<bool> {
         let is_finished = self.discard_unless_current(stage)?;
         if is_finished {
@@ -153,8 +147,7 @@ impl PlannedJob {
         Ok(is_finished)
     }
 
-    /// Returns whether a stage is finished, and removes its file if it is stale or
-    /// damaged.
+    /// Returns whether a stage is finished. Removes its file if it is stale or damaged.
     fn discard_unless_current(&self, stage: JobStage) -> Result<bool> {
         let Some(found) = self.open_file(stage, &Ledger::unlimited())? else { return Ok(false) };
         self.remove_damaged_sources(&found.sources)?;
@@ -166,9 +159,8 @@ impl PlannedJob {
         Ok(is_finished)
     }
 
-    /// Returns the state of a stage whose file is complete: finished, or stale because
-    /// one of its sources was replaced. For `join`, the output files must also be
-    /// unchanged.
+    /// Returns the state of a stage whose file is complete: finished, or stale because one of its
+    /// sources was replaced. For `join`, the output files must also be unchanged.
     fn state_of(&self, stage: JobStage, file: UndecodedFile) -> Result<StageState> {
         let is_current = self.is_current(&file.sources)?
             && (stage.kind != StageKind::Join
@@ -181,8 +173,8 @@ impl PlannedJob {
         StageFileState::examine(&path, self.hash, ledger)?.into_whole_or_remove(&path)
     }
 
-    /// Returns whether the files that exist now are those in `sources`. Missing and
-    /// damaged files are not counted: they will be written again with the same content.
+    /// Returns whether the existing files have the identities in `sources`. Ignores missing and
+    /// damaged files, because they will be written again with the same content.
     fn is_current(&self, sources: &[StageSource]) -> Result<bool> {
         for source in sources {
             let path = self.directory.join(&source.name);
@@ -198,8 +190,8 @@ impl PlannedJob {
         Ok(true)
     }
 
-    /// Removes damaged files among `sources`, and returns an error if there was one.
-    /// Only files whose identity differs from the recorded one are examined.
+    /// Removes damaged files among `sources`, and returns an error if there was one. Examines only
+    /// files whose identity differs from the recorded one.
     fn remove_damaged_sources(&self, sources: &[StageSource]) -> Result<()> {
         for source in sources {
             let path = self.directory.join(&source.name);
@@ -211,20 +203,19 @@ impl PlannedJob {
         Ok(())
     }
 
-    /// Opens the file of an earlier stage, and records it as a source of the current
-    /// stage.
+    /// Opens the file of an earlier stage, and records it as a source of the current stage.
     ///
     /// # Errors
-    /// Fails with a temporary error if the earlier stage is not finished, or if its
-    /// file is damaged or stale.
+    /// Fails with a temporary error if the earlier stage is not finished, or if its file is damaged
+    /// or stale.
     pub(super) fn open_required<T: DeserializeOwned>(
         &self,
         stage: JobStage,
         ledger: &Ledger,
     ) -> Result<StageFile<T>> {
         let path = self.stage_path(stage);
-        // The file may have been removed because it was damaged. On a shared file
-        // system, a file that another machine has written may also become visible late.
+        // The file may have been removed because it was damaged. On a shared file system, a file
+        // written by another machine may also become visible late.
         let missing = || {
             let what =
                 format!("{} is missing, because {} is not finished", path.display(), stage.title());
@@ -242,18 +233,18 @@ impl PlannedJob {
         Ok(file)
     }
 
-    /// Completes the file of the current stage. All files that were opened by
-    /// [`PlannedJob::open_required`] become its sources.
+    /// Completes the file of the current stage. All files opened by [`PlannedJob::open_required`]
+    /// become its sources.
     pub(super) fn finish_stage(&self, file: StageWriter, footer: &impl Serialize) -> Result<()> {
         let sources = Vec::from_iter(self.sources.borrow().iter().map(|(source, _)| source.clone()));
         file.finish(&sources, footer)
     }
 
-    /// Locks the job until the returned file is closed, so that only one process works
-    /// on it. On file systems without locks, this has no effect.
+    /// Locks the job until the returned file is closed, so that only one process works on it. Has
+    /// no effect on file systems without locks.
     ///
     /// # Errors
-    /// Fails with a temporary error if another process has the lock.
+    /// Fails with a temporary error if another process holds the lock.
     pub fn lock_job(&self) -> Result<File> {
         let path = self.directory.join(PLAN);
         let failed = |e| Error::io(format!("{} cannot be read", path.display()), &e);
@@ -270,8 +261,8 @@ impl PlannedJob {
         Ok(file)
     }
 
-    /// If `path` is a file that the current stage has read, removes it as damaged, and
-    /// returns the error for it.
+    /// If `path` is a file that the current stage has read, removes it as damaged, and returns the
+    /// error for it.
     pub(super) fn remove_damaged_source(&self, path: &Path) -> Option<Error> {
         let name = path.file_name()?;
         let sources = self.sources.borrow();
@@ -302,8 +293,8 @@ impl PlannedJob {
         JoinFooter { outputs: names.chain(reports).map(state).collect() }
     }
 
-    /// Returns a usage error if an input or output has the name of a stage file in the
-    /// job's directory.
+    /// Returns a usage error if an input or output has the name of a stage file in the job's
+    /// directory.
     pub(super) fn refuse_stage_names(directory: &Path, plan: &Plan) -> Result<()> {
         let directory = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());
         let is_there = |path: &Path| {
@@ -327,8 +318,8 @@ impl PlannedJob {
         entries.map(|entry| entry.file_name()).filter(|name| is_own_name(name))
     }
 
-    /// Removes the files of the job, and then the directory if it is empty (`readmill
-    /// shard clean`).
+    /// Removes the files of the job, and then the directory if it is empty (`readmill shard
+    /// clean`).
     pub fn remove_job(directory: &Path) -> Result<()> {
         let failed =
             |e: std::io::Error| Error::io(format!("{} cannot be emptied", directory.display()), &e);
@@ -337,9 +328,9 @@ impl PlannedJob {
                 .hint("use the directory that was given to shard plan --work"));
         }
         let mut names: Vec<OsString> = PlannedJob::list_own_files(directory).collect();
-        // The process may be killed here. So `join`, which means that the job is
-        // finished, is removed near the end, and the plan last: without the plan, files
-        // that reappear after a power loss would belong to no job.
+        // The process may be killed here. `join`, which marks the job as finished, is removed near
+        // the end, and the plan last: without the plan, files that reappear after a power failure
+        // would not belong to any job.
         names.sort_by_key(|name| [name == PLAN, name == "join"]);
         for name in names {
             if name == PLAN {
@@ -363,8 +354,8 @@ fn is_own_name(name: &OsStr) -> bool {
             .is_some_and(|target| is_stage_name(target.as_ref()))
 }
 
-/// Returns whether `name` is the name of the plan or of a complete stage file, such as
-/// `cut` or `map-0001`.
+/// Returns whether `name` is the name of the plan or of a complete stage file, such as `cut` or
+/// `map-0001`.
 pub(super) fn is_stage_name(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
     name == PLAN || is_stage_file_name(name)

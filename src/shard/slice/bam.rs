@@ -11,19 +11,17 @@ use readmill_record::{Ledger, RecordRef, Result, UncheckedRecord};
 use super::file::{BORDERS, MAX_SEARCHED_BYTES, read_up_to};
 use crate::shard::job::VirtualOffset;
 
-/// Number of inflated bytes in which all records after a guessed record must look
-/// plausible.
+/// Number of inflated bytes in which all records after a guessed record must be plausible.
 const PLAUSIBLE_BYTES: usize = 1 << 20;
 
-/// Compressed bytes before the wanted offset at which the search for a border begins.
+/// Number of compressed bytes before the wanted offset at which the search for a border starts.
 const LOOK_BACK_BYTES: u64 = 1 << 18;
 
-/// Number of consecutive BGZF block headers that must be found before an offset is
-/// taken for the start of a block.
+/// Number of consecutive BGZF block headers required to accept an offset as the start of a block.
 const MIN_CONSECUTIVE_BLOCKS: usize = 6;
 
-/// Returns the position of the first record. `None` if the file is not BAM, if it has
-/// no records, or if its header does not fit into memory.
+/// Returns the position of the first record. `None` if the file is not BAM, if it has no records,
+/// or if its header does not fit into memory.
 pub fn find_first_record(file: &Arc<File>, ledger: &Ledger) -> Result<Option<VirtualOffset>> {
     let mut blocks = open_block_window(file, 0, ledger);
     while blocks.bytes().len() < 4 && blocks.inflate_more()? {}
@@ -45,12 +43,12 @@ pub fn find_first_record(file: &Arc<File>, ledger: &Ledger) -> Result<Option<Vir
     Ok(Some(virtual_offset(&blocks, taken)))
 }
 
-/// Finds the first position from offset `near` on at which the read name changes.
-/// Returns `None` if there is none, or if the records there do not fit into memory.
+/// Finds the first position at or after offset `near` where the read name changes. Returns `None`
+/// if there is none, or if the records to be searched do not fit into memory.
 ///
-/// The search begins `LOOK_BACK_BYTES` before the offset. The first guess may be wrong,
-/// because an optional field can contain bytes that look like a record. But when the
-/// real record that contains them has ended, the chain of records is correct.
+/// The search starts `LOOK_BACK_BYTES` before the offset. The first guess may be wrong, because an
+/// optional field can contain bytes that look like a record. After the end of the real record that
+/// contains them, the chain of records is correct.
 pub fn find_border(
     file: &Arc<File>,
     n_ref: i32,
@@ -80,9 +78,9 @@ pub fn find_border(
     }
 }
 
-/// Returns the first position from `least` on at which the read name differs from the
-/// name of the record before. `known` is the position of a record in `bytes`; if it is
-/// `None`, the first record is guessed.
+/// Returns the first position at or after `least` where the read name differs from that of the
+/// preceding record. `known` is the position of a record in `bytes`; if it is `None`, the first
+/// record is guessed.
 fn find_name_change(bytes: &[u8], n_ref: i32, known: Option<usize>, least: usize) -> Option<usize> {
     let looks_right =
         |at: usize| count_plausible_records(bytes, at, n_ref).is_some_and(|records| records > 3);
@@ -100,8 +98,8 @@ fn find_name_change(bytes: &[u8], n_ref: i32, known: Option<usize>, least: usize
     }
 }
 
-/// Counts the complete records from `at` to the end of `bytes`. Returns `None` if one
-/// of them does not look like a record.
+/// Counts the complete records from `at` to the end of `bytes`. Returns `None` if one of them is
+/// not plausible.
 fn count_plausible_records(bytes: &[u8], mut at: usize, n_ref: i32) -> Option<usize> {
     let mut records = 0;
     while bytes.len() - at >= FIXED_BYTES {
@@ -139,7 +137,7 @@ fn find_block_from(file: &File, near: u64) -> Result<Option<u64>> {
     Ok(found.map(|at| near + at as u64))
 }
 
-/// Returns the size of the BGZF block that `bytes` begin with, from its BC field (SAM
+/// Returns the size of the BGZF block at the start of `bytes`, from its BC field (SAM
 /// specification, section 4.1). `None` if there is no block.
 fn block_size(bytes: &[u8]) -> Option<usize> {
     let head = bytes.get(..12).filter(|head| head[..4] == [0x1f, 0x8b, 8, 4])?;

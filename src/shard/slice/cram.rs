@@ -1,4 +1,4 @@
-//! Finds where a slice of CRAM version 3 can start: at a container.
+//! Finds where a slice of a CRAM version 3 file can start: at a container.
 
 use std::fs::File;
 
@@ -10,8 +10,7 @@ use crate::shard::job::{SliceBounds, VirtualOffset};
 
 const DEFINITION_BYTES: u64 = 26;
 
-/// Bytes that are read for a container header: first a usual size, then the largest
-/// possible size.
+/// Bytes to read for a container header: first the usual size, then the maximum.
 const HEADER_READ_BYTES: [usize; 2] = [1 << 10, 1 << 16];
 
 struct ContainerBounds {
@@ -20,8 +19,8 @@ struct ContainerBounds {
     header: ContainerHeader,
 }
 
-/// Returns the position of the first container with records. `None` for CRAM of another
-/// version than 3, which is not divided.
+/// Returns the position of the first container with records. `None` if the CRAM version is not 3;
+/// such files are not divided.
 pub fn find_first_container(file: &File) -> Result<Option<VirtualOffset>> {
     let mut definition = [0; DEFINITION_BYTES as usize];
     read_up_to(file, &mut definition, 0)?;
@@ -33,8 +32,8 @@ pub fn find_first_container(file: &File) -> Result<Option<VirtualOffset>> {
     Ok(Some(VirtualOffset { offset: header.end, within: 0 }))
 }
 
-/// Reads the bytes before the first container with records: the file definition and the
-/// header container.
+/// Reads the bytes before the first container with records: the file definition and the header
+/// container.
 pub fn read_header_bytes(file: &File) -> Result<Vec<u8>> {
     let end = find_first_container(file)?.map_or(0, |first| first.offset);
     let mut bytes = vec![0; end as usize];
@@ -42,9 +41,9 @@ pub fn read_header_bytes(file: &File) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Returns the first position, then for each wanted offset the first container after it
-/// that starts with another read name than the container before it ends with. `differ`
-/// compares the names at the border between two adjacent containers.
+/// Returns the first position and then, for each wanted offset, the first later container whose
+/// first read name differs from the last read name of the preceding container. `differ` compares
+/// the names at the border between two adjacent containers.
 pub fn find_borders(
     file: &File,
     first: VirtualOffset,
@@ -68,7 +67,7 @@ pub fn find_borders(
             let bounds = SliceBounds { from: position(before.start), to: Some(position(place.end)) };
             if differ(bounds)? {
                 borders.push(position(place.start));
-                // Several wanted offsets may be before the same container.
+                // Several wanted offsets may precede the same container.
                 wanted = &rest[rest.partition_point(|&near| near <= place.start)..];
             }
         }

@@ -1,4 +1,4 @@
-//! Positioned reads of a file, shared by the formats that can be divided.
+//! Positioned file reads for the formats that can be divided.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -6,8 +6,8 @@ use std::path::Path;
 
 use readmill_record::{Error, Result};
 
-/// Maximum number of bytes that are searched for a border. If no border is found in
-/// them, because the records are very long, the slices on both sides become one.
+/// Maximum number of bytes to search for a border. If no border is found because the records are
+/// very long, the slices on both sides become one.
 pub const MAX_SEARCHED_BYTES: usize = 64 << 20;
 
 pub const BORDERS: &str = "borders of slices";

@@ -1,20 +1,19 @@
-//! Divides an input into slices: contiguous parts that hold whole templates. Each slice
-//! can be read as if it were a file of its own.
+//! Divides an input into slices: contiguous parts that contain complete templates. Each slice can
+//! be read like a separate file.
 //!
-//! A slice is read as the header, followed by a range of bytes of the file. A border
-//! between slices is found from the bytes near a wanted offset, so the file needs no
-//! index:
+//! A slice is read as the header, followed by a range of bytes of the file. A border between slices
+//! is found from the bytes near a wanted offset, so the file needs no index:
 //!
-//! - BAM: the first BGZF block from there on, the first record in it, and then the
-//!   first record with another read name than the record before it.
-//! - SAM: the same with lines.
-//! - CRAM: the first container whose first read has another name than the last read of
-//!   the container before it.
+//! - BAM: the first BGZF block at or after the offset, the first record in it, and then the
+//!   first record whose read name differs from that of the preceding record.
+//! - SAM: the same, with lines.
+//! - CRAM: the first container whose first read name differs from the last read name of the
+//!   preceding container.
 //!
-//! In BAM, the first record near an offset is a guess; all records that follow in the
-//! next MiB must look plausible, too. A wrong guess cannot go unnoticed, because then
-//! the slice before it would end inside a record, which is an error. Compressed SAM,
-//! CRAM older than version 3, and small files become one slice each.
+//! In BAM, the first record near an offset is a guess, and all records in the following MiB must be
+//! plausible. A wrong guess is always detected, because the preceding slice would end inside a
+//! record, which is an error. Compressed SAM, CRAM older than version 3, and small files become one
+//! slice each.
 
 mod bam;
 mod cram;
@@ -37,11 +36,11 @@ use crate::pipeline::inputs::{InputFile, Inputs};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum InputKind {
-    /// BAM, or SAM in BGZF blocks: `bam::find_first_record` distinguishes them.
+    /// BAM, or SAM in BGZF blocks. `bam::find_first_record` distinguishes them.
     Bam,
     Text,
     Cram,
-    /// Compressed by plain gzip, which cannot be read from the middle.
+    /// Plain gzip, which can only be read from the start.
     Gzip,
 }
 
@@ -58,9 +57,8 @@ impl InputKind {
     }
 }
 
-/// Divides inputs into about `wanted` slices of similar size in bytes. `shard plan`
-/// calls it for reads that need no alignment, and `scan` for each lane of unaligned
-/// records.
+/// Divides inputs into about `wanted` slices of similar size in bytes. Called by `shard plan` for
+/// reads that need no alignment, and by `scan` for each lane of unaligned records.
 pub fn divide_inputs(inputs: &Inputs, wanted: usize, ledger: &Ledger) -> Result<Vec<Slice>> {
     let list = inputs.files();
     let size = |input: &InputFile| std::fs::metadata(&input.path).map_or(0, |meta| meta.len());
@@ -89,9 +87,9 @@ pub fn divide_inputs(inputs: &Inputs, wanted: usize, ledger: &Ledger) -> Result<
     Ok(slices)
 }
 
-/// Returns the start of the first record, and then a border near each of the `wanted`
-/// offsets, in ascending order without repetitions. Returns an empty list if the file
-/// cannot be divided or no offset is wanted.
+/// Returns the start of the first record, followed by a border near each of the `wanted` offsets,
+/// in ascending order without duplicates. Returns an empty list if the file cannot be divided, or
+/// if `wanted` is empty.
 fn find_borders(
     inputs: &Inputs,
     number: usize,
@@ -133,9 +131,9 @@ fn find_borders(
     Ok(borders)
 }
 
-/// Opens a slice as a stream of a complete file: the header, the records between the
-/// bounds, and an end marker. Also returns the number of bytes that are read from the
-/// file itself, without the header.
+/// Opens a slice as a stream with the form of a complete file: the header, the records between the
+/// bounds, and an end marker. Also returns the number of bytes to be read from the file, without
+/// the header.
 pub fn open_slice(input: &InputFile, bounds: SliceBounds) -> Result<(Box<dyn Read + Send>, u64)> {
     let file = Arc::new(open(&input.path)?);
     let size = file.metadata().map_err(|e| read_error(&e))?.len();

@@ -22,8 +22,8 @@ pub fn find_first_alignment(file: &File, ledger: &Ledger) -> Result<u64> {
     Ok(lines.offset())
 }
 
-/// Finds the first line after `near` that has another read name than the line before
-/// it. Returns `None` if the file ends before, or if a line is too long to be searched.
+/// Finds the first line after `near` whose read name differs from that of the preceding line.
+/// Returns `None` if the file ends first, or if a line is too long to search.
 pub fn find_border(file: &File, near: u64, ledger: &Ledger) -> Result<Option<VirtualOffset>> {
     let mut lines = LineScanner::new(file, near, ledger);
     if lines.next()?.is_none() {
@@ -44,10 +44,10 @@ pub fn find_border(file: &File, near: u64, ledger: &Ledger) -> Result<Option<Vir
 
 struct LineScanner<'a> {
     file: &'a File,
-    /// Offset in the file of `bytes[0]`.
+    /// File offset of `bytes[0]`.
     offset: u64,
     bytes: Vec<u8>,
-    /// Length of the lines in `bytes` that were returned already.
+    /// Length of the lines in `bytes` that have been returned.
     taken: usize,
     charge: Charge,
 }
@@ -61,8 +61,8 @@ impl<'a> LineScanner<'a> {
         self.offset + self.taken as u64
     }
 
-    /// Returns the next line with its line feed. Returns `None` at the end of the file,
-    /// for a line longer than `MAX_SEARCHED_BYTES`, and if a line does not fit into memory.
+    /// Returns the next line with its line feed. Returns `None` at the end of the file, for a line
+    /// longer than `MAX_SEARCHED_BYTES`, and if a line does not fit into memory.
     fn next(&mut self) -> Result<Option<&[u8]>> {
         let mut searched = self.taken;
         loop {
