@@ -78,13 +78,13 @@ impl AlignLink {
                 self.lanes.lock_queue().reads_in_flight -= 1;
                 if lane == self.current_lane {
                     self.link_fastq_batch(taken, reads, prepared)?;
-                } // else it was taken before the lane was known to have ended
+                } // otherwise, it was taken before the end of the lane was known
             }
             AlignTaskResult::Opened(lane, opened) => {
                 self.lanes.lock_queue().reads_in_flight -= 1;
                 if lane >= self.current_lane {
                     self.lanes.link_opened(lane, opened, &mut self.chain)?;
-                } // else the lane has ended before its file
+                } // otherwise, the lane has ended before its file
             }
             AlignTaskResult::Converted(lane, mut reads, prepared, last) => {
                 self.lanes.lock_queue().reads_in_flight -= 1;

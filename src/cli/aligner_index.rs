@@ -1,4 +1,4 @@
-//! Builds the index of an aligner so that a signal leaves either all of its files or none.
+//! Builds the index of an aligner such that a signal leaves either all of its files or none.
 
 use std::path::{Path, PathBuf};
 
@@ -7,9 +7,9 @@ use readmill_process::pause::{self, Moment};
 use readmill_process::signal;
 use readmill_record::Result;
 
-/// Builds the index `prefix` with `build`. If a signal arrives, the unfinished files (`partials`)
-/// are removed, or, if `build` has begun to give them their final names, it finishes first. `build`
-/// must report each stage to the function that it gets.
+/// Builds the index `prefix` with `build`. If a signal arrives, removes the unfinished files
+/// (`partials`). If `build` has already begun to rename files to their final names, lets it finish
+/// first. `build` must report each stage to the function that it receives.
 pub fn complete_or_gone(
     prefix: &Path,
     partials: &[PathBuf],

@@ -1,4 +1,4 @@
-//! `readmill bqsr`: base quality recalibration in separate commands, as GATK has them.
+//! `readmill bqsr`: base quality recalibration in separate commands, as in GATK.
 
 use std::path::{Path, PathBuf};
 
@@ -92,8 +92,8 @@ pub struct PlotDataArgs {
 }
 
 impl Bqsr {
-    /// Returns the plan for the subcommands that read alignments. The other subcommands do their
-    /// work here, because they only read tables, and return `None`.
+    /// Returns the plan of a subcommand that reads alignments. Runs the other subcommands, which
+    /// only read tables, and returns `None`.
     pub fn plan_or_run(&self) -> Result<Option<Plan>> {
         match self {
             Bqsr::Table(it) => it.build_plan().map(Some),

@@ -1,5 +1,5 @@
-//! `readmill cluster`: starts the Python package `readmill.cluster`, which runs a
-//! command in stages on a Dask cluster.
+//! `readmill cluster`: starts the Python package `readmill.cluster`, which runs a command in stages
+//! on a Dask cluster.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -9,8 +9,8 @@ use std::process::Command;
 use clap::Args;
 use readmill_record::{Error, Result};
 
-/// The output of `python3 -m readmill.cluster PLACE --help`, for machines without the
-/// package. A test compares it with the package.
+/// The output of `python3 -m readmill.cluster PLACE --help`, for machines without the package. A
+/// test compares it with the package.
 const HELP_TEXTS: &[(&str, &str)] = &[
     ("local", include_str!("cluster_help/local.txt")),
     ("slurm", include_str!("cluster_help/slurm.txt")),
@@ -32,8 +32,8 @@ pub struct ClusterArgs {
 }
 
 impl ClusterArgs {
-    /// Replaces this process with Python. If the Python module is missing, still prints the help,
-    /// from [`HELP_TEXTS`].
+    /// Replaces this process by Python. If the Python module is missing, help is printed from
+    /// [`HELP_TEXTS`].
     pub fn run(&self) -> Result<()> {
         let python = || Command::new("python3");
         if let Err(error) = require_module(python()) {
@@ -75,8 +75,8 @@ fn require_module(mut python: Command) -> Result<()> {
     }
 }
 
-/// Returns the error for a missing Python package, with the commands that install it. `said` is the
-/// output of Python, whose last line names the cause.
+/// Returns the error for a missing Python package, with the commands that install it. `said` is
+/// Python's output, whose last line contains the cause.
 fn missing_package_error(said: &str) -> Error {
     let last = said.trim_end().lines().last().unwrap_or_default();
     Error::usage(format!("python3 cannot import the package readmill ({last})")).hint(

@@ -1,5 +1,5 @@
-//! Flags that all subcommands with reads as output share: inputs, output and resources. [`Io`] and
-//! [`OutputFlags`] turn them into a [`Plan`].
+//! Flags that all subcommands that write reads share: inputs, output and resources. [`Io`] and
+//! [`OutputFlags`] convert them to a [`Plan`].
 
 use std::path::{Path, PathBuf};
 
@@ -173,14 +173,14 @@ enum LogFormat {
     Json,
 }
 
-/// Returns the short help of `-O`. `usual` is the format if neither `-O` nor the name of the output
+/// Returns the short help of `-O`. `usual` is the format if neither `-O` nor the output name
 /// determines it.
 pub fn format_help(usual: &str) -> String {
     let names = format_names(usual);
     format!("Output format: {names} [default: from the file name, else {usual}]")
 }
 
-/// Returns the long help of `-O`. Like the long help of other flags, it begins with the short help.
+/// Returns the long help of `-O`. Like the long help of other flags, it starts with the short help.
 fn long_format_help() -> String {
     format!(
         "{}\n\nA format can be followed by options, as in {}. Without this flag, the extension of the output file decides. Without an extension, or with an unknown one, the format is bam. The extension of another file type, such as .txt, is an error.",
@@ -189,7 +189,7 @@ fn long_format_help() -> String {
     )
 }
 
-/// Lists the names of all formats, as in `bam, sam or cram`, beginning with `usual`.
+/// Lists the names of all formats, for example `bam, sam or cram`, starting with `usual`.
 fn format_names(usual: &str) -> String {
     let mut names: Vec<&str> = FORMATS.iter().map(|spec| spec.name).collect();
     names.sort_by_key(|&name| name != usual);
@@ -221,7 +221,7 @@ impl Io {
     }
 
     /// Returns the inputs. Several inputs without `-o` are an error, because one of them is
-    /// probably meant as the output: the first file for `merge`, as in samtools merge, or else the
+    /// probably meant as the output: the first for `merge`, as in samtools merge, otherwise the
     /// last.
     fn inputs(&self, command: plan::Command) -> Result<Vec<PathBuf>> {
         let inputs = self.input.inputs()?;
@@ -233,8 +233,8 @@ impl Io {
         Err(hints::missing_output_error(&inputs, &[("-o", output)]))
     }
 
-    /// Returns the plan of a command that splits reads into several outputs. Their names begin with
-    /// `-o`, unless `is_named` is true because a pattern or a table names them.
+    /// Returns the plan of a command that splits reads into several outputs. The value of `-o` is
+    /// their prefix, unless `is_named` is set because a pattern or a table names them.
     pub fn plan_of_several(&self, command: plan::Command, steps: Steps, is_named: bool) -> Result<Plan> {
         let format = self.output.format(|path| Ok(Format::by_name(path)))?;
         let inputs = if is_named { self.input.inputs()? } else { self.inputs(command)? };
@@ -274,8 +274,8 @@ impl OutputFlags {
         self.output.is_some()
     }
 
-    /// Returns a plan that applies `steps` to the reads of `inputs`. The name of the output
-    /// determines its format, unless `-O` is given; the name of another kind of file is an error.
+    /// Returns a plan that applies `steps` to the reads of `inputs`. The output name determines the
+    /// format, unless `-O` is given. The extension of another file type is an error.
     pub fn plan(&self, command: plan::Command, inputs: Vec<PathBuf>, steps: Steps) -> Result<Plan> {
         let way_out =
             format!("use a name that ends in {}, or give the format with -O", hints::known_extensions());
@@ -318,8 +318,8 @@ impl OutputFlags {
         self.path()
     }
 
-    /// Returns the format that `-O` gives, or else the format that `of_name` derives from the name
-    /// of the output.
+    /// Returns the format given by `-O`, otherwise the format that `of_name` derives from the
+    /// output name.
     fn format(&self, of_name: impl FnOnce(&Path) -> Result<Format>) -> Result<Format> {
         plan::check_index_mark(self.path())?;
         self.output_format.clone().map_or_else(|| of_name(self.path()), Ok)
@@ -374,7 +374,7 @@ impl InputFlags {
     /// Returns the inputs, or standard input (`-`) if none is given.
     ///
     /// # Errors
-    /// No input is given, and standard input is a terminal or `/dev/null`.
+    /// Fails if no input is given, and standard input is a terminal or `/dev/null`.
     pub fn inputs(&self) -> Result<Vec<PathBuf>> {
         match &self.input[..] {
             [] if hints::has_no_standard_input() => Err(hints::missing_input_error(
@@ -403,7 +403,7 @@ impl ResourceFlags {
     }
 
     /// Returns the resources of a run that writes to `output`. By default, temporary files are
-    /// written next to `output`. Also switches messages to the form that `--log-format` requests.
+    /// written next to `output`. Also applies `--log-format` to messages.
     pub fn resources(&self, output: &Path) -> Result<Resources> {
         if let Some(form) = self.log_format {
             write_json(form == LogFormat::Json);

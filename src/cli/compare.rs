@@ -10,7 +10,7 @@ use readmill_format::reference::LazyReference;
 use readmill_record::tag::Tag;
 use readmill_record::{Flags, Result};
 
-/// Exit code if the files do not agree at the level of `--level`.
+/// Exit code if the files do not agree at the level given by `--level`.
 const DIFFERENT: u8 = 4;
 
 /// Compares two SAM, BAM or CRAM files record by record, and prints the strictest level at which

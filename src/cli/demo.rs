@@ -1,4 +1,4 @@
-//! `readmill demo`: simulates a sample and prepares it, so that new users can try readmill without
+//! `readmill demo`: simulates a sample and processes it, so that new users can try readmill without
 //! data.
 
 use std::fs::File;
@@ -54,7 +54,7 @@ fn faults() -> PossibleValuesParser {
 }
 
 impl DemoArgs {
-    /// Returns how the allocator is configured: as for `align` if reads are aligned.
+    /// Returns the allocator configuration: the same as for `align` if reads are aligned.
     #[cfg(feature = "bwa")]
     pub fn heaps(&self) -> Heaps {
         if self.fastq { Heaps::Aligning(limit::available_threads()) } else { Heaps::Few }
@@ -149,7 +149,7 @@ const PAGED: &str = "prep DIR/reads.bam -o DIR/sample.bam --sort coordinate --ma
     --metric-accumulation-level ALL_READS,LIBRARY,READ_GROUP --coverage DIR/sample --coverage-by DIR/targets.bed \
     --coverage-no-per-base --json DIR/run.json --report DIR/report.html";
 
-/// Simulates FASTQ files, and aligns and prepares their reads in one pass (`--fastq`).
+/// Simulates FASTQ files, then aligns and processes their reads in one pass (`--fastq`).
 #[cfg(feature = "bwa")]
 fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
     use readmill::plan::{Aligner, Aligning, LaneInput, ReadTags};
@@ -220,8 +220,8 @@ fn failed(path: &Path, error: &std::io::Error) -> Error {
     Error::io(format!("{} cannot be written", path.display()), error)
 }
 
-/// Writes the dictionary of the sample without its last contig and in another order, so that the
-/// run has something to replace.
+/// Writes the sample's dictionary without its last contig and in a different order, so that the run
+/// has something to replace.
 fn write_dictionary(made: &Sample, path: &Path) -> Result<()> {
     let write = || {
         let mut file = BufWriter::new(File::create(path)?);
@@ -236,7 +236,7 @@ fn write_dictionary(made: &Sample, path: &Path) -> Result<()> {
     write().map_err(|e| failed(path, &e))
 }
 
-/// Returns the plan that prepares the simulated BAM file with at most 512 MiB of memory.
+/// Returns the plan that processes the simulated BAM file with at most 512 MiB of memory.
 fn preparing(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usize) -> Result<Plan> {
     let resources = Resources {
         threads,

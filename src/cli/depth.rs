@@ -1,5 +1,5 @@
-//! `readmill depth`, `readmill coverage` and `readmill bedcov`. Their short flags have the letters
-//! of samtools.
+//! `readmill depth`, `readmill coverage` and `readmill bedcov`. Their short flags have the same
+//! letters as in samtools.
 
 use std::path::{Path, PathBuf};
 
@@ -218,12 +218,12 @@ pub struct CoverageArgs {
     resources: ResourceFlags,
 }
 
-/// Number of bins of a histogram that is written to a file.
+/// Default number of bins in a histogram that is written to a file.
 const DEFAULT_FILE_BINS: u32 = 50;
 
-/// Columns of a terminal next to the bins of a histogram.
+/// Terminal columns that the text next to the histogram bins takes.
 const TEXT_COLUMNS: u32 = 40;
-/// Number of bins on a terminal that is too narrow, or whose width is not known.
+/// Number of bins on a terminal that is too narrow or of unknown width.
 const NARROW_TERMINAL_BINS: u32 = 40;
 
 impl CoverageArgs {
@@ -331,7 +331,7 @@ impl BedcovArgs {
         let mut plan = plan_without_inputs("bedcov", &self.resources, &output)?;
         let (inputs, indexes) = inputs_and_indexes(&self.inputs, None, self.customized_index, &plan)?;
         let rules = DepthRules {
-            // A pileup never has unmapped reads.
+            // A pileup never contains unmapped reads.
             exclude_flags: excluded_flags(&self.include_again, &self.excl_flags)? | Flags::UNMAPPED,
             min_mapq: self.min_mapq,
             deletions: !self.aligned_only && self.min_depth.is_none(),
@@ -350,7 +350,7 @@ impl BedcovArgs {
     }
 }
 
-/// Returns the bits of FLAG whose reads are excluded: the default without `again` (`-g`), and with
+/// Returns the FLAG bits that exclude reads: the default bits without `again` (`-g`), and with
 /// `more` (`-G`).
 fn excluded_flags(again: &[Flags], more: &[Flags]) -> Result<u16> {
     let bits = |list: &[Flags]| list.iter().fold(0, |bits, flags| bits | flags.0);
@@ -367,8 +367,8 @@ fn excluded_flags(again: &[Flags], more: &[Flags]) -> Result<u16> {
     Ok(DepthRules::default().exclude_flags & !again | more)
 }
 
-/// Returns the width of the terminal: the variable COLUMNS, or else the width that the terminal of
-/// standard error reports. It is 0 if there is no terminal.
+/// Returns the width of the terminal: the variable COLUMNS, otherwise the width that the terminal
+/// of standard error reports, or 0 if there is no terminal.
 fn terminal_columns() -> u32 {
     match std::env::var("COLUMNS") {
         Ok(text) => text.trim().parse().unwrap_or(0),
@@ -376,7 +376,7 @@ fn terminal_columns() -> u32 {
     }
 }
 
-/// Returns a plan for the command `name`, still without inputs. These commands log only warnings,
+/// Returns a plan for the command `name`, without inputs yet. These commands log only warnings,
 /// unless `-v` is given.
 fn plan_without_inputs(name: &'static str, resources: &ResourceFlags, output: &Path) -> Result<Plan> {
     let mut resources = resources.resources(output)?;
@@ -396,8 +396,8 @@ fn plan_without_inputs(name: &'static str, resources: &ResourceFlags, output: &P
     })
 }
 
-/// Returns the inputs and their indexes. The inputs are the given files, or the files in the list,
-/// or standard input. With `-X`, the second half of the given files are the indexes.
+/// Returns the inputs and their indexes. The inputs are the given files, the files in the list, or
+/// standard input. With `-X`, the second half of the given files are the indexes.
 fn inputs_and_indexes(
     given: &[PathBuf],
     list: Option<&Path>,

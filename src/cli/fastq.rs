@@ -128,8 +128,8 @@ struct ChoiceFlags {
 }
 
 impl ChoiceFlags {
-    /// Returns the filters for these flags. They are built from the words of a command line,
-    /// because each filter parses its own flags.
+    /// Returns the filters for these flags. They are built from command line words, because each
+    /// filter parses its own flags.
     fn to_filters(&self) -> Result<Filters> {
         let bits = [
             ("--require-flags", self.require_flags),
@@ -209,8 +209,8 @@ impl TrimFlags {
     }
 }
 
-/// Endings of names that stand for a format other than FASTQ or for a compression other than gzip.
-/// Such outputs are refused.
+/// Extensions of formats other than FASTQ, or of compression other than gzip. Such outputs are
+/// refused.
 const UNSUPPORTED_SUFFIXES: [&str; 14] = [
     ".bam", ".sam", ".sam.gz", ".cram", ".zst", ".bz2", ".xz", ".zip", ".lz4", ".7z", ".tar", ".tgz",
     ".fa", ".fasta",
@@ -260,8 +260,8 @@ impl FastqArgs {
         Ok(TagSelection::Some(tags))
     }
 
-    /// Returns a usage error for flags and outputs that cannot be used together, or
-    /// that are probably a mistake.
+    /// Returns a usage error for flags and outputs that cannot be used together, or that are
+    /// probably a mistake.
     fn check_flags(&self) -> Result<()> {
         if !self.t.is_empty() {
             let what = "fastq has no -T: it is a list of tags in samtools fastq, but a directory in other commands";

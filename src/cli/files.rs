@@ -1,5 +1,5 @@
-//! Small commands that work on files without a pipeline: `faidx`, `dict`, `quickcheck`, `head`,
-//! `cat`, `reheader` and others. The work itself is in `readmill_files`.
+//! Small commands that process files without a pipeline: `faidx`, `dict`, `quickcheck`, `head`,
+//! `cat`, `reheader` and others. `readmill_files` implements them.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ pub enum FileCommand {
 }
 
 impl FileCommand {
-    /// Runs the command. `collate` needs the pipeline, so its plan is given to `process`.
+    /// Runs the command. `collate` needs the pipeline, so its plan is passed to `process`.
     pub fn run_file_command(&self, process: impl Fn(&Plan) -> Result<ExitCode>) -> Result<ExitCode> {
         let success = |()| ExitCode::SUCCESS;
         match self {
@@ -76,8 +76,8 @@ impl FileCommand {
     }
 }
 
-/// Runs `work` with a ledger that has the memory of the command. Builds with debug assertions
-/// return an error if the command used more memory.
+/// Runs `work` with a ledger for the command's memory. Builds with debug assertions return an error
+/// if the command used more memory.
 fn run_with_audit(
     memory: &MemoryFlag,
     work: impl FnOnce(&Ledger) -> Result<ExitCode>,
@@ -114,7 +114,8 @@ fn new_console(is_quiet: bool) -> Console {
 /// Opens an output for BAM or CRAM; `None` is standard output.
 ///
 /// # Errors
-/// The output is a terminal, or one of `inputs`, which are read after the output is opened.
+/// Fails if the output is a terminal, or if it is one of `inputs`, which are read after the output
+/// is opened.
 fn open_records_output(path: Option<&PathBuf>, inputs: &[&Path]) -> Result<FileOutput> {
     let output = FileOutput::open(path.map(PathBuf::as_path), inputs)?;
     if output.is_terminal() {

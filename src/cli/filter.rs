@@ -1,4 +1,4 @@
-//! `readmill filter`: filters and edits reads in their order, without sorting.
+//! `readmill filter`: filters and edits reads in input order, without sorting.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! Flags of filters and edits. `readmill_filters` describes them in a table, from which the
-//! arguments for clap are made here.
+//! Flags of filters and edits. `readmill_filters` has a table of them, from which this module
+//! creates clap's arguments.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use readmill_filters::FILTERS;
 use readmill_filters::flag::{Flag, FlagValue, GivenFlags};
 use readmill_record::{Error, Flags, Result};
 
-/// The flags of filters that a user gave.
+/// The filter flags given by the user.
 pub struct FilterFlags(GivenFlags);
 
 impl FilterFlags {
@@ -18,8 +18,8 @@ impl FilterFlags {
         Filters::from_given_flags(&self.0)
     }
 
-    /// Returns the filters, as if the flags in `more` (name and value) were given, too. `view` uses
-    /// this for flags that stand for a filter.
+    /// Returns the filters, as if the flags in `more` (name and value) were also given. `view` uses
+    /// this for flags that correspond to a filter.
     pub fn filters_with(&self, more: &[(&'static str, String)]) -> Result<Filters> {
         let mut given = self.0.clone();
         for (name, value) in more {
@@ -42,7 +42,7 @@ fn flags() -> impl Iterator<Item = &'static Flag> {
 }
 
 /// Gives an argument the names that samtools view has for it: a letter becomes its short flag, a
-/// word an alias.
+/// word becomes an alias.
 pub fn with_samtools_names(arg: Arg) -> Arg {
     let flag = flags().find(|flag| flag.name == arg.get_id().as_str());
     let names = flag.map_or(&[][..], |flag| flag.samtools);
@@ -57,7 +57,7 @@ fn arg(flag: &'static Flag) -> Arg {
     let arg = arg.requires_all(flag.requires).conflicts_with_all(flag.conflicts);
     let arg = match flag.value {
         FlagValue::None => return arg.action(ArgAction::SetTrue),
-        // An expression may begin with a minus sign.
+        // An expression may start with a minus sign.
         FlagValue::Text => {
             arg.value_parser(value_parser!(String)).allow_hyphen_values(flag.metavar == "EXPR")
         }

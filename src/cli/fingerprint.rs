@@ -1,5 +1,5 @@
-//! `readmill fingerprint`: counts alleles at common sites, and compares these counts to find files
-//! of the same person.
+//! `readmill fingerprint`: counts alleles at common sites, and compares the counts to find files of
+//! the same person.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ use readmill_record::{Ledger, Result};
 use super::common::MemoryFlag;
 use super::tally::TallyArgs;
 
-/// Exit code if fingerprints are from different people, although `--expect-same` is given.
+/// Exit code if `--expect-same` is given, but fingerprints are from different people.
 const DIFFERENT: u8 = 4;
 
 #[derive(Subcommand)]

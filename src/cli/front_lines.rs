@@ -1,5 +1,5 @@
-//! Tests that readmill's own command line parser accepts the lines that the fronts write.
-//! The crate of the fronts does not know the parser, so these tests are here.
+//! Tests that readmill's own command line parser accepts the lines that the fronts write. The
+//! fronts crate does not know the parser, so the tests are in this crate.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -13,8 +13,8 @@ use readmill_fronts::{TOOLS, TranslatedLine};
 
 use super::parse;
 
-/// Arguments that each command needs in addition to the tested option. `IN` stands for
-/// a file of reads, and `DICT` for a dictionary.
+/// Arguments that each command needs in addition to the tested option. `IN` is replaced by a read
+/// file, and `DICT` by a dictionary.
 const LINES: &[(&str, &str)] = &[
     ("samtools markdup", "IN o.bam"),
     ("samtools fixmate", "IN o.bam"),
@@ -105,8 +105,8 @@ impl Case<'_> {
         words
     }
 
-    /// Tests the line for one option. Returns `false` if the native parser refuses the
-    /// value, and `Err` if it refuses anything else.
+    /// Tests the line for one option. Returns `false` if the native parser refuses the value, and
+    /// `Err` if it refuses anything else.
     fn test_option(&self, option: Option<(&Opt, &str)>) -> Result<bool, String> {
         let words = self.build_words(option);
         let typed = words.join(" ");

@@ -1,5 +1,6 @@
-//! A second process of this program whose output the main process reads. It is needed if a command
-//! line of another tool means two commands of readmill, and if `merge-alignment` sorts its input.
+//! A second process of this program, whose output the main process reads. It is needed if a command
+//! line of another tool corresponds to two readmill commands, and if `merge-alignment` sorts its
+//! input.
 
 use std::ffi::OsString;
 use std::os::fd::AsRawFd;
@@ -11,14 +12,14 @@ use readmill_record::{Error, Result};
 /// Exit code of a process whose reader closed the pipe (128 + SIGPIPE).
 const READER_HAS_LEFT: u8 = 141;
 
-/// The running process and the pipe from which its output is read.
+/// The running process, and the pipe from which its output is read.
 pub struct Source {
     child: Child,
     output: Option<ChildStdout>,
 }
 
-/// Starts the process if `words` are its arguments. The last of `arguments`, which is a
-/// placeholder, is replaced by the path of the pipe.
+/// Starts the process if `words` contains its arguments. Replaces the last of `arguments`, which is
+/// a placeholder, by the path of the pipe.
 pub fn start(
     mut arguments: Vec<OsString>,
     words: Option<&[OsString]>,
@@ -31,7 +32,7 @@ pub fn start(
     Ok((arguments, Some(source)))
 }
 
-/// Starts a process of this program with these arguments. Its standard output can be read at the
+/// Starts a process of this program with arguments `words`. Its standard output can be read at the
 /// returned path, `/dev/fd/N`.
 pub fn run(words: &[OsString]) -> Result<(PathBuf, Source)> {
     let failed = |error: std::io::Error| Error::io("readmill cannot be started", &error);
@@ -44,8 +45,8 @@ pub fn run(words: &[OsString]) -> Result<(PathBuf, Source)> {
 }
 
 impl Source {
-    /// Waits until the process ends. Returns its exit code if it failed for another reason than a
-    /// closed pipe; it has then logged its error.
+    /// Waits until the process ends. Returns its exit code if it failed for a reason other than a
+    /// closed pipe; the process has then logged its error.
     pub fn failure(&mut self) -> Option<ExitCode> {
         self.output = None; // closes the pipe, so that the process cannot wait for a reader
         let code = self.child.wait().ok()?.code().unwrap_or(101);

@@ -1,9 +1,9 @@
-//! The help of every command: a short one (`-h`) that fits on a screen, and a long one
-//! (`--help`) with all flags and examples.
+//! The help of every command: a short help (`-h`) that fits on a screen, and a long help (`--help`)
+//! with all flags and examples.
 
 use clap::{Arg, Command};
 
-/// Maximum number of flags of a command for which its short help shows all of them.
+/// Maximum number of flags for which the short help of a command shows all of them.
 const MAX_SHORT_HELP_FLAGS: usize = 22;
 
 /// Long names of the flags that the short help shows for commands with more than
@@ -33,8 +33,8 @@ const SHORT_HELP_FLAGS: &[&str] = &[
 const COMMANDS_WITH_LETTERS: &[&str] =
     &["bedcov", "coverage", "depth", "filter", "merge", "sort", "view"];
 
-/// Flags with a letter that the short help of [`COMMANDS_WITH_LETTERS`] does not show, because they
-/// are rarely needed.
+/// Flags with a letter that the short help of [`COMMANDS_WITH_LETTERS`] omits, because they are
+/// rarely needed.
 const RARE_LETTER_FLAGS: &[&str] = &[
     "customized-index",
     "exclude-all-flags",
@@ -188,14 +188,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
 ];
 
 /// Adds examples to a command and all its subcommands, hides rare flags in the short help, and
-/// makes the values of flags case-insensitive. It is called once, before the command line is
-/// parsed.
+/// makes flag values case-insensitive. Called once, before the command line is parsed.
 pub fn complete_help(command: Command) -> Command {
     complete_subcommand_help(command, "")
 }
 
-/// Does the work of [`complete_help`] for a command whose parent commands are `above`, such as
-/// `shard` for `shard plan`.
+/// Implements [`complete_help`] for a command with the parent commands `above`, such as `shard` for
+/// `shard plan`.
 fn complete_subcommand_help(command: Command, above: &str) -> Command {
     let path = |name: &str| if above.is_empty() { name.to_string() } else { format!("{above} {name}") };
     let is_root = command.get_name() == "readmill";
@@ -238,7 +237,7 @@ mod tests {
     use crate::cli::Cli;
     use clap::CommandFactory;
 
-    /// Lines of a terminal that the short help may take.
+    /// Maximum number of terminal lines of the short help.
     const SCREEN: usize = 54;
 
     fn command() -> Command {

@@ -1,5 +1,5 @@
-//! Detects command lines that are written for samtools, Picard, fastp or other tools,
-//! and answers with the readmill command that does the same.
+//! Detects command lines written for samtools, Picard, fastp or other tools, and suggests the
+//! equivalent readmill command.
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
@@ -14,9 +14,8 @@ use readmill_record::{Error, Result};
 /// Maximum number of inputs for which an error message repeats the command line.
 const MAX_REPEATED_INPUTS: usize = 8;
 
-/// Returns whether messages are written as JSON (`--log-format json` or
-/// `READMILL_LOG_FORMAT`). It is called before the command line is parsed, so that
-/// parse errors are also written as JSON.
+/// Returns whether messages are written as JSON (`--log-format json` or `READMILL_LOG_FORMAT`).
+/// Called before the command line is parsed, so that parse errors are also written as JSON.
 pub fn wants_json(args: &[OsString]) -> bool {
     let flag = "--log-format";
     let given = args.iter().enumerate().rev().find_map(|(at, arg)| match arg.to_str()? {
@@ -29,18 +28,17 @@ pub fn wants_json(args: &[OsString]) -> bool {
     }
 }
 
-/// Returns whether messages on a terminal are coloured. They are not if `--no-color` is
-/// given, if the variable NO_COLOR is set (no-color.org), or if the terminal does not
-/// support colours.
+/// Returns whether messages on a terminal are coloured. They are not if `--no-color` is given, if
+/// the variable NO_COLOR is set (no-color.org), or if the terminal does not support colours.
 pub fn wants_colour(args: &[OsString]) -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     !args.iter().any(|arg| arg == "--no-color") && !is_set("NO_COLOR") && !is_dumb
 }
 
-/// Removes or refuses `-h` next to other arguments, because it does not ask for help then: in
-/// samtools view it asks for the header, which `filter` always writes; in samtools
-/// merge and split it takes a header file, which readmill does not support.
+/// Removes or refuses `-h` next to other arguments, because it does not request help then. In
+/// samtools view, it requests the header, which `filter` always writes. In samtools merge and
+/// split, it takes a header file, which readmill does not support.
 pub fn without_header_flag(mut args: Vec<OsString>) -> Result<Vec<OsString>> {
     let command = args.get(1).and_then(|command| command.to_str()).unwrap_or_default();
     let given = args.iter().skip(2);
@@ -64,8 +62,8 @@ pub fn without_header_flag(mut args: Vec<OsString>) -> Result<Vec<OsString>> {
 
 const NO_ADAPTER_DETECTION: &str = "omit it: adapters of pairs are detected by the overlap of mates; to set an adapter, use --trim-adapter-sequence";
 
-/// Commands and flags of other tools that readmill does not have, each with a hint what to use
-/// instead.
+/// Commands and flags of other tools that readmill does not have, each with a hint about the
+/// alternative.
 const OTHER_TOOL_HINTS: &[(&str, &str)] = &[
     ("mem", "use readmill align REF R1.fq R2.fq, which aligns as bwa mem does"),
     ("aln", "use readmill align REF READS.fq, which aligns with the algorithm of bwa mem"),
@@ -123,8 +121,8 @@ const OTHER_TOOL_HINTS: &[(&str, &str)] = &[
     ("--java-options", "omit it, because readmill does not use Java; -m SIZE limits the memory"),
 ];
 
-/// Returns a hint for a word that clap does not know but that another tool does.
-/// `native_way` returns the hint for a command of another tool, if there is one.
+/// Returns a hint for a word that clap does not know but another tool does. `native_way` returns
+/// the hint for a command of another tool, if there is one.
 pub fn hint_for_other_tool(
     error: &clap::Error,
     native_way: impl Fn(&str) -> Option<String>,
@@ -149,8 +147,8 @@ pub fn hint_for_other_tool(
     tip.or_else(|| native_way(word).filter(|_| error.kind() == ErrorKind::InvalidSubcommand))
 }
 
-/// Removes clap's own suggestions from an error, such as `demo` for `mem`, if we know
-/// what the word means in another tool.
+/// Removes clap's own suggestions from an error, such as `demo` for `mem`, if the meaning of the
+/// word in another tool is known.
 pub fn remove_suggestions(mut error: clap::Error) -> clap::Error {
     use clap::error::ContextKind;
     for kind in [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::Suggested] {
@@ -159,9 +157,8 @@ pub fn remove_suggestions(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Returns the error for several inputs without an output. It suggests a command line
-/// in which each flag stands before its file, because an output is probably among the
-/// inputs.
+/// Returns the error for several inputs without an output. It suggests a command line with a flag
+/// before each file, because one of the inputs is probably meant as the output.
 pub fn missing_output_error(inputs: &[PathBuf], flags: &[(&str, &PathBuf)]) -> Error {
     let line = (inputs.len() <= MAX_REPEATED_INPUTS && !flags.is_empty())
         .then(|| insert_flags(flags))
@@ -172,8 +169,8 @@ pub fn missing_output_error(inputs: &[PathBuf], flags: &[(&str, &PathBuf)]) -> E
     )
 }
 
-/// Picard's argument names and the readmill flag for each. An empty flag stands for an
-/// input, or for an argument that is not needed.
+/// Picard's argument names, with the readmill flag for each. An empty flag means an input, or an
+/// argument that is not needed.
 const PICARD_ARGUMENTS: &[(&str, &str)] = &[
     ("I", ""),
     ("INPUT", ""),
@@ -195,7 +192,7 @@ const PICARD_ARGUMENTS: &[(&str, &str)] = &[
     ("CREATE_INDEX", ""),
 ];
 
-/// Commands of readmill, each with the program of Picard that does the same work.
+/// readmill commands, each with the equivalent Picard program.
 const PICARD_PROGRAMS: &[(&str, &str)] = &[
     ("sort", "SortSam"),
     ("merge", "MergeSamFiles"),
@@ -208,8 +205,8 @@ const PICARD_PROGRAMS: &[(&str, &str)] = &[
     ("merge-alignment", "MergeBamAlignment"),
 ];
 
-/// Returns an error for inputs such as `I=in.bam`, which are arguments in Picard's
-/// notation. A file with such a name is accepted.
+/// Returns an error for inputs such as `I=in.bam`, which are arguments in Picard's notation.
+/// Accepts an existing file with such a name.
 pub fn refuse_picard_arguments(inputs: &[PathBuf]) -> Result<()> {
     let is_of_picard = |path: &&PathBuf| {
         let name = path.to_str().and_then(|text| text.split_once('=')).map_or("", |(name, _)| name);
@@ -222,8 +219,8 @@ pub fn refuse_picard_arguments(inputs: &[PathBuf]) -> Result<()> {
     Err(Error::usage(what).hint(picard_line_hint(&args)))
 }
 
-/// Returns a hint with the readmill command line for arguments in Picard's notation,
-/// and with the command line for `readmill picard`.
+/// Returns a hint with the readmill command line for arguments in Picard's notation, and with the
+/// command line for `readmill picard`.
 fn picard_line_hint(args: &[String]) -> String {
     let native = args.iter().map(|arg| {
         let known = arg.split_once('=').and_then(|(name, value)| {
@@ -245,8 +242,8 @@ fn picard_line_hint(args: &[String]) -> String {
     let behind =
         args.iter().skip(1).fold(String::new(), |line, word| line + " " + &quote_for_shell(word));
     match program {
-        // For `import`, the FASTQ files are inputs, but `-1` and `-2` are the flags of
-        // outputs in the table.
+        // For `import`, FASTQ files are inputs, but the table maps them to `-1` and `-2`, which are
+        // output flags.
         Some((_, program)) if command == "import" => {
             format!("use: readmill picard {program}{behind}")
         }
@@ -257,12 +254,11 @@ fn picard_line_hint(args: &[String]) -> String {
     }
 }
 
-/// Returns whether standard input cannot have data: it is a terminal, closed, or
-/// `/dev/null`, as in a cron job.
+/// Returns whether standard input cannot have data: it is a terminal, closed, or `/dev/null`, as in
+/// a cron job.
 pub fn has_no_standard_input() -> bool {
     use std::os::unix::fs::MetadataExt as _;
-    // If standard input is closed, the Rust runtime opens `/dev/null` in its place
-    // before `main`.
+    // If standard input is closed, the Rust runtime opens `/dev/null` instead before `main`.
     let is_null = || {
         let null = std::fs::metadata("/dev/null").ok()?;
         let own = std::fs::metadata("/dev/stdin").ok()?;
@@ -281,8 +277,8 @@ pub fn missing_input_error(way_out: &'static str) -> Error {
     Error::usage(format!("no input{why}")).hint(way_out)
 }
 
-/// Returns an error if the last of several inputs does not exist, with the hint that it
-/// may be meant as the output.
+/// Returns an error if the last of several inputs does not exist. Its hint says that this file may
+/// be meant as the output.
 pub fn require_last_input(inputs: &[PathBuf]) -> Result<()> {
     match inputs {
         [_, .., last] if last.as_os_str() != "-" => std::fs::metadata(last).map(drop).map_err(|e| {
@@ -293,13 +289,13 @@ pub fn require_last_input(inputs: &[PathBuf]) -> Result<()> {
     }
 }
 
-/// Lists the extensions that imply a format of output.
+/// Lists the extensions that select an output format.
 pub fn known_extensions() -> String {
     join_words(FORMATS.iter().map(|spec| spec.extension), "or")
 }
 
-/// Returns the format that the name of an output implies, and BAM with a warning if the
-/// name implies none. `way_out` is the hint for a name of another kind of file.
+/// Returns the format that the output name selects, otherwise BAM with a warning. `way_out` is the
+/// hint for the extension of another file type.
 pub fn format_from_name(path: &Path, way_out: String) -> Result<Format> {
     check_index_mark(path)?;
     let (format, guessed) = Format::of_output(path).map_err(|error| error.hint(way_out))?;
@@ -312,7 +308,7 @@ pub fn format_from_name(path: &Path, way_out: String) -> Result<Format> {
     Ok(format)
 }
 
-/// Returns whether the name of a file ends like SAM, BAM or CRAM.
+/// Returns whether a file name has a SAM, BAM or CRAM extension.
 pub fn is_named_as_records(path: &Path) -> bool {
     let name = path.to_string_lossy().to_ascii_lowercase();
     [".bam", ".sam", ".sam.gz", ".cram"].iter().any(|end| name.ends_with(end))

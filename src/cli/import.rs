@@ -1,4 +1,4 @@
-//! `readmill import`: turns FASTQ files into unaligned records.
+//! `readmill import`: converts FASTQ files to unaligned records.
 
 use std::ops::RangeInclusive;
 
@@ -86,7 +86,8 @@ fn parse_encoding(text: &str) -> Result<EncodingChoice, String> {
 }
 
 impl QualityFlags {
-    /// Returns the accepted range of qualities. A read with a quality outside is an error.
+    /// Returns the accepted range of qualities. A read with a quality outside this range is an
+    /// error.
     fn quality_range(&self) -> Result<RangeInclusive<u8>> {
         if self.min_quality > self.max_quality {
             let what = format!(
@@ -98,7 +99,7 @@ impl QualityFlags {
         Ok(self.min_quality..=self.max_quality)
     }
 
-    /// Returns the flags whose values are not the default, for `CL` of the `@PG` line.
+    /// Returns the flags that differ from their defaults, for `CL` of the `@PG` line.
     fn command_words(&self) -> Vec<String> {
         let encoding = self.quality_encoding.0.map_or("detect", QualityEncoding::name);
         [

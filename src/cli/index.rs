@@ -1,5 +1,5 @@
-//! `readmill index` and `readmill faidx`: write the index of a file, and print sequences with the
-//! help of an index.
+//! `readmill index` and `readmill faidx`: write the index of a file, and print sequences by means
+//! of an index.
 
 use std::path::{Path, PathBuf};
 
@@ -90,13 +90,13 @@ const PRESET_CHOICES: &[Choice<TextPreset>] = &[
     Choice { value: TextPreset::Gff, name: "gff", aliases: &["gtf"], help: "" },
 ];
 
-/// The value of `-m`, which is the bin size of a CSI in samtools index. readmill also accepts a
-/// memory limit in bytes.
+/// The value of `-m`: the bin size of a CSI index, as in samtools index, or a memory limit in
+/// bytes.
 #[derive(Clone, Copy)]
 enum MemoryOrMinShift {
     Memory(u64),
-    /// The base-2 logarithm of the number of bases in the smallest bin of a CSI (`min_shift` in the
-    /// CSI specification).
+    /// The base-2 logarithm of the number of bases in the smallest bin of a CSI index (`min_shift`
+    /// in the CSI specification).
     MinShift(u8),
 }
 
@@ -117,8 +117,8 @@ impl IndexArgs {
             IndexableContent::Fasta => self.index_fasta(file),
             content => self.index_file(file, &content),
         };
-        // If one file cannot be indexed, the others are still indexed, and the last
-        // error is returned.
+        // If a file cannot be indexed, the other files are still indexed, and the last error is
+        // returned.
         let mut failed: Option<Error> = None;
         super::hints::refuse_picard_arguments(&self.files)?;
         for file in &self.files {
@@ -131,8 +131,8 @@ impl IndexArgs {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Returns the memory limit in bytes from the flag or from `READMILL_MEMORY`, or else the
-    /// remaining address space if it is limited (`ulimit -v`). `None` means no limit.
+    /// Returns the memory limit in bytes: from the flag, otherwise from `READMILL_MEMORY`,
+    /// otherwise the remaining address space if it is limited (`ulimit -v`). `None` means no limit.
     fn memory_limit(&self) -> Result<Option<u64>> {
         match self.memory {
             Some(MemoryOrMinShift::Memory(bytes)) => Ok(Some(bytes)),
@@ -323,8 +323,7 @@ impl FaidxArgs {
         if !indexing::fasta_and_index_paths(&self.reference)[1].exists() {
             match indexing::faidx(&self.reference, None, ledger) {
                 Ok(written) => log_index_notes(&written),
-                // The index is also built in memory, so the sequences can be read
-                // without the file.
+                // The index is also built in memory, so the sequences can be read without the file.
                 Err(error) if error.kind == ErrorKind::Io => {
                     log(&format!("readmill: note: the index was not saved: {error}"));
                 }

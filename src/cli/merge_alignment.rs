@@ -1,5 +1,5 @@
-//! `readmill merge-alignment`: adds the alignments of an aligner to the unaligned
-//! reads, as Picard MergeBamAlignment does.
+//! `readmill merge-alignment`: merges an aligner's output into the unaligned reads, as Picard
+//! MergeBamAlignment does.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -163,7 +163,7 @@ fn parse_tag_list(text: &str) -> Result<TagList, String> {
     text.split(',').filter(|word| !word.is_empty()).map(tag).collect::<Result<_, _>>().map(TagList)
 }
 
-/// The value of `--trimmed`: numbers of bases that were cut off the start of read 1 and of read 2.
+/// The value of `--trimmed`: the numbers of bases removed from the start of read 1 and of read 2.
 #[derive(Clone, Copy)]
 struct TrimmedBases([u32; 2]);
 
@@ -175,11 +175,11 @@ fn parse_trimmed_bases(text: &str) -> Result<TrimmedBases, String> {
 }
 
 impl ProgramFlags {
-    /// Returns the `@PG` line of the aligner from the flags; `None` if the line of the alignments
-    /// is used.
+    /// Returns the aligner's `@PG` line from the flags; `None` if the line in the alignment file is
+    /// used.
     ///
     /// # Errors
-    /// A value is empty or contains a tab or a line break.
+    /// Fails if a value is empty, or if it contains a tab or a line break.
     fn program_line(&self) -> Result<Option<HeaderLine>> {
         let Some(id) = &self.program_id else { return Ok(None) };
         let mut text = format!("@PG\tID:{id}");
@@ -240,15 +240,15 @@ impl MergeAlignmentArgs {
         }
     }
 
-    /// Runs the command with `process`. If the only file of alignments is in another order than the
-    /// reads, sorts it and runs the command again:
+    /// Runs the command with `process`. If the order of the only alignment file differs from that
+    /// of the reads, sorts the file and runs the command again:
     ///
-    /// 1. A second process of this program sorts the file by name and writes to a pipe.
+    /// 1. A second process of this program sorts the file by name and writes it to a pipe.
     /// 2. This process reads the pipe instead of the file. Each process has half of the memory.
     ///
     /// This happens only if both files can be read again and nothing has been written to the
-    /// output. `make` returns the plan of a command line; it is needed to know how much memory the
-    /// second process needs.
+    /// output. `make` returns the plan of a command line, from which the memory of the second
+    /// process is determined.
     pub fn run_or_sort_first(
         &self,
         process: impl Fn(&Plan) -> Result<ExitCode>,
@@ -257,8 +257,7 @@ impl MergeAlignmentArgs {
         let mut plan = self.build_plan()?;
         let done = process(&plan);
         let [aligned] = &self.aligned[..] else { return done };
-        // An error without a record was found in the headers, before anything was
-        // written.
+        // An error without a record was found in the headers, before anything was written.
         let in_header = |error: &Error| error.place.record.is_none();
         let output = self.output.output_path();
         let is_file = output.as_os_str() != "-" && (!output.exists() || output.is_file());

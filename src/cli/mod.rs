@@ -3,11 +3,11 @@
 //! [`main`] works in three steps:
 //!
 //! 1. `fronts` translates a command line of samtools, Picard, GATK, elPrep or bwa to a native one.
-//! 2. clap parses the native command line. Each subcommand has a module here with its flags.
-//! 3. The subcommand makes a [`Plan`] from its flags, and [`process`] runs the plan. A few commands on
-//!    files (`files.rs`, `page.rs`, `compare.rs`) do their work without a plan.
+//! 2. clap parses the native command line. The flags of each subcommand are in its own module.
+//! 3. The subcommand creates a [`Plan`] from its flags, and [`process`] runs it. A few commands on
+//!    files (`files.rs`, `page.rs`, `compare.rs`) need no plan.
 //!
-//! An [`Error`] of any step is logged by [`fail`], which also chooses the exit code.
+//! An [`Error`] in any step is logged by [`fail`], which also chooses the exit code.
 
 mod addons;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
@@ -212,8 +212,8 @@ fn parse_as<T: Parser>(words: &[OsString]) -> Result<T, clap::Error> {
 }
 
 impl Command {
-    /// Returns whether unfinished files must be removed if a signal ends the process. If not, the
-    /// default action of signals is kept.
+    /// Returns whether unfinished files must be removed if a signal ends the process. Otherwise,
+    /// signals keep their default action.
     fn leaves_files(&self) -> bool {
         match self {
             Command::View(it) => it.leaves_files(),
@@ -223,7 +223,7 @@ impl Command {
         }
     }
 
-    /// Returns how the allocator is configured before the first thread starts.
+    /// Returns the allocator configuration, which is applied before the first thread starts.
     fn heaps(&self) -> Heaps {
         match self {
             #[cfg(any(feature = "bwa", feature = "minibwa"))]
@@ -269,7 +269,7 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
     }
 }
 
-/// Runs the plan in stages if `--resume` is given, or else without stages.
+/// Runs the plan, in stages if `--resume` is given.
 fn resume(flag: &shard::ResumeFlag, plan: &Plan, arguments: &[OsString]) -> Result<ExitCode, Error> {
     let in_stages = flag.run(plan, arguments);
     #[cfg(debug_assertions)]
@@ -285,12 +285,12 @@ fn process(plan: &Plan) -> Result<ExitCode, Error> {
     done.map(|_| ExitCode::SUCCESS)
 }
 
-/// Parses another command of readmill and returns its plan. It is called for the command of `shard
-/// plan`, for the second process of `merge-alignment`, and for `demo --page`. `command` does not
-/// include the program name.
+/// Parses another readmill command and returns its plan. Used for the command of `shard plan`, for
+/// the second process of `merge-alignment`, and for `demo --page`. `command` does not include the
+/// program name.
 ///
 /// # Errors
-/// The command line is wrong, or the command cannot be run in stages.
+/// Fails if the command line is invalid, or if the command cannot run in stages.
 fn plan_of(command: &[String]) -> Result<Plan, Error> {
     let name = command.first().map_or("", String::as_str);
     let words = ["readmill"].into_iter().chain(command.iter().map(String::as_str));
@@ -315,8 +315,8 @@ fn plan_of(command: &[String]) -> Result<Plan, Error> {
     }
 }
 
-/// Returns the message of a parse error without the prefix `error:` and without the usage and the
-/// hint that clap appends. It is used in messages that are one line, such as JSON.
+/// Returns the message of a parse error without the prefix `error:`, and without the usage and the
+/// hint that clap appends. Used in single-line messages, such as JSON.
 fn plain(error: &clap::Error) -> String {
     let text = error.to_string();
     let text = text.split("\n\nUsage:").next().unwrap_or_default();
@@ -348,8 +348,8 @@ fn in_plain_words(text: &str) -> String {
     text
 }
 
-/// Prints the help or the version if clap was asked for it, or else the error in the command line.
-/// The exit code of an error is 1, because clap's own code, 2, means bad input here.
+/// Prints the help or the version if it was requested, otherwise the error in the command line. The
+/// exit code of an error is 1, because clap's own code, 2, means invalid input in readmill.
 fn refuse(error: clap::Error, is_json: bool) -> ExitCode {
     if !error.use_stderr() {
         let printed = readmill_process::streams::stdout_file().and_then(|_| {
@@ -371,7 +371,7 @@ fn refuse(error: clap::Error, is_json: bool) -> ExitCode {
     ExitCode::from(1)
 }
 
-/// Prints a text with which a front answers, such as the help or version of a tool.
+/// Prints the answer of a front, such as the help or version of a tool.
 fn answer(text: &str) -> ExitCode {
     readmill_process::streams::write_stdout(text)
         .map_or_else(|error| fail(&error), |()| ExitCode::SUCCESS)

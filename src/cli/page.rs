@@ -47,11 +47,11 @@ pub struct ReportArgs {
     memory: MemoryFlag,
 }
 
-/// Maximum memory of a parsed run file for each byte of its text. A cell `0,` has two bytes of text
-/// and is a value of 32 bytes, in a list that may have twice the capacity that it needs.
+/// Maximum memory of a parsed run file per byte of its text. A cell `0,` has two bytes of text and
+/// becomes a value of 32 bytes, in a list whose capacity may be twice its length.
 const VALUE_BYTES: u64 = 32;
 
-/// Minimum memory that is charged for each sample while the page is made, in bytes.
+/// Minimum memory that is charged for each sample while the report is made, in bytes.
 const PAGE_BYTES: u64 = 4 << 20;
 
 impl ReportArgs {

@@ -97,8 +97,8 @@ pub struct BqsrFlags {
 }
 
 impl BqsrFlags {
-    /// Returns a usage error for flags that have no effect because bases are not
-    /// counted or qualities are not changed.
+    /// Returns a usage error for flags that have no effect because bases are not counted or
+    /// qualities are not changed.
     fn refuse_unused_flags(&self) -> Result<()> {
         let counts = self.bqsr || self.bqsr_table_only;
         let applies = self.bqsr || self.bqsr_apply.is_some();
@@ -126,7 +126,7 @@ impl BqsrFlags {
         Ok(())
     }
 
-    /// Returns the request for recalibration, or `None` if none is requested. `reference` is the
+    /// Returns the request for recalibration; `None` if it is not requested. `reference` is the
     /// FASTA file against which errors are counted.
     fn to_request(&self, reference: Option<&PathBuf>) -> Result<Option<Recalibration>> {
         let apply = || Some(self.applying.apply(&self.qualities));

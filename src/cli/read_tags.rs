@@ -1,4 +1,4 @@
-//! Flags for barcodes, comments and adapters of reads, which become optional fields of the records.
+//! Flags for comments, barcodes and adapters of reads, which become optional fields of the records.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -37,8 +37,7 @@ pub struct ReadTagFlags {
     read_structures: Vec<Structures>,
 }
 
-/// Read structures that are separated by blanks in one argument. clap also splits the argument at
-/// commas.
+/// Read structures separated by blanks in one argument. clap also splits the argument at commas.
 #[derive(Clone)]
 struct Structures(Vec<ReadStructure>);
 
@@ -51,7 +50,7 @@ impl FromStr for Structures {
     }
 }
 
-/// The separator before the UMI in read names. `None` means the part after the seventh colon.
+/// The separator before the UMI in read names. `None` means that the UMI follows the seventh colon.
 type NameUmis = (Option<u8>,);
 
 fn name_umis(text: &str) -> Result<NameUmis, String> {
@@ -72,8 +71,8 @@ impl ReadTagFlags {
         self.append_comment || self.casava.is_some()
     }
 
-    /// Returns the request for the plan. `adapter_words` are the flags from which `adapters`
-    /// follow.
+    /// Returns the request for the plan. `adapter_words` are the flags that correspond to
+    /// `adapters`.
     pub fn read_tags(&self, adapters: Option<AdapterRules>, adapter_words: Vec<String>) -> ReadTags {
         ReadTags {
             comments: self.append_comment,
@@ -191,7 +190,7 @@ impl AdapterFlags {
         self.adapter_metrics.clone()
     }
 
-    /// Returns the flags whose values are not the default, for `CL` of the `@PG` line.
+    /// Returns the flags that differ from their defaults, for `CL` of the `@PG` line.
     pub fn words(&self) -> Vec<String> {
         let pair = |of: &Option<String>| of.clone().unwrap_or_default();
         [

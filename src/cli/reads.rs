@@ -1,5 +1,5 @@
-//! Flags for reads that are not aligned yet: their files, how the files form lanes, and their read
-//! groups. `align` and `import` use them.
+//! Flags for reads that are not aligned yet, which `align` and `import` share: the files, how they
+//! form lanes, and their read groups.
 
 use std::path::PathBuf;
 
@@ -67,7 +67,7 @@ pub struct IndexReadFlags {
 }
 
 impl IndexReadFlags {
-    /// Returns each flag for index reads that is given, its files, and the purpose of their bases.
+    /// Returns each given flag for index reads, with its files and the purpose of their bases.
     fn given(&self) -> impl Iterator<Item = (&'static str, &[PathBuf], Purpose)> {
         let all = [
             ("--i1", &self.i1[..], Purpose::Sample),
@@ -77,12 +77,12 @@ impl IndexReadFlags {
         all.into_iter().filter(|(_, files, _)| !files.is_empty())
     }
 
-    /// Returns the files of index reads of a lane, which is counted from 0.
+    /// Returns the index read files of the lane with 0-based index `lane`.
     fn files_of(&self, lane: usize) -> Vec<PathBuf> {
         self.given().filter_map(|(_, files, _)| files.get(lane).cloned()).collect()
     }
 
-    /// Returns a usage error if a flag is not given once for each of the `lanes`.
+    /// Returns a usage error if a flag is not given exactly `lanes` times.
     fn check(&self, lanes: usize) -> Result<()> {
         for (flag, files, _) in self.given() {
             if files.len() != lanes {
@@ -100,14 +100,14 @@ impl ReadsFlags {
         self.reads.clone()
     }
 
-    /// Returns the files of index reads of all lanes.
+    /// Returns the index read files of all lanes.
     pub fn index_files(&self) -> impl Iterator<Item = PathBuf> {
         self.index.given().flat_map(|(_, files, _)| files.iter().cloned())
     }
 
     /// Moves the read structures of index reads, which follow those of reads, from
-    /// `tags.structures` to `tags.index_reads`. An index read without a structure is a barcode of
-    /// the sample or a UMI as a whole.
+    /// `tags.structures` to `tags.index_reads`. An index read without a structure is, as a whole, a
+    /// sample barcode or a UMI.
     pub fn divide_structures(&self, tags: &mut ReadTags) {
         let given: Vec<_> = self.index.given().collect();
         let whole = |purpose: Purpose| ReadStructure::whole_read(purpose);
@@ -135,8 +135,8 @@ impl ReadsFlags {
         self.groups.iter().filter_map(GivenReadGroup::empty_fields_warning).collect()
     }
 
-    /// Returns an error if the last file is probably meant as the output. `is_named` is whether the
-    /// output is given with `-o`.
+    /// Returns an error if the last file is probably meant as the output. `is_named` means that
+    /// `-o` is given.
     pub fn check_output(&self, is_named: bool) -> Result<()> {
         refuse_picard_arguments(&self.reads)?;
         match &self.reads[..] {
@@ -147,12 +147,12 @@ impl ReadsFlags {
         }
     }
 
-    /// Returns the lanes that the files form. `says_comments` is whether comments of FASTQ are read
+    /// Returns the lanes that the files form. `says_comments` means that FASTQ comments are parsed
     /// (`-C` or `--casava`).
     ///
     /// # Errors
-    /// The number of files is odd, the number of read groups is not the number of lanes, or a flag
-    /// does not apply to the kind of the files.
+    /// Fails if the number of files is odd, if the number of read groups differs from the number of
+    /// lanes, or if a flag does not apply to files of this kind.
     pub fn lanes(&self, says_comments: bool) -> Result<Vec<LaneInput>> {
         let reads = &self.reads;
         let records = self.unaligned || reads.iter().any(|path| readmill_fastq::holds_records(path));
@@ -188,8 +188,8 @@ impl ReadsFlags {
         Ok(reads.chunks(each).enumerate().map(lane).collect())
     }
 
-    /// Returns the lanes of SAM, BAM and CRAM files. The records contain what flags state for
-    /// FASTQ, so these flags are errors.
+    /// Returns the lanes of SAM, BAM and CRAM files. Flags for FASTQ are errors, because the
+    /// records contain this information.
     fn lanes_of_records(&self, says_comments: bool) -> Result<Vec<LaneInput>> {
         if let Some((flag, ..)) = self.index.given().next() {
             return Err(Error::usage(format!("{flag} works only with FASTQ input"))

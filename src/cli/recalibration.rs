@@ -1,5 +1,5 @@
-//! Flags of base quality recalibration. They have the names that they have in GATK BaseRecalibrator
-//! and ApplyBQSR. `prep`, `align` and `bqsr` use them.
+//! Flags for base quality recalibration, with the names used by GATK BaseRecalibrator and
+//! ApplyBQSR. Shared by `prep`, `align` and `bqsr`.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -95,8 +95,8 @@ fn parse_prior(text: &str) -> Result<f64, String> {
     (-1.0..=93.0).contains(&prior).then_some(prior).ok_or_else(|| "the maximum quality is 93".into())
 }
 
-/// Regions whose reads are counted. A region is given as text, or as the name of a file with
-/// regions.
+/// Regions whose reads are counted. A region is given as text, or as the name of a file that
+/// contains regions.
 pub struct CountRegions {
     pub intervals: Vec<String>,
     pub exclude: Vec<String>,
@@ -105,7 +105,7 @@ pub struct CountRegions {
 }
 
 impl CountingFlags {
-    /// Returns whether a flag is given whose value is not the default.
+    /// Returns whether a flag has a value other than its default.
     pub fn is_given(&self) -> bool {
         let usual = Arguments::default();
         let arguments = Arguments {
@@ -123,8 +123,8 @@ impl CountingFlags {
             || self.compute_indel_bqsr_tables
     }
 
-    /// Returns the request to count errors against `reference`. The tables are written before and
-    /// after recalibration; `None` writes none.
+    /// Returns the request to count errors against `reference`. The two tables are written before
+    /// and after recalibration; `None` writes none.
     pub fn table_request(
         &self,
         qualities: &QualityFlags,
@@ -162,14 +162,14 @@ impl CountingFlags {
     }
 }
 
-/// Maximum size of a list of file names. A larger file is taken as a file of sites.
+/// Maximum size of a list of file names. A larger file is assumed to be a sites file.
 const MAX_LIST_BYTES: u64 = 1 << 20;
 
 /// Returns the files of known sites. As in GATK, a file whose name ends in `.list` or `.args` may
-/// contain the names of files, one per line. Lines that begin with `#` are comments.
+/// contain file names, one per line. Lines that begin with `#` are comments.
 ///
 /// # Errors
-/// A list cannot be read or is empty, or a listed file does not exist.
+/// Fails if a list cannot be read or is empty, or if a listed file does not exist.
 fn known_site_files(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in given {
@@ -197,7 +197,7 @@ fn known_site_files(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Reads a list of file names. Returns `None` if the file contains sites itself: an interval list,
+/// Reads a list of file names. Returns `None` if the file itself contains sites: an interval list,
 /// VCF or BED, which all have tabs or known first characters.
 fn read_list(path: &Path) -> Result<Option<Vec<u8>>> {
     let reading = |error: &std::io::Error| Error::io("cannot be read", error).file(path);

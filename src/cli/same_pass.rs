@@ -1,4 +1,4 @@
-//! Flags for files that are written in the same pass in addition to the main output: reports, and
+//! Flags for files that are written in the same pass, in addition to the main output: reports, and
 //! files of selected reads.
 
 use clap::Args;

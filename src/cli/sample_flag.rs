@@ -1,4 +1,4 @@
-//! The flag `--sample`, which names the sample in metrics.
+//! The flag `--sample`, which sets the sample name in metrics.
 
 use clap::Args;
 
@@ -13,7 +13,7 @@ pub struct SampleFlag {
     pub sample: Option<String>,
 }
 
-/// Checks the name of a sample. Blanks and `/` are errors, because report tools end a name there.
+/// Parses a sample name. Blanks and `/` are errors, because report tools end a name there.
 fn parse_sample(text: &str) -> std::result::Result<String, String> {
     if text.is_empty() || text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '/') {
         return Err(

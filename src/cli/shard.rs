@@ -1,9 +1,9 @@
 //! `readmill shard`: runs a command in stages, on one or several machines. `--resume` of other
 //! commands runs all stages in one process, and continues from where an earlier run stopped.
 //!
-//! `shard plan` writes the job to a directory. Each other stage is a separate call of readmill that
-//! reads the job from there, so an engine such as Nextflow can start stages on different machines
-//! (docs/shard.md).
+//! `shard plan` writes the job to a directory. Each other stage is a separate invocation of
+//! readmill that reads the job from this directory, so an engine such as Nextflow can run stages on
+//! different machines (docs/shard.md).
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -189,7 +189,7 @@ pub struct ResumeFlag {
     resume: Option<PathBuf>,
 }
 
-/// Parses `N` or `FIRST..LAST`, counted from 1, to the first and the last number.
+/// Parses `N` or `FIRST..LAST`, counted from 1. Returns the first and the last number.
 fn parse_numbers(text: &str) -> std::result::Result<[usize; 2], String> {
     let number = |text: &str| text.parse().ok().filter(|&number: &usize| number > 0);
     let (first, last) = text.split_once("..").unwrap_or((text, text));
@@ -201,7 +201,7 @@ fn parse_numbers(text: &str) -> std::result::Result<[usize; 2], String> {
 
 impl ResumeFlag {
     /// Runs the plan in stages if `--resume` is given, and returns whether it did. `arguments` are
-    /// the arguments of this process. The files of the stages are removed at the end.
+    /// the arguments of this process. The stage files are removed at the end.
     pub fn run(&self, plan: &Plan, arguments: &[OsString]) -> Result<bool> {
         let Some(directory) = &self.resume else { return Ok(false) };
         resume(directory, plan, arguments).map_err(shard::mark_retryable).map(|()| true)
@@ -233,11 +233,11 @@ impl StageResources {
 }
 
 /// Parses a command line without the program name, and returns its plan. `cli::plan_of` is passed
-/// to the subcommands, which cannot call the parser themselves.
+/// to the subcommands because they cannot call the parser themselves.
 pub type MakePlan = fn(&[String]) -> Result<Plan>;
 
 impl Shard {
-    /// Runs the subcommand. `make` returns the plan of the command that the job consists of.
+    /// Runs the subcommand. `make` returns the plan of the command that the job runs in stages.
     pub fn run(&self, make: MakePlan) -> Result<()> {
         self.carry_out(make).map_err(shard::mark_retryable)
     }
@@ -293,7 +293,7 @@ impl PlanArgs {
 
 impl StageArgs {
     /// Opens the job, and changes to the directory in which it was planned, because the command may
-    /// have relative paths.
+    /// contain relative paths.
     fn open(&self, make: MakePlan) -> Result<(PlannedJob, Console)> {
         self.resources.end_with.map_or(Ok(()), end_with)?;
         let [directory, temp_dirs @ ..] = &absolute(&self.work.work, &self.resources.temp_dir)?[..]
@@ -318,8 +318,8 @@ impl StageArgs {
 }
 
 impl WorkFlag {
-    /// Opens the job in `directory`, which is an absolute path, because the current directory
-    /// changes. `resources` changes the resources of the planned command.
+    /// Opens the job in `directory`, which is an absolute path because the current directory
+    /// changes. `resources` replaces the resources of the planned command.
     fn open(
         &self,
         directory: &Path,

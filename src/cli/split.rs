@@ -73,8 +73,7 @@ impl SplitArgs {
 }
 
 impl SplitFlags {
-    /// Returns the plan of a command with these steps. If `--split-by` is given, the output is
-    /// split.
+    /// Returns the plan of a command with `steps`. Splits the output if `--split-by` is given.
     pub fn plan(&self, io: &Io, command: Command, steps: Steps) -> Result<Plan> {
         match self.split_by {
             Some(by) => self.names.plan(by, io, command, steps),

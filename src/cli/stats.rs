@@ -1,5 +1,5 @@
-//! `readmill stats`: computes the statistics of samtools stats. Its flags have the letters of
-//! samtools stats, except for letters that mean something else in all commands.
+//! `readmill stats`: computes the statistics of samtools stats. Its flags have the same letters as
+//! in samtools stats, except for letters with a different meaning in all readmill commands.
 
 use std::path::PathBuf;
 

@@ -1,8 +1,8 @@
 //! Subcommands that only count reads and write no reads: `flagstat`, `idxstats`, `stats`, `qc` and
 //! `checksum`.
 //!
-//! `flagstat` and `idxstats` come from the table [`TALLIES`]: an entry with `command_help` is a
-//! subcommand. A new tally needs no code here.
+//! `flagstat` and `idxstats` are generated from the table [`TALLIES`]: each entry with
+//! `command_help` becomes a subcommand. A new tally needs no code in this module.
 
 use std::path::{Path, PathBuf};
 
@@ -44,7 +44,7 @@ impl TallyArgs {
         self.output.clone().unwrap_or_else(|| "-".into())
     }
 
-    /// Returns a plan that makes only these reports. `name` is the subcommand.
+    /// Returns a plan that makes only `reports`. `name` is the subcommand.
     pub fn plan(&self, name: &'static str, mut reports: Reports) -> Result<Plan> {
         let inputs = self.input.inputs()?;
         if self.output.is_none() {
@@ -75,7 +75,7 @@ fn nothing_but(
     }
 }
 
-/// A subcommand that makes one tally of [`TALLIES`].
+/// A subcommand for one tally of [`TALLIES`].
 pub struct TallyCommand {
     tally: &'static TallySpec,
     args: TallyArgs,
@@ -104,7 +104,7 @@ fn format(tally: &'static TallySpec) -> Arg {
         .help("Output format, as in samtools [default: text]")
 }
 
-/// Returns the tallies that have a subcommand, with its help.
+/// Returns the tallies that have a subcommand, each with its help text.
 fn commands() -> impl Iterator<Item = (&'static TallySpec, &'static str)> {
     TALLIES.iter().filter_map(|tally| Some((*tally, tally.command_help?)))
 }

@@ -1,5 +1,5 @@
-//! Flags for trimming before the alignment. They have the names that they have in fastp; the
-//! spelling with underscores is an alias.
+//! Flags for trimming before alignment, with the names used by fastp. The spelling with underscores
+//! is an alias.
 
 use clap::Args;
 use readmill::plan::Trimming;
@@ -268,8 +268,8 @@ impl WindowFlags {
     }
 }
 
-/// Returns the flags that give these options, for `CL` of the `@PG` line. Their order is fixed, and
-/// flags with default values are left out, so that equal options give equal words.
+/// Returns the flags for these options, for `CL` of the `@PG` line. Their order is fixed, and flags
+/// with default values are omitted, so that equal options give equal words.
 fn words(options: &TrimOptions) -> Vec<String> {
     let (usual, mut words) = (TrimOptions::default(), vec!["--trim".to_string()]);
     let mut switch = |is_on: bool, flag: &str| words.extend(is_on.then(|| flag.to_string()));

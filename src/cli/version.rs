@@ -22,8 +22,7 @@ pub fn text() -> String {
     )
 }
 
-/// Returns the architecture, and the best instruction set among those that make this program
-/// faster.
+/// Returns the architecture and the best instruction set that makes this program faster.
 fn processor() -> String {
     #[cfg(target_arch = "x86_64")]
     {

@@ -1,5 +1,5 @@
-//! `readmill view`: prints or converts reads, all of them or those in regions, with the flags of
-//! samtools view.
+//! `readmill view`: prints or converts all reads or those in regions, with the flags of samtools
+//! view.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use super::filter_flags::{FilterFlags, with_samtools_names};
 use super::hints;
 
 /// Returns the long help of `-O`. The default differs from other commands, which write BAM if
-/// neither `-O` nor the name of the output determines the format.
+/// neither `-O` nor the output name determines the format.
 fn long_format_help() -> String {
     let mut specs = FORMATS.to_vec();
     specs.sort_by_key(|spec| !spec.goes_to_terminals);
@@ -194,8 +194,8 @@ impl Refused {
     }
 }
 
-/// Gives an argument the short flag that only samtools view has for it, or removes a name that
-/// means another filter in samtools view.
+/// Gives an argument the short flag that only samtools view has, or removes a name that means a
+/// different filter in samtools view.
 fn with_letters_of_view(arg: Arg) -> Arg {
     match arg.get_id().as_str() {
         "library" => arg.short('l'),
@@ -244,16 +244,17 @@ impl ViewArgs {
         Ok(plan)
     }
 
-    /// Returns whether the command writes files. It does not if the only output is standard output.
+    /// Returns whether the command writes files, that is, whether it has an output other than
+    /// standard output.
     pub fn leaves_files(&self) -> bool {
         self.output.output_path().as_os_str() != "-"
             || self.unoutput.is_some()
             || self.output.writes_others()
     }
 
-    /// Returns the format of the output if `-O` is not given: BAM with `-b`, CRAM with `-C`, or
-    /// else the format that the name of the output implies. For other names, it is BAM if a
-    /// compression level is given, and SAM otherwise.
+    /// Returns the output format if `-O` is not given: BAM with `-b`, CRAM with `-C`, otherwise the
+    /// format that the output name selects. For other names, it is BAM if a compression level is
+    /// given, and SAM otherwise.
     fn format(&self) -> Format {
         self.format_of(self.output.output_path())
     }
@@ -309,7 +310,7 @@ impl ViewArgs {
         }
     }
 
-    /// Returns the filters, with their values, that `-s` and `-n` stand for.
+    /// Returns the filters, with their values, that correspond to `-s` and `-n`.
     fn implied(&self) -> Result<Vec<(&'static str, String)>> {
         let mut more = Vec::new();
         if let Some(text) = &self.sample {

@@ -125,7 +125,7 @@ pub fn count_depth(plan: &Plan, request: &DepthRequest, console: &Console) -> Re
         check_file_ends(&plan.inputs)?;
     }
     let mut memory = Memory::divide(plan)?;
-    let _shares = std::mem::take(&mut memory.shares); // to the end of the run
+    let _shares = std::mem::take(&mut memory.shares); // held until the end of the run
     #[cfg(debug_assertions)]
     let _audit = audit::begin_audit();
     summary::log_start(plan, &memory, console);

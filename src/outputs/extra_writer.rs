@@ -200,7 +200,7 @@ impl<'a> ExtraWriter<'a> {
         let (last, _) = &mut *edge;
         batch.records().try_for_each(|(stamp, record)| last.push(record.raw(), stamp))?;
         if last.bytes.len() > MAX_WAITING {
-            self.close_edge(&mut edge)?; // as for all that looks at templates, one that is larger is cut
+            self.close_edge(&mut edge)?; // a template that is too long is cut, as everywhere else
         }
         Ok(())
     }

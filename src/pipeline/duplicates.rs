@@ -48,7 +48,7 @@ pub fn prepare_duplicate_ends(
     let evidence = match &first {
         FirstReads::Read { batch, .. } => Some(Evidence::of_batch(batch)),
         FirstReads::Damaged => None,
-        FirstReads::Absent => Some(Evidence::of_batch(&Batch::default())), // what is aligned comes by templates
+        FirstReads::Absent => Some(Evidence::of_batch(&Batch::default())), // aligned reads are grouped by template
     };
     let looks_grouped = evidence.as_ref().is_some_and(Evidence::looks_grouped);
     let is_grouped = evidence.as_ref().is_some_and(Evidence::is_complete);

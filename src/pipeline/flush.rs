@@ -6,13 +6,12 @@
 //! 1. [`Seal`](FlushPhase::Seal): tickets no longer write to the old arena.
 //! 2. [`Sort`](FlushPhase::Sort): each list of entries is sorted, in parallel.
 //! 3. [`Write`](FlushPhase::Write): ranges of the merged lists are put in order in parallel, and
-//! become frames of a run. If the reads were already sorted, the ranges become parts of the output
-//! instead ([`super::presorted`]).
+//!    become frames of a run. If the reads were already sorted, the ranges become parts of the output
+//!    instead ([`super::presorted`]).
 //! 4. [`Close`](FlushPhase::Close): the run is complete.
 //!
 //! Tickets are committed in claim order, so each stage can assume that the previous stage is
 //! complete.
-//! Tickets are committed in claim order, so a stage may rely on the stage before it being complete.
 
 use std::sync::Arc;
 

@@ -14,7 +14,6 @@
 //! The allocator does not count memory that C and C++ code (the aligner) allocates, but the size of
 //! the process includes it. With `READMILL_AUDIT=trace`, the first allocation beyond the limit is
 //! printed with a backtrace.
-//! allocation beyond the limit is printed with a backtrace.
 #![allow(unsafe_code, reason = "is an allocator")]
 
 use std::alloc::{GlobalAlloc, Layout, System};

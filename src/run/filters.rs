@@ -23,7 +23,7 @@ const MAX_DICTIONARY: Limit = Limit::of_bytes(64 << 20);
 /// name.
 pub fn check(wanted: &Filters, inputs: &mut Inputs) -> Result<()> {
     if !wanted.facts().any(|facts| facts.adjacent_mates) || inputs.lanes().is_some() {
-        return Ok(()); // what is aligned comes by templates
+        return Ok(()); // aligned reads are grouped by template
     }
     let list = inputs.files();
     let hint = "sort the reads by name first: readmill sort -n";

@@ -106,7 +106,7 @@ pub(crate) fn with_state<T>(
         check_file_ends(of_records.unwrap_or_else(|| plan.inputs.iter().collect()))?;
     }
     let mut memory = Memory::divide_for(plan, &scope)?;
-    let _shares = std::mem::take(&mut memory.shares); // to the end of the run
+    let _shares = std::mem::take(&mut memory.shares); // held until the end of the run
     #[cfg(debug_assertions)]
     let _audit = audit::begin_audit();
     summary::log_start(plan, &memory, console);
@@ -196,7 +196,7 @@ pub(crate) fn with_state<T>(
         ));
     }
     result.map_err(|error| match (&plan.inputs[..], error.kind) {
-        ([one], ErrorKind::Input) => error.file(one), // what is wrong with all of it, not with a record
+        ([one], ErrorKind::Input) => error.file(one), // an error about the whole file, not about a record
         _ => error,
     })
 }

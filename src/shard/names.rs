@@ -50,7 +50,7 @@ pub fn create_synced_directory(directory: &Path) -> std::io::Result<()> {
     let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
     let missing: Vec<&Path> = directory.ancestors().take_while(is_missing).collect();
     std::fs::create_dir_all(directory)?;
-    sync_parent_directory(directory); // even if it was there: the run that made it may have been killed before it synced
+    sync_parent_directory(directory); // even if it exists: the run that created it may have been killed before syncing it
     missing.into_iter().skip(1).for_each(sync_parent_directory);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Copies BAM records, still compressed, with a new header.
+//! Copies compressed BAM records under a new header.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -25,15 +25,15 @@ impl BamBlocks {
     /// Opens the BAM file at `path` and reads its header.
     ///
     /// # Errors
-    /// The file cannot be read, or is not BAM.
+    /// Fails if the file cannot be read, or if it is not BAM.
     pub fn open(path: &Path, allow_missing_eof: bool, ledger: &Ledger) -> Result<Self> {
         Self::open_blocks(path, allow_missing_eof, false, ledger)
     }
 
-    /// Opens a BAM file whose header will be replaced, so errors in the header text are ignored.
+    /// Opens a BAM file whose header will be replaced. Ignores errors in the header text.
     ///
     /// # Errors
-    /// The file cannot be read, or is not BAM.
+    /// Fails if the file cannot be read, or if it is not BAM.
     pub fn open_as_is(path: &Path, allow_missing_eof: bool, ledger: &Ledger) -> Result<Self> {
         Self::open_blocks(path, allow_missing_eof, true, ledger)
     }
@@ -54,12 +54,11 @@ impl BamBlocks {
         Ok(BamBlocks { path: path.to_path_buf(), header, blocks, chunk, taken })
     }
 
-    /// Copies the records to `out`. Only the block in which the header ends is compressed again;
-    /// empty blocks (such as the end-of-file marker) are left out. `advance` gets the number of
-    /// bytes read.
+    /// Copies the records to `out`. Only the block in which the header ends is compressed again.
+    /// Omits empty blocks, such as the EOF block. Calls `advance` with the number of bytes read.
     ///
     /// # Errors
-    /// The file is truncated or damaged, or the output cannot be written.
+    /// Fails if the file is truncated or damaged, or if the output cannot be written.
     pub fn copy_records(mut self, out: &mut FileOutput, mut advance: impl FnMut(u64)) -> Result<()> {
         let path = std::mem::take(&mut self.path);
         self.copy_blocks(out, &mut advance).map_err(|e| e.file(&path))
@@ -98,11 +97,12 @@ impl BamBlocks {
     }
 }
 
-/// Reads the header of a BAM file. Also returns the chunk in which it ends, and how many inflated
-/// bytes of this chunk belong to the header. With `as_is`, errors in the header text are ignored.
+/// Reads the header of a BAM file. Also returns the chunk in which the header ends, and the number
+/// of inflated bytes of this chunk that belong to it. With `as_is`, ignores errors in the header
+/// text.
 ///
 /// # Errors
-/// The file is not BAM, or ends inside its header.
+/// Fails if the file is not BAM, or if it ends inside its header.
 pub fn read_header(
     blocks: &mut BlockReader<File>,
     as_is: bool,
@@ -141,10 +141,10 @@ fn compress_to_bgzf(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Writes the header of a BAM file, in BGZF blocks of its own.
+/// Writes a BAM header in separate BGZF blocks.
 ///
 /// # Errors
-/// The header is too long, or cannot be written.
+/// Fails if the header is too long, or if it cannot be written.
 pub fn write_header(header: &Header, out: &mut FileOutput, ledger: &Ledger) -> Result<()> {
     let text: usize = header.lines().iter().map(|line| line.text().len() + 1).sum();
     let contigs: usize = header.references().iter().map(|contig| contig.name.len() + 9).sum();
@@ -155,19 +155,19 @@ pub fn write_header(header: &Header, out: &mut FileOutput, ledger: &Ledger) -> R
     out.write_buffered(&compress_to_bgzf(&bytes))
 }
 
-/// Writes the end-of-file marker of BGZF (SAM specification, section 4.1.2).
+/// Writes the BGZF EOF block (SAM specification, section 4.1.2).
 ///
 /// # Errors
-/// The marker cannot be written.
+/// Fails if the block cannot be written.
 pub fn write_eof_block(out: &mut FileOutput) -> Result<()> {
     out.write_buffered(&EOF_BLOCK)
 }
 
-/// Returns an error if the records of a file with header `old` would be on other contigs under
-/// header `new`. With `names`, contigs must also have the same names.
+/// Returns an error if records with header `old` would refer to different contigs under header
+/// `new`. With `names`, the contig names must also be equal.
 ///
 /// # Errors
-/// The contigs differ.
+/// Fails if the contigs differ.
 pub fn check_contigs(old: &Header, new: &Header, names: bool) -> Result<()> {
     let (old, new) = (old.references(), new.references());
     let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();

@@ -11,9 +11,9 @@ use crate::{FileOutput, head};
 
 pub struct CatOptions {
     pub inputs: Vec<PathBuf>,
-    /// The file with the header of the output; `None` takes the header of the first input.
+    /// The file that contains the output header; `None` uses the header of the first input.
     pub header: Option<PathBuf>,
-    /// The command line for a new @PG line; `None` adds no line.
+    /// The command line for a new `@PG` line; `None` adds no line.
     pub program: Option<String>,
     pub allow_missing_eof: bool,
 }
@@ -21,7 +21,7 @@ pub struct CatOptions {
 /// Joins BAM files with equal contigs into `out`.
 ///
 /// # Errors
-/// A file is not BAM or has other contigs, or reading or writing fails.
+/// Fails if a file is not BAM or has different contigs, or if reading or writing fails.
 pub fn join_files(
     options: &CatOptions,
     mut out: FileOutput,
@@ -61,9 +61,9 @@ pub fn join_files(
     out.finish_reads(console)
 }
 
-/// Adds the read groups that only later files have, because their reads name them (samtools cat
-/// 1.24 does so, also with -h). `first` is the header of the first file, already read. Other pipes
-/// cannot be read twice; their read groups are left out with a warning.
+/// Adds the read groups that only later files have, because their reads refer to them (as samtools
+/// cat 1.24 does, even with -h). `first` is the header of the first file, which has already been
+/// read. Other pipes cannot be read twice: omits their read groups with a warning.
 fn add_read_groups(
     header: &mut Header,
     paths: &[PathBuf],
@@ -94,7 +94,7 @@ fn add_read_groups(
     if lines.len() == before { Ok(()) } else { header.replace_lines(b"RG", lines, &[b"PG", b"CO"]) }
 }
 
-/// Adds to an error about a file that is not BAM which command joins such files.
+/// Adds a hint to an error about a file that is not BAM: the command that joins such files.
 pub fn add_join_hint(error: Error) -> Error {
     match error.hint {
         None => error.hint("to join CRAM or SAM files, use readmill merge"),
@@ -102,11 +102,11 @@ pub fn add_join_hint(error: Error) -> Error {
     }
 }
 
-/// Returns a copy of the header with a @PG line of readmill, or without one if `command_line` is
+/// Returns a copy of the header with readmill's `@PG` line, or without one if `command_line` is
 /// `None`.
 ///
 /// # Errors
-/// The memory is too small for the copy.
+/// Fails if there is too little memory for the copy.
 pub fn header_with_program(header: &Header, command_line: Option<&str>) -> Result<Header> {
     let mut header = header.try_clone()?;
     if let Some(command_line) = command_line {

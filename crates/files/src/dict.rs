@@ -1,4 +1,5 @@
-//! `readmill dict`: the sequence dictionary of a FASTA, as `samtools dict` or Picard writes it.
+//! `readmill dict`: writes the sequence dictionary of a FASTA file, as `samtools dict` or Picard
+//! does.
 
 use std::path::{Path, PathBuf};
 
@@ -12,13 +13,13 @@ use crate::FileOutput;
 pub struct DictOptions {
     pub assembly: Option<String>,
     pub species: Option<String>,
-    /// Value of UR; `None` for the path of the FASTA.
+    /// The value of UR; `None` uses the path of the FASTA file.
     pub uri: Option<String>,
     pub no_header: bool,
-    /// Write AN with other names of each contig: with and without `chr`, and those of the
+    /// Write alternative names of each contig to AN: with and without `chr`, and those of the
     /// mitochondrion.
     pub aliases: bool,
-    /// Write @HD and the default UR as Picard's CreateSequenceDictionary does.
+    /// Write `@HD` and the default UR as Picard CreateSequenceDictionary does.
     pub as_picard: bool,
 }
 
@@ -32,11 +33,11 @@ struct DictContig {
     md5: Md5,
 }
 
-/// Writes the sequence dictionary of the FASTA at `path`, as `samtools dict` does. `-` is standard
-/// input.
+/// Writes the sequence dictionary of the FASTA file at `path`, as `samtools dict` does. `-` is
+/// standard input.
 ///
 /// # Errors
-/// The file cannot be read or is not FASTA, or the output cannot be written.
+/// Fails if the file cannot be read or is not FASTA, or if the output cannot be written.
 pub fn write_sequence_dictionary(
     path: &Path,
     options: &DictOptions,
@@ -98,15 +99,15 @@ pub fn write_sequence_dictionary(
 }
 
 impl DictContig {
-    /// Starts the contig that a FASTA header line names: the text up to the first white space.
+    /// Starts the contig of a FASTA header line. Its name ends at the first white space.
     fn new(line: &[u8]) -> Self {
         let line = line.strip_prefix(b">").unwrap_or(line);
         let end = line.iter().position(u8::is_ascii_whitespace).unwrap_or(line.len());
         DictContig { name: line[..end].to_vec(), length: 0, md5: Md5::new() }
     }
 
-    /// Adds bases to the length and the MD5 sum. They are made upper-case in place; white space is
-    /// left out.
+    /// Adds bases to the length and the MD5, converting them to upper case in place and skipping
+    /// white space.
     fn add_bases(&mut self, line: &mut [u8]) {
         line.make_ascii_uppercase();
         for bases in line.split(|byte| !byte.is_ascii_graphic()).filter(|bases| !bases.is_empty()) {
@@ -138,8 +139,8 @@ fn write_contig_line(
     out.write_buffered(b"\n")
 }
 
-/// Returns the URI of an absolute path as Java writes it: `.` and `..` are kept, and all bytes that
-/// are not allowed in a URI are percent-encoded.
+/// Returns the URI of an absolute path as Java writes it: keeps `.` and `..`, and percent-encodes
+/// all bytes that are not allowed in a URI.
 fn java_file_uri(path: &Path) -> String {
     let letter = |&byte: &u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => char::from(byte).to_string(),
@@ -150,7 +151,8 @@ fn java_file_uri(path: &Path) -> String {
     format!("file://{letters}")
 }
 
-/// Returns other names of a contig: with or without `chr`, and for the mitochondrion M and MT.
+/// Returns alternative names of a contig: with or without `chr`, and for the mitochondrion M and
+/// MT.
 fn contig_aliases(name: &str) -> Vec<String> {
     let other = name.strip_prefix("chr").map_or_else(|| format!("chr{name}"), String::from);
     let more: &[&str] = match name {

@@ -19,11 +19,11 @@ pub struct HeadOptions {
     pub reference: Option<LazyReference>,
 }
 
-/// Opens a file of reads, `-` as standard input, and reads its header. Also used by commands that
+/// Opens a read file, or standard input for `-`, and reads its header. Also used by commands that
 /// need only the header.
 ///
 /// # Errors
-/// The file cannot be read, or is neither SAM, BAM nor CRAM.
+/// Fails if the file cannot be read, or if it is neither SAM, BAM nor CRAM.
 pub fn open_reads(path: &Path, reference: Option<LazyReference>, ledger: &Ledger) -> Result<Source> {
     open_with_options(path, OpenOptions { reference, ..OpenOptions::default() }, ledger)
 }
@@ -47,23 +47,23 @@ fn open_with_options(path: &Path, options: OpenOptions, ledger: &Ledger) -> Resu
     Source::open(input, &options).map_err(|e| e.file(path))
 }
 
-/// Returns the maximum bytes of a record or a block: a quarter of the free memory.
+/// Returns the maximum size of a record or a block: a quarter of the free memory.
 fn max_record_limit(ledger: &Ledger) -> Limit {
     Limit::part_of(ledger.free(), 4, ledger)
 }
 
-/// Returns the header of a file of reads.
+/// Returns the header of a read file.
 ///
 /// # Errors
-/// The same as for [`open_reads`].
+/// Fails in the same cases as [`open_reads`].
 pub fn read_reads_header(path: &Path, ledger: &Ledger) -> Result<Header> {
     Ok(open_reads(path, None, ledger)?.header().clone())
 }
 
-/// Prints the first lines of the header of `path`, and its first records.
+/// Prints the first header lines and the first records of `path`.
 ///
 /// # Errors
-/// The file is damaged there, or the output cannot be written.
+/// Fails if this part of the file is damaged, or if the output cannot be written.
 pub fn print_head(
     path: &Path,
     options: &HeadOptions,

@@ -1,4 +1,4 @@
-//! Small commands on whole files. They know no plan and need no pipeline: most read only headers, the
+//! Small commands on whole files. They need no plan and no pipeline: most only read headers, the
 //! first records or the end of a file, or copy compressed bytes.
 //!
 //! | module | contents |
@@ -7,14 +7,14 @@
 //! | [`head`] | prints the header and the first records |
 //! | [`cat`] | joins BAM files |
 //! | [`reheader`] | replaces the header |
-//! | [`dict`] | writes the sequence dictionary of a FASTA |
-//! | [`indexing`] | makes indexes: BAI, CSI, TBI, CRAI, FAI and GZI |
+//! | [`dict`] | writes the sequence dictionary of a FASTA file |
+//! | [`indexing`] | builds indexes: BAI, CSI, TBI, CRAI, FAI and GZI |
 //! | [`compare`] | compares the records of two files |
 //! | `blocks` | copies compressed BAM records |
 //! | `output` | the output of these commands |
 //!
-//! A command takes its options, a [`FileOutput`] and the ledger of a [`CommandMemory`]. The flags are
-//! in the root crate, in `src/cli/files.rs`, `src/cli/index.rs` and `src/cli/compare.rs`.
+//! A command takes its options, a [`FileOutput`] and the ledger of a [`CommandMemory`]. The root
+//! crate contains the flags, in `src/cli/files.rs`, `src/cli/index.rs` and `src/cli/compare.rs`.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
@@ -37,10 +37,11 @@ use readmill_record::{Charge, Ledger, Result};
 
 pub use output::FileOutput;
 
-/// Bytes of the buffers of a small command: chunks of blocks, a part of a file, the output.
+/// Memory for the buffers of a small command, in bytes: chunks of blocks, a part of a file, the
+/// output.
 const BUFFERS: u64 = 6 << 20;
 
-/// The memory of a small command. The shares of the program and its buffers are charged already.
+/// The memory of a small command. The shares of the program and its buffers are already charged.
 pub struct CommandMemory {
     pub ledger: Ledger,
     _shares: [Charge; 2],
@@ -50,7 +51,8 @@ impl CommandMemory {
     /// Divides `bytes` bytes of memory.
     ///
     /// # Errors
-    /// They are fewer than the program and its buffers need, or exceed a limit of this process.
+    /// Fails if this is less than the program and its buffers need, or if it exceeds a limit of
+    /// this process.
     pub fn divide(bytes: u64) -> Result<Self> {
         limit::check_address_space(bytes, 1)?;
         let ledger = Ledger::with_capacity(bytes);
@@ -59,10 +61,10 @@ impl CommandMemory {
     }
 }
 
-/// Returns the file names in a list with one name per line. Empty lines are left out.
+/// Returns the file names in a list with one name per line. Skips empty lines.
 ///
 /// # Errors
-/// The list cannot be read.
+/// Fails if the list cannot be read.
 pub fn read_file_list(list: &Path, ledger: &Ledger) -> Result<Vec<PathBuf>> {
     use std::os::unix::ffi::OsStrExt;
     let (mut reader, mut names) = (LineReader::open(list, ledger)?, Vec::new());
@@ -70,7 +72,7 @@ pub fn read_file_list(list: &Path, ledger: &Ledger) -> Result<Vec<PathBuf>> {
     while reader.advance_line()? {
         let name = reader.line().trim_ascii();
         if !name.is_empty() {
-            // While the vector grows, its old and its new memory exist at once.
+            // While the vector grows, its old and its new memory both exist.
             charge.grow((name.len() + 3 * size_of::<PathBuf>()) as u64)?;
             names.push(std::ffi::OsStr::from_bytes(name).into());
         }

@@ -1,4 +1,4 @@
-//! The output of a small command: a file that appears only when it is complete, or standard output.
+//! The output of a small command: standard output, or a file that appears only when it is complete.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -11,8 +11,8 @@ use readmill_record::{Error, Result};
 
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// An output that gets its name when it is finished, so an interrupted command leaves no partial
-/// file.
+/// An output that gets its final name when it is finished, so that an interrupted command leaves no
+/// partial file.
 pub struct FileOutput {
     file: AtomicFile,
     buffer: Vec<u8>,
@@ -23,7 +23,7 @@ impl FileOutput {
     /// command reads.
     ///
     /// # Errors
-    /// The output cannot be written, or is one of the inputs.
+    /// Fails if the output cannot be written, or if it is one of the inputs.
     pub fn open(path: Option<&Path>, inputs: &[&Path]) -> Result<Self> {
         let path = path.unwrap_or(Path::new("-"));
         inputs.iter().try_for_each(|input| ensure_output_is_not_input(input, path))?;
@@ -46,18 +46,19 @@ impl FileOutput {
         }
     }
 
-    /// Writes the output to disk and gives it its name.
+    /// Writes the output to disk and gives it its final name.
     ///
     /// # Errors
-    /// The output cannot be written.
+    /// Fails if the output cannot be written.
     pub fn finish(self) -> Result<()> {
         FileOutput::finish_all([self])
     }
 
-    /// Writes several outputs to disk and gives them their names. If one fails, none gets its name.
+    /// Writes several outputs to disk and gives them their final names. If one fails, none gets its
+    /// name.
     ///
     /// # Errors
-    /// An output cannot be written.
+    /// Fails if an output cannot be written.
     pub fn finish_all(outputs: impl IntoIterator<Item = FileOutput>) -> Result<()> {
         let mut files = Vec::new();
         for FileOutput { mut file, buffer } in outputs {
@@ -68,18 +69,18 @@ impl FileOutput {
         AtomicFile::rename_all(&mut files)
     }
 
-    /// Writes an output of reads to disk and gives it its name. Indexes of an older file with this
-    /// name are removed first.
+    /// Writes an output of reads to disk and gives it its final name, after removing indexes of an
+    /// older file with this name.
     ///
     /// # Errors
-    /// The output cannot be written.
+    /// Fails if the output cannot be written.
     pub fn finish_reads(mut self, console: &Console) -> Result<()> {
         self.file.write(&self.buffer)?;
         self.file.sync()?;
         let older = self.file.name().map(|name| remove_indexes(self.file.path(), name, None));
         let (removed, notes) = older.unwrap_or_default();
         // The removal is synced before the new name appears, so that a new file never has an old
-        // index, even after a power loss.
+        // index, even after a power failure.
         sync_directories(removed.iter().map(std::path::PathBuf::as_path));
         self.file.rename()?;
         notes.iter().for_each(|note| console.write_note(note));

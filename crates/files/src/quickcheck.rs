@@ -1,4 +1,4 @@
-//! `readmill quickcheck`: checks by their first and last bytes whether files look complete.
+//! `readmill quickcheck`: checks from their first and last bytes whether files look complete.
 
 use std::path::Path;
 
@@ -7,17 +7,17 @@ use readmill_record::{Error, Ledger, Result, input_file};
 
 use crate::head;
 
-/// Returns the faults that are found at the start and the end of a file. For a pipe, only the start
-/// is read. With `is_unaligned`, a header without reference sequences is accepted.
+/// Returns the errors found at the start and the end of a file. Reads only the start of a pipe.
+/// With `is_unaligned`, accepts a header without reference sequences.
 pub fn find_faults(path: &Path, is_unaligned: bool, ledger: &Ledger) -> Vec<Error> {
     let ending = check_file_end(path).err();
     let header = check_header(path, is_unaligned, ledger).err();
-    // A file that cannot be read has only one fault.
+    // A file that cannot be read has only one error.
     let same = ending.as_ref().is_some_and(|ending| header.as_ref() == Some(ending));
     ending.into_iter().chain(header.filter(|_| !same)).collect()
 }
 
-/// Returns an error if the end of a file does not fit its first bytes. A pipe is not opened,
+/// Returns an error if the end of a file does not match its first bytes. Does not open a pipe,
 /// because it can be read only once.
 fn check_file_end(path: &Path) -> Result<()> {
     if std::fs::metadata(path).is_ok_and(|meta| !meta.is_file()) || path.as_os_str() == "-" {

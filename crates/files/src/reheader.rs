@@ -13,20 +13,20 @@ use crate::cat::header_with_program;
 use crate::{FileOutput, head};
 
 pub struct ReheaderOptions {
-    /// The file with the new header: SAM, BAM or CRAM.
+    /// The file that contains the new header: SAM, BAM or CRAM.
     pub header: PathBuf,
     pub input: PathBuf,
-    /// The command line for a new @PG line; `None` adds no line.
+    /// The command line for a new `@PG` line; `None` adds no line.
     pub program: Option<String>,
     pub allow_missing_eof: bool,
 }
 
 const COPY_BYTES: usize = 1 << 20;
 
-/// Copies the reads of a file to `out`, with a new header.
+/// Copies the reads of a file to `out` under a new header.
 ///
 /// # Errors
-/// The reads would be on other contigs or in other read groups, or reading or writing fails.
+/// Fails if reads would refer to different contigs or read groups, or if reading or writing fails.
 pub fn replace_header(
     options: &ReheaderOptions,
     mut out: FileOutput,

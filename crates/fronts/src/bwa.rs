@@ -34,7 +34,7 @@ const COMMANDS: &[ToolCommand] = &[
     },
 ];
 
-/// Size of a batch of bwa mem without `-K`, in bases for each thread.
+/// Size of a batch of bwa mem without `-K`, in bases per thread.
 const BATCH_BASES_PER_THREAD: u64 = 10_000_000;
 
 #[rustfmt::skip] // a row is a line
@@ -83,8 +83,8 @@ const ALIGNER_OPTIONS: &[Opt] = &[
 
 const BY_LETTER: &str = "--bwa, with the same letter";
 
-/// Translates `bwa mem`. The number of threads also decides the size of a batch, as in
-/// bwa, so `-K` is always written.
+/// Translates `bwa mem`. As in bwa, the batch size depends on the number of threads, so `-K` is
+/// always written.
 fn translate_mem(given: &ParsedArguments) -> Result<NativeLine> {
     let mut line = NativeLine::new("align --as-given --complete-index");
     line.add(given.native_words());
@@ -119,9 +119,9 @@ fn translate_mem(given: &ParsedArguments) -> Result<NativeLine> {
     Ok(line)
 }
 
-/// Returns the prefix of the index files as bwa finds them. An index of `bwa index -6`
-/// (`REF.64.*`) has priority, unless readmill has an index of its own and there is no
-/// list of alternate contigs for the other one.
+/// Returns the prefix of the index files, as bwa finds them. An index built by `bwa index -6`
+/// (`REF.64.*`) takes precedence, unless readmill has its own index and there is no list of
+/// alternate contigs for the other index.
 fn find_index_prefix(given: &ParsedArguments, reference: &str) -> String {
     let is_file = |ending: &str| Path::new(&format!("{reference}{ending}")).is_file();
     let is_of_bwa = given.command.starts_with("bwa ") && is_file(".64.bwt");

@@ -103,7 +103,7 @@ const SFM: &[Opt] = &[
     Opt::harmless("--contig-group-size", Takes::Value, "readmill does not split files here"),
 ];
 
-/// Translates `filter` and `sfm`, which only differ in how elPrep divides the work.
+/// Translates `filter` and `sfm`, which differ only in how elPrep divides the work.
 fn translate_filter(given: &ParsedArguments) -> Result<NativeLine> {
     let [input, output] = &given.operands[..] else {
         return Err(given.refusal_error("give one input and one output"));
@@ -146,8 +146,8 @@ fn translate_filter(given: &ParsedArguments) -> Result<NativeLine> {
         );
     }
     for sites in given.last_value("--known-sites").into_iter().flat_map(|list| list.split(',')) {
-        // readmill also reads elPrep's own format of sites, but the file from which it
-        // was made has more information.
+        // readmill also reads elPrep's own sites format, but the file from which it was made
+        // contains more information.
         let sites = sites.trim();
         let made_from = find_original_file(sites, "elsites", &["vcf.gz", "vcf", "bed", "bed.gz"]);
         line.add_flag("--known-sites", Some(made_from.as_deref().unwrap_or(sites)));
@@ -161,14 +161,14 @@ fn translate_filter(given: &ParsedArguments) -> Result<NativeLine> {
     Ok(line)
 }
 
-/// Returns the file from which elPrep's own file `path` was made: the same name with
-/// one of the suffixes `others` in place of `end`. `None` if there is no such file.
+/// Returns the file from which elPrep's own file `path` was made: the same name with one of the
+/// suffixes `others` instead of `end`. `None` if there is no such file.
 fn find_original_file(path: &str, end: &str, others: &[&str]) -> Option<String> {
     let stem = path.strip_suffix(end)?;
     others.iter().map(|other| format!("{stem}{other}")).find(|file| Path::new(file).exists())
 }
 
-/// As [`source`], but returns an error if the original file does not exist. A path
+/// Like [`find_original_file`], but returns an error if the original file does not exist. A path
 /// without the suffix `end` is returned unchanged.
 fn require_original_file(
     given: &ParsedArguments,

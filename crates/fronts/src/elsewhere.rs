@@ -1,9 +1,9 @@
-//! Commands of other tools that readmill does not translate, each with the readmill
-//! command that does the same or with the reason why there is none.
+//! Commands of other tools that readmill does not translate, each with an equivalent readmill
+//! command or the reason why there is none.
 
-/// A group of commands of one tool that share an answer.
+/// A group of commands of one tool with a common answer.
 pub struct UntranslatedCommands {
-    /// Name of the tool. If `names` is empty, the entry is for the tool as a whole.
+    /// The name of the tool. If `names` is empty, the entry applies to the whole tool.
     pub tool: &'static str,
     pub names: &'static [&'static str],
     pub answer: Alternative,
@@ -11,10 +11,9 @@ pub struct UntranslatedCommands {
 
 #[derive(Clone, Copy)]
 pub enum Alternative {
-    /// This readmill command does the same. The second text says how it differs, and
-    /// may be empty.
+    /// An equivalent readmill command. The second text describes differences, and may be empty.
     Line(&'static str, &'static str),
-    /// readmill cannot do this; the text gives the reason and what to use.
+    /// readmill has no equivalent. The text contains the reason and an alternative.
     Nothing(&'static str),
 }
 
@@ -30,8 +29,8 @@ impl Alternative {
     }
 }
 
-/// Finds the answer for a command of a tool, for the error message and the help of its
-/// front. The case of letters in `name` does not matter.
+/// Finds the answer for a command of a tool, for the error message and the help of its front.
+/// Ignores the case of `name`.
 pub fn find_alternative(tool: &str, name: &str) -> Option<Alternative> {
     let is_of = |it: &&UntranslatedCommands| {
         it.tool == tool && it.names.iter().any(|known| known.eq_ignore_ascii_case(name))
@@ -77,8 +76,7 @@ const NO_INTERVALS: &str =
     "readmill reads BED files and interval lists, but does not change them: run this tool";
 const OTHER_READS: &str = "keeps the same reads as samtools view --subsample, not those of Picard";
 
-/// All entries. A command that is translated must not be in this table, which a test
-/// checks.
+/// All entries. A test checks that no translated command is in this table.
 #[rustfmt::skip] // a row is a line
 pub const UNTRANSLATED: &[UntranslatedCommands] = &[
     entry("samtools", &["calmd", "fillmd"], Line("readmill prep in.bam -o out.bam --nm-md-uq --reference ref.fa", "writes NM, MD and, as Picard, UQ")),

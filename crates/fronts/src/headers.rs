@@ -7,8 +7,8 @@ use readmill_record::{Header, Result};
 
 use super::grammar::ParsedArguments;
 
-/// Reads the header of a regular file. Returns `None` for a pipe, which can only be
-/// read once, by the native command.
+/// Reads the header of a regular file. Returns `None` for a pipe, which can be read only once, by
+/// the native command.
 pub fn read_header(given: &ParsedArguments, path: &str) -> Result<Option<Header>> {
     let path = Path::new(path);
     if !path.is_file() {
@@ -18,8 +18,8 @@ pub fn read_header(given: &ParsedArguments, path: &str) -> Result<Option<Header>
     head::read_reads_header(path, &memory.ledger).map(Some)
 }
 
-/// Reads the header of a file. It is an error if the file is a pipe, because the header
-/// decides how the command is translated.
+/// Reads the header of a file. Returns an error for a pipe, because the translation of the command
+/// depends on the header.
 pub fn require_header(given: &ParsedArguments, path: &str) -> Result<Header> {
     read_header(given, path)?.ok_or_else(|| {
         let what = match path {

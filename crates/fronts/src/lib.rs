@@ -1,5 +1,5 @@
-//! Fronts: translate the command lines of samtools, Picard, GATK, elPrep and bwa to
-//! native ones. Argv goes in, argv comes out; the crate knows no plan.
+//! Translates the command lines of samtools, Picard, GATK, elPrep and bwa to native ones. The crate
+//! converts argv to argv, and does not use plans.
 //!
 //! ```text
 //! argv of the tool ─► Grammar ─► ParsedArguments ─► function of the ToolCommand ─► NativeLine ─► argv of readmill
@@ -7,23 +7,22 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`grammar`] | rows of options, and the three syntaxes in which they are written |
+//! | [`grammar`] | option tables, and the three syntaxes in which options are written |
 //! | [`tool`] | a tool and its subcommands, their translation and their help |
 //! | `line` | the native line, and flags that several commands write |
-//! | `headers` | headers of inputs, for options that depend on them |
+//! | `headers` | reads headers of inputs, for options that depend on them |
 //! | `samtools`, `picard`, `gatk`, `elprep`, `bwa` | the tables of each tool |
-//! | [`elsewhere`] | commands without a front, and what to use instead |
-//! | `page` | docs/fronts.md, made from the tables |
+//! | [`elsewhere`] | commands without a front, and their alternatives |
+//! | `page` | generates docs/fronts.md from the tables |
 //!
-//! Each tool is a [`Tool`], and each of its subcommands a [`ToolCommand`](tool::ToolCommand): a
-//! table of the options in the tool's own help, and a function that writes the native
-//! line. An option that could change a result is translated or refused, but never
-//! ignored.
+//! Each tool is a [`Tool`], and each subcommand a [`ToolCommand`](tool::ToolCommand): a table of
+//! the options in the tool's own help, and a function that writes the native line. An option that
+//! could affect a result is translated or refused, but never ignored.
 //!
-//! [`translate_arguments`] is the only function that the program calls for a run. Some
-//! lines depend on the header of an input, which the crate reads through
-//! `readmill-files`. Tests of this crate compare lines; a test of the root crate
-//! (src/cli/front_lines.rs) checks that the native parser accepts them.
+//! [`translate_arguments`] is the only function that the program calls for a run. Some lines depend
+//! on the header of an input, which the crate reads through `readmill-files`. Tests of this crate
+//! compare lines; a test of the root crate (src/cli/front_lines.rs) checks that the native parser
+//! accepts them.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
@@ -56,13 +55,12 @@ pub use tool::{FrontFiles, TranslatedLine};
 pub const TOOLS: &[&Tool] =
     &[&samtools::TOOL, &picard::TOOL, &gatk::TOOL, &elprep::TOOL, &bwa::TOOL, &bwa::TOOL2];
 
-/// Translates the arguments of this process if they are those of another tool: if the
-/// first word is the tool's name, or if this program is called by that name through a
-/// link. Returns `None` for a native command line.
+/// Translates the arguments of this process if they are those of another tool: the first word is
+/// the tool's name, or this program is called by that name through a link. Returns `None` for a
+/// native command line.
 ///
 /// # Errors
-/// Returns a usage error for an option that is refused, and for an argument that is not
-/// UTF-8.
+/// Returns a usage error for an option that is refused, and for an argument that is not UTF-8.
 pub fn translate_arguments(arguments: &[OsString]) -> Result<Option<TranslatedLine>> {
     let word_at = |at: usize| arguments.get(at).filter(|word| !word.is_empty());
     if let (Some(_), Some(tool)) =
@@ -88,8 +86,8 @@ pub fn translate_arguments(arguments: &[OsString]) -> Result<Option<TranslatedLi
     tool.translate(words).map(Some)
 }
 
-/// Returns a hint for a command of another tool that was typed as a command of
-/// readmill. `None` if no tool has it.
+/// Returns a hint for another tool's command that was typed as a readmill command. `None` if no
+/// tool has it.
 pub fn native_hint(word: &str) -> Option<String> {
     let with_front = TOOLS.iter().find_map(|tool| {
         let own = tool.commands.iter().find(|own| own.name.eq_ignore_ascii_case(word))?;

@@ -1,4 +1,4 @@
-//! The native command line that a front makes.
+//! The native command line that a front writes.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -7,18 +7,17 @@ use readmill_record::{Error, Result};
 
 use super::grammar::ParsedArguments;
 
-/// A readmill command line, and what must be done before and after it runs, so that the
-/// files are those that the other tool would leave.
+/// A readmill command line, and what must be done before and after it runs so that the files are
+/// those of the other tool.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct NativeLine {
     pub words: Vec<String>,
-    /// The index that is renamed at the end, if it was written: its name before and
-    /// after.
+    /// The current and the new name of an index that is renamed at the end, if it was written.
     pub renamed: Option<(PathBuf, PathBuf)>,
     /// Directories for temporary files that must be created first, as the tool does.
     pub directories: Vec<PathBuf>,
-    /// A command line whose output is read by this one through a pipe. The last
-    /// argument of this line is then `-`.
+    /// A command line whose output this line reads through a pipe. The last argument of this line
+    /// is then `-`.
     pub source: Option<Box<NativeLine>>,
 }
 
@@ -32,7 +31,7 @@ impl NativeLine {
         self
     }
 
-    /// Adds a flag and its value. Nothing is added if the value is `None`.
+    /// Adds a flag and its value, or nothing if the value is `None`.
     pub fn add_flag(&mut self, flag: &str, value: Option<&str>) -> &mut Self {
         if let Some(value) = value {
             self.add([flag, value]);
@@ -40,9 +39,8 @@ impl NativeLine {
         self
     }
 
-    /// Inserts the flag for `bytes` of memory after the name of the command. It is
-    /// `--memory` for `view`, where `-m` has another meaning; the commands that process
-    /// recalibration tables do not have such a flag.
+    /// Inserts the flag for `bytes` of memory after the command name. It is `--memory` for `view`,
+    /// where `-m` has a different meaning. The commands for recalibration tables have no such flag.
     pub fn insert_memory(&mut self, bytes: u64) {
         let names: Vec<&str> = self.words.iter().take(2).map(String::as_str).collect();
         let (at, flag) = match names[..] {
@@ -54,7 +52,7 @@ impl NativeLine {
         self.words.splice(at..at, [flag.to_string(), format!("{}M", bytes >> 20)]);
     }
 
-    /// Adds operands. If one of them looks like a flag, `--` is added before them.
+    /// Adds operands, after `--` if one of them looks like a flag.
     pub fn add_operands<'a>(&mut self, operands: impl IntoIterator<Item = &'a str>) -> &mut Self {
         let operands: Vec<&str> = operands.into_iter().map(standard_stream).collect();
         if operands.iter().any(|word| word.len() > 1 && word.starts_with('-')) {
@@ -63,8 +61,8 @@ impl NativeLine {
         self.add(operands)
     }
 
-    /// Returns the line as it could be typed in a shell, including what is done before
-    /// and after it.
+    /// Returns the line as it could be typed in a shell, including what is done before and after
+    /// it.
     pub fn to_shell_line(&self) -> String {
         let line = self
             .words
@@ -88,7 +86,7 @@ impl NativeLine {
     }
 }
 
-/// Quotes a word for a shell, unless it has only plain characters.
+/// Quotes a word for a shell, unless it contains only plain characters.
 pub fn quote_for_shell(arg: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_=./,:@%+".contains(c);
     if !arg.is_empty() && arg.chars().all(plain) {
@@ -105,7 +103,7 @@ pub fn standard_stream(path: &str) -> &str {
     }
 }
 
-/// Escapes the braces of a text for a pattern of file names such as `{ID}.bam`.
+/// Escapes the braces of a text for a file name pattern such as `{ID}.bam`.
 pub fn escape_for_pattern(text: &str) -> String {
     text.replace('{', "{{").replace('}', "}}")
 }
@@ -149,12 +147,11 @@ impl OutputStyle {
     }
 }
 
-/// The compression level that samtools uses for BAM if none is requested. The native
-/// line always states it.
+/// The compression level that samtools uses for BAM by default. The native line always contains it.
 pub const DEFAULT_SAMTOOLS_LEVEL: &str = "6";
 
-/// Adds the flags for output, format, level and index, as samtools would choose them.
-/// `format` is the value of `-O`, and `level` the level that other options request.
+/// Adds the flags for output, format, level and index that match samtools' choices. `format` is the
+/// value of `-O`, and `level` the level that other options request.
 pub fn add_samtools_output(
     line: &mut NativeLine,
     given: &ParsedArguments,
@@ -190,8 +187,8 @@ pub fn add_samtools_output(
     Ok(())
 }
 
-/// Does the same for commands that write SAM unless the name of the output or `-O`
-/// shows another format.
+/// Like [`add_samtools_output`], for commands that write SAM unless the output name or `-O` selects
+/// another format.
 pub fn add_samtools_text_output(
     line: &mut NativeLine,
     given: &ParsedArguments,
@@ -203,8 +200,8 @@ pub fn add_samtools_text_output(
     add_samtools_output(line, given, output, format, level)
 }
 
-/// Returns the flag that writes an index with the name `index` for an output in this
-/// format. Without a name, samtools writes a CSI for BAM.
+/// Returns the flag that writes the index `index` for an output in this format. Without a name,
+/// samtools writes a CSI index for BAM.
 pub fn write_index_flag(
     given: &ParsedArguments,
     output: &str,
@@ -234,8 +231,8 @@ pub fn format_of_name(path: &str) -> Option<&'static str> {
         .find_map(|(end, format)| name.ends_with(end).then_some(format))
 }
 
-/// Adds the flags for output, format, level and index, as Picard and GATK would choose
-/// them. They name the index `out.bai`, not `out.bam.bai`.
+/// Adds the flags for output, format, level and index that match Picard's and GATK's choices. These
+/// tools name the index `out.bai`, not `out.bam.bai`.
 pub fn add_htsjdk_output(line: &mut NativeLine, output: &str, level: &str, is_indexed: bool) {
     let output = standard_stream(output);
     let named = format_of_name(output);
@@ -249,16 +246,15 @@ pub fn add_htsjdk_output(line: &mut NativeLine, output: &str, level: &str, is_in
     if !is_indexed {
         line.add(["--no-index"]);
     } else if output != "-" && matches!(named, None | Some("bam")) {
-        // For reads in coordinate order, readmill writes an index by default, as Picard
-        // does.
+        // For reads in coordinate order, readmill writes an index by default, as Picard does.
         line.renamed = Some((format!("{output}.bai").into(), Path::new(output).with_extension("bai")));
     } else if named == Some("cram") {
         line.add(["--write-index"]);
     }
 }
 
-/// Returns `--allow-same-input` if the same file is given twice, even under two names.
-/// The other tools accept this, and readmill only does with the flag.
+/// Returns `--allow-same-input` if the same file is given twice, even under two names. The other
+/// tools accept this; readmill does so only with the flag.
 pub fn same_input_flag(inputs: &[&str]) -> Option<&'static str> {
     let mut seen = HashSet::new();
     let mut is_again =
@@ -266,8 +262,7 @@ pub fn same_input_flag(inputs: &[&str]) -> Option<&'static str> {
     inputs.iter().any(|path| is_again(Path::new(path))).then_some("--allow-same-input")
 }
 
-/// Returns the total number of threads. In samtools, `-@` is the number of additional
-/// threads.
+/// Returns the total number of threads. In samtools, `-@` is the number of additional threads.
 pub fn total_threads(given: &ParsedArguments) -> Result<String> {
     let additional = given.last_value("-@").unwrap_or("0");
     let number: u16 = additional.trim().parse().map_err(|_| {

@@ -1,5 +1,5 @@
-//! Makes the page docs/fronts.md from the tables of options. A test compares the page
-//! with the tables; with `READMILL_WRITE_DOCS=1`, it writes the page.
+//! Generates docs/fronts.md from the option tables. A test compares the page with the tables; with
+//! `READMILL_WRITE_DOCS=1`, it writes the page.
 
 use super::TOOLS;
 use super::elsewhere::{self, Alternative};
@@ -147,8 +147,7 @@ fn render_elsewhere_table() -> String {
     text
 }
 
-/// Returns all commands that are translated. bwa-mem2 is left out, since its commands
-/// are those of bwa.
+/// Returns all translated commands. Omits bwa-mem2, because its commands are those of bwa.
 fn translated_commands() -> impl Iterator<Item = (&'static str, &'static ToolCommand)> {
     let tools = TOOLS.iter().filter(|tool| tool.name != "bwa-mem2");
     tools.flat_map(|tool| tool.commands.iter().map(|command| (tool.name, command)))

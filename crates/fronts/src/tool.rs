@@ -1,5 +1,4 @@
-//! A tool and its subcommands: how a command line is translated, and the text of its
-//! help.
+//! A tool and its subcommands: how a command line is translated, and the help text.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -18,23 +17,23 @@ pub struct Tool {
     pub aliases: &'static [&'static str],
     pub version: &'static str,
     pub commands: &'static [ToolCommand],
-    /// Commands of another tool that this one also has: GATK includes all of Picard.
+    /// Commands of another tool that this tool also has: GATK includes all of Picard.
     pub also: &'static [ToolCommand],
-    /// Removes and reads the arguments before the subcommand, such as `-Xmx4g`.
+    /// Removes and parses the arguments before the subcommand, such as `-Xmx4g`.
     pub parse_before: fn(&mut Vec<String>) -> Result<LeadingArguments>,
 }
 
 #[derive(Default)]
 pub struct LeadingArguments {
     pub memory: Option<u64>,
-    /// Compression level of BAM files that the tool's launcher sets.
+    /// The compression level of BAM files that the tool's launcher sets.
     pub level: Option<String>,
 }
 
 pub struct ToolCommand {
     pub name: &'static str,
     pub grammar: Grammar,
-    /// Its options, in groups that several commands may share.
+    /// The options, in groups that several commands may share.
     pub options: &'static [&'static [Opt]],
     pub make: Translation,
 }
@@ -44,7 +43,7 @@ pub enum Translation {
     Refused(&'static str, &'static str),
 }
 
-/// An additional option of all fronts that prints the native line.
+/// An additional option of all fronts, which prints the native line.
 const EXPLAIN_FLAG: &str = "--explain";
 
 const EXPLAIN_VARIABLE: &str = "READMILL_EXPLAIN";
@@ -54,20 +53,20 @@ pub enum TranslatedLine {
     Answer(String),
 }
 
-/// What must be done besides running the native command line, so that the files are
-/// those of the tool.
+/// What must be done besides running the native command line, so that the files are those of the
+/// tool.
 #[derive(Default)]
 pub struct FrontFiles {
     pub renamed: Option<(PathBuf, PathBuf)>,
     pub directories: Vec<PathBuf>,
-    /// Arguments of a second process of this program, whose output is the input of the
-    /// first one. The last argument of the native line stands for it.
+    /// Arguments of a second process of this program, whose output is the input of the first one.
+    /// It replaces the last argument of the native line.
     pub source: Option<Vec<OsString>>,
 }
 
 impl FrontFiles {
-    /// Creates the directories for temporary files. It is called when the native
-    /// command line has been accepted, so a refused command does not create anything.
+    /// Creates the directories for temporary files. Called after the native command line has been
+    /// accepted, so that a refused command creates nothing.
     pub fn create_directories(&self) -> Result<()> {
         for directory in &self.directories {
             std::fs::create_dir_all(directory).map_err(|error| {
@@ -77,8 +76,8 @@ impl FrontFiles {
         Ok(())
     }
 
-    /// Renames the index to the name that the tool would give it, such as `out.bai` in
-    /// place of `out.bam.bai`. If no index was written, nothing is done.
+    /// Renames the index to the tool's name for it, such as `out.bai` instead of `out.bam.bai`.
+    /// Does nothing if no index was written.
     pub fn rename_index(&self) -> Result<()> {
         let existing = self.renamed.as_ref().filter(|(from, _)| from.exists());
         let Some((from, to)) = existing else { return Ok(()) };
@@ -89,8 +88,8 @@ impl FrontFiles {
 }
 
 impl Tool {
-    /// Translates a command line, which is given without the name of the tool. Requests
-    /// for help and the version are answered here.
+    /// Translates a command line, which is given without the name of the tool. Also answers
+    /// requests for help and the version.
     pub fn translate(&self, mut words: Vec<String>) -> Result<TranslatedLine> {
         let asked = words.iter().position(|word| word == EXPLAIN_FLAG);
         if let Some(at) = asked {
@@ -181,16 +180,15 @@ impl Tool {
         self.tool_names().find_map(|tool| elsewhere::find_alternative(tool, name))
     }
 
-    /// Returns the names under which commands of this tool are listed in the table of
-    /// commands that are not translated. GATK also has the commands of Picard.
+    /// Returns the tool names under which the table of untranslated commands lists commands of this
+    /// tool. GATK also has the commands of Picard.
     fn tool_names(&self) -> impl Iterator<Item = &'static str> {
         let also = (!self.also.is_empty()).then_some("picard");
         let own = if self.name == "bwa-mem2" { "bwa" } else { self.name };
         std::iter::once(own).chain(also)
     }
 
-    /// Returns the commands that are not translated but for which a native line does
-    /// the same.
+    /// Returns the untranslated commands for which there is an equivalent native line.
     fn native_alternatives(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let owners: Vec<&str> = self.tool_names().collect();
         let rows = elsewhere::UNTRANSLATED.iter().filter(move |row| owners.contains(&row.tool));
@@ -225,8 +223,8 @@ impl Tool {
 }
 
 impl ToolCommand {
-    /// Translates the arguments of this command to the native line. `before` has the
-    /// values that were given before the subcommand.
+    /// Translates the arguments of this command to the native line. `before` contains the values
+    /// given before the subcommand.
     pub fn translate(
         &self,
         tool: &str,
@@ -278,8 +276,7 @@ impl ToolCommand {
 }
 
 impl Opt {
-    /// Describes the translation of the option in words, for the help and for
-    /// docs/fronts.md.
+    /// Describes the translation of the option in words, for the help and docs/fronts.md.
     pub fn describe_translation(&self) -> String {
         let way = |way: &str| if way.is_empty() { String::new() } else { format!("; {way}") };
         match self.does {

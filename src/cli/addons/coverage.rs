@@ -1,4 +1,4 @@
-//! Flags of coverage. Each name is `coverage-` and the name of the option in mosdepth.
+//! Flags for coverage. Each name is `coverage-` followed by the name of mosdepth's option.
 
 use std::path::{Path, PathBuf};
 
@@ -71,10 +71,10 @@ pub struct CoverageOptions {
 
 impl CoverageOptions {
     /// Returns the request for coverage in files whose names begin with `prefix`, or `None` without
-    /// prefix.
+    /// a prefix.
     ///
     /// # Errors
-    /// Options are given without a prefix, or they contradict each other.
+    /// Fails if options are given without a prefix, or if they contradict each other.
     pub fn request(&self, prefix: Option<&Path>) -> Result<Option<CoverageRequest>> {
         let Some(prefix) = prefix else {
             if *self != CoverageOptions::default() {

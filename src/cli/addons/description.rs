@@ -1,4 +1,4 @@
-//! Flags for the description of a run: as JSON, and as a page.
+//! Flags for the description of a run, as JSON and as an HTML report.
 
 use std::path::PathBuf;
 
@@ -27,10 +27,10 @@ pub struct DescriptionFlags {
 }
 
 impl DescriptionFlags {
-    /// Adds the files that are asked for.
+    /// Adds the requested files to `reports`.
     ///
     /// # Errors
-    /// There are limits without a page, or their file is wrong.
+    /// Fails if limits are given without a report, or if their file is invalid.
     pub fn describe(&self, reports: &mut Reports) -> Result<()> {
         reports.json.clone_from(&self.json);
         let Some(file) = self.report.clone() else {

@@ -1,4 +1,4 @@
-//! Flags of FastQC modules, which are counted in the same pass or from FASTQ files alone.
+//! Flags for FastQC modules, which are counted in the same pass or directly from FASTQ files.
 
 use std::path::{Path, PathBuf};
 
@@ -46,11 +46,11 @@ impl AddOnFlags for FastqcFlags {
     }
 }
 
-/// Returns how FASTQ files are read if only FastQC modules are counted, and how many bytes of
-/// memory this takes with `threads` threads. Returns `None` if the inputs are SAM, BAM or CRAM.
+/// Returns how FASTQ files are read if only FastQC modules are counted, and the memory for this
+/// with `threads` threads, in bytes. Returns `None` if the inputs are SAM, BAM or CRAM.
 ///
 /// # Errors
-/// Some inputs are FASTQ, and others are not.
+/// Fails if only some inputs are FASTQ.
 pub fn fastq_alone(inputs: &[PathBuf], threads: usize) -> Result<Option<(Aligning, u64)>> {
     let fastq = inputs.iter().filter(|path| readmill_fastq::holds_fastq(path)).count();
     if fastq == 0 {

@@ -1,4 +1,4 @@
-//! Flags of the fingerprint of a sample.
+//! Flags for the fingerprint of a sample.
 
 use std::path::PathBuf;
 

@@ -23,7 +23,7 @@ fn assays() -> PossibleValuesParser {
     PossibleValuesParser::new(Assay::ALL.map(|(name, _)| name))
 }
 
-/// Maximum size of a file of thresholds or of a sample sheet, in bytes.
+/// Maximum size of a thresholds file or a sample sheet, in bytes.
 pub const MAX_BYTES: u64 = 16 << 20;
 
 impl LimitFlags {
@@ -35,8 +35,8 @@ impl LimitFlags {
         self.qc_thresholds.clone()
     }
 
-    /// Returns the thresholds of the assay. The file that `--qc-thresholds` names replaces some of
-    /// them.
+    /// Returns the thresholds of the assay, some of which the file given by `--qc-thresholds`
+    /// replaces.
     pub fn limits(&self) -> Result<Limits> {
         let assay = self.assay.as_deref().unwrap_or("wgs").parse().map_err(Error::usage)?;
         let Some(path) = &self.qc_thresholds else { return Ok(Limits::for_assay(assay)) };

@@ -1,7 +1,8 @@
 //! Flags of add-ons in commands that write reads.
 //!
-//! Each add-on has a file here: a clap `Args` with its flags that implements [`AddOnFlags`]. [`SamePassAddOns`] lists
-//! them in the order of the help; all commands that write reads have them from there.
+//! Each add-on has a file in this directory: a clap `Args` type with its flags, which implements
+//! [`AddOnFlags`]. [`SamePassAddOns`] lists them in help order, and all commands that write reads
+//! include it.
 //!
 //! | file | flags |
 //! |---|---|
@@ -11,7 +12,7 @@
 //! | `fastqc` | `--fastqc` |
 //! | `fingerprint` | `--fingerprint` |
 //! | `description` | `--json`, `--report` and its limits |
-//! | `limits` | limits of the numbers of a page |
+//! | `limits` | thresholds of metrics in a report |
 
 pub mod coverage;
 pub mod description;
@@ -36,17 +37,17 @@ use tallies::TallyFlags;
 
 /// The flags of an add-on in commands that write reads.
 pub trait AddOnFlags {
-    /// Whether the add-on is not asked for.
+    /// Returns whether the add-on is not requested.
     fn is_empty(&self) -> bool;
 
-    /// Adds its request, if there is one.
+    /// Adds the add-on's request to `reports`, if there is one.
     ///
     /// # Errors
-    /// Its flags contradict each other, or there are options of an add-on that is not asked for.
+    /// Fails if the flags contradict each other, or if options are given without the add-on.
     fn add_to(&self, reports: &mut Reports, run: &GivenRun<'_>) -> Result<()>;
 }
 
-/// What the command line says of a run, besides its add-ons.
+/// The facts about a run that the command line determines, excluding its add-ons.
 pub struct GivenRun<'a> {
     pub inputs: &'a [PathBuf],
     pub has_reference: bool,
@@ -70,13 +71,13 @@ pub struct SamePassAddOns {
 }
 
 impl SamePassAddOns {
-    /// Returns the flags of each add-on, in the order of the help.
+    /// Returns the flags of each add-on, in help order.
     fn all(&self) -> [&dyn AddOnFlags; 6] {
         let SamePassAddOns { tallies, qc, coverage, fastqc, fingerprint, description } = self;
         [tallies, &**qc, &**coverage, fastqc, fingerprint, description]
     }
 
-    /// Whether no add-on is asked for.
+    /// Returns whether no add-on is requested.
     pub fn is_empty(&self) -> bool {
         self.all().iter().all(|flags| flags.is_empty())
     }

@@ -1,4 +1,5 @@
-//! Flags that select programs of Picard. The options of the programs are flags of `readmill_qc`.
+//! Flags that select Picard programs. `readmill_qc` defines the flags for the options of the
+//! programs.
 
 use std::path::{Path, PathBuf};
 
@@ -11,10 +12,10 @@ use readmill_record::{Error, Result};
 
 use super::{AddOnFlags, GivenRun};
 
-/// A program that is requested by name; `None` means `all`.
+/// A program requested by name; `None` means `all`.
 pub type AskedProgram = Option<&'static PicardProgram>;
 
-/// Returns a parser for the names of programs and for `all`.
+/// Returns a parser for program names and `all`.
 pub fn parse_program() -> impl TypedValueParser<Value = AskedProgram> {
     let names = PicardProgram::all().map(|program| program.name).chain(["all"]);
     PossibleValuesParser::new(names).map(|name| PicardProgram::named(&name))
@@ -65,8 +66,8 @@ impl AddOnFlags for SamePassQc {
     }
 }
 
-/// Returns the request for the metrics of these programs, in files whose names begin with
-/// `prefix`. Without programs, the programs of CollectMultipleMetrics are used.
+/// Returns the request for the metrics of `programs`, in files whose names begin with `prefix`.
+/// Without programs, uses those of CollectMultipleMetrics.
 pub fn request(
     prefix: &Path,
     programs: &[AskedProgram],

@@ -1,4 +1,4 @@
-//! Flags of tallies of reads.
+//! Flags for tallies of reads.
 
 use std::path::PathBuf;
 
@@ -10,10 +10,10 @@ use readmill_record::Result;
 
 use super::{AddOnFlags, GivenRun};
 
-/// Flags of tallies, as `readmill_filters` describes them: the tallies with their files.
+/// The tallies that the user requested, with their files. `readmill_filters` describes the flags.
 pub(super) struct TallyFlags(Vec<(&'static TallySpec, PathBuf)>);
 
-/// Returns the tallies that have a flag, with its help.
+/// Returns the tallies that have a flag, each with its help text.
 fn tallies_with_flag() -> impl Iterator<Item = (&'static TallySpec, &'static str)> {
     TALLIES.iter().filter_map(|tally| Some((*tally, tally.flag_help?)))
 }

@@ -1,4 +1,4 @@
-//! The options of bwa mem, as flags of readmill and in the notation of bwa mem.
+//! The options of bwa mem, as readmill flags and in the notation of bwa mem.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -27,8 +27,8 @@ impl BwaFlags {
         self.mark_split_secondary || self.bwa.is_some()
     }
 
-    /// Returns the options of the aligner, and the same options as words for `CL` of the `@PG`
-    /// line. `-K` is always among the words, because the alignments depend on it.
+    /// Returns the aligner options, and the same options as words for `CL` of the `@PG` line. The
+    /// words always include `-K`, because the alignments depend on it.
     pub fn to_options(&self, shared: &SharedFlags) -> Result<(BwaOptions, Vec<String>)> {
         let mut words: Vec<String> =
             self.bwa.iter().flat_map(|text| text.split_whitespace()).map(str::to_string).collect();
@@ -134,8 +134,8 @@ fn parse_number<T: FromStr>(word: &str, value: &str) -> Result<T> {
     value.parse().map_err(|_| option_error(word, "needs a number"))
 }
 
-/// Returns `value` if it is in `range`. With other values, the C code of bwa-mem3 would
-/// end the process.
+/// Returns `value` if it is in `range`. The C code of bwa-mem3 would end the process for other
+/// values.
 fn require_within<T: PartialOrd + Display>(range: RangeInclusive<T>, word: &str, value: T) -> Result<T> {
     if range.contains(&value) {
         return Ok(value);
@@ -147,7 +147,7 @@ fn require_both_within(range: RangeInclusive<i32>, word: &str, pair: (i32, i32))
     Ok((require_within(range.clone(), word, pair.0)?, require_within(range, word, pair.1)?))
 }
 
-/// Reads two numbers separated by a comma. A single number counts for both.
+/// Parses two numbers separated by a comma. A single number applies to both.
 fn parse_pair(word: &str, value: &str) -> Result<(i32, i32)> {
     match value.split_once(',') {
         Some((one, two)) => Ok((parse_number(word, one)?, parse_number(word, two)?)),
@@ -155,14 +155,13 @@ fn parse_pair(word: &str, value: &str) -> Result<(i32, i32)> {
     }
 }
 
-/// Reads two numbers separated by a comma. If there is only one, the second is
-/// `default`.
+/// Parses two numbers separated by a comma. If there is only one, the second is `default`.
 fn parse_pair_or(word: &str, value: &str, default: i32) -> Result<(i32, i32)> {
     if value.contains(',') { parse_pair(word, value) } else { Ok((parse_number(word, value)?, default)) }
 }
 
-/// Reads the insert size: mean, standard deviation, maximum and minimum. The defaults
-/// of the last three are those of bwa mem 0.7.17.
+/// Parses the insert size: mean, standard deviation, maximum and minimum. The last three default to
+/// those of bwa mem 0.7.17.
 fn parse_insert_size(word: &str, value: &str) -> Result<InsertSize> {
     let mut numbers =
         value.split(',').map(|text| require_within(0.0..=1e9, word, parse_number::<f64>(word, text)?));

@@ -1,5 +1,4 @@
-//! `--complete-index`: builds the one file that an index made by bwa 0.7 lacks, before
-//! reads are aligned.
+//! `--complete-index`: builds the file that an index of bwa 0.7 lacks, before reads are aligned.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -12,13 +11,12 @@ use readmill_record::{Error, ErrorKind, Result};
 
 use crate::cli::aligner_index::complete_or_gone;
 
-/// Builds the missing file of the index `prefix`, if the index was made by bwa 0.7.
-/// `memory` is the limit of the command line in bytes.
+/// Builds the missing file of the index `prefix`, if bwa 0.7 built the index. `memory` is the
+/// memory limit on the command line, in bytes.
 ///
-/// Only one process builds the file; others that start at the same time wait for it. If
-/// the file system does not support locks, each process builds the file under a
-/// temporary name and renames it when it is complete, which is safe because the bytes
-/// are the same.
+/// Only one process builds the file, and processes that start at the same time wait for it. If the
+/// file system does not support locks, each process builds the file under a temporary name and
+/// renames it when it is complete, which is safe because the bytes are equal.
 pub fn complete_bwa_index(prefix: &Path, memory: Option<u64>, is_quiet: bool) -> Result<()> {
     let Some(lacking) = missing_transform(prefix) else { return Ok(()) };
     let say = |text: String| {

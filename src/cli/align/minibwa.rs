@@ -1,4 +1,4 @@
-//! The options of minibwa, in its own notation.
+//! The options of minibwa, in the notation of minibwa.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -24,8 +24,8 @@ impl MinibwaFlags {
         self.minibwa.is_some()
     }
 
-    /// Returns the options of the aligner, and the same options as words for `CL` of the `@PG`
-    /// line. `-K` is always among the words, because the alignments depend on it.
+    /// Returns the aligner options, and the same options as words for `CL` of the `@PG` line. The
+    /// words always include `-K`, because the alignments depend on it.
     pub fn to_options(&self, shared: &SharedFlags) -> Result<(MinibwaOptions, Vec<String>)> {
         let given = self.minibwa.iter().flat_map(|text| text.split_whitespace());
         let mut words: Vec<String> = given.map(str::to_string).collect();
@@ -50,7 +50,7 @@ impl MinibwaFlags {
 }
 
 /// Parses the option `word`, such as `-k` or `-k17`. If its value is not in the same word, takes it
-/// from `rest`. Numbers are limited to values for which the C code works.
+/// from `rest`. Numbers are limited to values that the C code supports.
 fn parse_option<'a>(
     to: &mut MinibwaOptions,
     word: &'a str,
@@ -165,8 +165,8 @@ fn parse_pair_within(range: RangeInclusive<i32>, word: &str, value: &str) -> Res
     Ok((parse_within(range.clone(), word, one)?, parse_within(range, word, two)?))
 }
 
-/// Parses the insert size: mean, standard deviation, maximum and minimum. The defaults
-/// of the last three are those of minibwa 0.6.
+/// Parses the insert size: mean, standard deviation, maximum and minimum. The last three default to
+/// those of minibwa 0.6.
 fn parse_insert_size(word: &str, value: &str) -> Result<MinibwaInsertSize> {
     let mut numbers = value.split(',').map(|text| parse_within(0.0..=1e6, word, text));
     let mut next = || numbers.next().transpose();

@@ -1,5 +1,5 @@
-//! `readmill align`: aligns FASTQ files or unaligned records, and prepares the alignments in the
-//! same pass. The flags of each aligner are in their own module.
+//! `readmill align`: aligns FASTQ files or unaligned records, and processes the alignments in the
+//! same pass. Each aligner has its own module for its flags.
 
 #[cfg(feature = "bwa")]
 mod bwa;
@@ -72,8 +72,8 @@ impl AlignArgs {
         Heaps::Aligning(self.output.threads())
     }
 
-    /// Builds the file that an index of bwa 0.7 lacks, if `--complete-index` is given. It is called
-    /// before [`AlignArgs::build_plan`].
+    /// Builds the file that an index of bwa 0.7 lacks, if `--complete-index` is given. Must be
+    /// called before [`AlignArgs::build_plan`].
     pub fn complete_index_if_asked(&self) -> Result<()> {
         if !self.complete_index {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The flags that all aligners have.
+//! The flags that all aligners share.
 
 use clap::Args;
 

@@ -98,7 +98,7 @@ impl RunState<'_> {
                 });
                 let counts = counts.transpose()?;
                 let routed = RoutedRecords::default();
-                let charge = None; // it is charged above
+                let charge = None; // already charged above
                 sink.append(EncodedPart { bytes, entries, records, start, routed, counts, charge })
             })?;
             if flagged.len() < range.flagged.len() {

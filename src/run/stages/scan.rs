@@ -38,7 +38,7 @@ impl RunState<'_> {
             let mut lanes =
                 Lanes::open(wanted, chosen, unaligned, kernel, crew, room, allow_missing_eof)?;
             if let Some((cuts, lane)) = scan.cuts_poly_g().zip(lanes.lanes.first_mut()) {
-                lane.cuts_poly_g = cuts; // as the first piece has it
+                lane.cuts_poly_g = cuts; // all pieces use the setting of the first
             }
             Ok::<_, Error>(Arc::new(lanes))
         };

@@ -1,4 +1,4 @@
-//! The levels of agreement, and the comparison of headers by levels L0 and L1. Level L2 uses the
+//! The levels of agreement, and the comparison of headers at levels L0 and L1. Level L2 uses the
 //! result of L1, and L3 ignores headers.
 
 use readmill_record::Header;
@@ -31,7 +31,7 @@ fn compared_lines(header: &Header) -> Vec<&[u8]> {
 
 type Compared<'a> = (Vec<u8>, &'a [u8]);
 
-/// Sorts the tags within each line, and the lines by their kind; lines of the same kind keep their
+/// Sorts the tags within each line, and the lines by record type. Lines of the same type keep their
 /// order.
 fn sort_tags_and_lines<'a>(lines: &[&'a [u8]]) -> Vec<Compared<'a>> {
     let sorted = |&line: &&'a [u8]| {
@@ -51,14 +51,14 @@ fn first_difference([a, b]: &[Vec<Compared<'_>>; 2]) -> Option<[Option<String>; 
     Some([a, b].map(|lines| lines.get(at).map(shown)))
 }
 
-/// How far two files agree. A smaller level is stricter, and implies all larger ones.
+/// The level at which two files agree. A smaller level is stricter, and implies all larger levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AgreementLevel {
-    /// The same SAM text, except @PG and @CO lines.
+    /// The SAM text is equal, except for `@PG` and `@CO` lines.
     L0,
-    /// The same except for the order of tags.
+    /// Like `L0`, except for the order of tags.
     L1,
-    /// The same except for the order of tags and of reads with equal positions.
+    /// Like `L1`, except for the order of reads with equal positions.
     L2,
     L3,
 }

@@ -1,5 +1,5 @@
-//! Splits SAM lines into columns, counts in which columns records differ, and shows differences to
-//! the user.
+//! Splits SAM lines into columns, counts the columns in which records differ, and formats
+//! differences for the user.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -18,8 +18,8 @@ pub const FLAG: usize = 1;
 
 const MAX_SHOWN_CHARS: usize = 48;
 
-/// A line of SAM text without its line end. Two lines that differ only in the order of tags become
-/// equal.
+/// A line of SAM text without its line end, with sorted tags: lines that differ only in the order
+/// of tags are equal.
 pub struct SamLine<'a> {
     pub columns: [&'a [u8]; 11],
     pub fields: Vec<&'a [u8]>,
@@ -39,7 +39,7 @@ impl<'a> SamLine<'a> {
     }
 
     /// Returns the tags of optional fields that only one of the lines has, or that differ in type
-    /// or value. Sorted, without repeats.
+    /// or value, sorted and without duplicates.
     pub fn differing_tags(&self, other: &SamLine<'_>) -> Vec<Tag> {
         let (mut one, mut two) = (self.fields.iter().peekable(), other.fields.iter().peekable());
         let mut tags = Vec::new();
@@ -66,8 +66,8 @@ impl<'a> SamLine<'a> {
     }
 }
 
-/// Returns the line in a form that shows its difference to `other`: long columns are shortened to
-/// the part where they first differ, or to their start.
+/// Returns the line in a form that shows its difference from `other`: long columns are shortened to
+/// the part around the first difference, or to their start.
 pub fn shorten_for_display(text: &[u8], other: Option<&[u8]>) -> String {
     let of_other: Vec<&[u8]> = other.map_or(Vec::new(), |other| other.split(|&b| b == b'\t').collect());
     let opposite = |i: usize, part: &[u8]| {
@@ -96,7 +96,7 @@ fn shorten_column(text: &[u8], other: &[u8]) -> String {
     format!("{}{middle}{}", dots(start > 0), dots(end < text.len()))
 }
 
-/// Two records with the same number that differ. One of them is `None` if its file has ended.
+/// Two differing records with the same number. One of them is `None` if its file has ended.
 #[derive(Clone, Debug)]
 pub struct RecordDifference {
     pub place: u64,
@@ -104,7 +104,7 @@ pub struct RecordDifference {
 }
 
 impl RecordDifference {
-    /// Writes the number of the record, the names of the columns that differ, and both lines.
+    /// Writes the number of the record, the names of the differing columns, and both lines.
     pub fn write_report(&self, files: &[PathBuf; 2], f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let number = self.place + 1;
         let [a, b] = self.lines.each_ref().map(Option::as_deref);
@@ -138,18 +138,18 @@ fn tag_text(tag: Tag) -> String {
     String::from_utf8_lossy(&tag).into_owned()
 }
 
-/// Counts of records that differ from the record with the same number in the other file, and of
-/// what differs in them. If QNAME differs, other columns are not counted, since the records are
-/// different reads.
+/// Counts of records that differ from the record with the same number in the other file, by what
+/// differs. If QNAME differs, other columns are not counted, because the records are different
+/// reads.
 #[derive(Clone, Debug, Default)]
 pub struct DifferenceCounts {
     pub records: u64,
-    /// Records in which only the order of tags differs.
+    /// Number of records in which only the order of tags differs.
     pub tag_order: u64,
     pub other_read: u64,
-    /// Records in which only FLAG differs.
+    /// Number of records in which only FLAG differs.
     pub flags: u64,
-    /// Records in which only the duplicate bit (0x400) of FLAG differs.
+    /// Number of records in which only the duplicate bit (0x400) of FLAG differs.
     pub duplicate_bit: u64,
     /// For each column, the number of records with equal QNAME in which it differs.
     pub columns: [u64; COLUMNS.len()],
@@ -157,8 +157,8 @@ pub struct DifferenceCounts {
 }
 
 impl DifferenceCounts {
-    /// Counts a pair of records whose text differs. Returns whether more differs than the order of
-    /// tags.
+    /// Counts a pair of records whose text differs. Returns whether they differ in more than the
+    /// order of tags.
     pub fn count_pair(&mut self, lines: [&SamLine<'_>; 2], flags: [Flags; 2]) -> bool {
         let [a, b] = lines;
         self.records += 1;

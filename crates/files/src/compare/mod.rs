@@ -1,15 +1,15 @@
-//! `readmill compare`: how far two files agree. The result is the strictest of four levels that
-//! holds. Both files are read once, record by record in step.
+//! `readmill compare`: determines how closely two files agree, as the strictest of four levels.
+//! Reads both files once, in step.
 //!
 //! | level | what agrees |
 //! |---|---|
-//! | L0 | the SAM text, including the header, except @PG and @CO lines |
-//! | L1 | the same, except for the order of tags: of optional fields in a record, of tags in a header line, and of the kinds of header lines (lines of one kind keep their order, since it numbers reference sequences) |
-//! | L2 | the same, except for the order of consecutive reads with equal RNAME, POS and strand |
+//! | L0 | the SAM text, including the header, except `@PG` and `@CO` lines |
+//! | L1 | like L0, except for the order of tags: of optional fields in a record, of tags in a header line, and of the types of header lines (lines of one type keep their order, because it numbers reference sequences) |
+//! | L2 | like L1, except for the order of consecutive reads with equal RNAME, POS and strand |
 //! | L3 | how often each read (QNAME, FLAG without 0x400, RNAME, POS, CIGAR, SEQ, QUAL) occurs, in any order; and the duplicate sets: how many mapped primary records are flagged as duplicates at each 5′ end (library, reference sequence, unclipped 5′ position, strand) |
 //!
-//! L3 uses only the names of reference sequences and libraries from the headers, because files in
-//! different order cannot have the same @HD.
+//! From the headers, L3 uses only the names of reference sequences and libraries, because files in
+//! different orders cannot have the same `@HD`.
 //!
 //! Records are not stored. For levels that ignore the order, 128-bit hashes are summed, so the
 //! memory does not depend on the number of records at a position. Pairs of equal records cancel out
@@ -46,7 +46,7 @@ pub struct Comparison {
 /// Compares two files record by record.
 ///
 /// # Errors
-/// A file cannot be read or is damaged, or both are standard input.
+/// Fails if a file cannot be read or is damaged, or if both are standard input.
 pub fn compare_files(wanted: &Comparison) -> Result<ComparisonResult> {
     let [a, b] = &wanted.files;
     if a.as_os_str() == "-" && b.as_os_str() == "-" {

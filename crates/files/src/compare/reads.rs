@@ -8,8 +8,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 use super::line::SamLine;
 
-/// Indexes of the columns that identify a read, apart from FLAG: QNAME, RNAME, POS, CIGAR, SEQ,
-/// QUAL.
+/// Indexes of the columns that identify a read, except FLAG: QNAME, RNAME, POS, CIGAR, SEQ, QUAL.
 const READ: [usize; 6] = [0, 2, 3, 5, 9, 10];
 
 pub struct ReadBalance {
@@ -39,8 +38,8 @@ impl ReadBalance {
 
     /// Adds a record on reference sequence `rname` if it is flagged as a duplicate.
     ///
-    /// Only mapped primary records count. The two files may keep different reads of the same
-    /// duplicate set, and then the flags of their secondary records may differ.
+    /// Counts only mapped primary records. The two files may keep different reads of the same
+    /// duplicate set, in which case the flags of their secondary records may differ.
     pub fn add_duplicate(&mut self, file: usize, record: RecordRef<'_>, rname: &[u8]) {
         let flags = record.flags();
         if !flags.is_duplicate() || flags.is_unmapped() || !flags.is_primary() {
@@ -57,7 +56,7 @@ impl ReadBalance {
         self.reads.is_even()
     }
 
-    /// Returns whether equally many records are flagged as duplicates at each 5′ end.
+    /// Returns whether the same number of records is flagged as duplicates at each 5′ end.
     pub fn same_duplicates(&self) -> bool {
         self.duplicates.is_even()
     }
@@ -70,8 +69,8 @@ fn libraries_of_groups(header: &Header) -> HashMap<Vec<u8>, Vec<u8>> {
     header.lines_of_kind(b"RG").filter_map(of).collect()
 }
 
-/// Returns the hash of `parts`, which must not contain tabs. Two different multisets of 10^9 texts
-/// have equal sums of hashes with a probability of about 10^-38.
+/// Returns the hash of `parts`, which must not contain tabs. The sums of hashes of two different
+/// multisets of 10^9 texts are equal with a probability of about 10^-38.
 pub fn hash_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u128 {
     let mut hasher = Xxh3Default::new();
     for part in parts {
@@ -81,7 +80,7 @@ pub fn hash_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u128 {
     hasher.digest128()
 }
 
-/// The difference of two multisets: hashes of the items of file 0 are added, hashes of file 1 are
+/// The difference of two multisets: hashes of items of file 0 are added, those of file 1 are
 /// subtracted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Balance(u128);
@@ -91,7 +90,7 @@ impl Balance {
         self.0 = if file == 0 { self.0.wrapping_add(digest) } else { self.0.wrapping_sub(digest) };
     }
 
-    /// Returns whether both multisets are equal, apart from hash collisions.
+    /// Returns whether both multisets are equal, disregarding hash collisions.
     pub fn is_even(self) -> bool {
         self.0 == 0
     }

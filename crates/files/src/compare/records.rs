@@ -20,7 +20,7 @@ pub struct RecordFile {
     source: Source,
     opener: Opener,
     link: ChunkLinker,
-    /// The current batch. `returned` is the number of its records that were returned.
+    /// The current batch. `returned` is the number of its records that have been returned.
     batch: Batch,
     returned: usize,
     before: u64,
@@ -123,7 +123,7 @@ impl IgnoredParts {
         IgnoredParts { flags, tags: tags.to_vec(), scratch: Vec::new() }
     }
 
-    /// Returns `record` without the FLAG bits and optional fields that are not compared. Copies it only
+    /// Returns `record` without the ignored FLAG bits and optional fields. Copies the record only
     /// if it has any of them.
     pub fn remove_ignored<'a>(&'a mut self, record: RecordRef<'a>) -> RecordRef<'a> {
         let flags = record.flags().0;

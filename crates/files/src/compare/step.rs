@@ -1,4 +1,4 @@
-//! Compares records in step: finds levels L0 to L2, and passes records that differ on to L3.
+//! Compares records in step: determines levels L0 to L2, and passes differing records on to L3.
 
 use readmill_format::sam;
 use readmill_record::{Flags, Header, RecordRef};
@@ -16,8 +16,8 @@ pub struct RecordResult {
 }
 
 impl RecordResult {
-    /// Returns the first difference that rules out `level`. L3 does not depend on positions, so the
-    /// difference for L2 is returned.
+    /// Returns the first difference that rules out `level`. L3 does not depend on positions, so it
+    /// returns the difference for L2.
     pub fn first_difference(&self, level: AgreementLevel) -> Option<&RecordDifference> {
         self.first[(level as usize).min(2)].as_ref()
     }
@@ -36,7 +36,7 @@ impl RecordResult {
 
 pub struct RecordComparison<'a> {
     headers: &'a [Header; 2],
-    /// Whether all reference sequences have the same index in both files. Then equal bytes mean
+    /// Whether all reference sequences have the same index in both files, so that equal bytes mean
     /// equal text.
     same_references: bool,
     same_libraries: bool,
@@ -49,9 +49,9 @@ pub struct RecordComparison<'a> {
 
 type PositionAndStrand = (i32, i32, bool);
 
-/// Consecutive records with the same position and strand, whose order does not matter to L2. As
-/// long as L2 holds, the positions of both files are equal in every step, so these groups begin and
-/// end together.
+/// Consecutive records with the same position and strand, whose order does not affect L2. As long
+/// as L2 holds, the positions of both files are equal in every step, so these groups start and end
+/// together.
 #[derive(Default)]
 struct SamePosition {
     place: Option<PositionAndStrand>,
@@ -122,7 +122,7 @@ impl<'a> RecordComparison<'a> {
         }
     }
 
-    /// Adds record number `at` of `file`, after the other file has ended.
+    /// Adds record number `at` of `file` after the other file has ended.
     pub fn add_unpaired(&mut self, at: u64, file: usize, record: RecordRef<'_>) {
         self.end_neighbours();
         self.alone += 1;
@@ -159,7 +159,7 @@ fn position_and_strand(record: RecordRef<'_>) -> PositionAndStrand {
     (record.ref_id(), record.pos(), record.flags().is_reverse())
 }
 
-/// Returns RNAME, POS and strand. Unlike reference indexes, they can be compared between files.
+/// Returns RNAME, POS and strand. Unlike reference indexes, these can be compared between files.
 fn named_position<'a>(line: &SamLine<'a>, record: RecordRef<'_>) -> (&'a [u8], &'a [u8], u16) {
     (line.columns[2], line.columns[3], record.flags().0 & Flags::REVERSE)
 }

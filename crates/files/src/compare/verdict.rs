@@ -7,7 +7,7 @@ use super::header::{AgreementLevel, HeaderResult};
 use super::line::shorten_for_display;
 use super::step::RecordResult;
 
-/// How far two files agree, and what differs. `Display` writes it in a few lines: the level, the
+/// How closely two files agree, and what differs. `Display` writes a few lines: the level, the
 /// number of records, and the first difference.
 #[derive(Clone, Debug)]
 pub struct ComparisonResult {
@@ -24,7 +24,7 @@ impl ComparisonResult {
         levels.into_iter().find(|&level| self.header_holds(level) && self.records.holds(level))
     }
 
-    /// Returns whether the files agree at least as far as `level`.
+    /// Returns whether the files agree at `level` or a stricter level.
     pub fn holds(&self, level: AgreementLevel) -> bool {
         self.level().is_some_and(|reached| reached <= level)
     }

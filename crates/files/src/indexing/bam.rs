@@ -1,5 +1,4 @@
-//! Makes the index of a BAM file. Chunks are inflated and indexed on all threads, and joined in
-//! order.
+//! Builds the index of a BAM file. All threads inflate and index chunks, which are joined in order.
 
 use std::fs::File;
 
@@ -14,7 +13,7 @@ use readmill_record::{Error, Limit, Result};
 use super::index_job::{FinishedIndex, INDEX, IndexJob, IndexOptions};
 use crate::blocks::read_header;
 
-/// A record may take this fraction (1/8) of the free memory.
+/// A record may take one of this number of equal parts of the free memory.
 const RECORD_PARTS: u64 = 8;
 
 struct IndexPass {
@@ -44,10 +43,10 @@ impl Pass for IndexPass {
     }
 }
 
-/// Makes the BAI or CSI index of a BAM file, in memory.
+/// Builds the BAI or CSI index of a BAM file in memory.
 ///
 /// # Errors
-/// The file is damaged or not sorted by coordinate, or the memory is too small.
+/// Fails if the file is damaged or not sorted by coordinate, or if there is too little memory.
 pub fn index_bam(file: File, options: &IndexOptions, workshop: &IndexJob<'_>) -> Result<FinishedIndex> {
     let IndexJob { crew, ledger, console, .. } = workshop;
     let mut blocks = BlockReader::new(file, options.allow_missing_eof);

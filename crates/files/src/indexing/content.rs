@@ -1,4 +1,4 @@
-//! Recognises the kind of a file by its first bytes, to choose its index.
+//! Detects the kind of a file from its first bytes, to choose its index.
 
 use std::io::Read;
 use std::path::Path;
@@ -23,11 +23,11 @@ pub enum IndexableContent {
 
 const EXAMINED_BYTES: u64 = 1 << 16;
 
-/// Returns the kind of the file at `path`. `preset` is the kind of text that the user gave, which
-/// is used if the file is compressed text.
+/// Returns the kind of the file at `path`. `preset` is the text format given by the user, which is
+/// used if the file is compressed text.
 ///
 /// # Errors
-/// The file cannot be read, or its kind cannot be indexed.
+/// Fails if the file cannot be read, or if files of its kind cannot be indexed.
 pub fn detect_content(path: &Path, preset: Option<TextPreset>) -> Result<IndexableContent> {
     if path.as_os_str() == "-" {
         return Err(Error::usage("standard input cannot be indexed").hint("give a file name"));
@@ -92,7 +92,7 @@ fn inflate_start(start: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Returns the kind of file that inflated bytes belong to. Text without a typical first line is
+/// Returns the kind of file to which inflated bytes belong. Text without a typical first line is
 /// recognised by the file name, and then by the columns of its first line.
 fn detect_text_content(
     text: &[u8],
@@ -146,7 +146,7 @@ fn is_sam(text: &[u8]) -> bool {
     ReadsFormat::recognize(text) == Some(ReadsFormat::Sam)
 }
 
-/// Returns the kind of text that the ending of a file name indicates.
+/// Returns the text format that a file name extension indicates.
 fn preset_of_name(path: &Path) -> Option<TextPreset> {
     let name = path.to_string_lossy().to_ascii_lowercase();
     let ends = [
@@ -165,8 +165,7 @@ fn fastq_error() -> Error {
     Error::input("FASTQ files cannot be indexed").hint("give the FASTA file of the reference")
 }
 
-/// Returns the error for a file that is not compressed. Its hint depends on what the file seems to
-/// be.
+/// Returns the error for an uncompressed file. Its hint depends on what the file seems to be.
 fn not_compressed_error(start: &[u8], path: &Path) -> Error {
     if is_sam(start) {
         return Error::input(

@@ -1,4 +1,4 @@
-//! Makes the index of a CRAM file.
+//! Builds the index of a CRAM file.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -9,17 +9,17 @@ use readmill_record::{Error, Limit, Result};
 
 use super::index_job::{FinishedIndex, INDEX, IndexJob, IndexOptions};
 
-/// A container, with its records, may take this fraction (1/2) of the memory, divided by the
-/// tickets in flight.
+/// A container with its records may take one of this number of equal parts of the memory, divided
+/// by the number of tickets in flight.
 const CONTAINER_PARTS: u64 = 2;
 
-/// Makes the CRAI index of a CRAM file, in memory.
+/// Builds the CRAI index of a CRAM file in memory.
 ///
-/// The header of a container has its position if all its reads are on one contig. Otherwise the
+/// If all reads of a container are on one contig, its header contains the position. Otherwise, the
 /// positions of reads are decoded, which needs no reference.
 ///
 /// # Errors
-/// The file is damaged or not sorted by coordinate, or the memory is too small.
+/// Fails if the file is damaged or not sorted by coordinate, or if there is too little memory.
 pub fn index_cram(file: File, options: &IndexOptions, workshop: &IndexJob<'_>) -> Result<FinishedIndex> {
     let IndexJob { crew, ledger, console, .. } = workshop;
     let most = Limit::part_of(ledger.free(), CONTAINER_PARTS * crew.in_flight as u64, ledger);

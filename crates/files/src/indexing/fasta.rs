@@ -1,4 +1,4 @@
-//! `readmill faidx`: the index files of a FASTA, and the sequences of its regions.
+//! `readmill faidx`: writes the index files of a FASTA file, and prints the sequences of regions.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,17 +15,17 @@ pub fn fasta_and_index_paths(fasta: &Path) -> [PathBuf; 3] {
 
 /// The result of [`faidx`].
 pub struct WrittenIndex {
-    /// The index files, in the order in which they appeared on disk.
+    /// The index files, in the order in which they were given their final names.
     pub files: Vec<PathBuf>,
-    /// Contigs that are left out of the index, as sentences for the user.
+    /// Notes for the user about contigs that the index omits, as complete sentences.
     pub notes: Vec<String>,
 }
 
-/// Writes `path`.fai, or `fai` if it is given, and `path`.gzi if the FASTA is compressed by bgzip.
-/// Either all index files are written, or none.
+/// Writes the index to `fai`, or to `path`.fai if this is `None`. Also writes `path`.gzi if the
+/// FASTA file is compressed by bgzip. Writes either all index files or none.
 ///
 /// # Errors
-/// The FASTA cannot be read or indexed, or an index cannot be written.
+/// Fails if the FASTA file cannot be read or indexed, or if an index cannot be written.
 pub fn faidx(path: &Path, fai: Option<&Path>, ledger: &Ledger) -> Result<WrittenIndex> {
     let fai = fai.map_or_else(|| with_suffix(path, ".fai"), Path::to_path_buf);
     [path, &with_suffix(path, ".gzi")]
@@ -50,11 +50,11 @@ pub fn faidx(path: &Path, fai: Option<&Path>, ledger: &Ledger) -> Result<Written
 }
 
 /// Writes the sequences of regions, such as `chr1:1-2000`, in FASTA format, as `samtools faidx`
-/// does. Lines have `width` bases, by default as many as in the FASTA; 0 writes each sequence on
-/// one line.
+/// does. `width` is the number of bases per line, by default that of the FASTA file; 0 writes each
+/// sequence on one line.
 ///
 /// # Errors
-/// A region is not in the FASTA, or reading or writing fails.
+/// Fails if a region is not in the FASTA file, or if reading or writing fails.
 pub fn write_sequences(
     reference: &Reference,
     regions: &[String],
@@ -87,8 +87,8 @@ pub fn write_sequences(
     out.flush().map_err(|e| failed(&e))
 }
 
-/// Returns the contig of a region, its first base (0-based), and the base after its last. Regions
-/// have the syntax of regions of reads.
+/// Parses a region, in the same syntax as for reads. Returns the contig, the first base (0-based),
+/// and the end (exclusive).
 fn parse_region(reference: &Reference, text: &str) -> Result<(u32, u32, u32)> {
     let names = || reference.contigs().map(|(name, _)| name);
     let find = |name: &[u8]| names().position(|own| own == name).and_then(|at| u32::try_from(at).ok());

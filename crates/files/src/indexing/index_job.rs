@@ -1,4 +1,4 @@
-//! The options of indexing, the threads and memory it uses, and the finished index.
+//! Options and resources for building an index, and its result.
 
 use std::path::PathBuf;
 
@@ -9,26 +9,27 @@ use readmill_process::console::Console;
 use readmill_process::limit::{self, PROGRAM};
 use readmill_record::{Charge, Error, Header, Ledger, Result};
 
-/// How an index is made. The fields are the flags of `readmill index`.
+/// How to build an index. The fields are the flags of `readmill index`.
 #[derive(Clone, Debug)]
 pub struct IndexOptions {
     pub kind: Option<IndexFormat>,
-    /// log2 of the bases in the smallest bin of a CSI index (`-m` of samtools index).
+    /// The base-2 logarithm of the number of bases in the smallest bin of a CSI index (`samtools
+    /// index -m`).
     pub min_shift: Option<u8>,
     pub output: Option<PathBuf>,
-    /// The kind of text, if the content does not tell it.
+    /// The text format, if it cannot be detected from the content.
     pub preset: Option<TextPreset>,
     pub threads: usize,
     pub memory: u64,
-    /// Accept a BGZF or CRAM file without its end-of-file marker.
+    /// Accept a BGZF file without its EOF block, or a CRAM file without its EOF container.
     pub allow_missing_eof: bool,
 }
 
 pub(super) const MIN_SHIFT: u8 = 14;
 
 impl IndexOptions {
-    /// Returns an error if the options ask for a kind of index that this kind of file, `what`, does
-    /// not have.
+    /// Returns an error if the options request an index format that files of kind `what` do not
+    /// have.
     pub(super) fn check_index_kind(&self, what: &str, kinds: &[IndexFormat]) -> Result<()> {
         match self.kind {
             Some(kind) if !kinds.contains(&kind) => {
@@ -47,7 +48,7 @@ impl IndexOptions {
         self.kind == Some(IndexFormat::Csi) || self.min_shift.is_some()
     }
 
-    /// Returns the binning scheme for reads with this header: BAI, unless CSI was requested or a
+    /// Returns the binning scheme for reads with `header`: BAI, unless CSI was requested or a
     /// contig is too long for BAI.
     pub(super) fn binning_scheme(&self, header: &Header) -> Result<IndexScheme> {
         let longest = header.references().iter().map(|contig| u64::from(contig.length)).max();
@@ -67,7 +68,7 @@ pub(super) const INDEX: &str = "the index";
 const INFLATED_CHUNK_BYTES: u64 = 4 << 20;
 
 /// Threads, memory and console of an indexing command. The shares of the program and of chunks in
-/// flight are charged already.
+/// flight are already charged.
 pub(super) struct IndexJob<'a> {
     pub(super) crew: Crew,
     pub(super) ledger: Ledger,
@@ -97,7 +98,7 @@ pub(super) struct FinishedIndex {
 }
 
 impl FinishedIndex {
-    /// Writes a finished index to memory, and charges `charge` for its bytes.
+    /// Writes a finished index to memory, and charges its size to `charge`.
     pub(super) fn from_builder(
         builder: IndexBuilder,
         scheme: IndexScheme,

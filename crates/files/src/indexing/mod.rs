@@ -1,7 +1,7 @@
-//! Makes indexes of existing files: BAI, CSI, TBI, CRAI, FAI and GZI.
+//! Builds indexes of existing files: BAI, CSI, TBI, CRAI, FAI and GZI.
 //!
-//! The content of a file decides which index it gets, not its name. The flags are in
-//! `src/cli/index.rs`; the index of an aligner is made by `readmill-align`.
+//! The kind of index depends on the content of a file, not on its name. The flags are in
+//! `src/cli/index.rs`. `readmill-align` builds the index of an aligner.
 
 mod bam;
 mod content;
@@ -31,20 +31,20 @@ pub struct IndexFile {
     pub records: u64,
 }
 
-/// Makes the index of the file at `path`, whose kind is `content`. An index of a FASTA is made by
-/// [`faidx`] instead. Indexes of an older file with the same name are removed.
+/// Builds the index of the file at `path`, whose kind is `content`. [`faidx`] builds the index of a
+/// FASTA file instead. Removes indexes of an older file with the same name.
 ///
 /// # Errors
-/// The file is not sorted, not compressed by bgzip, or damaged, or the index cannot be written.
-/// Then no index file is left.
+/// Fails if the file is not sorted, not compressed by bgzip, or damaged, or if the index cannot be
+/// written. Then no index file is left.
 pub fn make_index_file(
     path: &Path,
     content: &IndexableContent,
     options: &IndexOptions,
     console: &Console,
 ) -> Result<IndexFile> {
-    // The name of the index depends on the header. To report an unwritable directory early, the
-    // usual name is tried.
+    // The name of the index depends on the header. The usual name is checked first, so that an
+    // unwritable directory is reported early.
     let probe =
         options.output.clone().unwrap_or_else(|| with_suffix(path, usual_suffix(content, options)));
     ensure_output_is_not_input(path, &probe)?;
@@ -98,7 +98,7 @@ pub fn make_index_file(
     Ok(IndexFile { path: name, records: made.records })
 }
 
-/// Returns the ending of the usual index. A BAM file with a long contig gets another one (CSI).
+/// Returns the suffix of the usual index. A BAM file with a long contig gets a CSI index instead.
 fn usual_suffix(content: &IndexableContent, options: &IndexOptions) -> &'static str {
     match content {
         IndexableContent::Cram => ".crai",
@@ -109,9 +109,9 @@ fn usual_suffix(content: &IndexableContent, options: &IndexOptions) -> &'static 
     }
 }
 
-/// Removes other indexes of the file if they are older than the file, because readers may prefer
-/// them to the new index. Does nothing if the new index `own` has a name of its own that readers do
-/// not look for.
+/// Removes other indexes of the file that are older than the file, because readers may prefer them
+/// to the new index. Has no effect if the new index `own` has a custom name, which readers do not
+/// look for.
 fn remove_older_indexes(path: &Path, own: &Path, console: &Console) {
     let changed = |path: &Path| std::fs::metadata(path).and_then(|meta| meta.modified()).ok();
     let Some(written) = changed(path) else { return };

@@ -1,4 +1,4 @@
-//! Makes indexes of files whose records must be read one after the other (SAM, BCF, text), while
+//! Builds indexes of files whose records must be read one after the other (SAM, BCF, text), while
 //! other threads inflate ahead.
 
 use std::fs::File;
@@ -10,10 +10,10 @@ use readmill_record::{Error, Result};
 
 use super::index_job::{FinishedIndex, INDEX, IndexJob, IndexOptions};
 
-/// Makes the index of `file`, in memory. The inflated chunks are passed to `indexer` in order.
+/// Builds the index of `file` in memory. Passes the inflated chunks to `indexer` in order.
 ///
 /// # Errors
-/// The file is damaged or not sorted, or the memory is too small.
+/// Fails if the file is damaged or not sorted, or if there is too little memory.
 pub fn index_stream(
     file: File,
     mut indexer: Box<dyn Indexer>,

@@ -1,5 +1,5 @@
-//! Translates the GATK tools of base quality recalibration: BaseRecalibrator,
-//! ApplyBQSR, GatherBQSRReports and AnalyzeCovariates.
+//! Translates GATK's tools for base quality recalibration: BaseRecalibrator, ApplyBQSR,
+//! GatherBQSRReports and AnalyzeCovariates.
 
 use readmill_record::Result;
 
@@ -44,8 +44,7 @@ const TABLE: &[Opt] = &[
     Opt::native("-OQ --use-original-qualities", Takes::Truth, "--use-original-qualities"),
 ];
 
-/// Options for an output of alignments. They have no effect in a tool that writes a
-/// table.
+/// Options for alignment output. They have no effect in a tool that writes a table.
 #[rustfmt::skip] // a row is a line
 const NO_OUTPUT: &[Opt] = &[
     Opt::harmless("--add-output-sam-program-record", Takes::Truth, "this command writes no reads"),
@@ -57,7 +56,7 @@ fn translate_base_recalibrator(given: &ParsedArguments) -> Result<NativeLine> {
     for needed in ["--input", "--known-sites", "--output", "--reference"] {
         given.require_value(needed)?;
     }
-    // GATK counts without a warning if the known sites are empty (row 128 of parity).
+    // If the known sites are empty, GATK counts without a warning (row 128 of parity).
     let mut line = NativeLine::new("bqsr table --allow-empty");
     line.add(given.native_words());
     let default = given.last_value("--default-base-qualities").filter(|&quality| quality != "-1");
@@ -115,8 +114,7 @@ fn translate_apply_bqsr(given: &ParsedArguments) -> Result<NativeLine> {
         return Err(given.refusal_error("--round-down-quantized needs --static-quantized-quals"));
     }
     line.add(["--gatk-drop-malformed"]).add(given.native_words());
-    // Without intervals there is nothing to pad, and `bqsr apply` does not have the
-    // flags.
+    // Without intervals, there is nothing to pad, and `bqsr apply` does not have these flags.
     for (intervals, padding, native) in [
         ("--intervals", "--interval-padding", "--in-intervals-padding"),
         ("--exclude-intervals", "--interval-exclusion-padding", "--outside-intervals-padding"),

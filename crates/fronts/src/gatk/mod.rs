@@ -1,4 +1,4 @@
-//! The command lines of GATK, which also include all tools of Picard.
+//! The command lines of GATK, which include all of Picard's tools.
 
 mod bqsr;
 mod read_filters;
@@ -32,8 +32,8 @@ const COMMANDS: &[ToolCommand] = &[
     spark::MARK_DUPLICATES_SPARK,
 ];
 
-/// Removes and reads the options of GATK's launcher: `--java-options` at any position,
-/// and the `--` before the options of Spark.
+/// Removes and parses the options of GATK's launcher: `--java-options` at any position, and the
+/// `--` before Spark options.
 fn parse_launcher_arguments(words: &mut Vec<String>) -> Result<LeadingArguments> {
     let mut java = Vec::new();
     while let Some(at) = words.iter().position(|word| word.starts_with("--java-options")) {
@@ -45,7 +45,7 @@ fn parse_launcher_arguments(words: &mut Vec<String>) -> Result<LeadingArguments>
         }
     }
     if let Some(at) = words.iter().position(|word| word == "--") {
-        // Options of Spark, after `--`, are parsed like all others.
+        // Spark options after `--` are parsed like all others.
         words.remove(at);
     }
     let options: Vec<String> =

@@ -1,13 +1,11 @@
-//! The read filters of BaseRecalibrator. Filters given by `--read-filter` are
-//! translated to a run of `readmill filter`, whose output the recalibration reads
-//! through a pipe.
+//! The read filters of BaseRecalibrator. Filters of `--read-filter` are translated to a run of
+//! `readmill filter`, from which the recalibration reads through a pipe.
 
 use readmill_record::Result;
 
 use crate::grammar::{Opt, ParsedArguments, Takes};
 
-/// The default filters of BaseRecalibrator. readmill always applies them when it counts
-/// bases.
+/// The default filters of BaseRecalibrator, which readmill always applies when it counts bases.
 const DEFAULT_FILTERS: &[&str] = &[
     "MappedReadFilter",
     "MappingQualityAvailableReadFilter",
@@ -18,7 +16,7 @@ const DEFAULT_FILTERS: &[&str] = &[
     "WellformedReadFilter",
 ];
 
-/// Filters that have no effect in addition to the default ones: the parts of
+/// Filters that have no effect in addition to the default filters: the parts of
 /// WellformedReadFilter, and a filter that accepts all reads.
 const REDUNDANT_FILTERS: &[&str] = &[
     "AlignmentAgreesWithHeaderReadFilter",
@@ -32,7 +30,7 @@ const REDUNDANT_FILTERS: &[&str] = &[
     "ValidAlignmentStartReadFilter",
 ];
 
-/// Filters without arguments, each as a filter expression of readmill. As in samtools,
+/// Filters without arguments, with the equivalent filter expressions of readmill. As in samtools,
 /// `&&` and `||` have the same precedence.
 const FILTER_EXPRESSIONS: &[(&str, &str)] = &[
     ("FirstOfPairReadFilter", "flag.paired && flag.read1"),
@@ -62,8 +60,8 @@ const FILTERS_WITH_ARGUMENTS: &[&str] = &[
     "ReadStrandFilter",
 ];
 
-/// Default filters that can be disabled, with the flag bit that they test. The bit is
-/// cleared by `readmill filter` before.
+/// Default filters that can be disabled, with the FLAG bit that they test. `readmill filter` clears
+/// this bit before the recalibration.
 const DISABLEABLE_FILTERS: &[(&str, &str)] = &[
     ("NotDuplicateReadFilter", "0x400"),
     ("NotSecondaryAlignmentReadFilter", "0x100"),
@@ -90,8 +88,8 @@ pub const READ_FILTERS: &[Opt] = &[
     Opt::built("--keep-reverse-strand-only", Takes::Truth, "ReadStrandFilter"),
 ];
 
-/// Returns the arguments of `readmill filter` for the read filters on the command line.
-/// Empty if no filtering is needed.
+/// Returns the arguments of `readmill filter` for the read filters on the command line. Empty if no
+/// filtering is needed.
 pub fn filter_arguments(given: &ParsedArguments) -> Result<Vec<String>> {
     let mut words = Vec::new();
     for name in given.values("--read-filter") {

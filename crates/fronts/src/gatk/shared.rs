@@ -77,7 +77,7 @@ pub const READS: &[Opt] = &[
     Opt::harmless("--max-soft-clipped-ratio", Takes::Value, ONLY_WITH_REFUSED_FILTER),
 ];
 
-/// The options for read filters, for tools in which readmill cannot change the filters.
+/// The read filter options of tools in which readmill cannot change the filters.
 #[rustfmt::skip] // a row is a line
 pub const NO_READ_FILTERS: &[Opt] = &[
     Opt::refused("-DF --disable-read-filter", Takes::Values, "includes reads that the tool excludes", ""),

@@ -41,8 +41,8 @@ const OPTIONS: &[Opt] = &[
 
 const OF_FLOW: &str = "used only with --flowbased";
 
-/// Options for flow-based reads. Without the first, which is refused, the others have
-/// no effect.
+/// Options for flow-based reads. Without the first one, which is refused, the others have no
+/// effect.
 #[rustfmt::skip] // a row is a line
 const FLOW: &[Opt] = &[
     Opt::refused("--flowbased", Takes::Truth, "marks flow-based reads", "readmill has no rules for flow-based reads"),
@@ -54,7 +54,7 @@ const FLOW: &[Opt] = &[
     Opt::harmless("--single-end-reads-end-position-significant", Takes::Truth, OF_FLOW),
 ];
 
-/// Options of Spark itself, which do not change the result.
+/// Options of Spark itself, which do not affect the result.
 #[rustfmt::skip] // a row is a line
 const SPARK: &[Opt] = &[
     Opt::refused("-RF --read-filter", Takes::Values, "drops reads", NO_FILTER),

@@ -1,5 +1,5 @@
-//! The argument syntax of Picard and GATK (the Barclay library): names with one or two
-//! dashes, values in the next word, and in Picard also `NAME=value`.
+//! The argument syntax of Picard and GATK (the Barclay library): names with one or two dashes,
+//! values in the next word, and in Picard also `NAME=value`.
 
 use std::collections::HashSet;
 
@@ -8,8 +8,7 @@ use readmill_record::{Error, Result};
 use super::option::{Opt, Takes};
 use super::words::{ParsedOptions, UnparsedArguments, read_lines};
 
-/// Reads the arguments of a Picard or GATK tool. With `legacy`, `NAME=value` is
-/// accepted, too.
+/// Parses the arguments of a Picard or GATK tool. With `legacy`, also accepts `NAME=value`.
 pub fn parse_barclay(
     table: &[&'static Opt],
     mut words: UnparsedArguments,
@@ -48,8 +47,8 @@ pub fn parse_barclay(
             (_, None) => words.take_value(&word)?,
         };
         if option.has_name("--arguments_file") {
-            // As in Picard, a file that is named again, for example by itself, is not
-            // read a second time.
+            // As in Picard, a file that is named again, for example by itself, is not read a second
+            // time.
             if !files_read.insert(value.clone()) {
                 continue;
             }
@@ -92,8 +91,8 @@ fn find_option(table: &[&'static Opt], name: &str) -> Option<&'static Opt> {
     table.iter().copied().find(|option| option.names().any(|own| own.trim_start_matches('-') == name))
 }
 
-/// Returns the error for a word that is not an option. It has a special hint for
-/// `--NAME=value`, which the tools refuse, too.
+/// Returns the error for a word that is not an option, with a special hint for `--NAME=value`,
+/// which the tools also refuse.
 fn unknown_option_error(table: &[&'static Opt], word: &str, words: &UnparsedArguments) -> Error {
     match word.split_once('=') {
         Some((name, value)) if find_option(table, name.trim_start_matches('-')).is_some() => {
@@ -104,14 +103,14 @@ fn unknown_option_error(table: &[&'static Opt], word: &str, words: &UnparsedArgu
     }
 }
 
-/// Returns whether the word after `NAME=` is its value. If not, it is the next option.
+/// Returns whether the word after `NAME=` is its value. Otherwise, it is the next option.
 fn is_value(word: &str) -> bool {
     !word.starts_with('-') && !word.contains('=')
 }
 
-/// Applies the value `null`, which means that an argument is not given. For a list, it
-/// also removes earlier values and the tool's default. `--READ_NAME_REGEX` keeps the
-/// value, since there it means that names are not parsed.
+/// Applies the value `null`, which unsets an argument. For a list, it also removes earlier values
+/// and the tool's default. `--READ_NAME_REGEX` keeps the value, because there it means that names
+/// are not parsed.
 fn apply_null_values(parsed: &mut ParsedOptions) {
     let mut kept: Vec<(&'static Opt, String)> = Vec::new();
     for (option, value) in parsed.options.drain(..) {
@@ -125,8 +124,7 @@ fn apply_null_values(parsed: &mut ParsedOptions) {
     parsed.options = kept;
 }
 
-/// Reads a one-letter option with its value in the same word, such as `-Ix.bam` in
-/// Picard.
+/// Parses a one-letter option with its value in the same word, such as `-Ix.bam` in Picard.
 fn parse_joined_letter(table: &[&'static Opt], word: &str) -> Option<(&'static Opt, Option<String>)> {
     let rest = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'))?;
     let letter = rest.chars().next()?;

@@ -1,5 +1,5 @@
-//! The argument syntax of getopt_long: clusters of letters, values in the same word or
-//! in the next, abbreviated long names, and operands between the options.
+//! The argument syntax of getopt_long: clusters of letters, values in the same word or in the next,
+//! abbreviated long names, and operands between options.
 
 use readmill_record::{Error, Result};
 
@@ -45,8 +45,8 @@ pub fn parse_getopt(table: &[&'static Opt], mut words: UnparsedArguments) -> Res
     Ok(parsed)
 }
 
-/// Reads the letters after one dash. When a letter takes a value, the rest of the word
-/// is the value.
+/// Parses the letters after a single dash. If a letter takes a value, the rest of the word is the
+/// value.
 fn parse_letter_cluster(
     parsed: &mut ParsedOptions,
     table: &[&'static Opt],
@@ -69,8 +69,8 @@ fn parse_letter_cluster(
     Ok(())
 }
 
-/// Finds a long option by its name or by an unambiguous prefix of it. The error lists
-/// the names that have this prefix.
+/// Finds a long option by its name or an unambiguous prefix of its name. The error lists the names
+/// with this prefix.
 fn find_long_option(
     table: &[&'static Opt],
     name: &str,

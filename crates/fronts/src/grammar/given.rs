@@ -8,28 +8,28 @@ use super::{barclay, getopt, go};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grammar {
-    /// getopt_long of the C library: clusters of letters, values in the same word or in
-    /// the next, abbreviated long names, operands between the options.
+    /// getopt_long of the C library: clusters of letters, values in the same word or in the next,
+    /// abbreviated long names, operands between options.
     Getopt,
     /// Picard and GATK: names with one or two dashes, values in the next word.
     Barclay {
         /// Also accept `NAME=value`.
         legacy: bool,
     },
-    /// The flag package of Go: operands first, then flags with one or two dashes, and
-    /// `=` or a space before the value.
+    /// Go's flag package: operands first, then flags with one or two dashes, and `=` or a space
+    /// before the value.
     Go {
         /// Number of operands before the first flag.
         operands: usize,
     },
 }
 
-/// The parsed command line of a tool: the options with their values, and the operands.
-/// The function of each command translates it to a native `Line`.
+/// The parsed command line of a tool: the options with their values, and the operands. Each
+/// command's function translates it to a `NativeLine`.
 pub struct ParsedArguments {
     pub command: String,
-    /// Bytes of memory that reading headers and lists may take. The limit is known
-    /// before the line is parsed.
+    /// Maximum memory for reading headers and lists, in bytes. The limit is known before the line
+    /// is parsed.
     pub memory: u64,
     options: Vec<(&'static Opt, String)>,
     emptied: Vec<&'static Opt>,
@@ -37,8 +37,7 @@ pub struct ParsedArguments {
 }
 
 impl ParsedArguments {
-    /// Parses the arguments after the command's name, and refuses options that readmill
-    /// does not support.
+    /// Parses the arguments after the command name. Refuses options that readmill does not support.
     pub fn parse(
         command: &str,
         grammar: Grammar,
@@ -84,8 +83,8 @@ impl ParsedArguments {
         Ok(())
     }
 
-    /// Returns all values of an option, in the order of the command line. Any of its
-    /// names can be given.
+    /// Returns all values of an option, in command line order. `name` can be any name of the
+    /// option.
     pub fn values<'a>(&'a self, name: &'a str) -> impl DoubleEndedIterator<Item = &'a str> {
         let named = self.options.iter().filter(move |(option, _)| option.has_name(name));
         named.map(|(_, value)| value.as_str())
@@ -95,27 +94,25 @@ impl ParsedArguments {
         self.values(name).next_back()
     }
 
-    /// Returns whether the value `null` has removed the default values of a list.
-    /// Otherwise the front adds the tool's defaults to the values that are given.
+    /// Returns whether the value `null` has removed the default values of a list. Otherwise, the
+    /// front adds the tool's defaults to the given values.
     pub fn is_default_removed(&self, name: &str) -> bool {
         self.emptied.iter().any(|option| option.has_name(name))
     }
 
-    /// Returns which of `names` is the last one on the command line, as an index of
-    /// `names`.
+    /// Returns the index of the last of `names` on the command line.
     pub fn last_given_of(&self, names: &[&str]) -> Option<usize> {
         let place = |option: &Opt| names.iter().position(|name| option.has_name(name));
         self.options.iter().rev().find_map(|(option, _)| place(option))
     }
 
-    /// Returns whether a switch is given, or a boolean of Picard or GATK is true. For
-    /// an option with another value, it returns whether the option is given.
+    /// Returns whether a switch is given, or a Picard or GATK boolean is true. For an option with a
+    /// different kind of value, returns whether it is given.
     pub fn is_set(&self, name: &str) -> bool {
         self.last_value(name).is_some_and(|value| value != "false")
     }
 
-    /// Returns the last value of an option that the tool requires, or a usage error if
-    /// it is missing.
+    /// Returns the last value of a required option, or a usage error if it is missing.
     pub fn require_value(&self, name: &str) -> Result<&str> {
         let missing = || Error::usage(format!("{} needs {name}", self.command));
         // Not `self.value`: the result may outlive `name`, but not `self`.
@@ -123,9 +120,8 @@ impl ParsedArguments {
         named.map(|(_, value)| value.as_str()).ok_or_else(missing)
     }
 
-    /// Returns the native flags for all options with a direct counterpart, in the order
-    /// in which they were given. Of an option that is given several times, only the
-    /// last one counts, unless it is a list.
+    /// Returns the native flags of all options with a direct counterpart, in command line order. If
+    /// an option is given several times, only the last one counts, unless it is a list.
     pub fn native_words(&self) -> Vec<String> {
         let mut words = Vec::new();
         for (at, (option, value)) in self.options.iter().enumerate() {
@@ -146,8 +142,7 @@ impl ParsedArguments {
         words
     }
 
-    /// Reads the lines of a file of arguments or file names, without comments and empty
-    /// lines.
+    /// Reads the lines of a file of arguments or file names, skipping comments and empty lines.
     pub fn read_lines(&self, path: &str) -> Result<Vec<String>> {
         words::read_lines(path, &self.command, self.memory)
     }

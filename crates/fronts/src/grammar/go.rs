@@ -1,13 +1,12 @@
-//! The argument syntax of Go's flag package: operands first, then flags with one or two
-//! dashes, and `=` or a space before the value.
+//! The argument syntax of Go's flag package: operands first, then flags with one or two dashes, and
+//! `=` or a space before the value.
 
 use readmill_record::{Error, Result};
 
 use super::option::{Opt, Takes};
 use super::words::{ParsedOptions, UnparsedArguments};
 
-/// Reads arguments as Go's flag package does, after the first `operands` words, which
-/// are files.
+/// Parses arguments as Go's flag package does, after the first `operands` words, which are files.
 pub fn parse_go_flags(
     table: &[&'static Opt],
     mut words: UnparsedArguments,

@@ -1,12 +1,11 @@
-//! The table rows for options of other tools: which value an option takes, and how it
-//! is translated.
+//! The table rows for options of other tools: the value that an option takes, and its translation.
 
-/// An option of another tool, as one row of the command's table: its names, the kind of
-/// its value, and what readmill does with it. The help of the fronts and docs/fronts.md
-/// are made from these rows.
+/// An option of another tool, as a row in the table of its command: its names, the kind of its
+/// value, and what readmill does with it. The help of the fronts and docs/fronts.md are generated
+/// from these rows.
 #[derive(Clone, Copy)]
 pub struct Opt {
-    /// All its names with their dashes, separated by spaces, as in the tool's help.
+    /// All names with their dashes, separated by spaces, as in the tool's help.
     pub names: &'static str,
     pub takes: Takes,
     pub does: Does,
@@ -15,62 +14,59 @@ pub struct Opt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
     Nothing,
-    /// One value. If the tool accepts several, the last one counts.
+    /// One value. If an option is given several times, the last value counts.
     Value,
     Values,
-    /// As `Values`, but a file that ends in `.list` or `.args` stands for its lines, as
-    /// in Picard and GATK.
+    /// Like `Values`, but a file that ends in `.list` or `.args` is replaced by its lines, as in
+    /// Picard and GATK.
     Files,
-    /// A boolean of Picard or GATK: true or false. Without a value it is true.
+    /// A Picard or GATK boolean: true or false. Without a value, it is true.
     Truth,
 }
 
-/// What readmill does with an option. Every option in the help of a tool has a row,
-/// which a test checks, so none is ignored by accident.
+/// What readmill does with an option. A test checks that every option in a tool's help has a row,
+/// so that none is ignored by accident.
 #[derive(Clone, Copy, Debug)]
 pub enum Does {
-    /// It is replaced by these words, followed by its value. A boolean is replaced if
-    /// it is true.
+    /// Replaced by these words, followed by its value. A boolean is replaced if it is true.
     Words(&'static str),
-    /// A boolean is replaced by these words if it is false.
+    /// A boolean that is replaced by these words if it is false.
     WordsIfFalse(&'static str),
-    /// The function of the command translates it. The text says how, for the help.
+    /// Translated by the command's function. The text describes the translation for the help.
     Built(&'static str),
-    /// It cannot change a result and is ignored. The text says why.
+    /// Ignored, because it cannot affect a result. The text contains the reason.
     Harmless(&'static str),
-    /// These values cannot change a result and are ignored. Other values are refused;
-    /// the texts say what they would do, and what to use instead.
+    /// Ignored if it has one of these values, which cannot affect a result. Other values are
+    /// refused; the texts describe their effect and an alternative.
     Only(&'static [&'static str], &'static str, &'static str),
-    /// It is refused. The texts say what it would do, and what to use instead; the
-    /// second may be empty.
+    /// Refused. The texts describe its effect and an alternative; the second text may be empty.
     Refused(&'static str, &'static str),
 }
 
 impl Opt {
-    /// Makes an option that is replaced by the native `words`, followed by its value if
-    /// it takes one.
+    /// Creates an option that is replaced by the native `words`, followed by its value if it takes
+    /// one.
     pub const fn native(names: &'static str, takes: Takes, words: &'static str) -> Self {
         Opt { names, takes, does: Does::Words(words) }
     }
 
-    /// Makes a boolean option that is replaced by `words` if it is false.
+    /// Creates a boolean option that is replaced by `words` if it is false.
     pub const fn native_if_false(names: &'static str, words: &'static str) -> Self {
         Opt { names, takes: Takes::Truth, does: Does::WordsIfFalse(words) }
     }
 
-    /// Makes an option that the function of the command translates, as `how` describes.
+    /// Creates an option that the command's function translates, as `how` describes.
     pub const fn built(names: &'static str, takes: Takes, how: &'static str) -> Self {
         Opt { names, takes, does: Does::Built(how) }
     }
 
-    /// Makes an option that is ignored because it cannot change a result; `why` is the
-    /// reason.
+    /// Creates an option that is ignored because it cannot affect a result; `why` is the reason.
     pub const fn harmless(names: &'static str, takes: Takes, why: &'static str) -> Self {
         Opt { names, takes, does: Does::Harmless(why) }
     }
 
-    /// Makes an option for which only `values` are accepted, because they cannot change
-    /// a result. `what` says what other values would do, and `way` what to use instead.
+    /// Creates an option that accepts only `values`, because they cannot affect a result. `what`
+    /// describes the effect of other values, and `way` the alternative.
     pub const fn only(
         names: &'static str,
         takes: Takes,
@@ -81,8 +77,8 @@ impl Opt {
         Opt { names, takes, does: Does::Only(values, what, way) }
     }
 
-    /// Makes an option that is refused. `what` says what it would do, and `way` what to
-    /// use instead, if anything.
+    /// Creates an option that is refused. `what` describes its effect, and `way` the alternative,
+    /// if there is one.
     pub const fn refused(
         names: &'static str,
         takes: Takes,

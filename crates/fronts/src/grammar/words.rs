@@ -33,8 +33,8 @@ impl UnparsedArguments {
     }
 }
 
-/// Reads the lines of a file of arguments or file names, without comments and empty
-/// lines. `command` is named in error messages.
+/// Reads the lines of a file of arguments or file names, skipping comments and empty lines. Error
+/// messages contain `command`.
 pub fn read_lines(path: &str, command: &str, memory: u64) -> Result<Vec<String>> {
     let memory = CommandMemory::divide(memory)?;
     let mut lines = Vec::new();

@@ -48,8 +48,8 @@ const OPTIONS: &[Opt] = &[
 
 const NO_FLOW: &str = "readmill has no rules for flow-based reads";
 
-/// Options for flow-based reads. Without the first, which is refused, the others have
-/// no effect.
+/// Options for flow-based reads. Without the first one, which is refused, the others have no
+/// effect.
 #[rustfmt::skip] // a row is a line
 const FLOW: &[Opt] = &[
     Opt::refused("--FLOW_MODE", Takes::Truth, "marks flow-based reads", NO_FLOW),
@@ -90,8 +90,8 @@ fn translate_mark_duplicates(given: &ParsedArguments) -> Result<NativeLine> {
         _ => ("auto", "none"),
     };
     line.add_flag("--duplicate-mode", Some(mode));
-    // Picard merges several inputs in the order that is assumed. If the inputs are only
-    // grouped by name, the order of the input is kept.
+    // Picard merges several inputs in the assumed order. If the inputs are only grouped by name,
+    // the order of the input is kept.
     if inputs.len() > 1
         && (order == "coordinate" || order == "queryname" && are_all_sorted_by_name(given, &inputs)?)
     {

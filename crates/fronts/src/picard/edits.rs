@@ -61,8 +61,7 @@ fn translate_add_read_groups(given: &ParsedArguments) -> Result<NativeLine> {
     Ok(line)
 }
 
-/// Returns `prep --sort ORDER` if a sort order is requested, and `command` alone
-/// otherwise.
+/// Returns `prep --sort ORDER` if a sort order is requested, and `command` otherwise.
 fn with_requested_sort(given: &ParsedArguments, command: &str) -> Result<NativeLine> {
     let Some(asked) = given.last_value("--SORT_ORDER") else { return Ok(NativeLine::new(command)) };
     let order = translate_sort_order(given, asked)?;
@@ -106,8 +105,8 @@ fn translate_reorder_sam(given: &ParsedArguments) -> Result<NativeLine> {
     Ok(line)
 }
 
-/// Returns the path of the sequence dictionary. For a FASTA file, it is the file with
-/// the suffix .dict next to it.
+/// Returns the path of the sequence dictionary. For a FASTA file, it is the .dict file in the same
+/// directory.
 fn dictionary_path(path: &str) -> String {
     let stem = path.strip_suffix(".gz").unwrap_or(path);
     let is_fasta = [".fa", ".fasta", ".fna"].iter().any(|end| stem.ends_with(end));
@@ -147,9 +146,9 @@ fn translate_fix_mates(given: &ParsedArguments) -> Result<NativeLine> {
             .refusal_error("without OUTPUT, the input would be overwritten")
             .hint("give another name with OUTPUT"));
     }
-    // If an output order is requested, the order in the header only changes the order
-    // of equal reads, and reads whose mates are not adjacent are an error anyway. So
-    // the input may be a pipe.
+    // If an output order is requested, the order in the header affects only the order of equal
+    // reads, and reads whose mates are not adjacent are an error anyway. So the input may be a
+    // pipe.
     let order_of = match given.last_value("--SORT_ORDER") {
         Some(_) => headers::read_sort_order(given, input)?,
         None => headers::stated_sort_order(&headers::require_header(given, input)?),
@@ -159,7 +158,7 @@ fn translate_fix_mates(given: &ParsedArguments) -> Result<NativeLine> {
             format!("readmill sort -n {input} -o - | readmill prep - --fix-mates picard --sort coordinate -o OUT"),
         ));
     }
-    // Picard sorts by name what is not stated to be sorted.
+    // Picard sorts by name unless the header declares this order.
     let is_named = given.is_set("--ASSUME_SORTED") || order_of.as_deref() == Some("queryname");
     let mut line =
         with_requested_sort(given, if is_named { "filter" } else { "prep --sort queryname" })?;

@@ -71,8 +71,8 @@ fn translate_sam_to_fastq(given: &ParsedArguments) -> Result<NativeLine> {
     Ok(line)
 }
 
-/// Returns whether pairs with a missing mate are left out (LENIENT, SILENT). With
-/// STRICT, the default, they are an error.
+/// Returns whether pairs with a missing mate are omitted (LENIENT, SILENT). With STRICT, the
+/// default, they are an error.
 fn drops_missing_mates(given: &ParsedArguments) -> Result<bool> {
     match given.last_value("--VALIDATION_STRINGENCY") {
         None | Some("STRICT") => Ok(false),
@@ -100,7 +100,7 @@ fn add_output_files(given: &ParsedArguments, line: &mut NativeLine) -> Result<()
         }
         (Some(second), false) => line.add(["-1", first, "-2", second]),
         (None, true) => line.add(["-o", first]),
-        // Picard stops if it finds a paired read.
+        // Picard stops at the first paired read.
         (None, false) => line.add(["--single-end", "-o", first]),
     };
     if second.is_none() && unpaired.is_some() {
@@ -123,7 +123,7 @@ fn read_group_file_pattern(given: &ParsedArguments) -> Result<String> {
         tag if tag.eq_ignore_ascii_case("ID") => "ID",
         tag => return Err(given.refusal_error(&format!("RG_TAG {tag} is not PU or ID"))),
     };
-    // With INTERLEAVE, both reads of a pair are written to the file of the first.
+    // With INTERLEAVE, both reads of a pair are written to the file for read 1.
     let end = if given.is_set("--INTERLEAVE") { "1" } else { "{end}" };
     let ending = if given.is_set("--COMPRESS_OUTPUTS_PER_RG") { ".fastq.gz" } else { ".fastq" };
     Ok(format!("{}/{{{field}}}_{end}{ending}", escape_for_pattern(directory)))

@@ -50,15 +50,14 @@ const OPTIONS: &[Opt] = &[
     Opt::built("--MATCHING_DICTIONARY_TAGS", Takes::Values, "--match-dictionary, in addition to M5 and LN"),
 ];
 
-/// Picard's values of PRIMARY_ALIGNMENT_STRATEGY, and readmill's values of `--primary`.
+/// Picard's values of PRIMARY_ALIGNMENT_STRATEGY, with readmill's values of `--primary`.
 const PRIMARY_STRATEGIES: [(&str, &str); 4] = [
     ("BestMapq", "best-mapq"),
     ("EarliestFragment", "earliest-base"),
     ("BestEndMapq", "best-end-mapq"),
     ("MostDistant", "most-distant"),
 ];
-/// Picard's values of UNMAPPED_READ_STRATEGY, and readmill's values of
-/// `--contaminant-alignments`.
+/// Picard's values of UNMAPPED_READ_STRATEGY, with readmill's values of `--contaminant-alignments`.
 const CONTAMINANT_STRATEGIES: [(&str, &str); 4] = [
     ("DO_NOT_CHANGE", "leave"),
     ("DO_NOT_CHANGE_INVALID", "leave-all"),
@@ -66,8 +65,7 @@ const CONTAMINANT_STRATEGIES: [(&str, &str); 4] = [
     ("MOVE_TO_TAG", "move"),
 ];
 
-/// Arguments that take a list of fields: Picard's name, readmill's flag, and Picard's
-/// default.
+/// Arguments that take a list of fields: Picard's name, readmill's flag, and Picard's default.
 const FIELD_LISTS: [(&str, &str, &str); 5] = [
     ("--ATTRIBUTES_TO_RETAIN", "--keep-fields", ""),
     ("--ATTRIBUTES_TO_REMOVE", "--drop-fields", ""),
@@ -76,8 +74,8 @@ const FIELD_LISTS: [(&str, &str, &str); 5] = [
     ("--MATCHING_DICTIONARY_TAGS", "--match-dictionary", "M5,LN"),
 ];
 
-/// Translates the value of an argument with a table of names. Returns `None` if the
-/// argument is not given.
+/// Translates the value of an argument by a table of names. Returns `None` if the argument is not
+/// given.
 fn translate_value(
     given: &ParsedArguments,
     option: &str,
@@ -199,7 +197,7 @@ fn add_alignment_flags(line: &mut NativeLine, given: &ParsedArguments) -> Result
     Ok(())
 }
 
-/// Adds the `@PG` line of the aligner. Picard requires its arguments together.
+/// Adds the aligner's `@PG` line. Picard requires its three arguments together.
 fn add_program_flags(line: &mut NativeLine, given: &ParsedArguments) -> Result<()> {
     let [id, version, call] =
         ["--PROGRAM_RECORD_ID", "--PROGRAM_GROUP_VERSION", "--PROGRAM_GROUP_COMMAND_LINE"]

@@ -47,8 +47,8 @@ pub use duplicates::MARK_DUPLICATES;
 pub use others::CREATE_SEQUENCE_DICTIONARY;
 pub use sorting::SORT_SAM;
 
-/// Removes the options of Java before the tool's name, and the options of the launcher,
-/// which may be anywhere. The memory limit `-Xmx` is translated to `-m`.
+/// Removes the Java options before the tool's name, and the launcher's options at any position.
+/// Translates the memory limit `-Xmx` to `-m`.
 fn parse_java_arguments(words: &mut Vec<String>) -> Result<LeadingArguments> {
     let java = words.iter().take_while(|word| is_java_option(word)).count();
     let mut options: Vec<String> = words.drain(..java).collect();
@@ -56,8 +56,8 @@ fn parse_java_arguments(words: &mut Vec<String>) -> Result<LeadingArguments> {
     Ok(read_java_options(&options))
 }
 
-/// Returns whether the launcher script that Bioconda installs as `picard` passes this
-/// word to Java, at any position.
+/// Returns whether the launcher script that Bioconda installs as `picard` passes this word to Java,
+/// at any position.
 fn is_launcher_option(word: &str) -> bool {
     ["-Xm", "-XX:", "-Djava.", "-Dsamjdk.", "-Dpicard."].iter().any(|start| word.starts_with(start))
 }
@@ -79,8 +79,8 @@ pub fn read_java_options(options: &[String]) -> LeadingArguments {
     before
 }
 
-/// Parses the size of Java's heap as the memory of the process. Sizes below 1 GiB are
-/// ignored, and the default applies.
+/// Parses the size of Java's heap as the memory of the process. Ignores sizes below 1 GiB, so that
+/// the default applies.
 fn parse_heap_size(size: &str) -> Option<u64> {
     const MIN_HEAP_BYTES: u64 = 1 << 30;
     parse_size(&size.to_ascii_uppercase()).ok().filter(|&bytes| bytes >= MIN_HEAP_BYTES)

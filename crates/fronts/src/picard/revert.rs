@@ -38,8 +38,7 @@ const OPTIONS: &[Opt] = &[
     Opt::native("-LIB --LIBRARY_NAME", Takes::Value, "--set-library"),
 ];
 
-/// Arguments that take a list of fields: Picard's name, readmill's flag, and Picard's
-/// default.
+/// Arguments that take a list of fields: Picard's name, readmill's flag, and Picard's default.
 const FIELD_LISTS: [(&str, &str, &str); 3] = [
     ("--ATTRIBUTE_TO_CLEAR", "--revert-clear", "NM,UQ,PG,MD,MQ,SA,MC,AS"),
     ("--ATTRIBUTE_TO_REVERSE", "--revert-reverse", "OQ,U2"),
@@ -109,8 +108,7 @@ fn translate_revert_sam(given: &ParsedArguments) -> Result<NativeLine> {
     Ok(last)
 }
 
-/// Returns the flags that drop incomplete templates (SANITIZE). Empty if this is not
-/// requested.
+/// Returns the flags that drop incomplete templates (SANITIZE). Empty if this is not requested.
 fn sanitize_flags(given: &ParsedArguments, sort: &str) -> Result<Vec<String>> {
     if !given.is_set("--SANITIZE") {
         let other = given.is_set("--KEEP_FIRST_DUPLICATE");
@@ -131,8 +129,8 @@ fn sanitize_flags(given: &ParsedArguments, sort: &str) -> Result<Vec<String>> {
     Ok(words)
 }
 
-/// Returns the flags that write a file for each read group (OUTPUT_BY_READGROUP). Empty
-/// if this is not requested.
+/// Returns the flags that write a file for each read group (OUTPUT_BY_READGROUP). Empty if this is
+/// not requested.
 fn split_flags(given: &ParsedArguments, input: &str) -> Result<Vec<String>> {
     let (output, map) = (given.last_value("--OUTPUT"), given.last_value("--OUTPUT_MAP"));
     if !given.is_set("--OUTPUT_BY_READGROUP") {

@@ -34,8 +34,7 @@ pub const COMMON: &[Opt] = &[
     Opt::harmless("--showHidden", Takes::Truth, "affects only help"),
 ];
 
-/// The option for records that violate the SAM specification. readmill has checks of
-/// its own.
+/// The option for records that violate the SAM specification. readmill has its own checks.
 #[rustfmt::skip] // a row is a line
 pub const STRINGENCY: &[Opt] =
     &[Opt::harmless("--VALIDATION_STRINGENCY", Takes::Value, "readmill has its own checks (row 161 of parity)")];
@@ -49,8 +48,8 @@ pub const NO_MD5: &[Opt] = &[Opt::refused("--CREATE_MD5_FILE", Takes::Truth, "wr
 #[rustfmt::skip] // a row is a line
 pub const REFERENCE: &[Opt] = &[Opt::native("-R --REFERENCE_SEQUENCE", Takes::Value, "--reference")];
 
-/// Adds the output with its level and index, and the directories for temporary files.
-/// All tools that write alignments share these options.
+/// Adds the output with its level and index, and the directories for temporary files, for tools
+/// that write alignments.
 pub fn add_common_flags(line: &mut NativeLine, given: &ParsedArguments, output: &str) {
     add_temp_dirs(line, given);
     let level = given.last_value("--COMPRESSION_LEVEL").unwrap_or(DEFAULT_LEVEL);
@@ -82,8 +81,7 @@ pub fn translate_sort_order(given: &ParsedArguments, name: &str) -> Result<&'sta
     }
 }
 
-/// Returns an `@RG` line with the fields that have a value, in the notation of readmill
-/// (tabs as `\t`).
+/// Returns an `@RG` line with the fields that have a value, in readmill's notation (tabs as `\t`).
 pub fn read_group_line<'a>(
     given: &ParsedArguments,
     fields: impl IntoIterator<Item = (&'a str, Option<&'a str>)>,

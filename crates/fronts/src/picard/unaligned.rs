@@ -118,8 +118,7 @@ fn translate_fastq_to_sam(given: &ParsedArguments) -> Result<NativeLine> {
     Ok(line)
 }
 
-/// Returns the files `X_001.fastq`, `X_002.fastq` and so on, up to the first that does
-/// not exist.
+/// Returns the existing files `X_001.fastq`, `X_002.fastq` and so on, up to the first missing one.
 fn list_numbered_files(given: &ParsedArguments, base: &str) -> Result<Vec<String>> {
     let endings = [".fastq", ".fastq.gz", ".fq", ".fq.gz"];
     let found =

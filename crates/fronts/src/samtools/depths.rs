@@ -65,8 +65,8 @@ fn translate_depth(given: &ParsedArguments) -> Result<NativeLine> {
     add_inputs(given, line, "-f", files)
 }
 
-/// Adds the input files: those in the list file, or else the operands. samtools accepts
-/// the same file twice.
+/// Adds the input files: those in the list file, otherwise the operands. samtools accepts the same
+/// file twice.
 fn add_inputs(
     given: &ParsedArguments,
     mut line: NativeLine,

@@ -1,5 +1,4 @@
-//! Translates the samtools commands for references and headers: faidx, dict, head and
-//! reheader.
+//! Translates the samtools commands for references and headers: faidx, dict, head and reheader.
 
 use readmill_record::Result;
 
@@ -32,7 +31,7 @@ fn translate_faidx(given: &ParsedArguments) -> Result<NativeLine> {
     let [reference, regions @ ..] = &given.operands[..] else {
         return Err(given.refusal_error("no FASTA file is given"));
     };
-    // `-@` only has an effect on a compressed output, and the output is text here.
+    // `-@` affects only compressed output, and the output is text here.
     let mut line = NativeLine::new("faidx");
     line.add(given.native_words());
     let mut regions: Vec<String> = regions.to_vec();
@@ -81,7 +80,7 @@ const HEAD_OPTIONS: &[Opt] = &[
 ];
 
 fn translate_head(given: &ParsedArguments) -> Result<NativeLine> {
-    // `-@` is left out: the first records are read by one thread.
+    // `-@` is omitted, because one thread reads the first records.
     let mut line = NativeLine::new("head");
     line.add(given.native_words());
     line.add_operands([one_input(given, true)?]);

@@ -74,8 +74,8 @@ fn read_group_ids(header: &Header) -> impl Iterator<Item = String> {
     ids.map(|id| String::from_utf8_lossy(id).into_owned())
 }
 
-/// Checks that the header has a read group with this ID. The header of a pipe is `None`
-/// and is not checked.
+/// Checks that the header has a read group with this ID. Does not check a pipe, whose header is
+/// `None`.
 fn require_known_group(given: &ParsedArguments, header: Option<&Header>, id: &str) -> Result<String> {
     match header {
         Some(header) if !read_group_ids(header).any(|own| own == id) => Err(given
@@ -98,8 +98,8 @@ fn first_group(given: &ParsedArguments, header: Option<&Header>) -> Result<Strin
     })
 }
 
-/// Returns the new `@RG` line from the values of `-r`. Without `-w`, the header must
-/// not have this read group yet.
+/// Returns the new `@RG` line from the values of `-r`. Without `-w`, the header must not contain
+/// this read group.
 fn new_group_line(
     given: &ParsedArguments,
     header: Option<&Header>,

@@ -1,5 +1,5 @@
-//! Translates the samtools commands that write alignments: sort, markdup, fixmate,
-//! merge, collate and cat.
+//! Translates the samtools commands that write alignments: sort, markdup, fixmate, merge, collate
+//! and cat.
 
 use std::path::Path;
 
@@ -14,8 +14,8 @@ use crate::grammar::{Opt, ParsedArguments, Takes};
 use crate::line::{NativeLine, add_samtools_output, same_input_flag, standard_stream, total_threads};
 use crate::tool::ToolCommand;
 
-/// Minimum for the total memory of a sort, even if `samtools sort -m`, which is per
-/// thread, would give less.
+/// Minimum total memory of a sort, even if `samtools sort -m`, which applies per thread, would give
+/// less.
 const MIN_SORT_MEMORY: u64 = 512 << 20;
 
 const MIN_MEMORY_PER_THREAD: u64 = 1 << 20;
@@ -73,9 +73,9 @@ fn translate_sort(given: &ParsedArguments) -> Result<NativeLine> {
     Ok(line)
 }
 
-/// Returns the flags for the sort order. In samtools, `-t` has priority, then
-/// `--template-coordinate`, then the last of `-n`, `-N` and `-M`; if `-n` and `-N` are
-/// both given, `-N` counts.
+/// Returns the flags for the sort order. In samtools, `-t` takes precedence, then
+/// `--template-coordinate`, then the last of `-n`, `-N` and `-M`; if both `-n` and `-N` are given,
+/// `-N` counts.
 fn sort_order_flags(given: &ParsedArguments) -> Vec<&str> {
     let by_name = match given.last_given_of(&["-n", "-N", "-M"]) {
         Some(2) => Some("-M"),
@@ -179,8 +179,8 @@ fn translate_markdup(given: &ParsedArguments) -> Result<NativeLine> {
     Ok(line)
 }
 
-/// Adds the flags for optical duplicates, which `-d` requests. With a distance of 0 or
-/// less, samtools does not detect any.
+/// Adds the flags for optical duplicates, which `-d` requests. samtools detects none if the
+/// distance is 0 or less.
 fn add_optical_flags(line: &mut NativeLine, given: &ParsedArguments, by_picard: bool) -> Result<()> {
     let Some(distance) = given.last_value("-d") else { return Ok(()) };
     let pixels: i32 =
@@ -308,7 +308,7 @@ pub const BAMSHUF: ToolCommand = getopt_command(
     translate_collate,
 );
 
-/// In collate, `-O` means standard output and not a format.
+/// In collate, `-O` selects standard output, not a format.
 #[rustfmt::skip] // a row is a line
 const COLLATE_OUTPUT: &[Opt] = &[
     Opt::built("--output-fmt", Takes::Value, "-O, in lower case, with level=, version=, no_ref and profiles"),

@@ -197,9 +197,8 @@ fn translate_fastq(given: &ParsedArguments) -> Result<NativeLine> {
     Ok(line)
 }
 
-/// Returns the flags for the files of first and last reads. In samtools, `-o` stands
-/// for `-1` and `-2` together, and the last one given counts. Reads without a file go
-/// to standard output.
+/// Returns the flags for the files of read 1 and read 2. In samtools, `-o` sets both `-1` and `-2`,
+/// and the last one given counts. Reads without a file are written to standard output.
 fn read_file_flags(given: &ParsedArguments) -> Vec<&str> {
     let file_of = |end: &'static str| given.last_given_of(&[end, "-o"]).map(|at| [end, "-o"][at]);
     match [file_of("-1"), file_of("-2")] {

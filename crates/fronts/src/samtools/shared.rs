@@ -50,8 +50,8 @@ pub const WRITE_INDEX: &[Opt] =
 #[rustfmt::skip] // a row is a line
 pub const NO_PG: &[Opt] = &[Opt::native("--no-PG", Takes::Nothing, "--no-PG")];
 
-/// Returns the only input of a command. Without operands, it is standard input if
-/// `or_stdin`, and otherwise an error.
+/// Returns the only input of a command. Without operands, it is standard input if `or_stdin` is
+/// set, otherwise an error.
 pub fn one_input(given: &ParsedArguments, or_stdin: bool) -> Result<&str> {
     match &given.operands[..] {
         [] if or_stdin => Ok("-"),
@@ -61,8 +61,8 @@ pub fn one_input(given: &ParsedArguments, or_stdin: bool) -> Result<&str> {
     }
 }
 
-/// Returns one `@RG` line from the values of `-r`, with its tabs written as `\t`, as
-/// readmill takes it.
+/// Returns a single `@RG` line from the values of `-r`, with tabs written as `\t`, as readmill
+/// accepts it.
 pub fn read_group_line(given: &ParsedArguments, texts: &[&str]) -> Result<String> {
     let fields = texts.join("\t").replace("\\t", "\t");
     let line = if fields.starts_with("@RG") { fields } else { format!("@RG\t{fields}") };

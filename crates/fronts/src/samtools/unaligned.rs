@@ -40,8 +40,7 @@ const IMPORT_OPTIONS: &[Opt] = &[
     Opt::native("--order", Takes::Value, "--number-records"),
 ];
 
-/// The beginning of the `@CO` line in which samtools import states how to convert the
-/// records back.
+/// The start of the `@CO` line in which samtools import states how to convert the records back.
 const REVERSE_COMMENT: &str = "Reverse with: samtools fastq";
 
 fn translate_import(given: &ParsedArguments) -> Result<NativeLine> {
@@ -81,8 +80,7 @@ fn translate_import(given: &ParsedArguments) -> Result<NativeLine> {
     Ok(line)
 }
 
-/// Returns the files of reads, and the options for samtools fastq that the `@CO` line
-/// states for them.
+/// Returns the read files, and the options of samtools fastq in the `@CO` line for these files.
 fn read_files_and_options(given: &ParsedArguments) -> Result<(Vec<&str>, &'static str)> {
     let operands: Vec<&str> = given.operands.iter().map(String::as_str).collect();
     let named = ["-s", "-0", "-1", "-2"].map(|name| given.last_value(name));
@@ -152,7 +150,7 @@ fn translate_reset(given: &ParsedArguments) -> Result<NativeLine> {
         without.chain(given.values("--keep-tag")).flat_map(|list| list.split(',')).collect();
     let (is_list, without_groups) = (!kept.is_empty(), given.is_set("--no-RG"));
     kept.retain(|tag| !(without_groups && *tag == "RG"));
-    // If the fields to keep are listed, only this list counts.
+    // If the fields to keep are listed, no other list has an effect.
     let cleared: Vec<&str> =
         if is_list { Vec::new() } else { [ALIGNMENT_FIELDS].into_iter().chain(removed).collect() };
     let cleared = if cleared.is_empty() { ",".to_string() } else { cleared.join(",") };

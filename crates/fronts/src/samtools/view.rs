@@ -81,8 +81,8 @@ fn translate_view(given: &ParsedArguments) -> Result<NativeLine> {
     line.add(dropped_reads_flags(given, &style, &format)?);
     line.add(subsample_flags(given)?);
     line.add_flag("-@", Some(&total_threads(given)?));
-    // `-b`, `-C`, `-u` and `-1` also turn the header on. This only matters if
-    // `--output-fmt` then selects text.
+    // `-b`, `-C`, `-u` and `-1` also enable the header, which matters only if `--output-fmt` then
+    // selects text.
     let is_binary = style.format.is_some() && given.last_given_of(&["-b", "-C", "-u", "-1"]).is_some();
     if given
         .last_given_of(&["-h", "--no-header"])
@@ -110,9 +110,8 @@ fn translate_view(given: &ParsedArguments) -> Result<NativeLine> {
     Ok(line)
 }
 
-/// Returns the format of the output: from `--output-fmt`, or else the last of `-b` and
-/// `-C`, or else the suffix of the file name, or else BAM with `-u` or `-1`, or else
-/// SAM.
+/// Returns the output format. It is the first of these that applies: `--output-fmt`; the last of
+/// `-b` and `-C`; the file name suffix; BAM with `-u` or `-1`; SAM.
 fn output_format(given: &ParsedArguments, style: &OutputStyle, output: &str) -> String {
     let asked = given.last_given_of(&["-b", "-C"]).map(|at| ["bam", "cram"][at]);
     let compressed = given.last_given_of(&["-u", "-1"]).map(|_| "bam");
@@ -120,8 +119,8 @@ fn output_format(given: &ParsedArguments, style: &OutputStyle, output: &str) -> 
     style.format.clone().unwrap_or_else(usual)
 }
 
-/// Returns the flags that write the reads which the filters drop (`-U`). `format` is
-/// the format of the main output.
+/// Returns the flags that write the reads that filters drop (`-U`). `format` is the format of the
+/// main output.
 fn dropped_reads_flags(
     given: &ParsedArguments,
     style: &OutputStyle,
