@@ -38,7 +38,7 @@ pub enum ReportFile {
     Run,
 }
 
-/// An open report file.
+/// A report file that is open for writing.
 struct OpenReport {
     what: ReportFile,
     /// The report's name in the JSON description.

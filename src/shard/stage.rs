@@ -43,7 +43,7 @@ pub(super) enum StageCount {
     PerRange,
 }
 
-/// A row of [`STAGES`].
+/// One kind of stage, as a row of [`STAGES`].
 pub(super) struct StageRow {
     pub kind: StageKind,
     /// The name after `readmill shard` on the command line, and the prefix of its file names.
