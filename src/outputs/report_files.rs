@@ -290,8 +290,8 @@ impl ReportFiles {
         })
     }
 
-    /// Takes the complete files, to be renamed. Also removes the directories created for them that
-    /// are empty.
+    /// Takes the complete files, to be renamed. Dropping `self` removes the directories created for
+    /// them that are still empty.
     pub fn take_files(&mut self) -> Vec<AtomicFile> {
         self.files.drain(..).map(|file| file.target).collect()
     }

@@ -92,7 +92,7 @@ pub struct Steps {
     pub group_by_file: bool,
 }
 
-/// The main output: file, format and options.
+/// An output of reads: file, format and options.
 #[derive(Clone, Debug)]
 pub struct Output {
     /// The output file; `-` is standard output.

@@ -352,8 +352,8 @@ fn aligning_crew(threads: usize) -> Crew {
     Crew { threads, in_flight: 4 * threads }
 }
 
-/// Returns by how much `-m` must grow to give reads `bytes` more memory. The result is larger than
-/// `bytes`, because counts in output order and add-ons take a part of the memory for reads.
+/// Returns by how much `-m` must grow to give reads `bytes` more memory. The result may be larger
+/// than `bytes`, because counts in output order and add-ons take a part of the memory for reads.
 pub fn for_more_room(plan: &Plan, memory: &Memory, bytes: u64) -> u64 {
     let with_share = |bytes: u64, parts: u64| bytes.saturating_mul(parts).div_ceil(parts - 1);
     let mut wanted = memory.room.saturating_add(bytes);
