@@ -7,14 +7,14 @@ use std::sync::Arc;
 use readmill_format::reference::{Reference, ReferenceWindow};
 use readmill_record::{Charge, Error, Header, Ledger, Prepaid, Result, make_room};
 
-/// Returns the MD5 of the bases of a contig, in the form of the M5 field of @SQ lines.
+/// Returns the MD5 of the bases of a contig, formatted as in the M5 field of an @SQ line.
 pub fn contig_md5(reference: &Reference, contig: u32) -> Result<String> {
     reference.md5(contig)
 }
 
-/// Patterns of paths to files that hold the bases of a contig and are named by their MD5, as htslib
-/// keeps them (REF_CACHE and REF_PATH). Files are never downloaded: patterns that are URLs are
-/// ignored.
+/// Patterns of paths to cached reference files, each of which holds the bases of one contig and is
+/// named by their MD5. These are htslib's REF_CACHE and REF_PATH. URLs are ignored: nothing is
+/// downloaded.
 #[derive(Clone, Debug, Default)]
 pub struct Cache(Vec<String>);
 
@@ -28,12 +28,11 @@ impl Cache {
         self.0.is_empty()
     }
 
-    /// Returns the patterns of `cache`, which holds one, and of `path`, a list separated by colons.
+    /// Builds the list from `cache`, a single pattern, and `path`, a colon-separated list.
     pub fn from_patterns(cache: &str, path: &str) -> Self {
         let mut patterns: Vec<String> = Vec::new();
         patterns.extend((!cache.is_empty()).then(|| cache.to_string()));
-        // A colon that belongs to a URL does not separate patterns: it is doubled, or a slash
-        // follows it.
+        // A colon does not separate patterns if it is part of a URL or is doubled.
         let is_scheme =
             |part: &str| matches!(part.trim_end_matches('\\'), "http" | "https" | "ftp" | "s3");
         let is_url = |part: &str| part.contains("//") || is_scheme(part);
@@ -47,8 +46,8 @@ impl Cache {
     }
 }
 
-/// Returns the path for an MD5: `%s` is replaced by it, and `%ns` by its next n characters. What
-/// remains of the MD5 is the file name. The rules are those of htslib.
+/// Returns the path of the cached file for `md5`. As in htslib, `%s` is replaced by the whole MD5
+/// and `%ns` by its next n characters; what remains of the MD5 is appended as the file name.
 fn fill_md5_pattern(pattern: &str, md5: &str) -> PathBuf {
     let (mut out, mut rest, mut left) = (String::new(), pattern, md5);
     while let Some(at) = rest.find('%') {
@@ -79,10 +78,10 @@ struct ReferenceContig {
     file: Option<PathBuf>,
 }
 
-/// The sources of the bases of all contigs of a header. A clone shares them, so each thread can
-/// have one.
+/// The sources of reference bases for all contigs of a header. Clones share them, so each thread
+/// can have its own.
 ///
-/// A FASTA file is used for all contigs. Without one, each contig is looked up by its MD5 in the
+/// A FASTA file, if given, serves all contigs. Otherwise each contig is looked up by its MD5 in the
 /// [`Cache`], then in the indexed FASTA file that the UR field of its @SQ line names. A missing
 /// contig is an error only when its bases are needed.
 #[derive(Clone, Debug)]
@@ -91,7 +90,7 @@ pub struct References(Arc<SharedReferences>);
 #[derive(Debug)]
 struct SharedReferences {
     fasta: Option<Reference>,
-    /// Why the FASTA file does not fit the header. The error is returned when a contig is needed
+    /// Why the FASTA file does not match the header. Returned as an error when a contig is needed
     /// that the file lacks.
     unfit: Option<Error>,
     cache: Cache,
@@ -134,12 +133,12 @@ impl SharedReferences {
 }
 
 impl References {
-    /// Returns the sources for the contigs of `header`. `fasta` may have another length for a
-    /// contig, as htslib allows: CRAM verifies the bases of each slice, and missing bases are an
-    /// error only when they are needed.
+    /// Returns the sources for the contigs of `header`. As in htslib, a contig may have a different
+    /// length in `fasta`: CRAM verifies the bases of each slice, and missing bases are an error
+    /// only when they are needed.
     ///
     /// # Errors
-    /// The contigs do not fit the memory of `ledger`.
+    /// The contigs do not fit in the memory of `ledger`.
     pub fn new(
         header: &Header,
         fasta: Option<&Reference>,
@@ -166,8 +165,8 @@ impl References {
         self.0.fasta.is_some()
     }
 
-    /// Returns whether the bases of at least one contig can be found, or there are no contigs.
-    /// Writing CRAM is refused early if not.
+    /// Returns true if the bases of at least one contig can be found, or if the header has no
+    /// contigs. Otherwise the writer refuses CRAM output before it reads any record.
     pub fn has_any_bases(&self) -> bool {
         let mut contigs = self.0.contigs.iter();
         self.has_fasta()
@@ -179,13 +178,14 @@ impl References {
         self.0.contigs.len()
     }
 
-    /// Returns the length of a contig in the header, in bases; 0 if there is no such contig.
+    /// Returns the length of a contig according to the header, in bases; 0 if there is no such
+    /// contig.
     pub fn contig_length(&self, contig: i32) -> i64 {
         self.0.contigs.get(contig as usize).map_or(0, |contig| i64::from(contig.length))
     }
 
-    /// Returns how many bases of a contig are available: its length in the header, or in the FASTA
-    /// file if that is shorter.
+    /// Returns the number of available bases of a contig: its length in the header or in the FASTA
+    /// file, whichever is shorter.
     pub fn available_length(&self, contig: i32) -> i64 {
         let length = self.contig_length(contig);
         let number = self.0.contigs.get(contig as usize).and_then(|contig| contig.number);
@@ -193,8 +193,8 @@ impl References {
         known.map_or(length, |known| length.min(i64::from(known)))
     }
 
-    /// Describes a contig whose length differs between the FASTA file and the header, and counts
-    /// the others. Returns `None` if all lengths are equal.
+    /// Describes the first contig whose length differs between the FASTA file and the header, and
+    /// counts the others. Returns `None` if all lengths agree.
     pub fn describe_unequal_lengths(&self) -> Option<String> {
         let fasta = self.0.fasta.as_ref()?;
         let length = |contig: &ReferenceContig| contig.number.map(|number| fasta.contig_length(number));
@@ -210,7 +210,7 @@ impl References {
         Some(format!("{file}: contig {name} has {known} bases here, but {told} in the header{others}"))
     }
 
-    /// Returns the name of a contig for messages; `?` if there is no such contig.
+    /// Returns the name of a contig for error messages; `?` if there is no such contig.
     pub fn contig_name(&self, contig: i32) -> String {
         let name =
             self.0.contigs.get(contig as usize).map(|contig| String::from_utf8_lossy(&contig.name));
@@ -234,16 +234,16 @@ impl References {
             None => {
                 let what =
                     format!("CRAM needs the bases of contig {name} ({md5}), but there is no reference");
-                // The same distinction as when CRAM is written: the command line lacks a reference,
-                // or the places that it names lack the bases.
+                // As in the writer's message: either the command line names no reference, or the
+                // sources that it names lack the bases.
                 let is_unnamed = self.0.cache.is_empty();
                 if is_unnamed { Error::usage(what) } else { Error::input(what) }.hint(hint)
             }
         }
     }
 
-    /// Opens the source of a contig if no FASTA file is given: the file of its MD5, or the FASTA
-    /// file of its UR field. Returns it with the number of the contig there.
+    /// Opens the source of a contig when no FASTA file is given: its cached file, or the FASTA file
+    /// of its UR field. Returns the source and the index of the contig in it.
     fn open_other_source(&self, contig: &ReferenceContig) -> Result<(ReferenceWindow, u32)> {
         if let Some(file) = contig.md5.as_ref().and_then(|md5| self.0.cache.find_file(md5)) {
             let reference = Reference::open_bases(&file, &contig.name, self.0.charge.ledger())?;
@@ -260,8 +260,8 @@ impl References {
     }
 }
 
-/// Returns whether a FASTA file and its .fai index exist. A file without an index is not used as a
-/// source.
+/// Returns whether a FASTA file and its .fai index exist. A FASTA file without an index is not
+/// used.
 fn has_fasta_index(fasta: &Path) -> bool {
     let mut index = fasta.as_os_str().to_owned();
     index.push(OsStr::new(".fai"));
@@ -271,7 +271,8 @@ fn has_fasta_index(fasta: &Path) -> bool {
 pub struct Bases {
     references: References,
     window: Option<ReferenceWindow>,
-    /// Without a FASTA file: the contig that was read last, its source, and its number there.
+    /// Used without a FASTA file: the last contig read (header index), the window of its source,
+    /// and the contig's index in that source.
     other: Option<(i32, ReferenceWindow, u32)>,
 }
 

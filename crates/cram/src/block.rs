@@ -11,7 +11,7 @@ pub enum ContentType {
     FileHeader,
     CompressionHeader,
     SliceHeader,
-    /// Values of one or more data series, in whole bytes.
+    /// Values of one or more data series, byte-aligned.
     External,
     Core,
 }
@@ -19,7 +19,7 @@ pub enum ContentType {
 #[derive(Clone, Copy)]
 pub struct CramBlock<'a> {
     pub content: ContentType,
-    /// Content id: encodings refer to external blocks by it.
+    /// Content id, by which encodings refer to external blocks.
     pub id: i32,
     pub raw_size: usize,
     method: Method,
@@ -40,7 +40,7 @@ impl<'a> CramBlock<'a> {
         Ok(block)
     }
 
-    /// Reads the header of the next block and skips its data. The checksum is not verified.
+    /// Reads the header of the next block and skips its data, without verifying the checksum.
     pub fn skip(cursor: &mut ByteCursor<'a>, version: Version) -> Result<Self> {
         let block = Self::read_header(cursor)?;
         if version.major >= 3 {
@@ -49,8 +49,8 @@ impl<'a> CramBlock<'a> {
         Ok(block)
     }
 
-    /// Returns the size in bytes of the block at the start of `bytes`, including its header and
-    /// checksum. `bytes` may end inside the block.
+    /// Returns the size in bytes of the block that starts at `bytes`, including its header and
+    /// checksum. `bytes` may end before the block does.
     pub fn stored_size(bytes: &[u8], version: Version) -> Result<usize> {
         let mut cursor = ByteCursor(bytes);
         cursor.take_bytes(2)?; // method and content
@@ -83,8 +83,8 @@ impl<'a> CramBlock<'a> {
         codec::scratch_bytes(self.method, self.data, self.raw_size)
     }
 
-    /// Replaces the content of `out` by the uncompressed block. The capacity of `out` grows to
-    /// exactly the size of the block, which was charged.
+    /// Replaces the content of `out` with the uncompressed block. The capacity of `out` grows to
+    /// exactly the block's size, which has been charged.
     pub fn inflate(&self, codecs: &mut Codecs, out: &mut Vec<u8>) -> Result<()> {
         out.clear();
         if out.capacity() < self.raw_size {
@@ -99,11 +99,11 @@ impl<'a> CramBlock<'a> {
     }
 }
 
-/// Converts a length to the 32 bits of a block or container header.
+/// Converts a length to the 32-bit integer of a block or container header.
 ///
 /// # Errors
-/// The length leaves no room for the header's own numbers below 2 GiB. The message names the data
-/// `what`.
+/// The length is close to 2 GiB or more, so that length and header no longer fit in 32 bits. `what`
+/// names the data in the message.
 pub fn to_block_length(length: usize, what: &str) -> Result<i32> {
     i32::try_from(length).ok().filter(|&length| length < i32::MAX - (1 << 16)).ok_or_else(|| {
         Error::input(format!("{what} takes more than 2 GiB, which CRAM cannot store"))
@@ -111,7 +111,8 @@ pub fn to_block_length(length: usize, what: &str) -> Result<i32> {
     })
 }
 
-/// Appends a block in the form of version 3. The caller has checked its size with [`to_block_length`].
+/// Appends a block in the layout of CRAM 3. The caller has checked its size with
+/// [`to_block_length`].
 pub fn write_block(
     content: ContentType,
     id: i32,
@@ -141,7 +142,7 @@ pub fn write_block(
 mod tests {
     use super::*;
 
-    /// Guards against a former defect: lengths were cut to 32 bits.
+    /// Regression test: lengths were once truncated to 32 bits.
     #[test]
     fn what_a_block_cannot_hold_is_refused() {
         assert_eq!(to_block_length(1 << 20, "it").unwrap(), 1 << 20);

@@ -8,7 +8,7 @@ use crate::codec::{Codecs, Method};
 use crate::num::{ByteCursor, damaged_cram, put_itf8, put_ltf8};
 use crate::{MAGIC, Version};
 
-/// The end-of-file container of version 3. Writers append it to each file; a file without it is
+/// The end-of-file container of CRAM 3. It ends every complete file; a file without it is
 /// truncated.
 pub const EOF: [u8; 38] = [
     0x0f, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0x0f, 0xe0, 0x45, 0x4f, 0x46, 0x00, 0x00, 0x00,
@@ -16,14 +16,14 @@ pub const EOF: [u8; 38] = [
     0x01, 0x00, 0xee, 0x63, 0x01, 0x4b,
 ];
 
-/// Bytes of [`EOF`] before its start position: a length, and the contig -1, which programs encode
-/// in two ways. [`has_valid_end`] does not compare them.
+/// Number of bytes of [`EOF`] before its start position: a length, and the contig -1, which
+/// programs encode in two different ways. [`has_valid_end`] does not compare them.
 const EOF_HEAD: usize = 9;
 
 const EOF_2_1: &[u8] = b"\xe0EOF\0\0\0\0\x01\0\0\x01\0\x06\x06\x01\0\x01\0\x01\0";
 
-/// Returns whether a file with these first and last bytes ends with its end-of-file container. It
-/// is true for CRAM 2.0, which has no such container, and for files of other formats.
+/// Returns whether a file with these first and last bytes ends with its end-of-file container.
+/// Always true for CRAM 2.0, which has no such container, and for other formats.
 pub fn has_valid_end(start: &[u8], end: &[u8]) -> bool {
     match start.strip_prefix(MAGIC) {
         Some([3, ..]) => end.ends_with(&EOF[EOF_HEAD..]),
@@ -36,11 +36,13 @@ const EOF_START: i32 = 4_542_278;
 
 /// The header of a container (CRAM specification 3.1, section 7).
 ///
-/// Besides [`Reader`](crate::Reader), jobs in stages parse it, to divide a file between containers.
+/// Besides [`Reader`](crate::Reader), jobs in stages parse it to split a file at container
+/// boundaries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContainerHeader {
     pub length: usize,
-    /// 0-based number of the contig; -1 for reads without one, -2 for reads of several contigs.
+    /// Index of the contig (0-based); -1 for reads without a contig, -2 for reads of several
+    /// contigs.
     pub contig: i32,
     /// Position of the first base (1-based).
     pub start: i32,
@@ -50,15 +52,15 @@ pub struct ContainerHeader {
     pub counter: i64,
     pub bases: i64,
     pub blocks: usize,
-    /// Offset of each slice, in bytes after this header.
+    /// Byte offset of each slice after this header.
     pub landmarks: Vec<i32>,
 }
 
 impl ContainerHeader {
-    /// Parses a header from the start of `bytes`. Returns it with its size in bytes.
+    /// Parses a header from the start of `bytes`. Returns the header and its size in bytes.
     ///
     /// # Errors
-    /// `bytes` end inside the header, or its checksum is wrong (version 3).
+    /// `bytes` ends inside the header, or its checksum is wrong (version 3).
     pub fn read(bytes: &[u8], version: Version) -> Result<(Self, usize)> {
         let mut cursor = ByteCursor(bytes);
         let length = cursor.read_u32()?.cast_signed();
@@ -80,10 +82,10 @@ impl ContainerHeader {
         Ok((Self { length, contig, start, span, records, counter, bases, blocks, landmarks }, taken))
     }
 
-    /// Appends the header, as version 3 stores it. The record counter takes the maximum width, so
-    /// that [`Encoded::set_record_counters`](crate::Encoded::set_record_counters) can replace it.
-    /// Returns the size of the header without its checksum, and the offset of the counter in the
-    /// header.
+    /// Appends the header in the layout of version 3. The record counter takes the maximum width,
+    /// so that [`Encoded::set_record_counters`](crate::Encoded::set_record_counters) can overwrite
+    /// it. Returns the size of the header without its checksum, and the offset of the counter in
+    /// the header.
     pub fn write(&self, out: &mut Vec<u8>) -> (usize, usize) {
         let at = out.len();
         out.extend_from_slice(&(self.length as u32).to_le_bytes());
@@ -107,19 +109,18 @@ impl ContainerHeader {
     }
 }
 
-/// Encodes `n` as LTF8 in nine bytes, the maximum width, so that it can be replaced by any other
-/// number.
+/// Encodes `n` as LTF8 in nine bytes, the maximum width, so that any other number can overwrite it.
 pub fn ltf8_of_nine_bytes(n: i64) -> [u8; 9] {
     let mut bytes = [0xff; 9];
     bytes[1..].copy_from_slice(&n.to_be_bytes());
     bytes
 }
 
-/// Returns the start of a CRAM file: the file definition, and the container that holds the text of
+/// Returns the start of a CRAM file: the file definition and the container with the text of
 /// `header`.
 ///
 /// # Errors
-/// The text takes 2 GiB or more, which CRAM cannot hold.
+/// The text is 2 GiB or larger, which CRAM cannot store.
 pub fn header_container(header: &Header, version: Version) -> Result<Vec<u8>> {
     let mut raw = vec![0; 4];
     for line in header.lines() {
@@ -143,7 +144,7 @@ pub fn header_container(header: &Header, version: Version) -> Result<Vec<u8>> {
 /// Returns the text of the SAM header from the first block of a file.
 ///
 /// # Errors
-/// The block holds something else, or is damaged.
+/// The block has another content type, or is damaged.
 pub fn read_header_text(block: CramBlock<'_>, codecs: &mut Codecs) -> Result<Vec<u8>> {
     if block.content != ContentType::FileHeader {
         return Err(damaged_cram("the first container does not contain the header"));

@@ -1,8 +1,8 @@
-//! The .crai index: a line for each contig of each slice, compressed by gzip (CRAM specification
-//! 3.1, section 12).
+//! The .crai index: gzipped text with a line for each contig of each slice (CRAM specification 3.1,
+//! section 12).
 //!
-//! [`CraiBuilder`] makes it while a file is written, or from an existing file
-//! ([`crate::SliceScanner`]). [`CraiIndex`] reads it, to find the containers that may hold the
+//! [`CraiBuilder`] creates it while a file is written, or from an existing file (with
+//! [`crate::SliceScanner`]). [`CraiIndex`] reads it and finds the containers that may hold the
 //! reads of a region.
 
 use std::collections::BTreeMap;
@@ -15,16 +15,17 @@ use readmill_format::text::LineReader;
 use readmill_record::{Charge, Error, Ledger, Result, make_room};
 use serde::{Deserialize, Serialize};
 
-/// Contig numbers of reads without a contig, and of slices with one line for several contigs.
+/// Contig number of reads without a contig. -2 is that of a slice with one line for several
+/// contigs.
 const UNPLACED: i32 = -1;
 const SEVERAL_CONTIGS: i32 = -2;
 
 const INDEX_LEDGER_NAME: &str = "the index of the input";
 
-/// A line of the index: the reads on one contig in one slice.
+/// An index line: the reads of one slice on one contig.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CraiEntry {
-    /// 0-based number of the contig; -1 for reads without one, -2 if the line is for several
+    /// Index of the contig (0-based); -1 for reads without one, -2 if the line stands for several
     /// contigs.
     pub contig: i32,
     /// Position of the first base (1-based).
@@ -32,13 +33,13 @@ pub struct CraiEntry {
     pub span: i64,
     /// Byte offset of the container in the file; 0 until [`CraiBuilder::add`] sets it.
     pub container: u64,
-    /// Offset of the slice after the container's header, and size of the slice, both in bytes.
+    /// Offset of the slice after the container header, and size of the slice, both in bytes.
     pub slice: (u64, u64),
 }
 
 impl CraiEntry {
-    /// Parses a line. Returns `None` unless it has six numbers, with a start and a span from -1 to
-    /// 2^31 - 1.
+    /// Parses a line. Returns `None` unless it has six numbers and its start and span are between
+    /// -1 and 2^31 - 1.
     fn parse(line: &[u8]) -> Option<Self> {
         let mut words = std::str::from_utf8(line).ok()?.split('\t').map(str::trim);
         let entry = CraiEntry {
@@ -53,8 +54,8 @@ impl CraiEntry {
         is_whole.then_some(entry)
     }
 
-    /// Returns the smallest file offset at which the slice can end. The size of the container's
-    /// header is not in the index, so it is taken as zero.
+    /// Returns a lower bound of the file offset at which the slice ends. The index does not store
+    /// the size of the container header, so it counts as zero.
     fn min_end(&self) -> u64 {
         let CraiEntry { container, slice: (at, size), .. } = self;
         container.saturating_add(*at).saturating_add(*size)
@@ -65,7 +66,7 @@ impl CraiEntry {
         writeln!(text, "{contig}\t{start}\t{span}\t{container}\t{at}\t{size}")
     }
 
-    /// Returns the reference bases that the slice covers, 0-based and half-open. A span of zero
+    /// Returns the reference bases that the slice covers (0-based, half-open). A span of zero
     /// counts as one base.
     fn base_range(&self) -> (i64, i64) {
         let start = self.start.saturating_sub(1);
@@ -73,7 +74,7 @@ impl CraiEntry {
     }
 }
 
-/// Collects the lines of an index, container by container in the order of the file.
+/// Collects the index lines of containers, which are added in file order.
 ///
 /// ```
 /// use readmill_cram::{CraiBuilder, CraiEntry};
@@ -106,8 +107,8 @@ impl CraiBuilder {
         (self.entries.capacity() * size_of::<CraiEntry>()) as u64
     }
 
-    /// Returns whether the reads are in coordinate order so far. An index of an unsorted file
-    /// cannot be used, so none is written.
+    /// Returns whether all reads so far are in coordinate order. Only then is an index written,
+    /// because that of an unsorted file is useless.
     pub fn is_sorted(&self) -> bool {
         !self.is_unsorted
     }
@@ -125,11 +126,11 @@ impl CraiBuilder {
     }
 }
 
-/// The lines of an index, by contig. Reading the reads of a region begins with
+/// The index lines by contig. Reading the reads of a region starts with
 /// [`find_containers`](Self::find_containers) and
 /// [`find_unlisted_containers`](Self::find_unlisted_containers).
 ///
-/// Reads would be missed if the index belonged to another file or lacked lines.
+/// If the index belonged to a different file or lacked lines, reads would be missed.
 /// [`open`](Self::open) therefore checks that the lines cover the whole file.
 #[derive(Debug)]
 pub struct CraiIndex {
@@ -138,7 +139,7 @@ pub struct CraiIndex {
     _charge: Charge,
 }
 
-/// A container, with the first and last contig of its lines as [`file_rank`]s.
+/// A container with the [`file_rank`]s of the first and last contig among its lines.
 #[derive(Clone, Copy, Debug)]
 struct IndexedContainer {
     offset: u64,
@@ -148,21 +149,21 @@ struct IndexedContainer {
     min_end: u64,
 }
 
-/// Returns the rank of a contig in a sorted file. Reads without a contig are last, so -1 becomes
-/// the largest number.
+/// Returns the rank of a contig in a sorted file. Reads without a contig (-1) are last, so they
+/// have the largest rank.
 fn file_rank(contig: i32) -> u32 {
     contig.cast_unsigned()
 }
 
-/// Maximum bytes of a container header without landmarks. Each slice adds one landmark of up to
-/// [`SLICE_PLACE_BYTES`] (CRAM specification 3.1, section 7).
+/// Maximum size of a container header in bytes, excluding landmarks. Each slice adds one landmark
+/// of up to [`SLICE_PLACE_BYTES`] (CRAM specification 3.1, section 7).
 const CONTAINER_HEADER_BYTES: u64 = 56;
 const SLICE_PLACE_BYTES: u64 = 5;
 
 const END_BYTES: u64 = 38;
 
-/// An entry in the order of starts, and the largest end of all entries up to it. A binary search by
-/// `reach` skips all slices that end before a region.
+/// An entry, in order of starts, with the largest end of all entries up to and including it. A
+/// binary search on `reach` skips all slices that end before a region.
 #[derive(Clone, Copy, Debug)]
 struct IndexedSlice {
     entry: CraiEntry,
@@ -170,11 +171,11 @@ struct IndexedSlice {
 }
 
 impl CraiIndex {
-    /// Opens the index of a file. `file` is the range of bytes that holds its containers of reads;
-    /// `contigs` is the number of contigs in the header.
+    /// Opens the index of a file. `file` is the byte range of its record containers, `contigs` the
+    /// number of contigs in the header.
     ///
     /// # Errors
-    /// The index is damaged, does not cover the file, or does not fit the memory.
+    /// The index is damaged, does not cover the file, or does not fit in memory.
     pub fn open(path: &Path, file: Range<u64>, contigs: usize, ledger: &Ledger) -> Result<Self> {
         let mut lines = LineReader::open(path, ledger)?;
         let mut charge = ledger.empty_charge(INDEX_LEDGER_NAME);
@@ -222,8 +223,8 @@ impl CraiIndex {
         self.contigs.get(&contig).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the entries of slices that may hold reads of a region; `None` means reads without a
-    /// contig. Lines for several contigs do not say which, so they are always included.
+    /// Returns the entries of slices that may hold reads of a region; `None` selects reads without
+    /// a contig. Entries for several contigs do not name them, so they are always included.
     fn overlapping_entries(&self, part: Option<&ContigPart>) -> impl Iterator<Item = &CraiEntry> {
         let contig = part.map_or(UNPLACED, |part| part.contig.cast_signed());
         let (start, end) = part.map_or((i64::MIN, i64::MAX), |part| (part.start, part.end));
@@ -235,8 +236,8 @@ impl CraiIndex {
         own.chain(self.contig_slices(SEVERAL_CONTIGS).iter().map(|slice| &slice.entry))
     }
 
-    /// Returns one entry for each container that may hold reads of a region, in the order of the
-    /// file; `None` means reads without a contig.
+    /// Returns one entry for each container that may hold reads of a region, in file order; `None`
+    /// selects reads without a contig.
     pub fn find_containers(&self, part: Option<&ContigPart>) -> Vec<CraiEntry> {
         let mut entries: Vec<CraiEntry> = self.overlapping_entries(part).copied().collect();
         entries.sort_unstable_by_key(|entry| (entry.container, entry.contig));
@@ -244,13 +245,14 @@ impl CraiIndex {
         entries
     }
 
-    /// Returns the offsets of containers that may hold reads of a region although no line says so.
+    /// Returns the offsets of containers that may hold reads of a region although no index line
+    /// says so.
     ///
     /// A container of several contigs has a line for each of them. If one line is lost, nothing
-    /// else in the index shows it. Such a container can only be the one before or the one after the
-    /// containers of the region's contig; neither is needed if the region begins after the first
-    /// start of the contig and ends before the last one. If the contig has no line at all,
-    /// containers whose range of contigs includes it are returned, too.
+    /// else in the index reveals it. Such a container can only be directly before or after the
+    /// containers of the region's contig, so neither is needed if the region starts after the first
+    /// start of the contig and ends before the last one. If the contig has no line at all, all
+    /// containers whose contig range includes it are returned.
     pub fn find_unlisted_containers(&self, part: Option<&ContigPart>) -> Vec<u64> {
         let contig = part.map_or(UNPLACED, |part| part.contig.cast_signed());
         let (start, end) = part.map_or((i64::MIN, i64::MAX), |part| (part.start, part.end));
@@ -258,8 +260,8 @@ impl CraiIndex {
         let covered = slices.first().zip(slices.last());
         let covered =
             covered.map(|(first, last)| (first.entry.base_range().0, last.entry.base_range().0));
-        // A container whose line is lost can start at the same base as the first or the last one
-        // that has a line.
+        // A container with a lost line can start at the same base as the first or last container
+        // that has one.
         let is_before = covered.is_none_or(|(first, _)| start <= first);
         let is_behind = covered.is_none_or(|(_, last)| end > last);
         let own = |it: &&IndexedContainer| (it.first..=it.last).contains(&rank);
@@ -270,8 +272,8 @@ impl CraiIndex {
         before.into_iter().chain(within).chain(behind).map(|it| it.offset).collect()
     }
 
-    /// Returns the bytes of all slices that may hold reads of a region, which estimates how much
-    /// will be read.
+    /// Returns the total size of all slices that may hold reads of a region, an estimate of the
+    /// bytes to read.
     pub fn region_bytes(&self, part: Option<&ContigPart>) -> u64 {
         self.overlapping_entries(part).fold(0, |sum, entry| entry.slice.1.saturating_add(sum))
     }
@@ -305,8 +307,8 @@ fn collect_containers(
 }
 
 /// Returns the first byte of the file that no slice covers, if the gap is larger than a container
-/// header (and, at the end of the file, the end-of-file container). The index then belongs to
-/// another file, or lacks lines.
+/// header (or, at the end of the file, than that plus the end-of-file container). The index then
+/// belongs to a different file or lacks lines.
 fn find_first_gap(containers: &[IndexedContainer], file: &Range<u64>) -> Option<u64> {
     let first = containers.first()?;
     if first.offset != file.start {
@@ -325,7 +327,7 @@ fn find_first_gap(containers: &[IndexedContainer], file: &Range<u64>) -> Option<
 mod tests {
     use super::*;
 
-    /// Opens the index of a file with 30 bytes of header, and 1,000 in all.
+    /// Opens an index of a 1,000-byte file whose header takes 30 bytes.
     fn open(text: &str) -> Result<CraiIndex> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();

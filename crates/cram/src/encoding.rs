@@ -1,4 +1,4 @@
-//! Encodings: how the values of a data series are read from the blocks of a slice (CRAM
+//! Encodings: how the values of a data series are stored in the blocks of a slice (CRAM
 //! specification 3.1, section 13).
 
 use readmill_record::Result;
@@ -6,21 +6,21 @@ use readmill_record::Result;
 use crate::num::{ByteCursor, block_too_short, damaged_cram};
 
 /// The encoding of a data series or a tag. Variants hold their parameters in the order of the
-/// specification, so that codes of bits begin with the offset.
+/// specification; bit codes begin with the offset.
 ///
-/// External blocks are given by their content id in a compression header, and by their index in
-/// [`Streams`] after [`with_block_indexes`](Self::with_block_indexes).
+/// External blocks are identified by their content id in a compression header, and by their index
+/// in [`Streams`] after [`with_block_indexes`](Self::with_block_indexes).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum SeriesEncoding {
     #[default]
     Null,
-    /// Bytes, or numbers as ITF8, in an external block.
+    /// Bytes, or ITF8 numbers, in an external block.
     External(i32),
     Golomb(i32, i32),
     Huffman(Huffman),
-    /// Arrays of bytes: the encodings of their lengths and of their bytes.
+    /// Byte arrays: the encodings of their lengths and of their bytes.
     ArrayLength(Box<SeriesEncoding>, Box<SeriesEncoding>),
-    /// Arrays of bytes in an external block, each followed by a stop byte.
+    /// Byte arrays in an external block, each followed by a stop byte.
     ArrayStop(u8, i32),
     Beta(i32, u32),
     Subexponential(i32, u32),
@@ -28,8 +28,8 @@ pub enum SeriesEncoding {
     Gamma(i32),
 }
 
-/// A canonical Huffman code. The order of its words follows from their lengths and symbols, so only
-/// these are stored.
+/// A canonical Huffman code. Only code lengths and symbols are stored, because they determine the
+/// code words.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Huffman {
     words: Vec<(u32, u32, i32)>,
@@ -126,8 +126,8 @@ impl SeriesEncoding {
         SeriesEncoding::ArrayLength(Box::new(Self::constant_zero()), Box::new(Self::constant_zero()))
     }
 
-    /// Appends the content ids of the external blocks to `ids`. Returns whether the core block is
-    /// not used: its bits are one stream for all series, so a series in it cannot be left out.
+    /// Appends the content ids of the external blocks to `ids`. Returns false if the encoding uses
+    /// the core block: all series share its bits, so none of them can be skipped.
     pub fn collect_block_ids(&self, ids: &mut Vec<i32>) -> bool {
         match self {
             SeriesEncoding::Null => true,
@@ -159,7 +159,7 @@ impl SeriesEncoding {
     /// Decodes the next number of the series.
     ///
     /// # Errors
-    /// The block ends before it, or the encoding is for arrays.
+    /// The block ends too early, or the encoding is for arrays.
     #[inline]
     pub fn read_number(&self, streams: &mut Streams) -> Result<i32> {
         match self {
@@ -224,9 +224,8 @@ impl SeriesEncoding {
         Ok(())
     }
 
-    /// Appends the next array of bytes to `out` and returns its length. A stored length above
-    /// `most` is an error. An array with a stop byte needs no limit, because its bytes are in
-    /// memory already.
+    /// Appends the next byte array to `out` and returns its length. A stored length above `most` is
+    /// an error. An array with a stop byte needs no limit, because its bytes are already in memory.
     #[inline]
     pub fn read_array(&self, streams: &mut Streams, most: usize, out: &mut Vec<u8>) -> Result<usize> {
         match self {
@@ -274,8 +273,8 @@ impl CoreBits {
         Ok(value)
     }
 
-    /// Counts the bits equal to `bit` before the next different one, and reads that one, too. More
-    /// than 31 are an error.
+    /// Counts the bits equal to `bit` before the next different bit, and consumes that bit as well.
+    /// A count above 31 is an error.
     fn count_unary(&mut self, bit: u32) -> Result<u32> {
         let mut n = 0;
         while self.take_bits(1)? == bit {
@@ -295,17 +294,18 @@ pub struct ExternalBlock {
     pub at: usize,
 }
 
-/// The blocks of a slice from which encodings read values. A decoder keeps it, and its memory, from
+/// The blocks of a slice from which values are decoded. A decoder reuses it, and its memory, from
 /// slice to slice.
 #[derive(Default)]
 pub struct Streams {
     pub core: CoreBits,
-    /// External blocks. Those from index `used` on are left from earlier slices, for their memory.
+    /// External blocks. Those from index `used` on are from earlier slices and kept for their
+    /// memory.
     pub external: Vec<ExternalBlock>,
     pub used: usize,
 }
 
-/// Index of a block that the slice lacks. Reading a value from it is an error.
+/// Index of a block that the slice lacks. Reading from it is an error.
 pub const MISSING_BLOCK: i32 = i32::MAX;
 
 impl Streams {

@@ -1,6 +1,6 @@
-//! CRAM 2.0 to 3.1: reads stored as differences from a reference, one data series after the other.
+//! CRAM 2.0 to 3.1: reads stored as differences from a reference, by data series.
 //!
-//! Reading and writing each have a cheap serial side and a side that any thread can run:
+//! Reading and writing each have a cheap serial part and a part that any thread can run:
 //!
 //! ```text
 //! file ─► Reader::claim ─► Container ─► Decoder::open ─► BAM records
@@ -10,9 +10,9 @@
 //!           any thread                              serial
 //! ```
 //!
-//! An [`Encoder`] makes containers from their records alone. Only the record counters depend on
-//! earlier containers, so they are filled in when the place of a container in the file is known.
-//! References are never downloaded, and only a window of one is in memory.
+//! An [`Encoder`] builds containers from their records alone. Only the record counters depend on
+//! earlier containers, so they are filled in when the offset of a container in the file is known.
+//! References are never downloaded, and only a window of each is in memory.
 //!
 //! # Example
 //!
@@ -81,8 +81,8 @@ pub use reader::{Container, Reader};
 /// The first bytes of every CRAM file. The major and minor version follow.
 pub const MAGIC: &[u8; 4] = b"CRAM";
 
-/// Version of the format, from the file definition. 2.0, 2.1, 3.0 and 3.1 are read; 3.0 and 3.1 are
-/// written.
+/// The format version from the file definition. Versions 2.0, 2.1, 3.0 and 3.1 can be read; 3.0 and
+/// 3.1 can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
     pub major: u8,
@@ -92,7 +92,7 @@ pub struct Version {
 impl Version {
     pub const DEFAULT: Version = Version { major: 3, minor: 0 };
 
-    /// Version 3.1 adds codecs for names, qualities and numbers: rANS Nx16, an adaptive arithmetic
-    /// coder, fqzcomp and the name tokeniser.
+    /// Adds codecs for names, qualities and numbers: rANS Nx16, an adaptive arithmetic coder,
+    /// fqzcomp and the name tokeniser.
     pub const V3_1: Version = Version { major: 3, minor: 1 };
 }

@@ -1,10 +1,10 @@
-//! Numbers as CRAM stores them, ITF8 and LTF8 (CRAM specification 3.1, section 2.3), and a cursor
-//! that reads them.
+//! CRAM's integer formats ITF8 and LTF8 (CRAM specification 3.1, section 2.3), and a cursor that
+//! reads them.
 
 use readmill_record::{Error, Result};
 
-/// Returns the error for content that is not valid CRAM. The whole crate uses it, so that all such
-/// messages start alike and give the same advice.
+/// Returns the error for invalid CRAM content. The whole crate uses it, so all such messages begin
+/// alike and give the same advice.
 pub fn damaged_cram(what: impl std::fmt::Display) -> Error {
     Error::input(format!("the CRAM data is damaged: {what}")).hint("download or create the file again")
 }
@@ -14,7 +14,7 @@ pub fn block_too_short() -> Error {
     damaged_cram("a block ends too early")
 }
 
-/// Reads values from the front of a byte string; the field is the part that is not read yet.
+/// Reads values from the front of a byte slice. The field is the unread rest.
 #[derive(Clone, Copy)]
 pub struct ByteCursor<'a>(pub &'a [u8]);
 
@@ -38,8 +38,8 @@ impl<'a> ByteCursor<'a> {
         Ok(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     }
 
-    /// Reads an ITF8 number of one to five bytes. The leading ones of the first byte count the
-    /// bytes after it.
+    /// Reads an ITF8 number of one to five bytes. The leading one bits of the first byte are the
+    /// number of bytes that follow.
     #[inline]
     pub fn read_itf8(&mut self) -> Result<i32> {
         let (&head, rest) = self.0.split_first().ok_or_else(block_too_short)?;
@@ -63,7 +63,7 @@ impl<'a> ByteCursor<'a> {
         Ok(number.cast_signed())
     }
 
-    /// Reads an ITF8 number that is a length or a count. A negative one is an error.
+    /// Reads an ITF8 number that is a length or a count. A negative number is an error.
     pub fn read_count(&mut self) -> Result<usize> {
         usize::try_from(self.read_itf8()?).map_err(|_| damaged_cram("a length is negative"))
     }
@@ -77,8 +77,8 @@ impl<'a> ByteCursor<'a> {
         Ok(number.cast_signed())
     }
 
-    /// Reads a list of ITF8 numbers, which starts with their count. A count that exceeds the
-    /// remaining bytes is an error, so that a damaged one does not allocate memory.
+    /// Reads a list of ITF8 numbers, which starts with their count. A count above the number of
+    /// remaining bytes is an error, so that a damaged count does not allocate memory.
     pub fn read_itf8_list(&mut self) -> Result<Vec<i32>> {
         let n = self.read_count()?;
         if n > self.0.len() {
@@ -87,8 +87,8 @@ impl<'a> ByteCursor<'a> {
         (0..n).map(|_| self.read_itf8()).collect()
     }
 
-    /// Reads a number with seven bits in each byte, the most significant first. All bytes but the
-    /// last have their top bit set (CRAM codecs, section 2.1).
+    /// Reads a number stored in seven bits per byte, most significant first. All bytes but the last
+    /// have their top bit set (CRAM codecs, section 2.1).
     pub fn read_uint7(&mut self) -> Result<u32> {
         let mut n = 0u32;
         for _ in 0..5 {

@@ -1,4 +1,4 @@
-//! Makes the index entries of an existing CRAM file, for `readmill index`.
+//! Builds the index entries of an existing CRAM file, for `readmill index`.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::encode::ContigRange;
 use crate::num::{ByteCursor, damaged_cram};
 use crate::reader::Container;
 
-/// Finds the index entries of containers, one scanner for each thread.
+/// Finds the index entries of containers. Each thread has its own scanner.
 ///
-/// The header of a slice of one contig says which bases it covers. For a slice of several contigs,
-/// the scanner decodes the places of its reads, which needs no reference.
+/// The header of a single-contig slice states which bases it covers. For a slice of several
+/// contigs, the scanner decodes the positions of its reads, which needs no reference.
 pub struct SliceScanner {
     setup: Arc<Setup>,
     codecs: Codecs,
@@ -39,8 +39,8 @@ impl SliceScanner {
         SliceScanner { setup, codecs: Codecs::default(), decoder, head: Vec::new() }
     }
 
-    /// Returns the index entries of a container: one for each slice, or for each contig of a slice
-    /// of several contigs. [`CraiBuilder::add`](crate::CraiBuilder::add) sets their offset in the
+    /// Returns the index entries of a container: one per slice, or one per contig for a slice of
+    /// several contigs. [`CraiBuilder::add`](crate::CraiBuilder::add) sets their offset in the
     /// file.
     ///
     /// # Errors
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
     use crate::num::put_itf8;
 
-    /// Guards against a former defect: such a slice was left out of the index.
+    /// Regression test: such a slice was once omitted from the index.
     #[test]
     fn a_slice_of_a_negative_span_is_damaged() {
         let head = |contig, span| {

@@ -1,9 +1,9 @@
-//! The serial side of reading CRAM: the file definition and header, then one container after the
-//! other.
+//! The serial part of reading CRAM: the file definition and header, then one container after
+//! another.
 //!
 //! Claiming a container reads its bytes and the headers of its blocks, but inflates nothing. The
-//! block headers bound the memory that decoding takes, so a damaged or hostile container is refused
-//! before a thread decodes it.
+//! block headers bound the memory for decoding, so a damaged or hostile container is refused before
+//! any thread decodes it.
 
 use std::io::Read;
 
@@ -18,15 +18,15 @@ use crate::{MAGIC, Version};
 
 type Input = Box<dyn Read + Send>;
 
-/// Maximum bytes of a container header: fixed numbers, and up to 4,096 landmarks of 5 bytes.
-/// Reading stops with an error if a damaged header claims more.
+/// Maximum size of a container header in bytes: the fixed fields, and up to 4,096 landmarks of 5
+/// bytes. If a damaged header claims more, reading stops with an error.
 const MAX_HEADER_BYTES: usize = 64 + 5 * 4096;
 
-/// Bytes added to [`Container::max_bam_bytes`] for data that takes no space in the file: deleted
-/// bases in MD come from the reference.
+/// Added to [`Container::max_bam_bytes`] for data that is not in the file: deleted bases in MD come
+/// from the reference.
 const IMPLIED_SLACK_BYTES: usize = 256 << 10;
 
-/// One container of the file, its blocks still compressed.
+/// A container of the file, with its blocks still compressed.
 ///
 /// ```text
 /// header │ compression header │ slice header  core block  external blocks … │ slice header …
@@ -34,25 +34,25 @@ const IMPLIED_SLACK_BYTES: usize = 256 << 10;
 /// ```
 ///
 /// [`Reader::claim`] returns it, and a [`Decoder`](crate::Decoder) decodes it on any thread. Its
-/// memory is known before anything is inflated: [`max_bam_bytes`](Self::max_bam_bytes) for the records,
-/// [`working_bytes`](Self::working_bytes) for everything else.
+/// memory is known before anything is inflated: [`max_bam_bytes`](Self::max_bam_bytes) for the
+/// records, [`working_bytes`](Self::working_bytes) for everything else.
 #[derive(Clone, Default)]
 pub struct Container {
     pub header: ContainerHeader,
     pub offset: u64,
     bytes: Vec<u8>,
     sizes: Sizes,
-    /// Maximum bytes that one record takes for data that is not stored: its RG field and a
+    /// Maximum size in bytes of the data of a record that is not stored: its RG field and its
     /// generated name ([`Setup::max_implied_bytes`](crate::Setup::max_implied_bytes)).
     implied_bytes: usize,
 }
 
-/// Memory for the inflated blocks of a container, from the block headers: `raw` is the sum of their
-/// sizes, `scratch` and `scheme` are the maximum that inflating one block or parsing the
-/// compression header needs.
+/// Memory for the inflated blocks of a container, computed from the block headers. `raw` is the
+/// total size of the blocks; `scratch` and `scheme` are the maximum for inflating one block and for
+/// parsing the compression header.
 ///
 /// [`Reader`] adds up all blocks when it claims a container. The decoder subtracts each block
-/// before it inflates it, so a container cannot inflate to more than it was charged for.
+/// before it inflates it, so a container cannot inflate to more than was charged for it.
 #[derive(Clone, Copy, Default)]
 pub struct Sizes {
     pub raw: usize,
@@ -86,8 +86,8 @@ impl Sizes {
 }
 
 /// Returns an upper bound of the memory for the parts (name, SEQ, QUAL, CIGAR, tags) of a record
-/// that takes `record` bytes as BAM. BAM stores a base and its quality in a byte and a half; while
-/// a record is decoded they take three: in SEQ, in QUAL, and in the stretch of bases that is read.
+/// that takes `record` bytes as BAM. BAM stores a base and its quality in one and a half bytes;
+/// during decoding they take three: in SEQ, in QUAL, and in the bases read from the stream.
 pub fn parts_bound(record: usize) -> usize {
     record.saturating_mul(2)
 }
@@ -96,35 +96,36 @@ pub fn exceeds_container_error() -> Error {
     damaged_cram("a container contains more than its header states")
 }
 
-/// Bytes of memory for each byte of a compression header: encodings and tag lists, and a second
-/// copy of them that is resolved for a slice.
+/// Memory per byte of a compression header: encodings and tag lists, and a second copy of them that
+/// is resolved for a slice.
 const SCHEME_BYTES_PER_BYTE: usize = 64;
 
-/// Bytes per record for what the decoder keeps until the slice is complete and mates can be joined.
+/// Memory per record for what the decoder keeps until the slice is complete and mates can be
+/// joined.
 const NOTE_BYTES: usize = 192;
 
-/// Bytes for the parts of a record that [`DECODER_BYTES`](crate::DECODER_BYTES) includes. Only
-/// larger parts are charged.
+/// Memory for the parts of a record that [`DECODER_BYTES`](crate::DECODER_BYTES) already includes.
+/// Only larger parts are charged.
 const FREE_PARTS_BYTES: usize = 1 << 20;
 
-/// In a container whose reads have at least this many bases on average, the parts of a record are
+/// If the reads of a container have at least this many bases on average, the parts of a record are
 /// charged.
 const LONG_READ_BASES: usize = 1000;
 
 impl Container {
-    /// Returns the blocks, still compressed. Landmarks are offsets into these bytes.
+    /// Returns the compressed blocks. Landmarks are offsets into these bytes.
     pub fn blocks(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Returns an upper bound of the bytes of the records as BAM. Decoding stops with an error at a
-    /// record that would exceed it, so callers can reserve this much in advance.
+    /// Returns an upper bound of the size of the records as BAM, in bytes. Decoding stops with an
+    /// error at a record that would exceed it, so callers can reserve this much in advance.
     ///
-    /// A record has 36 bytes besides its name, CIGAR, SEQ, QUAL and fields; SEQ and QUAL take three
-    /// bytes for two bases. Names, tags and features are read from bytes that are not qualities,
-    /// and each of these bytes makes at most four bytes of BAM: a tag of one byte makes four, a
-    /// deletion of three bytes makes two CIGAR operators and an entry of MD. Deleted bases in MD
-    /// come from the reference; a fixed slack covers them.
+    /// A record takes 36 bytes in addition to its name, CIGAR, SEQ, QUAL and optional fields; SEQ
+    /// and QUAL take three bytes for two bases. Names, tags and features are decoded from bytes
+    /// other than qualities, and each of these bytes produces at most four bytes of BAM: a one-byte
+    /// tag takes four, a three-byte deletion becomes two CIGAR operators and an MD entry. Deleted
+    /// bases in MD come from the reference; a fixed slack covers them.
     pub fn max_bam_bytes(&self) -> usize {
         let (raw, bases) = (self.sizes.raw, self.claimed_bases());
         let others = raw.saturating_sub(bases);
@@ -135,21 +136,21 @@ impl Container {
             .saturating_add(IMPLIED_SLACK_BYTES)
     }
 
-    /// Returns about how many bytes the records take, at most
-    /// [`max_bam_bytes`](Self::max_bam_bytes). It assumes short names and few tags. The decoder
-    /// reserves this much, so that memory for usual records grows at most once.
+    /// Returns the expected size of the records in bytes, at most
+    /// [`max_bam_bytes`](Self::max_bam_bytes), assuming short names and few tags. The decoder
+    /// reserves this much, so that the buffer for typical records grows at most once.
     pub fn likely_bytes(&self) -> usize {
         let records = self.header.records.saturating_mul(128);
         records.saturating_add(self.claimed_bases() / 2 * 3).min(self.max_bam_bytes())
     }
 
-    /// Returns the number of bases that the header claims, limited to eight for each uncompressed
-    /// byte because the number may be wrong.
+    /// Returns the number of bases that the header claims, limited to eight per uncompressed byte
+    /// because the number may be wrong.
     fn claimed_bases(&self) -> usize {
         usize::try_from(self.header.bases).unwrap_or(0).min(self.sizes.raw.saturating_mul(8))
     }
 
-    /// Returns the maximum bytes in memory while the container is decoded, without its records:
+    /// Returns the maximum memory in bytes while the container is decoded, excluding its records:
     /// compressed and inflated blocks, encodings, notes about records, and the parts of a long
     /// record.
     pub fn working_bytes(&self) -> usize {
@@ -160,9 +161,9 @@ impl Container {
         [raw, scratch, scheme, records, parts].into_iter().fold(blocks, usize::saturating_add)
     }
 
-    /// Returns the maximum bytes of the parts of one record before they are assembled. If reads
-    /// have the usual length, none is much longer than the others. If some are long, a single one
-    /// may take nearly all bases.
+    /// Returns the maximum size in bytes of the parts of one record before they are assembled. If
+    /// reads have the usual length, none is much longer than the others. If some are long, a single
+    /// read may have nearly all bases.
     pub fn max_parts_bytes(&self) -> usize {
         if self.claimed_bases() / LONG_READ_BASES < self.header.records {
             FREE_PARTS_BYTES
@@ -175,7 +176,7 @@ impl Container {
         self.sizes
     }
 
-    /// Returns the buffer of the blocks, so that the next claim can use its memory again.
+    /// Returns the buffer of the blocks, so that the next claim can reuse its memory.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
@@ -184,8 +185,8 @@ impl Container {
 /// Reads the containers of a CRAM file in order.
 ///
 /// [`open`](Self::open) reads the file definition and the SAM header. Each [`claim`](Self::claim)
-/// returns the next container that has records. To read only some containers, as for regions, call
-/// [`resume_at`](Self::resume_at) before each claim.
+/// returns the next container that has records. To read only some containers, for example for
+/// regions, call [`resume_at`](Self::resume_at) before each claim.
 ///
 /// ```
 /// use std::io::Cursor;
@@ -217,8 +218,8 @@ pub struct Reader {
     implied_bytes: usize,
 }
 
-/// Reads until `buffer` is full or the input ends. Returns the number of bytes read, which is
-/// smaller than the buffer only at the end of the input.
+/// Reads until `buffer` is full or the input ends. Returns the number of bytes read, which is less
+/// than the buffer size only at the end of the input.
 fn read_full(input: &mut Input, buffer: &mut [u8]) -> Result<usize> {
     let mut n = 0;
     while n < buffer.len() {
@@ -240,19 +241,19 @@ fn cut_short() -> Error {
 const CONTAINER: &str = "a container of the CRAM file";
 
 impl Reader {
-    /// Opens `input` and reads its header. `most` limits the memory of a container, including its
-    /// records. The container of the header is charged to `ledger` while it is read. With
+    /// Opens `input` and reads its header. `most` limits the memory of a container including its
+    /// records. The header container is charged to `ledger` while it is read. With
     /// `allow_missing_eof`, a file without an end-of-file container is accepted.
     ///
     /// # Errors
-    /// The input is not CRAM 2.0 to 3.1, its header is damaged or cut short, or it does not fit the
+    /// The input is not CRAM 2.0 to 3.1, its header is damaged or truncated, or it does not fit in
     /// memory.
     pub fn open(input: Input, allow_missing_eof: bool, most: Limit, ledger: &Ledger) -> Result<Self> {
         Self::open_by(Header::parse_and_mend, input, allow_missing_eof, most, ledger)
     }
 
     /// Opens `input` like [`Reader::open`], but accepts header lines that other programs refuse.
-    /// Commands that show, compare or replace headers need this.
+    /// Used by commands that show, compare or replace headers.
     pub fn open_as_is(
         input: Input,
         allow_missing_eof: bool,
@@ -318,9 +319,9 @@ impl Reader {
         self.offset
     }
 
-    /// Sets the maximum bytes that one record takes for data that is not stored, which is
+    /// Sets the maximum size of the data of a record that is not stored, which is
     /// [`Setup::max_implied_bytes`](crate::Setup::max_implied_bytes). The setup needs the header,
-    /// so it is made after the reader is opened.
+    /// so it is created after the reader is opened.
     pub fn set_implied_bytes(&mut self, implied_bytes: usize) {
         self.implied_bytes = implied_bytes;
     }
@@ -331,14 +332,14 @@ impl Reader {
         self.max_container = most;
     }
 
-    /// Continues with the container at byte `offset` of the file, where `input` must start. Reading
-    /// by regions calls it for each container that the index names.
+    /// Continues with the container at file offset `offset`, where `input` must start. Reading by
+    /// regions calls it for each container that the index names.
     pub fn resume_at(&mut self, input: Input, offset: u64) {
         (self.input, self.offset, self.ended) = (input, offset, false);
     }
 
-    /// Returns the next container that has records; `None` at the end of the file. Pass the buffer
-    /// of a decoded container as `reuse`, and its memory is used again.
+    /// Returns the next container that has records; `None` at the end of the file. `reuse` is the
+    /// buffer of a decoded container, whose memory is reused.
     ///
     /// # Errors
     /// The file is damaged, the end-of-file container is missing (unless that is allowed), or the
@@ -406,8 +407,8 @@ impl Reader {
     }
 
     /// Reads the missing bytes of the first container's block into `bytes`. htsjdk wrote CRAM 2.1
-    /// files whose first container claims fewer bytes than its block has; the next container starts
-    /// after the block, as htslib reads it.
+    /// files whose first container claims fewer bytes than its block has; as in htslib, the next
+    /// container starts after the block.
     fn complete_block(&mut self, bytes: &mut Vec<u8>) -> Result<()> {
         let whole = CramBlock::stored_size(bytes, self.version)?;
         if !self.max_container.allows(whole as u64) {
@@ -443,11 +444,11 @@ impl Reader {
 
     fn sum_block_sizes(&self, header: &ContainerHeader, bytes: &[u8]) -> Result<Sizes> {
         let (mut cursor, mut sizes) = (ByteCursor(bytes), Sizes::default());
-        // A container without records may have a wrong number of blocks.
+        // The block count of a container without records may be wrong.
         if header.records == 0 {
             return Ok(sizes);
         }
-        // htsjdk does not count the compression header and the slice headers.
+        // htsjdk's block count excludes the compression header and the slice headers.
         while sizes.blocks < header.blocks || !cursor.0.is_empty() {
             match CramBlock::skip(&mut cursor, self.version) {
                 Ok(block) => sizes.add_block(&block),
@@ -459,7 +460,7 @@ impl Reader {
     }
 }
 
-/// Reads the numbers of a container header, and keeps their bytes for [`ContainerHeader::read`].
+/// Reads the numbers of a container header and keeps their bytes for [`ContainerHeader::read`].
 struct HeaderBytes<'a> {
     input: &'a mut Input,
     bytes: Vec<u8>,
@@ -475,7 +476,7 @@ impl HeaderBytes<'_> {
         if read_full(self.input, &mut self.bytes[from..])? < n { Err(cut_short()) } else { Ok(()) }
     }
 
-    /// Reads one number: LTF8 if `is_long`, else ITF8. Its first byte gives its length.
+    /// Reads one number: LTF8 if `is_long`, otherwise ITF8. Its first byte gives its length.
     fn append_number(&mut self, is_long: bool) -> Result<i64> {
         let from = self.bytes.len();
         self.append_bytes(1)?;

@@ -6,7 +6,8 @@ use readmill_record::{Detail, Result};
 use crate::encoding::{SeriesEncoding, Streams};
 use crate::num::{ByteCursor, damaged_cram};
 
-/// A data series: one field of all records. Its number is its index in [`KEYS`] and [`Encodings`].
+/// A data series: one field of all records. Its discriminant is its index in [`KEYS`] and
+/// [`Encodings`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Series {
@@ -40,16 +41,16 @@ pub enum Series {
     Qq,
 }
 
-/// Series that `Detail::Places` does not need, because they say neither where a read is aligned nor
-/// which kind of read it is: names, tag lists, bases and qualities.
+/// Series that `Detail::Places` does not need, because they affect neither the position nor the
+/// flags of a read: names, tag lists, bases and qualities.
 const NOT_PLACE_SERIES: [Series; 6] =
     [Series::Rn, Series::Tl, Series::Ba, Series::Qs, Series::Bs, Series::Qq];
 
-/// Series that `Detail::Flags` needs: MAPQ, and all series from which FLAG is restored. The mate is
-/// among them, because CRAM leaves out the mate bits of FLAG if the mate is in the slice.
+/// Series that `Detail::Flags` needs: MAPQ, and all series from which FLAG is restored. They
+/// include the mate's, because CRAM omits the mate bits of FLAG if the mate is in the slice.
 const FLAG_SERIES: [Series; 5] = [Series::Bf, Series::Cf, Series::Mf, Series::Nf, Series::Mq];
 
-/// The external blocks of a slice to inflate, by content id.
+/// Which external blocks of a slice to inflate, by content id.
 pub enum Blocks {
     All,
     AllExcept(Vec<i32>),
@@ -76,26 +77,26 @@ pub type Encodings = [SeriesEncoding; 28];
 
 pub const BASES: &[u8; 5] = b"ACGTN";
 
-/// The substitution matrix: for each reference base in the order of [`BASES`] and each substitution
-/// code, the base of the read.
+/// The substitution matrix: the base of the read for each reference base, in the order of
+/// [`BASES`], and each substitution code.
 pub type Substitutions = [[u8; 4]; 5];
 
 pub type TagKey = [u8; 3];
 
 /// The compression header of a container: how its data series and tags are encoded.
 ///
-/// The decoder parses it once for a container, and [resolves](Self::resolve_blocks) it for each slice.
+/// It is parsed once per container, and [resolved](Self::resolve_blocks) for each slice.
 #[derive(Clone, Debug, Default)]
 pub struct Scheme {
-    /// Whether the names of all reads are stored (key RN). If not, the decoder makes names, the
+    /// Whether the names of all reads are stored (key RN). If not, the decoder generates names, the
     /// same for both mates.
     pub has_names: bool,
-    /// Whether a position is stored as the difference from the record before it (key AP).
+    /// Whether positions are stored as differences from the previous record (key AP).
     pub is_delta: bool,
     pub needs_reference: bool,
     pub substitutions: Substitutions,
-    /// Tag lists (key TD). Each lists the tags that records have together; a record stores the
-    /// number of its list.
+    /// Tag lists (key TD). Each lists tags that occur together; a record stores the index of its
+    /// list.
     pub tag_lists: Vec<Vec<TagKey>>,
     pub series: Encodings,
     pub tags: Vec<(TagKey, SeriesEncoding)>,
@@ -154,8 +155,8 @@ impl Scheme {
         })
     }
 
-    /// Returns the external blocks to inflate for this much of each record. They are all blocks if
-    /// the values that are not wanted share blocks with others.
+    /// Returns the external blocks to inflate for this detail: all blocks if unwanted values share
+    /// blocks with wanted ones.
     pub fn needed_blocks(&self, detail: Detail) -> Blocks {
         let of_flags = if detail == Detail::Flags { self.find_flag_blocks() } else { None };
         let beside = if detail <= Detail::Places { self.find_skippable_blocks() } else { None };
@@ -163,8 +164,7 @@ impl Scheme {
     }
 
     /// Returns the blocks of the series for FLAG and MAPQ. `None` if another series shares one of
-    /// these blocks, or if values are bits of the core block, where the bits of all series are
-    /// mixed.
+    /// these blocks, or if a value is in the core block, which mixes the bits of all series.
     fn find_flag_blocks(&self) -> Option<Vec<i32>> {
         let (mut wanted, mut others) = (Vec::new(), Vec::new());
         for (at, encoding) in self.series.iter().enumerate() {
@@ -180,9 +180,9 @@ impl Scheme {
         wanted.iter().all(|id| !others.contains(id)).then_some(wanted)
     }
 
-    /// Returns the blocks of names, bases, qualities and tags, which places, flags and lengths do
-    /// not need. `None` if another series shares one of these blocks, or if values are bits of the
-    /// core block.
+    /// Returns the blocks of names, bases, qualities and tags, which are not needed for positions,
+    /// flags and lengths. `None` if another series shares one of these blocks, or if a value is in
+    /// the core block.
     fn find_skippable_blocks(&self) -> Option<Vec<i32>> {
         let mut beside = Vec::new();
         let known = self.tags.iter().map(|(_, encoding)| encoding);
@@ -200,8 +200,8 @@ impl Scheme {
         beside.iter().all(|id| !others.contains(id)).then_some(beside)
     }
 
-    /// Replaces the encodings of names, bases, qualities and tags by empty values, so that decoding
-    /// a record does not touch their blocks.
+    /// Replaces the encodings of names, bases, qualities and tags with empty values, so that
+    /// decoding a record does not read their blocks.
     pub fn keep_only_places(&mut self) {
         for series in NOT_PLACE_SERIES {
             self.series[series as usize] = match series {
@@ -213,8 +213,8 @@ impl Scheme {
         self.tag_lists.clear();
     }
 
-    /// Returns the encodings for a slice, with the index of each block in `streams` instead of its
-    /// content id. A value is then read without a search for its block.
+    /// Returns the encodings for a slice, with the content id of each block replaced by its index
+    /// in `streams`, so that reading a value needs no search for its block.
     pub fn resolve_blocks(&self, streams: &Streams) -> (Encodings, Vec<(TagKey, SeriesEncoding)>) {
         let place = |id| streams.find_block(id);
         let tags = self.tags.iter().map(|(key, encoding)| (*key, encoding.with_block_indexes(&place)));
@@ -224,8 +224,7 @@ impl Scheme {
     }
 }
 
-/// Reads a map of the compression header: `entry` is called for each entry and reads its key and
-/// value.
+/// Reads a map of the compression header. `entry` reads the key and value of each entry.
 fn read_map_entries<'a>(
     cursor: &mut ByteCursor<'a>,
     mut entry: impl FnMut(&mut ByteCursor<'a>) -> Result<()>,
@@ -238,8 +237,8 @@ fn read_map_entries<'a>(
     Ok(())
 }
 
-/// Decodes the substitution matrix: one byte for each reference base, with two bits for each of the
-/// four other bases.
+/// Decodes the substitution matrix: one byte per reference base, with two bits for each of the
+/// other four bases.
 pub fn decode_substitutions(bytes: &[u8]) -> Substitutions {
     let mut all = [[b'N'; 4]; 5];
     for (i, (row, &byte)) in all.iter_mut().zip(bytes).enumerate() {
@@ -251,17 +250,16 @@ pub fn decode_substitutions(bytes: &[u8]) -> Substitutions {
     all
 }
 
-/// Bits of the CRAM flags of a record (CF). This one: qualities are stored as an array.
+/// Bit of a record's CRAM flags (CF): qualities are stored as an array.
 pub const QUALITIES: i32 = 1;
-/// RNEXT, PNEXT, TLEN and the flags of the mate are stored with the record.
+/// RNEXT, PNEXT, TLEN and the mate's flags are stored with the record.
 pub const DETACHED: i32 = 2;
-/// The mate is a later record of the same slice, and the decoder restores what the reads say of
-/// each other.
+/// The mate is a later record of the same slice, and the decoder restores the mate fields of both.
 pub const DOWNSTREAM: i32 = 4;
 pub const NO_BASES: i32 = 8;
-/// TLEN is stored although the mate is in the slice. This is an extension of htslib.
+/// TLEN is stored although the mate is in the slice (an htslib extension).
 pub const WITH_TLEN: i32 = 16;
 
-/// Bits of the mate's flags that a detached record stores (MF).
+/// MF bit of a detached record: the mate is on the reverse strand.
 pub const MATE_REVERSE: i32 = 1;
 pub const MATE_UNMAPPED: i32 = 2;

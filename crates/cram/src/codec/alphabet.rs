@@ -1,7 +1,7 @@
-//! The symbols of a block and their frequencies, as both rANS encoders need and store them.
+//! The symbols of a block and their frequencies, shared by both rANS encoders.
 
-/// Scales counts to frequencies with the sum `total`. A symbol that occurs keeps a frequency of at
-/// least 1.
+/// Scales counts to frequencies that sum to `total`. Every symbol that occurs keeps a frequency of
+/// at least 1.
 pub fn normalise_to(total: u32, counts: &[u32], frequencies: &mut [u16]) {
     let sum: u64 = counts.iter().map(|&n| u64::from(n)).sum();
     let (mut left, mut most) = (total as i32, 0);
@@ -18,7 +18,8 @@ pub fn normalise_to(total: u32, counts: &[u32], frequencies: &mut [u16]) {
         frequencies[most] = (largest + left) as u16;
         return;
     }
-    // Rare symbols got more than the largest frequency can give up, so all large ones are reduced.
+    // Rounding rare symbols up to 1 took more than the largest frequency can give, so all large
+    // frequencies are reduced.
     while left < 0 {
         for f in frequencies.iter_mut().filter(|f| **f > 1) {
             if left < 0 {
@@ -29,8 +30,8 @@ pub fn normalise_to(total: u32, counts: &[u32], frequencies: &mut [u16]) {
     }
 }
 
-/// Appends the list of used symbols, in which consecutive ones are stored as runs. `each` is called
-/// for each symbol, and appends its data.
+/// Appends the list of used symbols, with consecutive symbols stored as runs. After each symbol,
+/// `each` appends the data of that symbol.
 pub fn put_symbols(
     used: impl Fn(u8) -> bool,
     out: &mut Vec<u8>,
@@ -52,8 +53,8 @@ pub fn put_symbols(
     out.push(0);
 }
 
-/// The symbols of a block, numbered without gaps. Zero always has a number, because contexts start
-/// with it.
+/// The symbols of a block, numbered without gaps. Symbol zero is always numbered, because it is the
+/// initial context.
 pub struct Alphabet {
     pub of: [u8; 256],
     pub used: [bool; 256],
@@ -82,7 +83,7 @@ impl Alphabet {
         alphabet
     }
 
-    /// Appends the symbols and frequencies of one context, as rANS 4x8 stores them.
+    /// Appends the symbols and frequencies of one context in the layout of rANS 4x8.
     pub fn put_frequencies(&self, frequencies: &[u16], out: &mut Vec<u8>) {
         let of = |symbol: u8| frequencies[usize::from(self.of[symbol as usize])];
         put_symbols(

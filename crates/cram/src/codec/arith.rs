@@ -1,5 +1,5 @@
-//! Decodes the adaptive arithmetic coder: its range coder, its models, and the method that codes
-//! bytes with them (CRAM codecs specification 3.1, section 5). fqzcomp uses the same coder and
+//! Decoder of the adaptive arithmetic coder: its range coder, its models, and the byte codec built
+//! on them (CRAM codecs specification 3.1, section 5). fqzcomp uses the same range coder and
 //! models.
 
 use readmill_record::Result;
@@ -10,7 +10,7 @@ use crate::num::{ByteCursor, damaged_cram};
 
 pub(super) const FREQUENCY_STEP: u32 = 16;
 
-/// Maximum sum of a model's frequencies. Beyond it all are halved.
+/// Maximum sum of a model's frequencies. Above it, all frequencies are halved.
 pub(super) const MAX_FREQUENCY_SUM: u32 = (1 << 16) - 17;
 
 pub(super) struct RangeDecoder<'a> {

@@ -1,4 +1,4 @@
-//! Encodes by the adaptive arithmetic coder (CRAM codecs specification 3.1, section 5).
+//! Encoder of the adaptive arithmetic coder (CRAM codecs specification 3.1, section 5).
 
 use super::alphabet::Alphabet;
 use super::arith::{FREQUENCY_STEP, MAX_FREQUENCY_SUM};
@@ -6,10 +6,10 @@ use super::pack::{self, CAT, ORDER, PACK, RLE, STRIPE};
 use crate::num::put_uint7;
 
 pub(super) struct RangeEncoder<'a> {
-    /// Start of the range. A carry into bit 32 changes bytes that are not appended yet.
+    /// Start of the range. A carry into bit 32 changes bytes that have not been appended yet.
     low: u64,
     range: u32,
-    /// The last byte that a carry may change, and how many bytes of value 255 follow it.
+    /// The last byte that a carry may still change, and the number of 255 bytes that follow it.
     last: u8,
     full: usize,
     out: &'a mut Vec<u8>,
@@ -31,7 +31,8 @@ impl<'a> RangeEncoder<'a> {
         }
     }
 
-    /// Moves the highest byte of `low` to the output, or delays it while a carry could change it.
+    /// Appends the highest byte of `low` to the output, or holds it back while a carry could still
+    /// change it.
     #[inline]
     fn shift_byte_out(&mut self) {
         let carry = (self.low >> 32) as u8;
@@ -54,13 +55,14 @@ impl<'a> RangeEncoder<'a> {
     }
 }
 
-/// Adaptive models of one alphabet for all contexts. A model is made when its context first occurs.
+/// Adaptive models of one alphabet, one per context. A model is created when its context first
+/// occurs.
 #[derive(Default)]
 pub(super) struct Models {
     symbols: usize,
     starts: Vec<u32>,
-    /// For each model, the sum of its frequencies, then its symbols with their frequencies (low and
-    /// high half of a number), roughly from the most to the least frequent.
+    /// For each model: the sum of its frequencies, then one word per symbol (low half: symbol, high
+    /// half: frequency), roughly in order of descending frequency.
     all: Vec<u32>,
 }
 
@@ -72,8 +74,8 @@ impl Models {
         self.all.clear();
     }
 
-    /// Reserves memory for this many models, at most one for each context, so that they are not
-    /// copied as they become more.
+    /// Reserves memory for up to this many models, so that they are not copied as their number
+    /// grows.
     pub fn reserve(&mut self, models: usize) {
         self.all.reserve_exact(models.min(self.starts.len()) * (self.symbols + 1));
     }
@@ -151,7 +153,8 @@ pub const STRIPED: Form = Form { flags: STRIPE };
 const MIN_CODED_BYTES: usize = 8;
 
 impl ArithEncoder {
-    /// Appends `raw` in this form. Data with too many or too few symbols for packing is not packed.
+    /// Appends `raw`, encoded in this form. Packing is skipped if the data has too many or too few
+    /// symbols for it.
     pub fn encode(&mut self, raw: &[u8], form: Form, out: &mut Vec<u8>) {
         if form.flags & STRIPE != 0 {
             return self.encode_stripes(raw, out);
@@ -239,8 +242,8 @@ impl ArithEncoder {
 const SAMPLE_BYTES: usize = 1 << 15;
 
 impl ArithEncoder {
-    /// Appends `raw` in the form that makes its start smallest. Stripes are tried if values have
-    /// four bytes.
+    /// Appends `raw` in whichever form encodes its start in the fewest bytes. Stripes are tried if
+    /// values are four bytes wide.
     pub fn encode_smallest(&mut self, raw: &[u8], width: usize, out: &mut Vec<u8>) {
         let (start, sample) = (out.len(), &raw[..raw.len().min(SAMPLE_BYTES)]);
         let mut best = (usize::MAX, FORMS[0]);

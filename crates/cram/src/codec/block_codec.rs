@@ -1,9 +1,9 @@
-//! Compresses blocks by the codecs of CRAM 3.0: gzip, or rANS 4x8 of order 0 or 1, whichever is
-//! smallest.
+//! Compresses blocks with the codecs of CRAM 3.0, gzip and rANS 4x8 of order 0 or 1, and keeps the
+//! smallest result.
 //!
-//! rANS needs, for each context, the counts of its symbols, their frequencies (scaled to
-//! [`FREQUENCY_SUM`]), and the effect of each symbol on a state. Symbols are encoded from the last
-//! to the first, because rANS decodes in the opposite order.
+//! For each context, rANS needs the counts of its symbols, their frequencies (scaled to
+//! [`FREQUENCY_SUM`]), and the effect of each symbol on the state. Symbols are encoded last to
+//! first, because rANS decodes in reverse order.
 
 use libdeflater::{CompressionLvl, Compressor};
 
@@ -17,7 +17,7 @@ pub struct BlockCompressor {
     gzipped: Vec<u8>,
     dense: Vec<u8>,
     coded: Vec<u8>,
-    /// For each context in turn: counts of symbols, their frequencies, and their effect on a state.
+    /// For each context: symbol counts, frequencies, and the effects of the symbols on the state.
     counts: Vec<u32>,
     frequencies: Vec<u16>,
     symbols: Vec<RansSymbol>,
@@ -26,9 +26,9 @@ pub struct BlockCompressor {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CompressionHint {
-    /// Bytes without repeats, such as quality scores: rANS.
+    /// Bytes without repeats, such as quality scores; compressed with rANS.
     Statistical,
-    /// Bytes that repeat earlier ones, such as names: gzip.
+    /// Bytes that repeat earlier ones, such as names; compressed with gzip.
     Repeating,
     Any,
 }
@@ -36,8 +36,8 @@ enum CompressionHint {
 const MIN_COMPRESSED_BYTES: usize = 24;
 
 impl BlockCompressor {
-    /// Returns a compressor with this level of gzip (1 to 12). With a profile, it uses the codecs
-    /// of 3.1.
+    /// Returns a compressor with this gzip level (1 to 12). If a profile is given, it uses the
+    /// codecs of CRAM 3.1.
     pub fn new(level: u8, profile: Option<Profile>) -> Self {
         let chooser = profile.map(|profile| Box::new(Chooser::new(profile, level)));
         let level = CompressionLvl::new(i32::from(level.max(1))).unwrap_or_default();
@@ -53,8 +53,8 @@ impl BlockCompressor {
         }
     }
 
-    /// Compresses `raw` with the codec that makes it smallest. Returns the codec and the bytes,
-    /// which are in `out`, in `self` or `raw` itself.
+    /// Compresses `raw` with the codec that gives the smallest result. Returns the codec and the
+    /// compressed bytes, which borrow from `out`, `self`, or `raw` itself.
     pub fn compress<'a>(
         &'a mut self,
         raw: &'a [u8],
@@ -104,7 +104,8 @@ impl BlockCompressor {
         self.gzip.gzip_compress(raw, &mut self.gzipped).unwrap_or(usize::MAX)
     }
 
-    /// Compresses by rANS with the order that has the smaller estimate. Returns the size.
+    /// Compresses with rANS, with the order that has the smaller size estimate. Returns the
+    /// compressed size.
     fn compress_rans(&mut self, raw: &[u8], out: &mut Vec<u8>) -> usize {
         let alphabet = Alphabet::of(raw);
         let n = alphabet.counts.len();
@@ -113,7 +114,7 @@ impl BlockCompressor {
         let mut frequencies = vec![0; n];
         normalise_to(FREQUENCY_SUM, &alphabet.counts, &mut frequencies);
         let order_0 = estimate_bytes(&alphabet.counts, &frequencies);
-        // Tables for this many contexts are always larger than what they save.
+        // Tables for this many contexts always cost more than they save.
         let order_1 = if n * n > 4 * raw.len() { f64::INFINITY } else { self.count_pairs(n) };
         out.extend([0; 9]);
         if order_1 < order_0 {
@@ -147,8 +148,8 @@ impl BlockCompressor {
         out.extend_from_slice(&self.coded[at..]);
     }
 
-    /// Counts pairs of symbols in each quarter of the block, for order 1. Returns the estimated
-    /// size in bytes.
+    /// Counts symbol pairs in each quarter of the block, for order 1. Returns the estimated
+    /// compressed size in bytes.
     fn count_pairs(&mut self, n: usize) -> f64 {
         self.counts.clear();
         self.counts.resize(n * n, 0);
@@ -202,7 +203,8 @@ impl BlockCompressor {
         let (a, rest) = dense.split_at(quarter);
         let (b, rest) = rest.split_at(quarter);
         let (c, d) = rest.split_at(quarter);
-        // From the end: a symbol is encoded once the one before it, its context, is known.
+        // Last to first: the context of a symbol is the symbol before it, so it is encoded once
+        // that one is known.
         let mut next = [a, b, c, &d[..quarter]].map(|part| usize::from(part[quarter - 1]));
         let mut last = usize::from(d[d.len() - 1]);
         for &context in d[quarter - 1..d.len() - 1].iter().rev() {
@@ -235,17 +237,18 @@ impl BlockCompressor {
     }
 }
 
-/// Sum of all frequencies: 4096 - 1, which decoders that divide may need.
+/// Sum of all frequencies. It is 4096 - 1, which decoders that use division may need.
 const FREQUENCY_SUM: u32 = 4095;
 
 const BITS: u32 = 12;
 
 const LOW: u32 = 1 << 23;
 
-/// A state of at least this value times the frequency of a symbol puts out bytes before the symbol.
+/// If a state is at least this factor times the symbol's frequency, it outputs bytes before it
+/// encodes the symbol.
 const MAX_STATE_FACTOR: u32 = LOW >> BITS << 8;
 
-/// Encodes a symbol into `state`. Bytes that it puts out are stored before `at`.
+/// Encodes a symbol into `state`. Renormalisation stores bytes before index `at`.
 #[inline(always)]
 fn encode_symbol(symbol: &RansSymbol, state: &mut u32, out: &mut [u8], at: &mut usize) {
     let mut x = *state;

@@ -1,7 +1,6 @@
-//! Chooses the codec for a block of CRAM 3.1, by the kind of its data and by trying codecs on its
-//! start.
+//! Chooses the codec for a CRAM 3.1 block from the kind of its data, by trying codecs on its start.
 //!
-//! The choice depends only on the block, so that a container does not depend on earlier ones.
+//! The choice depends only on the block, so a container does not depend on earlier ones.
 
 use std::io::Write;
 
@@ -16,7 +15,7 @@ use super::{Method, Profile};
 #[derive(Clone, Copy, Debug)]
 pub struct BlockContent<'a> {
     pub kind: ContentKind,
-    /// Bytes of each value, if all have the same size; else 1.
+    /// Size of a value in bytes if all values have the same size; otherwise 1.
     pub width: usize,
     pub reads: &'a [QualityRead],
 }
@@ -33,11 +32,11 @@ const MIN_COMPRESSED_BYTES: usize = 24;
 
 const SAMPLE_BYTES: usize = 1 << 16;
 
-/// A slower codec is used only if it saves at least one part in this many.
+/// A slower codec is used only if it saves at least 1/100 of the size.
 const MIN_SAVING_DIVISOR: usize = 100;
 
-/// Minimum bytes of a partition per token of its names. Names with more tokens are left to other
-/// codecs, so that their tokens fit the planned memory.
+/// Minimum partition bytes per name token. Names with more tokens use other codecs, so that tokens
+/// fit in the planned memory.
 const MIN_BYTES_PER_TOKEN: usize = 10;
 
 const BZIP2_BYTES: usize = 8 << 20;
@@ -66,9 +65,9 @@ impl Chooser {
         }
     }
 
-    /// Returns the maximum memory for blocks of `batch` bytes in all, besides these and their
-    /// compressed form: tokens of names and their places, qualities in the direction of sequencing,
-    /// and tables of codecs.
+    /// Returns the maximum memory for compressing blocks of `batch` bytes in total, excluding the
+    /// blocks and their compressed form: name tokens and their positions, qualities in sequencing
+    /// direction, and codec tables.
     pub const fn max_memory_bytes(profile: Profile, batch: usize) -> usize {
         match profile {
             Profile::Fast => batch,
@@ -79,8 +78,8 @@ impl Chooser {
         }
     }
 
-    /// Replaces the content of `out` by compressed `raw`, or by `raw` itself if no codec makes it
-    /// smaller. Returns the codec.
+    /// Replaces the content of `out` with compressed `raw`, or with `raw` itself if no codec makes
+    /// it smaller. Returns the codec.
     pub fn compress(&mut self, raw: &[u8], content: BlockContent<'_>, out: &mut Vec<u8>) -> Method {
         out.clear();
         let method = if raw.len() < MIN_COMPRESSED_BYTES {
@@ -163,7 +162,7 @@ impl Chooser {
             }
             Method::Bzip2 => {
                 let mut bzip2 = bzip2::write::BzEncoder::new(out, bzip2::Compression::best());
-                // Writing into memory does not fail.
+                // Writing to memory does not fail.
                 let _ = bzip2.write_all(raw).and_then(|()| bzip2.finish().map(drop));
             }
             _ => out.extend_from_slice(raw),

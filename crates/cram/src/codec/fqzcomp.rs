@@ -1,7 +1,7 @@
-//! Decodes fqzcomp: quality scores by mixed contexts (CRAM codecs specification 3.1, section 7).
+//! Decodes fqzcomp: quality scores with mixed contexts (CRAM codecs specification 3.1, section 7).
 //!
-//! Each quality is coded with the model of a context, 16 bits that combine the qualities before it
-//! in the read, the number of qualities left, and how often they changed.
+//! Each quality is decoded with the model of its context: 16 bits that combine the previous
+//! qualities of the read, the number of qualities left, and the number of changes so far.
 
 use readmill_record::Result;
 
@@ -25,7 +25,7 @@ struct ParameterSet {
 }
 
 pub(super) const DEDUP: u8 = 2;
-/// All reads have the same length, as in htscodecs; the specification says the opposite.
+/// All reads have the same length. This follows htscodecs; the specification says the opposite.
 pub(super) const FIXED_LENGTH: u8 = 4;
 const SELECTOR: u8 = 8;
 pub(super) const QMAP: u8 = 16;
@@ -33,8 +33,8 @@ pub(super) const PTAB: u8 = 32;
 pub(super) const DTAB: u8 = 64;
 const QTAB: u8 = 128;
 
-/// Reads a table of `n` rising values from the lengths of their runs, which are run-length encoded
-/// again.
+/// Reads a table of `n` ascending values from the lengths of their runs, which are themselves
+/// run-length encoded.
 fn read_table(cursor: &mut ByteCursor<'_>, n: usize) -> Result<Vec<u32>> {
     let (mut runs, mut sum, mut last) = (Vec::new(), 0usize, None);
     while sum < n {
@@ -107,8 +107,8 @@ struct History {
 }
 
 impl History {
-    /// Takes the quality `q` of a read with `left` qualities left. Returns the context of the next
-    /// one.
+    /// Updates the history with quality `q` of a read that has `left` qualities left. Returns the
+    /// context of the next quality.
     fn next_context(&mut self, parameters: &ParameterSet, q: u16, left: usize) -> usize {
         let mut context = parameters.context;
         let value = parameters.qtab.get(usize::from(q)).copied().unwrap_or(0);
@@ -164,15 +164,15 @@ impl FqzcompHeader {
 
 const CONTEXTS: usize = 1 << 16;
 
-/// Memory for the tables of parameters (up to four per set, with up to 1,024 numbers) and for the
-/// models of other values than qualities.
+/// Memory for parameter tables (up to four per set, each with up to 1,024 entries) and for all
+/// models except those of qualities.
 const TABLES: usize = 256 * (4 * 4096 + 512) + (64 << 10);
 
-/// Returns the maximum bytes that [`decode`] takes in addition to its output: a model for each
-/// context that occurs, and the lengths of reads.
+/// Returns the maximum memory of [`decode`] in bytes, excluding its output: a model for each
+/// context that occurs, and the read lengths.
 pub fn scratch_bytes(data: &[u8], size: usize) -> usize {
     let mut cursor = ByteCursor(data);
-    // Damage is reported when the block is decoded.
+    // Damage is reported later, when the block is decoded.
     let setup = cursor.read_uint7().and_then(|_| FqzcompHeader::read(&mut cursor));
     let symbols = setup.map_or(0, |setup| setup.symbol_count());
     let models = size.min(CONTEXTS) * (symbols * 4 + 16) + CONTEXTS * size_of::<Option<Model>>();
@@ -251,8 +251,8 @@ pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// Appends the length of a read and whether it is reversed. This takes no more bytes than the read
-/// has qualities, so it is bounded by the block.
+/// Appends the length of a read and whether it is reversed. An entry takes no more bytes than the
+/// read has qualities, so the block size bounds it.
 fn put_length(length: usize, turned: bool, out: &mut Vec<u8>) {
     let mut n = length << 1 | usize::from(turned);
     while n >= 0x80 {

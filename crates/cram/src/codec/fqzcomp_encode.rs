@@ -1,7 +1,8 @@
-//! Encodes fqzcomp (CRAM codecs specification 3.1, section 7): the quality scores of whole reads.
+//! Encodes fqzcomp, which stores the quality scores of whole reads (CRAM codecs specification 3.1,
+//! section 7).
 //!
-//! Each quality is coded with the model of its context: the qualities before it, how many are left
-//! in the read, and how often they have changed.
+//! Each quality is encoded with the model of its context: the previous qualities of the read, the
+//! number of qualities left, and the number of changes so far.
 
 use super::arith_encode::{Models, RangeEncoder};
 use super::fqzcomp::{DEDUP, DTAB, FIXED_LENGTH, PTAB, QMAP};
@@ -10,13 +11,13 @@ use crate::num::put_uint7;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QualityRead {
     pub length: u32,
-    /// Whether it is stored in the opposite direction to sequencing, in which qualities are coded.
+    /// Whether the qualities are stored in reverse sequencing order. fqzcomp encodes them in
+    /// sequencing order.
     pub reverse: bool,
 }
 
-/// How the 16 bits of a context are divided: `qbits` for the previous qualities, each of which
-/// shifts those before it by `qshift`; `pbits` for the number of qualities left in the read;
-/// `dbits` for the number of changes so far.
+/// The layout of a 16-bit context: `qbits` for the previous qualities, with `qshift` bits for each;
+/// `pbits` for the number of qualities left in the read; `dbits` for the number of changes so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ContextLayout {
     qbits: u32,
@@ -25,7 +26,7 @@ struct ContextLayout {
     dbits: u32,
 }
 
-/// Maximum number of different qualities. SAM has 94.
+/// Maximum number of distinct qualities. SAM has 94.
 const MAX_SYMBOLS: usize = 96;
 
 pub const MAX_MEMORY_BYTES: usize = (1 << 16) * 4 * (MAX_SYMBOLS + 3);
@@ -37,14 +38,14 @@ pub struct FqzcompEncoder {
     turned: Vec<u8>,
 }
 
-/// Contexts of the models for single bits: whether a read has the same qualities as the one before,
-/// and whether it is reversed.
+/// Contexts of the one-bit models: whether a read has the same qualities as the previous read, and
+/// whether it is reversed.
 const DUPLICATE: usize = 0;
 const REVERSE: usize = 1;
 
 impl FqzcompEncoder {
-    /// Appends the qualities `raw` of `reads`. Returns false if fqzcomp cannot hold them: lengths
-    /// that do not add up, empty reads, or too many different qualities.
+    /// Appends the encoded qualities `raw` of `reads`. Returns false if fqzcomp cannot store them:
+    /// the lengths do not add up, a read is empty, or there are too many distinct qualities.
     pub fn encode(&mut self, raw: &[u8], reads: &[QualityRead], out: &mut Vec<u8>) -> bool {
         let sum: usize = reads.iter().map(|read| read.length as usize).sum();
         if sum != raw.len() || sum == 0 || reads.iter().any(|read| read.length == 0) {
@@ -125,8 +126,8 @@ struct BlockParameters {
     turns: bool,
     has_duplicates: bool,
     map: Vec<u8>,
-    /// Parts of the context, shifted to their place: by the number of qualities left, and by the
-    /// number of changes.
+    /// Context bits, already shifted to their position: `ptab` by the number of qualities left,
+    /// `dtab` by the number of changes.
     ptab: Vec<u16>,
     dtab: Vec<u16>,
 }
@@ -153,8 +154,8 @@ impl BlockParameters {
             same += usize::from(a == b && turned[start..next] == turned[next..next + b]);
             at = next;
         }
-        // The number of qualities left, in equal steps up to the longest read that the table can
-        // hold.
+        // Buckets the number of qualities left in equal steps, up to the longest read or the size
+        // of the table.
         let pshift = (0..10).find(|shift| longest.min(1024) >> shift <= 1 << layout.pbits).unwrap_or(10);
         let place = |value: u32, bits: u32, at: u32| (value.min((1 << bits) - 1) << at) as u16;
         let ContextLayout { qbits, pbits, dbits, .. } = layout;
@@ -208,7 +209,8 @@ impl BlockParameters {
     }
 }
 
-/// Appends a table of rising values as the lengths of their runs. Equal lengths are counted.
+/// Appends a table of ascending values as run lengths. Equal run lengths are stored once with a
+/// count.
 fn put_table(values: &[u16], out: &mut Vec<u8>) {
     let mut runs = Vec::new();
     let (mut at, mut value) = (0, 0u16);

@@ -1,4 +1,4 @@
-//! The general compression methods, from other libraries: gzip, bzip2 and LZMA.
+//! The general-purpose compression methods gzip, bzip2 and LZMA, which other libraries implement.
 
 use std::io::Read;
 
@@ -8,11 +8,10 @@ use crate::num::damaged_cram;
 
 pub(super) const BZIP2_BYTES: usize = 4 << 20;
 
-/// Maximum memory of LZMA in KiB. Its highest level needs 65 MiB.
+/// Memory limit for LZMA in KiB. Its highest level needs 65 MiB.
 const MAX_LZMA_KIB: u32 = 80 << 10;
 
-/// Decompresses gzip. It keeps its tables for the next block, and makes them when they are first
-/// needed.
+/// Gzip decompressor. It is created on first use and kept for later blocks.
 #[derive(Default)]
 pub struct Gunzip(Option<libdeflater::Decompressor>);
 
@@ -36,8 +35,8 @@ pub fn decompress_xz(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> 
     read_all(lzma_rust2::XzReader::new_mem_limit(data, true, MAX_LZMA_KIB), size, out)
 }
 
-/// Appends the bytes of `reader`. More than `size` are an error, so that a block cannot take more
-/// memory than it announces.
+/// Appends all bytes of `reader`. More than `size` bytes are an error, so that a block cannot take
+/// more memory than it announced.
 pub fn read_all(mut reader: impl Read, size: usize, out: &mut Vec<u8>) -> Result<()> {
     let unreadable = |e| damaged_cram(format!("a block cannot be read ({e})"));
     out.reserve_exact(size); // not more, because a block may have more than it announces

@@ -1,4 +1,4 @@
-//! The compression methods of blocks: gzip, bzip2, LZMA, and the codecs of CRAM itself (CRAM codecs
+//! The compression methods of blocks: gzip, bzip2, LZMA, and CRAM's own codecs (CRAM codecs
 //! specification 3.1).
 //!
 //! | method | decoder | encoder |
@@ -40,29 +40,28 @@ pub use choice::{BlockContent, Chooser, ContentKind};
 pub use fqzcomp_encode::QualityRead;
 use general::BZIP2_BYTES;
 
-/// The compression method of a block. The number is the one in the file.
+/// The compression method of a block. The discriminant is the number stored in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Method {
-    /// Not compressed.
     Raw = 0,
     Gzip = 1,
     Bzip2 = 2,
     /// LZMA in the xz container.
     Lzma = 3,
-    /// Four interleaved range variants of asymmetric numeral systems, renormalised by bytes.
+    /// Four interleaved rANS states, renormalised by bytes.
     Rans4x8 = 4,
-    /// The same with 4 or 32 states, renormalised by 16 bits.
+    /// 4 or 32 interleaved rANS states, renormalised by 16-bit words.
     RansNx16 = 5,
     Arith = 6,
-    /// Quality scores, by mixed contexts.
+    /// Quality scores with mixed contexts.
     Fqzcomp = 7,
-    /// Read names, token by token.
+    /// Tokenised read names.
     Names = 8,
 }
 
 impl Method {
-    /// Returns the method of this number. An unknown number is an error.
+    /// Returns the method with this number, or an error if the number is unknown.
     pub fn from_byte(byte: u8) -> Result<Self> {
         Ok(match byte {
             0 => Method::Raw,
@@ -79,22 +78,22 @@ impl Method {
     }
 }
 
-/// How much time compression of CRAM 3.1 may take. The names are those of samtools.
+/// How much time CRAM 3.1 compression may take. The names are those of samtools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Profile {
     /// rANS Nx16 and gzip.
     Fast,
-    /// Also the name tokeniser.
+    /// Adds the name tokeniser.
     #[default]
     Normal,
-    /// Also fqzcomp for qualities, and bzip2.
+    /// Adds fqzcomp for qualities, and bzip2.
     Small,
-    /// Also the arithmetic coder, and the largest containers.
+    /// Adds the arithmetic coder, and uses the largest containers.
     Archive,
 }
 
 impl Profile {
-    /// All profiles with their names on the command line.
+    /// All profiles with their command-line names.
     pub const ALL: [(&str, Profile); 4] = [
         ("fast", Profile::Fast),
         ("normal", Profile::Normal),
@@ -102,8 +101,8 @@ impl Profile {
         ("archive", Profile::Archive),
     ];
 
-    /// Returns how many bytes of BAM records make a container: about as many reads as a slice of
-    /// samtools has with this profile.
+    /// Returns the size of a container in bytes of BAM records. It holds about as many reads as a
+    /// samtools slice with this profile.
     pub const fn partition_bytes(self) -> u64 {
         match self {
             Profile::Fast | Profile::Normal => 4 << 20,
@@ -112,7 +111,7 @@ impl Profile {
         }
     }
 
-    /// Returns the level of gzip that is used unless another one is given.
+    /// Returns the default gzip level.
     pub const fn gzip_level(self) -> u8 {
         match self {
             Profile::Fast => 1,
@@ -123,15 +122,14 @@ impl Profile {
     }
 }
 
-/// Returns the maximum bytes that decompressing `data` to `size` bytes takes in addition to its
-/// output. Memory that a decoder keeps from block to block is not included, because it is charged
-/// once.
+/// Returns the maximum memory in bytes for decompressing `data` to `size` bytes, excluding the
+/// output. Memory that a decoder keeps between blocks is charged once and not included.
 pub fn scratch_bytes(method: Method, data: &[u8], size: usize) -> usize {
     match method {
         _ if size == 0 => 0,
         Method::Raw | Method::Gzip | Method::Rans4x8 => 0,
         Method::Bzip2 => BZIP2_BYTES,
-        // The dictionary takes no more than the output.
+        // The dictionary is at most as large as the output.
         Method::Lzma => size + (1 << 20),
         Method::RansNx16 => nx16::scratch_bytes(data, size),
         Method::Arith => arith::scratch_bytes(data, size),
@@ -140,7 +138,7 @@ pub fn scratch_bytes(method: Method, data: &[u8], size: usize) -> usize {
     }
 }
 
-/// Decompresses blocks. Each thread has one, which keeps tables for the next block.
+/// Decompresses blocks. Each thread has one, which keeps its tables between blocks.
 #[derive(Default)]
 pub struct Codecs {
     gzip: general::Gunzip,
@@ -148,7 +146,7 @@ pub struct Codecs {
 }
 
 impl Codecs {
-    /// Decompresses `data` to `size` bytes in `out`, which must be empty.
+    /// Decompresses `data` into `out`, which must be empty, as `size` bytes.
     pub fn inflate(
         &mut self,
         method: Method,

@@ -1,7 +1,7 @@
-//! Decodes the tokeniser of read names (CRAM codecs specification 3.1, section 6).
+//! Decodes the read name tokeniser (CRAM codecs specification 3.1, section 6).
 //!
-//! A name is a list of tokens: letters, numbers and single characters. Tokens at the same position
-//! of all names share streams, one for each type of token. Most tokens only say how they differ
+//! A name is a list of tokens: letters, numbers and single characters. The tokens at one position
+//! of all names share a set of streams, one per token type. Most tokens only store the difference
 //! from the same position of an earlier name.
 
 use std::ops::Range;
@@ -25,8 +25,8 @@ const NOP: u8 = 11;
 
 pub(super) const MAX_TOKENS: usize = 128;
 
-/// The value of a token, for later names that refer to it. Eight bytes are enough for it; there is
-/// one for each token of all names.
+/// A decoded token, kept for later names that refer to it. It takes only eight bytes, because there
+/// is one for each token of all names.
 #[derive(Clone, Copy)]
 enum DecodedToken {
     Nothing,
@@ -36,9 +36,9 @@ enum DecodedToken {
     Digits0(u32, u8),
 }
 
-/// Returns the maximum bytes that [`decode`] takes in addition to its output: the streams of all
-/// tokens, the tokens themselves, and the start of each name. Each token except the last one of a
-/// name makes at least one of its bytes.
+/// Returns the maximum memory of [`decode`] in bytes, excluding its output: the streams of all
+/// tokens, the tokens themselves, and the start of each name. Except for the last token of a name,
+/// each token produces at least one byte of the name.
 pub fn scratch_bytes(data: &[u8], size: usize) -> usize {
     let mut cursor = ByteCursor(data);
     let names =
@@ -83,7 +83,7 @@ impl StreamReader {
     }
 }
 
-/// Reads and decompresses all streams. `size` limits each, and `most` all of them together.
+/// Reads and decompresses all streams. `size` limits each stream, `most` their total.
 fn read_streams(
     cursor: &mut ByteCursor<'_>,
     names: usize,
@@ -123,7 +123,7 @@ fn read_streams(
         } else {
             let stored = cursor.read_uint7()? as usize;
             let (data, mut bytes) = (cursor.take_bytes(stored)?, Vec::new());
-            // A token takes at most four bytes, and a stream has at most one token for each name.
+            // A token takes at most four bytes, and a stream has at most one token per name.
             let most = 4 * names + size;
             if by_arith {
                 arith::decode(data, most, &mut bytes)?
@@ -148,7 +148,7 @@ fn too_many_tokens() -> Error {
 
 struct NameDecoder {
     positions: Vec<PositionReader>,
-    /// Tokens of all names. A name that repeats another has none of its own.
+    /// Tokens of all names. A name that repeats an earlier one adds none.
     tokens: Vec<DecodedToken>,
     done: Vec<DecodedName>,
 }
@@ -205,8 +205,8 @@ impl NameDecoder {
 }
 
 impl PositionReader {
-    /// Decodes the next token, given the token at the same position of the name referred to.
-    /// Returns `None` at the end of the name.
+    /// Decodes the next token, given the token at the same position of the reference name. Returns
+    /// `None` at the end of the name.
     fn decode_token(
         &mut self,
         last: Option<DecodedToken>,
@@ -284,7 +284,7 @@ fn put_number(mut n: u32, length: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// Appends the names to `out`: `size` bytes, each name followed by a zero.
+/// Appends the decoded names to `out`: `size` bytes in total, each name followed by a zero byte.
 pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     let mut cursor = ByteCursor(data);
     let (stored, names) = (cursor.read_u32()? as usize, cursor.read_u32()? as usize);
@@ -294,8 +294,8 @@ pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     }
     let positions =
         read_streams(&mut cursor, names, by_arith, size, 5 * (size + names) + 4 * names + (1 << 16))?;
-    // At most one token for each byte and one for the end of each name, and never more than there
-    // are types. Names that repeat others have none.
+    // At most one token per byte plus one for the end of each name, and no more than there are
+    // stored types. Names that repeat others have no tokens.
     let types = positions.iter().skip(1).map(|position| position.streams[TYPE].bytes.len());
     let tokens = types.sum::<usize>().min(size + names);
     let mut all =

@@ -1,7 +1,7 @@
-//! Encodes read names by tokens (CRAM codecs specification 3.1, section 6).
+//! Encodes read names as tokens (CRAM codecs specification 3.1, section 6).
 //!
-//! A name is compared, token by token, with the last one that has the same texts, as names of one
-//! flow cell have; or it repeats an earlier name.
+//! A name either repeats an earlier name, or is encoded token by token against the last name with
+//! the same text tokens, typically one from the same flow cell.
 
 use std::ops::Range;
 
@@ -23,15 +23,15 @@ const KINDS: usize = 13;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Token {
-    /// The number, the character, or the start of the text in the names.
+    /// The value of a number, the character, or the offset of a text in the names.
     value: u32,
     kind: u8,
-    /// Bytes of a text, or digits of a number with leading zeros.
+    /// Length of a text in bytes, or number of digits of a number with leading zeros.
     length: u8,
 }
 
-/// For numbers at one position: how often they exceed those before them by less than 256, and how
-/// often they differ at all.
+/// Statistics of the numbers at one position, each compared with the number it is encoded against:
+/// how often it is larger by less than 256 (`little`), and how often it differs (`all`).
 #[derive(Clone, Copy, Default)]
 struct Growth {
     little: u32,
@@ -49,9 +49,10 @@ struct TokenizedName {
     first: u32,
     n: u32,
     distance: u32,
-    /// Whether the name repeats it. Otherwise it is compared with it, token by token.
+    /// Whether the name repeats the one `distance` names before. Otherwise it is encoded against
+    /// that name, token by token.
     is_repeated: bool,
-    /// Hash of the types of its tokens, and of its texts.
+    /// Hash of the token types and the text tokens.
     texts: u32,
 }
 
@@ -61,7 +62,7 @@ impl TokenizedName {
     }
 }
 
-/// Number of different `texts` whose last name is remembered.
+/// Maximum number of distinct `texts` hashes whose last name is remembered.
 const MAX_TEXTS: usize = 16;
 
 #[derive(Default)]
@@ -80,8 +81,9 @@ pub enum StreamCodec<'a> {
 }
 
 impl NameEncoder {
-    /// Appends `raw`, names that are each followed by a zero. Returns false if there are none, the
-    /// last one does not end, or they have more than `most_tokens` tokens.
+    /// Appends the encoded names in `raw`, each of which ends with a zero byte. Returns false if
+    /// there are none, the last one lacks its zero byte, or the names have more than `most_tokens`
+    /// tokens.
     pub fn encode(
         &mut self,
         raw: &[u8],
@@ -101,8 +103,8 @@ impl NameEncoder {
         true
     }
 
-    /// Finds the tokens of all names. Returns false if a name is too long, or there are more than
-    /// `most` tokens.
+    /// Tokenises all names. Returns false if a name is too long, or if there are more than `most`
+    /// tokens.
     fn tokenise_names(&mut self, raw: &[u8], most: usize) -> bool {
         self.tokens.clear();
         self.names.clear();
@@ -137,8 +139,8 @@ impl NameEncoder {
         true
     }
 
-    /// Returns how many names back the last one with these texts is, or 1 if there is none (0 for
-    /// the first name). The next name becomes the last one with these texts.
+    /// Returns the distance to the last name with the same `texts` hash; 1 if there is none (0 for
+    /// the first name). Registers the next name as the last one with this hash.
     fn find_like(&mut self, texts: u32) -> u32 {
         let number = self.names.len();
         match self.last.iter().position(|&(known, _)| known == texts) {
@@ -244,8 +246,8 @@ impl NameEncoder {
         }
     }
 
-    /// Returns position and type of an earlier stored stream with the same bytes, which need not be
-    /// stored again.
+    /// Returns position and type of an earlier stored stream with the same bytes, to which this
+    /// stream can refer.
     fn find_same_stream(&self, at: usize, kind: usize) -> Option<(usize, usize)> {
         let stream = &self.positions[at].streams[kind];
         if stream.len() < 8 {
@@ -271,8 +273,8 @@ impl StreamCodec<'_> {
 }
 
 impl TokenStreams {
-    /// Returns whether the types of this position need not be stored: the first name has a token
-    /// with a value, and all others have the same token.
+    /// Returns whether the token types of this position can be omitted: the first name has a token
+    /// with a value, and all other names have a token of the same type.
     fn implies_types(&self) -> bool {
         let Some((&first, others)) = self.streams[TYPE].split_first() else { return false };
         let has_value = self.streams.get(usize::from(first)).is_some_and(|values| !values.is_empty());
@@ -318,8 +320,8 @@ impl TokenStreams {
         }
     }
 
-    /// Returns whether numbers at this position often grow by less than 256, so that it pays to
-    /// store the difference in one byte.
+    /// Returns whether numbers at this position often grow by less than 256, so that storing the
+    /// difference in one byte saves space.
     fn grows_slowly(&self) -> bool {
         4 * self.growth.little > self.growth.all
     }
@@ -329,8 +331,8 @@ fn is_number(kind: usize) -> bool {
     [DUPLICATE, DIFFERENT, DIGITS, DIGITS0].contains(&(kind as u8))
 }
 
-/// Appends the tokens of a name that starts at `start` of the names. Returns the hash of their
-/// types and texts.
+/// Appends the tokens of `name`, which starts at offset `start` of the names. Returns the hash of
+/// its token types and texts.
 fn tokenise_name(name: &[u8], start: usize, out: &mut Vec<Token>) -> u32 {
     let (first, mut texts) = (out.len(), 0u32);
     let mut note = |byte: u8| texts = (texts.rotate_left(5) ^ u32::from(byte)).wrapping_mul(0x9e37_79b1);
@@ -343,8 +345,8 @@ fn tokenise_name(name: &[u8], start: usize, out: &mut Vec<Token>) -> u32 {
             b'0'..=b'9' => {
                 let digits =
                     rest.iter().take(MAX_DIGITS).take_while(|byte| byte.is_ascii_digit()).count();
-                // This includes a single zero, because samtools prints nothing for it as a number
-                // without leading zeros.
+                // A single zero also counts as a number with leading zeros, because samtools prints
+                // nothing for a zero stored as a plain number.
                 (if rest[0] == b'0' { DIGITS0 } else { DIGITS }, digits)
             }
             letter if letter.is_ascii_alphabetic() => {

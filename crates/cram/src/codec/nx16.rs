@@ -1,5 +1,5 @@
-//! Decodes rANS Nx16: 4 or 32 states, renormalised by 16 bits, over bytes that may be packed,
-//! striped or run-length encoded (CRAM codecs specification 3.1, section 4).
+//! Decodes rANS Nx16: 4 or 32 states, renormalised by 16-bit words, with optional packing, striping
+//! and run-length encoding of the bytes (CRAM codecs specification 3.1, section 4).
 
 use readmill_record::Result;
 
@@ -14,7 +14,7 @@ const CONTEXTS: usize = 257 * size_of::<[Slot; 1 << 12]>() + 4 * (256 * 256 + 25
 pub fn scratch_bytes(data: &[u8], size: usize) -> usize {
     let flags = data.first().copied().unwrap_or(0);
     let contexts = if flags & (ORDER | STRIPE) != 0 { CONTEXTS } else { 0 };
-    // A stripe, and within it the packed bytes, the bytes without runs, and the lengths of runs.
+    // A stripe, its packed bytes, its bytes without runs, and its run lengths.
     let several = if flags & (STRIPE | PACK | RLE) != 0 { 4 * size + MAX_SYMBOL_LIST_BYTES } else { 0 };
     contexts + several
 }
@@ -50,8 +50,7 @@ pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     }
 }
 
-/// Appends `size` bytes of the last coding step, which is rANS or none. `n` is the number of
-/// states.
+/// Appends `size` bytes of the innermost coding step, which is rANS with `n` states, or none.
 fn decode_entropy(
     cursor: &mut ByteCursor<'_>,
     flags: u8,
@@ -85,11 +84,11 @@ pub fn has_vectors() -> bool {
 }
 
 /// A run of at most this many bytes is written as exactly this many, and later bytes overwrite the
-/// excess: a length that the compiler knows needs no loop.
+/// excess: a copy of constant length needs no loop.
 const SHORT_RUN: usize = 16;
 
 struct Runs {
-    /// For each symbol, all bits are set if it has run lengths.
+    /// For each symbol: 255 if it has run lengths, otherwise 0.
     of: [u8; 256],
     lengths: Vec<u8>,
     from: usize,
@@ -99,7 +98,7 @@ struct Runs {
 impl Runs {
     fn read(cursor: &mut ByteCursor<'_>, most: usize, n: usize) -> Result<Self> {
         let (size, literals) = (cursor.read_uint7()? as usize, cursor.read_uint7()? as usize);
-        // A length takes no more bytes than its run.
+        // A run length takes no more bytes than its run.
         if literals > most || size / 2 > most + MAX_SYMBOL_LIST_BYTES {
             return Err(damaged_cram("runs are longer than their expanded data"));
         }
@@ -126,8 +125,8 @@ impl Runs {
         let (mut lengths, mut out) = (ByteCursor(&self.lengths[self.from..]), vec![0; size]);
         let mut rest = &mut out[..];
         for &symbol in literals {
-            // A branch on whether a symbol has a length is predicted badly, so a short run does
-            // without it.
+            // Whether a symbol has a run length is hard to predict, so short runs are written
+            // without a branch on it.
             let has_length = self.of[symbol as usize];
             let more = lengths.0.first().map_or(u8::MAX, |&byte| byte) & has_length;
             if let Some(short) = rest.first_chunk_mut::<SHORT_RUN>()
@@ -151,8 +150,8 @@ impl Runs {
     }
 }
 
-/// Fills the slots of a context from its frequencies. They are scaled to the number of slots, which
-/// must be possible by a power of two.
+/// Fills the slots of a context from its frequencies. Their sum must be the number of slots divided
+/// by a power of two.
 fn fill_slots(frequencies: &[(u8, u32)], bits: u32, table: &mut [Slot]) -> Result<()> {
     let slots = 1u32 << bits;
     let sum = frequencies.iter().map(|&(_, f)| u64::from(f)).sum::<u64>();
@@ -188,8 +187,9 @@ impl CodedBytes<'_> {
         frequency.wrapping_mul(state >> bits).wrapping_add(entry >> 20)
     }
 
-    /// Decodes the symbol of `entry` from a state. It does not branch on whether the state reads
-    /// bytes, which is predicted badly. The bytes must [suffice](Self::has_bytes_for).
+    /// Decodes a symbol from a state, given its table `entry`. It does not branch on whether the
+    /// state reads bytes, because that is hard to predict. Enough bytes must be left
+    /// ([`has_bytes_for`](Self::has_bytes_for)).
     #[inline(always)]
     fn decode_symbol(&mut self, state: &mut u32, entry: Slot, bits: u32) -> u8 {
         let next = Self::next_state(*state, entry, bits);
@@ -200,8 +200,8 @@ impl CodedBytes<'_> {
         entry as u8
     }
 
-    /// Decodes the symbol of `entry` from a state, near the end of the bytes: a state reads them as
-    /// long as there are some.
+    /// Decodes a symbol from a state, given its table `entry`, near the end of the bytes: the state
+    /// reads only bytes that exist.
     #[inline(always)]
     fn decode_symbol_at_end(&mut self, state: &mut u32, entry: Slot, bits: u32) -> u8 {
         if self.has_bytes_for(1) {
@@ -220,8 +220,7 @@ fn read_states<const N: usize>(cursor: &mut ByteCursor<'_>) -> Result<[u32; N]> 
     Ok(states)
 }
 
-/// Fills `out` with bytes that have a single context. With `vectors`, 32 states are decoded several
-/// at once.
+/// Fills `out` with bytes decoded with order 0. With `vectors`, 32 states are decoded with SIMD.
 pub fn decode_order_0<const N: usize>(
     cursor: &mut ByteCursor<'_>,
     out: &mut [u8],
@@ -328,8 +327,8 @@ impl Contexts {
     }
 }
 
-/// Fills `out` with bytes whose context is the byte before. With `vectors`, 32 states are decoded
-/// several at once.
+/// Fills `out` with bytes decoded with order 1: the context is the previous byte. With `vectors`,
+/// 32 states are decoded with SIMD.
 pub fn decode_order_1<const N: usize>(
     cursor: &mut ByteCursor<'_>,
     out: &mut [u8],

@@ -1,7 +1,7 @@
-//! Decodes rANS Nx16 with 32 states by AVX2, eight states at a time.
+//! Decodes rANS Nx16 with 32 states using AVX2, eight states per vector.
 //!
-//! The result equals that of the scalar code in `nx16`, which continues when the coded bytes no
-//! longer suffice for all states.
+//! The result is the same as that of the scalar code in `nx16`, which takes over when too few coded
+//! bytes are left for all states.
 
 #![allow(unsafe_code, reason = "AVX2 reads tables and bytes through pointers")]
 
@@ -9,7 +9,7 @@ use std::arch::x86_64::*;
 
 use super::rans::{LOW_OF_NX16 as LOW, Slot};
 
-/// Number of states, and the maximum coded bytes that one symbol of each state reads.
+/// Number of states, and the maximum number of coded bytes that they read for one symbol each.
 const STATES: usize = 32;
 const MAX_CODED_BYTES: usize = 2 * STATES;
 
@@ -17,7 +17,7 @@ pub fn is_available() -> bool {
     is_x86_feature_detected!("avx2")
 }
 
-/// For each set of lanes that read a word: which of the next 16-bit words each lane gets.
+/// For each mask of lanes that read a word: the index of the 16-bit word that each lane reads.
 static WORDS: [[u8; 8]; 256] = {
     let mut words = [[0; 8]; 256];
     let mut set = 0;
@@ -64,7 +64,7 @@ impl<'a> States<'a> {
         _mm256_and_si256(self.lanes[lane], self.mask)
     }
 
-    /// Moves eight states on by their table entries. At least 16 coded bytes must be left.
+    /// Advances eight states by their table entries. At least 16 coded bytes must be left.
     #[inline]
     #[target_feature(enable = "avx2")]
     fn advance_states(&mut self, lane: usize, entries: __m256i) {
@@ -110,7 +110,7 @@ fn entry_symbols(entries: [__m256i; 4]) -> [u8; STATES] {
     out
 }
 
-/// Decodes rows of 32 symbols with a single table into `out`. Returns the number of bytes written.
+/// Decodes rows of 32 symbols into `out` with a single table. Returns the number of bytes written.
 ///
 /// The processor must have AVX2.
 pub fn decode_order_0(
@@ -151,10 +151,10 @@ pub fn decode_order_0(
 }
 
 /// Decodes symbols of the 32 equal parts of `out`, each with the table of the symbol before it.
-/// Returns how many symbols of each part are decoded.
+/// Returns the number of symbols decoded in each part.
 ///
-/// `starts` has the index in `tables` at which the table of each symbol starts; it has an entry for
-/// each value of `bits` bits. The processor must have AVX2.
+/// `starts` holds the index in `tables` at which the table of each symbol starts. Each table has an
+/// entry for every value of `bits` bits. The processor must have AVX2.
 pub fn decode_order_1(
     (coded, at): (&[u8], &mut usize),
     (starts, tables): (&[u32; 256], &[Slot]),

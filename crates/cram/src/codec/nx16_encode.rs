@@ -1,8 +1,8 @@
-//! Encodes rANS Nx16 (CRAM codecs specification 3.1, section 4): bytes as they are, packed, without
-//! runs or in stripes.
+//! Encodes rANS Nx16 (CRAM codecs specification 3.1, section 4): bytes unchanged, packed, without
+//! runs, or in stripes.
 //!
-//! The sizes of these forms are estimated from the counts of symbols and pairs, so that only the
-//! one with the smallest estimate is encoded.
+//! The size of each form is estimated from symbol and pair counts, so that only the form with the
+//! smallest estimate is encoded.
 
 mod orders;
 
@@ -13,12 +13,11 @@ use super::alphabet::{Alphabet, normalise_to};
 use super::pack::{self, CAT, N32_OR_EXT, ORDER, PACK, RLE, STRIPE};
 use crate::num::put_uint7;
 
-/// From this many bytes on, 32 states are used, which decoders process at once. They take 112 bytes
-/// more.
+/// Minimum block size for 32 states, which decoders process with SIMD. They take 112 bytes more.
 const MIN_WIDE_BYTES: usize = 1 << 16;
 
-/// Run-length encoding is tried if a byte takes less than this many bytes without it. Else coding
-/// by the byte before is as good.
+/// Run-length encoding is tried if a byte takes less than this many bytes without it. Above that,
+/// order 1 is as good.
 const MAX_COST_FOR_RUNS: f64 = 0.09;
 
 const MIN_CODED_BYTES: usize = 16;
@@ -27,11 +26,11 @@ const MAX_PACKED_SYMBOLS: usize = 16;
 
 struct Estimate {
     costs: [f64; 2],
-    /// Bits of the sum of frequencies for order 1; `None` if pairs were not counted.
+    /// Bits of the frequency sum for order 1; `None` if pairs were not counted.
     bits: Option<u32>,
-    /// How many bytes repeat the one before, among the `repeating` symbols.
+    /// Number of bytes that repeat the previous one, for `repeating` symbols only.
     repeats: usize,
-    /// Symbols that follow an equal symbol in more than half of their occurrences.
+    /// Symbols that follow themselves in more than half of their occurrences.
     repeating: [bool; 256],
 }
 
@@ -44,7 +43,7 @@ impl Estimate {
     }
 }
 
-/// How bytes are transformed before they are coded, and by which order they are then coded.
+/// How bytes are transformed, and the order of the rANS coder that encodes them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct CodingShape {
     pack: bool,
@@ -58,7 +57,7 @@ impl Nx16Encoder {
     }
 
     /// Appends `raw` in the form with the smallest estimate. If it consists of values of `width`
-    /// bytes, it is also encoded in as many stripes, and the smaller result is used.
+    /// bytes, it is also encoded in `width` stripes, and the smaller result is used.
     pub fn encode(&mut self, raw: &[u8], width: usize, out: &mut Vec<u8>) {
         let start = out.len();
         self.encode_without_stripes(raw, out);
@@ -90,8 +89,8 @@ impl Nx16Encoder {
         let alphabet = Alphabet::of(raw);
         let few = (2..=MAX_PACKED_SYMBOLS).contains(&alphabet.used_symbols().len());
         let enough = if self.quick { MIN_WIDE_BYTES } else { 4 * MIN_WIDE_BYTES };
-        // Pairs of packed bytes say at least as much as pairs of symbols and are at most half as
-        // many, so long data with few symbols is only estimated packed.
+        // A pair of packed bytes is at least as informative as a pair of symbols, and there are at
+        // most half as many. So long data with few symbols is estimated only in packed form.
         let estimate = match few && raw.len() >= enough {
             true => Estimate::NONE,
             false => self.estimate_orders(raw, &alphabet),
@@ -143,7 +142,7 @@ impl Nx16Encoder {
         normalise_to(1 << BITS, &alphabet.counts, &mut self.frequencies);
         estimate.costs[0] =
             estimate_bytes(&alphabet.counts, &self.frequencies, BITS) + 16.0 + 2.5 * n as f64;
-        // Tables for this many contexts are always larger than what they save.
+        // Tables for this many contexts always cost more than they save.
         if width * width > 4 * raw.len() {
             return estimate;
         }
@@ -161,8 +160,8 @@ impl Nx16Encoder {
         estimate
     }
 
-    /// Estimates the size with runs taken out. Returns it with the better order for the remaining
-    /// bytes.
+    /// Estimates the size with run-length encoding. Returns it with the better order for the
+    /// remaining bytes.
     fn estimate_runs(&mut self, raw: &[u8], repeating: &[bool; 256]) -> (f64, u8) {
         self.split_runs(raw, repeating);
         let (literals, lengths) =
@@ -179,8 +178,8 @@ impl Nx16Encoder {
         )
     }
 
-    /// Splits `raw` into bytes without runs and the lengths of the runs, which follow the list of
-    /// symbols that have any.
+    /// Splits `raw` into bytes without runs, and the run lengths, which are preceded by the list of
+    /// symbols that have runs.
     fn split_runs(&mut self, raw: &[u8], repeating: &[bool; 256]) {
         self.literals.clear();
         self.lengths.clear();
@@ -200,7 +199,7 @@ impl Nx16Encoder {
         }
     }
 
-    /// Appends `raw` in this shape. `bits` is given if its pairs are still counted.
+    /// Appends `raw`, encoded in this shape. `bits` is given if its pair counts are still valid.
     fn encode_shaped(
         &mut self,
         raw: &[u8],
@@ -253,7 +252,7 @@ impl Nx16Encoder {
         self.packed = packed;
     }
 
-    /// Appends the last step, rANS or the bytes as they are, and sets its flags at `head`.
+    /// Appends the innermost step, rANS or the bytes unchanged, and sets its flags at index `head`.
     fn write_last_step(
         &mut self,
         bytes: &[u8],

@@ -1,22 +1,22 @@
-//! The transforms of the CRAM 3.1 codecs before coding: packing, runs and stripes (CRAM codecs
-//! specification 3.1, sections 4.4 to 4.6).
+//! The transforms that the CRAM 3.1 codecs apply before entropy coding: packing, run-length
+//! encoding and stripes (CRAM codecs specification 3.1, sections 4.4 to 4.6).
 
 use readmill_record::Result;
 
 use crate::num::{ByteCursor, damaged_cram};
 
-/// Bits of the flags that start a block. This one: the context is the symbol before (order 1).
+/// Bits of the flags byte that starts a block. Order 1: the context is the previous symbol.
 pub(super) const ORDER: u8 = 1;
-/// rANS: 32 states, not 4. Arithmetic coder: bzip2 is used instead.
+/// In rANS, 32 states instead of 4. In the arithmetic coder, bzip2 is used instead.
 pub(super) const N32_OR_EXT: u8 = 4;
 pub(super) const STRIPE: u8 = 8;
-/// The uncompressed size is not stored here, because the caller knows it.
+/// The uncompressed size is not stored, because the caller knows it.
 pub(super) const NO_SIZE: u8 = 16;
 pub(super) const CAT: u8 = 32;
 pub(super) const RLE: u8 = 64;
 pub(super) const PACK: u8 = 128;
 
-/// Reads the uncompressed size after the flags. A size above `most` is an error.
+/// Reads the uncompressed size, which follows the flags. A size above `most` is an error.
 pub(super) fn read_size(cursor: &mut ByteCursor<'_>, flags: u8, most: usize) -> Result<usize> {
     if flags & NO_SIZE != 0 {
         return Ok(most);
@@ -34,8 +34,8 @@ pub(super) struct SymbolPacking<'a> {
 }
 
 impl<'a> SymbolPacking<'a> {
-    /// Reads the packing from the front of the data. The packed form must not be larger than
-    /// `most`, its unpacked size.
+    /// Reads the packing parameters from the front of the data. The packed data must not be larger
+    /// than `most`, its unpacked size.
     pub fn read(cursor: &mut ByteCursor<'a>, most: usize) -> Result<Self> {
         let n = cursor.read_byte()?;
         if !(1..=16).contains(&n) {
@@ -62,7 +62,7 @@ impl<'a> SymbolPacking<'a> {
         }
     }
 
-    /// Fills `out` with the symbols in `packed`. Each byte of `packed` holds `N` symbols.
+    /// Unpacks `packed`, whose bytes hold `N` symbols each, and fills `out`.
     fn unpack_each<const N: usize>(&self, packed: &[u8], out: &mut [u8]) -> Result<()> {
         if packed.len() < out.len().div_ceil(N) {
             return Err(damaged_cram("a packed block ends too early"));
@@ -88,8 +88,8 @@ impl<'a> SymbolPacking<'a> {
     }
 }
 
-/// Appends symbols with as few bits as their number needs. `symbols` are all that occur, two to
-/// sixteen.
+/// Appends symbols with the minimum number of bits that distinguishes them. `symbols` lists those
+/// that occur, two to sixteen.
 pub(super) fn pack_symbols(raw: &[u8], symbols: &[u8], out: &mut Vec<u8>) {
     let bits = match symbols.len() {
         0..=2 => 1,
@@ -107,7 +107,7 @@ pub(super) fn pack_symbols(raw: &[u8], symbols: &[u8], out: &mut Vec<u8>) {
 
 type Decode = fn(&[u8], usize, &mut Vec<u8>) -> Result<()>;
 
-/// Reads stripes and interleaves them to `size` bytes, which are appended to `out`.
+/// Decodes the stripes, interleaves them, and appends the `size` bytes to `out`.
 pub(super) fn decode_stripes(
     cursor: &mut ByteCursor<'_>,
     size: usize,

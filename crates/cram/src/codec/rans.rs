@@ -1,6 +1,5 @@
-//! rANS 4x8: four interleaved range variants of asymmetric numeral systems (CRAM codecs
-//! specification 3.1, section 3; Duda 2013). This is the decoder; [`super::block_codec`] has the
-//! encoder.
+//! rANS 4x8, with four interleaved states (CRAM codecs specification 3.1, section 3; Duda 2013).
+//! This is the decoder; [`super::block_codec`] has the encoder.
 
 use readmill_record::Result;
 
@@ -14,8 +13,8 @@ const LOW: u32 = 1 << 23;
 
 pub(super) const LOW_OF_NX16: u32 = 1 << 15;
 
-/// An entry of a table: the symbol (low 8 bits), its frequency less one (12 bits), and the offset
-/// of the slot in the symbol's range (12 bits).
+/// A table entry: the symbol (low 8 bits), its frequency minus one (12 bits), and the offset of the
+/// slot in the symbol's range (12 bits).
 pub(super) type Slot = u32;
 
 #[inline]
@@ -25,7 +24,7 @@ pub(super) fn table_slot(symbol: u8, frequency: u32, into: u32) -> Slot {
 
 pub(super) type SlotTable = [Slot; SLOTS];
 
-/// Memory of all tables: one for each context, and one for contexts that do not occur.
+/// Memory of all tables: one per context, and one shared by contexts that do not occur.
 pub const TABLES_BYTES: usize = 257 * size_of::<SlotTable>();
 
 #[derive(Default)]
@@ -33,8 +32,8 @@ pub struct Rans4x8Decoder {
     tables: Vec<SlotTable>,
 }
 
-/// Reads a list of symbols in which consecutive ones are stored as runs. `each` is called for each
-/// symbol, and reads its data.
+/// Reads a list of symbols in which consecutive symbols are stored as runs. After each symbol,
+/// `each` reads the data of that symbol.
 pub(super) fn read_symbols<'a>(
     cursor: &mut ByteCursor<'a>,
     mut each: impl FnMut(u8, &mut ByteCursor<'a>) -> Result<()>,
@@ -136,7 +135,7 @@ impl Rans4x8Decoder {
     }
 
     fn decode_order_1(&mut self, mut cursor: ByteCursor<'_>, out: &mut [u8]) -> Result<()> {
-        // Contexts that do not occur share table 0, whose content does not matter.
+        // Contexts that do not occur share table 0, whose content is irrelevant.
         let mut of = [0u16; 256];
         let (mut used, tables) = (1usize, &mut self.tables);
         read_symbols(&mut cursor, |context, cursor| {

@@ -1,10 +1,11 @@
-//! The step that both rANS encoders share: the effect of a symbol on a state, without a division.
+//! The encoding step that both rANS encoders share: the effect of a symbol on the state, computed
+//! without division.
 
 #[derive(Clone, Copy, Default)]
 pub struct RansSymbol {
-    /// A state of at least this value must be shortened before [`next_state`](Self::next_state).
+    /// From this value on, a state must be renormalised before [`next_state`](Self::next_state).
     pub shorten_from: u32,
-    /// Reciprocal of the frequency; `shift` is the number of bits to drop after multiplying by it.
+    /// Reciprocal of the frequency. The product with it is shifted right by `shift` bits.
     reciprocal: u32,
     bias: u16,
     complement: u16,
@@ -12,11 +13,10 @@ pub struct RansSymbol {
 }
 
 impl RansSymbol {
-    /// Returns the effect of a symbol whose range starts at `start` and is `frequency` wide. All
-    /// ranges together are 2 to the power of `bits` wide, and states of at least `most` are
-    /// shortened first.
+    /// Returns the effect of a symbol whose range starts at `start` and has width `frequency`. All
+    /// ranges together have width 2^`bits`. States of at least `most` are renormalised first.
     ///
-    /// The reciprocals are those that Giesen describes for rANS; they are exact for states below
+    /// The reciprocals are those described by Giesen for rANS. They are exact for states below
     /// 2^31.
     fn new(start: u32, frequency: u32, bits: u32, most: u32) -> Self {
         let complement = ((1 << bits) - frequency) as u16;
@@ -35,7 +35,8 @@ impl RansSymbol {
         }
     }
 
-    /// Returns the state after the symbol. `state` must be below [`shorten_from`](Self::shorten_from).
+    /// Returns the state after the symbol. `state` must be less than
+    /// [`shorten_from`](Self::shorten_from).
     #[inline(always)]
     pub fn next_state(&self, state: u32) -> u32 {
         let quotient = ((u64::from(state) * u64::from(self.reciprocal)) >> 32) as u32 >> self.shift;
@@ -44,8 +45,8 @@ impl RansSymbol {
     }
 }
 
-/// Fills in the symbols of one context. Their frequencies sum up to at most 2 to the power of
-/// `bits`. States of at least `most` times the frequency of a symbol are shortened before it.
+/// Fills `symbols` for one context, whose frequencies sum to at most 2^`bits`. A state of at least
+/// `most` times the frequency of a symbol is renormalised before that symbol.
 pub fn fill_symbols(frequencies: &[u16], bits: u32, most: u32, symbols: &mut [RansSymbol]) {
     let mut start = 0;
     for (symbol, &f) in symbols.iter_mut().zip(frequencies).filter(|(_, f)| **f > 0) {
@@ -55,8 +56,8 @@ pub fn fill_symbols(frequencies: &[u16], bits: u32, most: u32, symbols: &mut [Ra
     }
 }
 
-/// Estimates the bytes of the counted symbols, coded with frequencies that sum up to 2 to the power
-/// of `bits`, and of their table, in which each symbol takes `table` bytes.
+/// Estimates the encoded size in bytes of the counted symbols, with frequencies that sum to
+/// 2^`bits`, and of their table, in which each symbol takes `table` bytes.
 pub fn estimated_size(counts: &[u32], frequencies: &[u16], bits: u32, table: f64) -> f64 {
     let used = counts.iter().zip(frequencies).filter(|(n, _)| **n > 0);
     used.map(|(&n, &f)| f64::from(n) * (f64::from(bits) - f64::from(f).log2()) / 8.0 + table).sum()
@@ -66,8 +67,8 @@ pub fn estimated_size(counts: &[u32], frequencies: &[u16], bits: u32, table: f64
 mod tests {
     use super::*;
 
-    /// The quotient by multiplication equals that of a division, for all frequencies and for states
-    /// near multiples of them. (No state of rANS is zero.)
+    /// The quotient by multiplication equals the quotient by division, for all frequencies and for
+    /// states near their multiples. (No rANS state is zero.)
     #[test]
     fn a_step_is_the_division_that_rans_asks_for() {
         const BITS: u32 = 12;

@@ -1,8 +1,8 @@
-//! Decodes the features of a mapped read, which are its differences from the reference, to bases,
-//! CIGAR, MD and NM.
+//! Decodes the features of a mapped read (its differences from the reference) into bases, CIGAR, MD
+//! and NM.
 //!
-//! Odd features, too, are interpreted as in htslib (`cram_decode_seq`), so that both give the same
-//! records.
+//! Invalid or unusual features are interpreted as in htslib (`cram_decode_seq`), so that both give
+//! the same records.
 
 use readmill_record::Result;
 
@@ -12,11 +12,11 @@ use crate::num::damaged_cram;
 use crate::reader::exceeds_container_error;
 use crate::scheme::{BASES, QUALITIES, Series, Substitutions};
 
-/// Quality of a base without a stored quality, in a read that stores some. htslib and htsjdk use
-/// the same.
+/// Quality of a base without a stored quality, in a read that stores qualities for some bases. The
+/// same as in htslib and htsjdk.
 const NO_QUALITY: u8 = 30;
 
-/// Returns the qualities of a read that stores only some of them. Before the first one, all are set
+/// Returns the qualities of a read that stores only some of them. On the first call, sets all `n`
 /// to [`NO_QUALITY`].
 fn fill_qualities(qual: &mut Vec<u8>, n: usize) -> &mut [u8] {
     if qual.is_empty() {
@@ -38,7 +38,7 @@ fn feature_length(n: i32) -> Result<i64> {
     Ok(i64::from(n))
 }
 
-/// Decodes the features, mapping quality and qualities of a mapped read. It appends MD and NM to
+/// Decodes the features, mapping quality and base qualities of a mapped read. Appends MD and NM to
 /// the tags if they are `wanted`.
 pub fn decode_features(
     reader: &mut RecordReader<'_>,
@@ -268,10 +268,10 @@ struct ReadBuilder<'a> {
     pub md: &'a mut Vec<u8>,
     pub stored: &'a mut Vec<u8>,
     pub wanted: WantedTags,
-    /// The current CIGAR operator, not yet appended because the next feature may extend it.
+    /// The current CIGAR operator. It is not appended yet, because the next feature may extend it.
     pub op: u32,
     pub op_length: i64,
-    /// Number of matching bases since the last entry of MD; negative once MD can no longer be
+    /// Number of matching bases since the last MD entry; negative once MD can no longer be
     /// computed.
     pub matched: i64,
     pub nm: i64,
@@ -297,8 +297,8 @@ fn append_number(out: &mut Vec<u8>, mut n: u64) {
 
 const PAGE: i64 = 1 << 12;
 
-/// Splits `n` bases from `at` on at the borders of pages. Returns the offset and length of each
-/// piece.
+/// Splits `n` bases starting at `at` at page boundaries. Returns the offset and length of each
+/// part.
 fn split_by_pages(at: i64, n: usize) -> impl Iterator<Item = (usize, usize)> {
     let mut next = 0;
     std::iter::from_fn(move || {
@@ -320,7 +320,7 @@ impl ReadBuilder<'_> {
         self.op_length += n;
     }
 
-    /// Appends the current operator to the CIGAR, several times if it is too long for one.
+    /// Appends the current operator to the CIGAR, as several operators if it is too long for one.
     pub fn close_operator(&mut self) {
         while self.op_length > 0 {
             let n = self.op_length.min(MAX_OPERATOR_LENGTH);
@@ -343,7 +343,7 @@ impl ReadBuilder<'_> {
         }
     }
 
-    /// Adds `n` bases that equal the reference. `is_last` says that they end the read.
+    /// Adds `n` bases that equal the reference. With `is_last`, they end the read.
     pub fn add_matches(
         &mut self,
         source: &mut SliceReference<'_>,
@@ -367,7 +367,7 @@ impl ReadBuilder<'_> {
     ) -> Result<()> {
         let end = self.next + n;
         if self.at + n as i64 > self.length {
-            // After the end of the contig all bases are N.
+            // Beyond the end of the contig, all bases are N.
             let left = (self.length - self.at).clamp(0, n as i64);
             if self.has_bases {
                 for (offset, n) in split_by_pages(self.at, left as usize) {
@@ -391,7 +391,7 @@ impl ReadBuilder<'_> {
                 continue;
             }
             let mut from = 0;
-            // An N in the reference counts as a mismatch, whatever the read has.
+            // An N in the reference counts as a mismatch, whatever the base of the read.
             for at in memchr::memchr_iter(b'N', known) {
                 self.matched += (at - from) as i64;
                 if self.wanted.md {
@@ -407,8 +407,8 @@ impl ReadBuilder<'_> {
         Ok(())
     }
 
-    /// Adds a base that differs from the reference; the matrix gives it for the reference base and
-    /// `code`.
+    /// Adds a base that differs from the reference. The substitution matrix maps the reference base
+    /// and `code` to the base of the read.
     pub fn add_substitution(
         &mut self,
         source: &mut SliceReference<'_>,
@@ -443,8 +443,8 @@ impl ReadBuilder<'_> {
         Ok(())
     }
 
-    /// Adds `n` bases of the read that are stored as letters, not as substitutions. They are
-    /// aligned to the reference (operator M).
+    /// Adds `n` bases of the read that are stored literally. They are aligned to the reference
+    /// (operator M).
     pub fn add_stored_bases(&mut self, source: &mut SliceReference<'_>, n: usize) -> Result<()> {
         if self.wanted.md || self.wanted.nm {
             self.flush_md();

@@ -1,4 +1,4 @@
-//! Decodes only FLAG and MAPQ of the records of a slice, for counts that need no more.
+//! Decodes only FLAG and MAPQ of the records of a slice, for counts that need nothing else.
 
 use readmill_format::chain::OpenedChunk;
 use readmill_record::{Flags, Result, edit};
@@ -10,25 +10,25 @@ use crate::scheme::{DETACHED, DOWNSTREAM, Encodings, MATE_REVERSE, MATE_UNMAPPED
 
 #[derive(Clone, Copy)]
 struct PendingFlags {
-    /// FLAG as it is stored; if the mate is in the slice, without the bits about it.
+    /// FLAG as stored. If the mate is in the slice, its mate bits are missing.
     flags: u16,
-    /// Bits of FLAG about a mate that is not in the slice.
+    /// Mate bits of FLAG, stored if the mate is not in the slice.
     stored: u16,
     mapq: u8,
     next: u32,
-    /// Index plus one of the first record of the template, if this is a later one; else 0.
+    /// For a later record of a template, index plus one of its first record; otherwise 0.
     first: u32,
 }
 
-/// Appends `records` records to `opened`, with FLAG and MAPQ but without a name, a position or
-/// bases. `most` is the maximum size of its bytes.
+/// Appends `records` records to `opened`, which have FLAG and MAPQ but no name, position or bases.
+/// `most` limits the size of `opened` in bytes.
 ///
-/// It reads only the series for FLAG and MAPQ.
-/// [`Scheme::needed_blocks`](crate::scheme::Scheme::needed_blocks) has made sure that these have
-/// their own blocks, so the others may be left out.
+/// Reads only the series for FLAG and MAPQ.
+/// [`Scheme::needed_blocks`](crate::scheme::Scheme::needed_blocks) has ensured that they have
+/// blocks of their own, so the other blocks may be missing.
 ///
 /// # Errors
-/// The slice is damaged, or has more records than its container announces.
+/// The slice is damaged, or has more records than its container announced.
 pub fn decode_flags(
     series: &Encodings,
     streams: &mut Streams,

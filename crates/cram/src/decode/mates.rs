@@ -1,8 +1,7 @@
-//! Restores what the records of a slice say about their mates: flags, RNEXT, PNEXT and TLEN.
+//! Restores the mate fields of a slice's records: mate bits of FLAG, RNEXT, PNEXT and TLEN.
 //!
-//! CRAM does not store these if the mate is in the same slice. Each record only refers to the next
-//! record of its template, so the mates' data can be filled in when all records of the slice are
-//! decoded.
+//! CRAM does not store them if the mate is in the same slice. Each record only refers to the next
+//! record of its template, so the fields are filled in once all records of the slice are decoded.
 
 use std::collections::BTreeSet;
 
@@ -15,10 +14,10 @@ use crate::scheme::{MATE_REVERSE, MATE_UNMAPPED};
 
 #[derive(Clone, Copy)]
 pub enum MateLink {
-    /// The mate may be anywhere, so everything about it is stored.
+    /// The mate may be anywhere, so all its fields are stored.
     Detached { flags: i32, contig: i32, pos: i32, tlen: i32 },
-    /// The index of the next record of the template in the slice, if one follows. TLEN is given
-    /// only if it cannot be computed from the mates.
+    /// The index of the next record of the template in the slice, if any. TLEN is stored only if it
+    /// cannot be computed from the mates.
     Attached { mate: Option<usize>, tlen: Option<i32> },
 }
 
@@ -32,16 +31,16 @@ pub struct RecordNote {
     pub has_tlen: bool,
 }
 
-/// The mates that are still needed after the last wanted place ([`Stop`]) was passed.
+/// The mates that are still needed after the [`Stop`] position was passed.
 #[derive(Default)]
 pub struct PendingMates {
     mates: BTreeSet<usize>,
 }
 
 impl PendingMates {
-    /// Returns whether the record after the last one of `notes` must be decoded: because `stop` is
-    /// not reached yet, or because an earlier wanted record has its mate there. A record that is
-    /// not wanted itself loses its mate.
+    /// Returns whether another record must be decoded after the last one of `notes`: either `stop`
+    /// has not been reached, or a later record is the mate of a wanted one. If the last record is
+    /// not wanted, its link to its mate is removed.
     pub fn is_needed(&mut self, stop: Stop, notes: &mut [RecordNote]) -> bool {
         let number = notes.len().saturating_sub(1);
         let Some(note) = notes.last_mut() else { return true };
@@ -57,11 +56,11 @@ impl PendingMates {
     }
 }
 
-/// Fills in the data of a slice's records about their mates. `bytes` holds the records. The rules
-/// are those of htslib (`cram_decode_slice_xref`).
+/// Fills in the mate fields of the records of a slice, which are in `bytes`. The rules are those of
+/// htslib (`cram_decode_slice_xref`).
 ///
 /// # Errors
-/// Mates do not refer to each other as they should.
+/// The links between mates are invalid.
 pub fn restore_mates(notes: &mut [RecordNote], bytes: &mut [u8]) -> Result<()> {
     let mut chain: Vec<usize> = Vec::new();
     let mut next: Vec<Option<usize>> = vec![None; notes.len()];
@@ -97,8 +96,8 @@ pub fn restore_mates(notes: &mut [RecordNote], bytes: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// Sets TLEN of all records of a template to the distance from its leftmost to its rightmost base.
-/// The sign is positive for the first record if that is the leftmost, else negative. All other
+/// Sets TLEN of all records of a template to the distance between its leftmost and rightmost base.
+/// The first record gets a positive value if it is leftmost, otherwise a negative one. All other
 /// records get the opposite sign.
 fn set_tlen(chain: &[usize], notes: &mut [RecordNote]) {
     let fixed = |&at: &usize| notes[at].fixed;
@@ -123,7 +122,7 @@ fn set_tlen(chain: &[usize], notes: &mut [RecordNote]) {
     }
 }
 
-/// Fills in the mate fields of the record at the start of `raw`. `mate` is given if it is in the
+/// Writes the mate fields of the record at the start of `raw`. `mate` is given if it is in the
 /// slice.
 fn write_mate_fields(note: &RecordNote, mate: Option<FixedFields>, raw: &mut [u8]) {
     let FixedFields { mut flags, .. } = note.fixed;

@@ -1,12 +1,12 @@
-//! Decodes a container to raw BAM records.
+//! Decodes a container into raw BAM records.
 //!
-//! 1. The compression header says how each data series is stored (`scheme`), and which blocks are
-//!    needed.
+//! 1. The compression header defines how each data series is stored (`scheme`), and so which
+//!    blocks are needed.
 //! 2. For each slice, these blocks are inflated (`slice`).
-//! 3. Records are decoded one after the other: their fields and tags (`record`), then bases, CIGAR,
-//!    MD and NM from their differences to the reference (`features`). Each is appended as BAM
-//!    without its mate's data.
-//! 4. When all records of the slice are there, the data about mates is filled in (`mates`).
+//! 3. Records are decoded one after the other: first their fields and tags (`record`), then
+//!    bases, CIGAR, MD and NM from their differences to the reference (`features`). Each is
+//!    appended as BAM without its mate fields.
+//! 4. When all records of the slice are decoded, the mate fields are filled in (`mates`).
 //!
 //! If only FLAG and MAPQ are wanted, steps 3 and 4 are replaced by a loop over a few series
 //! (`flags`).
@@ -39,8 +39,8 @@ pub use parts::Setup;
 
 const MAX_KEPT_BYTES: usize = 1 << 20;
 
-/// Maximum memory that a decoder keeps from one container to the next: a window of the reference,
-/// tables of rANS, blocks, and the parts of a record. The planner charges it for each thread.
+/// Maximum memory that a decoder keeps between containers: a window of the reference, rANS tables,
+/// blocks, and the parts of a record. The planner charges it once per thread.
 pub const DECODER_BYTES: usize = WINDOW_BYTES + rans::TABLES_BYTES + MAX_KEPT_BYTES + (1 << 20);
 
 const MAX_KEPT_BLOCKS: usize = 256;
@@ -53,10 +53,10 @@ struct SliceLimits {
     sizes: Sizes,
 }
 
-/// Decodes containers to BAM records; one for each thread.
+/// Decodes containers into BAM records. Each thread has its own.
 ///
-/// It keeps tables, blocks and buffers for the next container, at most [`DECODER_BYTES`] in all.
-/// If a large container needs more, the rest is freed once the container is decoded.
+/// It keeps tables, blocks and buffers between containers, at most [`DECODER_BYTES`] in total.
+/// Memory beyond that, for a large container, is freed once the container is decoded.
 pub struct Decoder {
     setup: Arc<Setup>,
     codecs: Codecs,
@@ -82,12 +82,12 @@ impl Decoder {
         }
     }
 
-    /// Decodes a container into `opened`. If it is damaged, the records before the damage are kept,
-    /// and `opened` holds the error.
+    /// Decodes a container into `opened`. If the container is damaged, `opened` keeps the records
+    /// before the damage and the error.
     ///
     /// With [`Detail::Places`], records have no name, bases or optional fields; with
-    /// [`Detail::Flags`] they may have no position, either. Neither needs a reference. Blocks that
-    /// hold only other data are not inflated, but their checksums are verified.
+    /// [`Detail::Flags`], they may also lack a position. Neither needs a reference. Blocks that
+    /// only hold other data are not inflated, but their checksums are verified.
     pub fn open(
         &mut self,
         container: &Container,
@@ -100,7 +100,8 @@ impl Decoder {
         self.free_large_buffers();
     }
 
-    /// Frees memory beyond what [`DECODER_BYTES`] covers. The next container does not count it.
+    /// Frees memory in excess of [`DECODER_BYTES`], because the next container is not charged for
+    /// it.
     fn free_large_buffers(&mut self) {
         let mut left = MAX_KEPT_BYTES;
         let mut keep = |bytes: usize| {

@@ -6,12 +6,12 @@ use super::parts::FixedFields;
 
 /// Which records of a container to decode, and how much of each.
 ///
-/// A [`Detail`] converts to the options that decode this much of all records.
+/// A [`Detail`] converts to options that decode all records in this detail.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DecodeOptions {
     pub detail: Detail,
-    /// The place at which decoding may stop, for a container in coordinate order. Records from
-    /// there on are left out, except as far as mates of earlier records are among them.
+    /// The position at which decoding may stop, for a container in coordinate order. Records from
+    /// there on are omitted, unless they are mates of earlier records.
     pub stop: Option<Stop>,
 }
 
@@ -21,16 +21,16 @@ impl From<Detail> for DecodeOptions {
     }
 }
 
-/// The end of the wanted region: reads that start there or later are not wanted.
+/// The end of the wanted region: reads that start there or later are omitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop {
     pub contig: u32,
-    /// The first position that is not wanted (0-based).
+    /// The first position after the wanted region (0-based).
     pub pos: i64,
 }
 
 impl Stop {
-    /// Returns whether this end is before a read: the read starts here or later, or has no contig.
+    /// Returns whether a read starts at or after this position, or has no contig.
     pub(super) fn is_before(self, fixed: &FixedFields) -> bool {
         (fixed.contig as u32, fixed.pos - 1) >= (self.contig, self.pos)
     }

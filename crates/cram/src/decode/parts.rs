@@ -10,26 +10,25 @@ use crate::bases::References;
 use crate::encoding::{SeriesEncoding, Streams};
 use crate::scheme::{Encodings, Scheme, TagKey};
 
-/// Everything that all decoders of an input share: version, sources of bases, and read groups.
+/// The setup that all decoders of an input share: version, sources of bases, and read groups.
 ///
-/// It is made once the header is read, and shared by all threads.
 #[derive(Debug)]
 pub struct Setup {
     pub version: Version,
     pub references: References,
-    /// Start of names that are not stored. htslib uses the name of the file.
+    /// Prefix of generated names, for records without a stored name. htslib uses the file name.
     pub prefix: Vec<u8>,
-    /// IDs of the read groups in the order of the header. Records store the index.
+    /// IDs of the read groups in header order. Records store the index.
     pub groups: Vec<Vec<u8>>,
     _charge: Charge,
 }
 
 impl Setup {
-    /// Returns the setup for a file with this header. `prefix` begins the names of records without
-    /// a stored name.
+    /// Returns the setup for a file with this header. `prefix` begins the generated names of
+    /// records without a stored name.
     ///
     /// # Errors
-    /// The names of read groups do not fit the memory.
+    /// The IDs of the read groups do not fit in memory.
     pub fn new(
         version: Version,
         header: &Header,
@@ -48,9 +47,9 @@ impl Setup {
         Ok(Setup { version, references, prefix, groups, _charge })
     }
 
-    /// Returns the maximum bytes that a record takes for its RG field and a generated name, which
-    /// are not stored as text. [`Container::max_bam_bytes`](crate::Container::max_bam_bytes) adds
-    /// them for each record.
+    /// Returns the maximum size in bytes of a record's RG field and its generated name, which are
+    /// not stored as text. [`Container::max_bam_bytes`](crate::Container::max_bam_bytes) adds them
+    /// for each record.
     pub fn max_implied_bytes(&self) -> usize {
         let group = self.groups.iter().map(Vec::len).max().map_or(0, |n| n + 4);
         group + self.prefix.len() + 22
@@ -62,8 +61,7 @@ pub struct StoredTag<'a> {
     pub encoding: &'a SeriesEncoding,
 }
 
-/// Buffers for the parts of a record before it is assembled. They keep their memory from record to
-/// record.
+/// Buffers for the parts of a record before it is assembled, reused from record to record.
 #[derive(Default)]
 pub struct RecordBuffers {
     pub name: Vec<u8>,
@@ -88,8 +86,7 @@ impl RecordBuffers {
         bytes.iter().sum::<usize>() + size_of_val(&cigar[..])
     }
 
-    /// Empties all parts except the CIGAR, and sets the name to `*`. This is what `Detail::Places`
-    /// keeps.
+    /// Clears all parts except the CIGAR, and sets the name to `*`, as for `Detail::Places`.
     pub fn keep_only_places(&mut self) {
         let RecordBuffers { name, tags, seq, qual, .. } = self;
         [&mut *name, tags, seq, qual].into_iter().for_each(Vec::clear);
@@ -103,7 +100,7 @@ impl RecordBuffers {
     }
 }
 
-/// Which of MD and NM to compute, because they are not stored.
+/// Which of MD and NM to compute because they are not stored.
 #[derive(Clone, Copy, Default)]
 pub struct WantedTags {
     pub md: bool,
@@ -112,9 +109,9 @@ pub struct WantedTags {
 
 pub struct RecordReader<'a> {
     pub setup: &'a Setup,
-    /// Whether records need no more than `Detail::Places`.
+    /// Whether `Detail::Places` is enough.
     pub places_only: bool,
-    /// Whether the blocks of names, bases, qualities and tags were not inflated.
+    /// Whether the blocks of names, bases, qualities and tags have been left compressed.
     pub left_out: bool,
     pub scheme: &'a Scheme,
     pub slice: &'a SliceHeader,
@@ -123,13 +120,14 @@ pub struct RecordReader<'a> {
     pub streams: &'a mut Streams,
     pub bases: SliceReference<'a>,
     pub scratch: &'a mut RecordBuffers,
-    /// Position of the previous record (1-based), to which a stored difference is added.
+    /// Position of the previous record (1-based), the base for delta-coded positions.
     pub last_pos: i64,
-    /// Maximum bytes of the parts of the current record, from what is left of the container.
+    /// Maximum size in bytes of the parts of the current record, limited by what is left of the
+    /// container.
     pub max_parts_bytes: usize,
     pub parts: usize,
     pub extra: &'a mut Charge,
-    /// For templates without stored names: by the index of a later record, the index of the first
+    /// For templates without stored names: maps the index of a later record to that of the first
     /// one, whose name it gets.
     pub heads: HashMap<usize, usize>,
 }
@@ -141,7 +139,7 @@ pub struct FixedFields {
     pub cram: i32,
     pub contig: i32,
     pub pos: i64,
-    /// Position of the last base (1-based, included).
+    /// Position of the last base (1-based, inclusive).
     pub end: i64,
     pub length: usize,
     pub mapq: u8,

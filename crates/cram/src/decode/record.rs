@@ -1,4 +1,4 @@
-//! Decodes one record of a slice from its data series, and assembles its parts as BAM.
+//! Decodes a record of a slice from its data series, and assembles its parts as BAM.
 
 use readmill_format::sam::long_cigar;
 use readmill_record::bases::CODES;
@@ -13,15 +13,14 @@ use crate::num::damaged_cram;
 use crate::reader::exceeds_container_error;
 use crate::scheme::{DETACHED, DOWNSTREAM, NO_BASES, QUALITIES, Scheme, Series, TagKey, WITH_TLEN};
 
-/// Maximum bases of a read. A larger number is taken as damage.
+/// Maximum number of bases in a read. A larger number is treated as damage.
 const MAX_READ_BASES: usize = 1 << 29;
 
-/// Maximum bytes of a stored name. BAM holds 254; longer names are refused when the record is
-/// assembled.
+/// Maximum size of a stored name in bytes. BAM allows 254; longer names are refused when the record
+/// is assembled.
 const MAX_NAME_BYTES: usize = 1 << 16;
 
-/// Returns the tags of each tag list with their encodings. Records refer to a list by its number
-/// (TL).
+/// Returns the tag lists, with the encoding of each tag. Records refer to a list by its index (TL).
 pub fn tag_lines<'a>(scheme: &Scheme, tags: &'a [(TagKey, SeriesEncoding)]) -> Vec<Vec<StoredTag<'a>>> {
     let missing = &SeriesEncoding::Null;
     let find = |key: &TagKey| tags.iter().find(|(known, _)| known == key).map_or(missing, |(_, it)| it);
@@ -32,11 +31,11 @@ pub fn tag_lines<'a>(scheme: &Scheme, tags: &'a [(TagKey, SeriesEncoding)]) -> V
 }
 
 impl RecordReader<'_> {
-    /// Returns how many more bytes the parts of the record may take if `planned` more are used.
-    /// Parts beyond the usual size are charged, because a very long read can be among short ones.
+    /// Returns how many more bytes the parts of the record may take after `planned` more. Parts
+    /// above the usual size are charged, because one very long read may be among short ones.
     ///
     /// # Errors
-    /// The parts take more than the container announces, or than is free.
+    /// The parts exceed the size that the container announced, or the free memory.
     pub fn reserve_parts(&mut self, planned: usize) -> Result<usize> {
         let used = self.scratch.used_bytes() + planned;
         let left = self.max_parts_bytes.checked_sub(used).ok_or_else(exceeds_container_error)?;
@@ -52,7 +51,7 @@ impl RecordReader<'_> {
         self.series[series as usize].read_number(self.streams)
     }
 
-    /// Decodes the next record, appends it to `out` without its mate's data, and appends its note
+    /// Decodes the next record, appends it to `out` without its mate fields, and appends its note
     /// to `notes`.
     pub fn decode_next(&mut self, notes: &mut Vec<RecordNote>, out: &mut Vec<u8>) -> Result<()> {
         self.scratch.clear();
@@ -162,8 +161,8 @@ impl RecordReader<'_> {
         Ok(MateLink::Attached { mate, tlen })
     }
 
-    /// Names a record that has no stored name. It gets the name of an earlier record of its
-    /// template, or else the prefix and its number in the file, as htslib names it.
+    /// Names a record that has no stored name: with the name of an earlier record of its template,
+    /// otherwise, as in htslib, with the prefix and the number of the record in the file.
     fn restore_name(&mut self, link: &MateLink, notes: &[RecordNote], out: &[u8]) {
         if !self.scratch.name.is_empty() {
             return;
@@ -182,7 +181,7 @@ impl RecordReader<'_> {
         self.scratch.name.extend_from_slice(format!(":{counter}").as_bytes());
     }
 
-    /// Reads the tags. Returns which of MD and NM are not stored, so that they must be computed.
+    /// Reads the tags. Returns which of MD and NM are not stored and must be computed.
     fn read_tags(&mut self) -> Result<WantedTags> {
         let mut left = self.reserve_parts(0)?;
         let line = self.read_number(Series::Tl)?;
@@ -198,7 +197,7 @@ impl RecordReader<'_> {
             match &tag.key {
                 b"MDZ" => wanted.md = false,
                 [b'N', b'M', _] => wanted.nm = false,
-                // The tag cF, by which htslib says which of MD and NM not to compute.
+                // htslib's tag cF says which of MD and NM not to compute.
                 b"cFC" if tags.len() == start + 4 => {
                     let flags = tags[start + 3];
                     tags.truncate(start);
@@ -213,7 +212,7 @@ impl RecordReader<'_> {
 
     fn add_read_group(&mut self, group: i32) -> Result<()> {
         let groups = &self.setup.groups;
-        // Some writers in Java add this read group for reads that have none.
+        // htsjdk-based writers add this read group for reads that have none.
         let unknown =
             group >= 0 && group as usize + 1 == groups.len() && groups[group as usize] == b"UNKNOWN";
         if group == -1 || unknown {
@@ -248,8 +247,8 @@ impl RecordReader<'_> {
     }
 }
 
-/// Checks that the CIGAR consumes as many bases as the read has. Returns how many reference bases
-/// it consumes.
+/// Checks that the CIGAR consumes as many bases as the read has. Returns the number of reference
+/// bases that it consumes.
 fn check_covered(fixed: &FixedFields, cigar: &[u32]) -> Result<i64> {
     let (mut span, mut covered) = (0i64, 0i64);
     for &operator in cigar {
@@ -263,7 +262,7 @@ fn check_covered(fixed: &FixedFields, cigar: &[u32]) -> Result<i64> {
     Ok(span)
 }
 
-/// Appends the record as BAM. The fields about its mate are filled in later.
+/// Appends the record as BAM. Its mate fields are filled in later.
 fn write_bam(fixed: &FixedFields, scratch: &RecordBuffers, out: &mut Vec<u8>) -> Result<()> {
     let RecordBuffers { name, tags, seq, qual, cigar, .. } = scratch;
     if name.len() > 254 {

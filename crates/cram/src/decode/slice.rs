@@ -1,5 +1,5 @@
 //! Slices: their headers and blocks, the reference bases that they cover, and the check that the
-//! reference is the one with which the slice was made.
+//! reference is the one the slice was written with.
 
 use md5::{Digest, Md5};
 use readmill_record::{Error, Result};
@@ -15,17 +15,18 @@ use crate::scheme::{Blocks, Scheme};
 
 #[derive(Clone, Debug)]
 pub struct SliceHeader {
-    /// 0-based number of the contig; -1 for reads without one, -2 for reads of several contigs.
+    /// Index of the contig (0-based); -1 for reads without a contig, -2 for reads of several
+    /// contigs.
     pub contig: i32,
     /// Position of the first base (1-based).
     pub start: i32,
     pub span: i32,
     pub records: usize,
-    /// Number of records before the slice in the file, from which names are made.
+    /// Number of records before the slice in the file, used for generated names.
     pub counter: i64,
-    /// Content id of the block that holds the reference, if the slice has its own.
+    /// Content id of the block with the embedded reference, if there is one.
     pub embedded: Option<i32>,
-    /// MD5 of the covered reference bases; all zero if it is unknown.
+    /// MD5 of the covered reference bases; all zero if unknown.
     pub md5: [u8; 16],
 }
 
@@ -33,7 +34,7 @@ pub struct SliceHeader {
 /// into `embedded`.
 ///
 /// # Errors
-/// The slice is damaged, or its blocks take more memory than `sizes`.
+/// The slice is damaged, or its blocks take more memory than `sizes` allows.
 pub fn read_slice(
     cursor: &mut ByteCursor<'_>,
     version: Version,
@@ -87,8 +88,8 @@ pub fn read_slice(
             _ => return Err(damaged_cram("a slice contains a block of a wrong type")),
         }
     }
-    // Writers leave out blocks without values. Still, each record takes at least a bit of some
-    // block, so a larger number of records is damage, and must not reserve memory.
+    // Writers omit blocks without values. Still, each record takes at least one bit of some block,
+    // so a larger number of records is damage and must not reserve memory.
     let read =
         streams.core.bytes.len() + streams.external.iter().map(|it| it.bytes.len()).sum::<usize>();
     let bits = 8 * read.saturating_add(bytes_left_out).min(usize::MAX / 8);
@@ -100,9 +101,9 @@ pub fn read_slice(
 
 const MD5_CHUNK_BASES: i64 = 1 << 12;
 
-/// Compares the MD5 of the reference with the one in the slice header, as htslib does.
+/// Compares the MD5 of the reference with that in the slice header, as htslib does.
 ///
-/// The MD5 advances while the slice is decoded, just before the decoder reads the same bases, so
+/// The MD5 is updated while the slice is decoded, just before the decoder reads the same bases, so
 /// that each part of the reference is loaded only once.
 pub struct ReferenceCheck {
     md5: Md5,
@@ -111,8 +112,8 @@ pub struct ReferenceCheck {
 }
 
 impl ReferenceCheck {
-    /// Starts the check of a slice. Returns `None` if there is nothing to compare, or if the slice
-    /// has an embedded reference, which is compared at once.
+    /// Starts the check of a slice. Returns `None` if there is nothing to compare, or if the
+    /// reference is embedded and therefore compared at once.
     ///
     /// # Errors
     /// The header has no such contig, or the embedded reference is too short or does not match its
@@ -170,21 +171,21 @@ fn wrong_reference_error(slice: &SliceHeader, bases: &Bases) -> Error {
     .hint("give the FASTA file with which the CRAM file was written")
 }
 
-/// The reference bases of one slice: from the slice itself, or from the sources of the header's
-/// contigs.
+/// The reference bases of one slice: embedded in it, or from the sources of the header's contigs.
 pub struct SliceReference<'a> {
     bases: &'a mut Bases,
     embedded: Option<(&'a [u8], i64)>,
     is_needed: bool,
     check: Option<ReferenceCheck>,
     /// End of the covered bases (0-based, exclusive); `None` for a slice of several contigs, which
-    /// may need all of them.
+    /// may need any bases.
     end: Option<i64>,
 }
 
 impl<'a> SliceReference<'a> {
-    /// Returns the reference of `slice`. `embedded` holds its own reference, if it has one; else
-    /// `is_needed` says whether bases are read from the sources, which `check` then compares.
+    /// Returns the reference of `slice`. `embedded` holds its embedded reference, if it has one.
+    /// Otherwise `is_needed` says whether bases are read from the sources, and `check` verifies
+    /// them.
     pub fn new(
         slice: &SliceHeader,
         is_needed: bool,
@@ -198,10 +199,10 @@ impl<'a> SliceReference<'a> {
         SliceReference { bases, embedded: own, is_needed, check, end }
     }
 
-    /// Completes the check of the reference, after all records of `slice` are decoded.
+    /// Completes the check of the reference after all records of `slice` are decoded.
     ///
     /// # Errors
-    /// The slice was made with another reference, or its bases cannot be read.
+    /// The slice was written with a different reference, or its bases cannot be read.
     pub fn verify_reference(&mut self, slice: &SliceHeader) -> Result<()> {
         let Some(mut check) = self.check.take() else { return Ok(()) };
         check.advance_to(slice.contig, check.end, self.bases)?;
@@ -224,7 +225,7 @@ impl<'a> SliceReference<'a> {
     /// Returns `n` bases of `contig` from `start` (0-based).
     ///
     /// # Errors
-    /// They are not within the bases that the slice covers, or cannot be read.
+    /// The bases are outside those that the slice covers, or cannot be read.
     pub fn read_bases(&mut self, contig: i32, start: i64, n: i64) -> Result<&[u8]> {
         if n < 0 || start < 0 || start + n > self.contig_end(contig) {
             return Err(damaged_cram("a read extends beyond its slice"));

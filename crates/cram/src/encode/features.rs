@@ -1,5 +1,5 @@
-//! Encodes the differences of a mapped read from the reference: its features. At the same time it
-//! computes the MD and NM that the decoder will make from them.
+//! Encodes the differences of a mapped read from the reference as features. It also computes the MD
+//! and NM that a decoder will derive from them.
 
 use readmill_record::{RecordRef, Result};
 
@@ -7,12 +7,12 @@ use super::series::{Columns, cannot_hold, substitution_code};
 use crate::bases::Bases;
 use crate::scheme::Series;
 
-/// MD and NM as the decoder computes them. A record's own fields are left out if they are equal.
+/// MD and NM as the decoder computes them. A record's own MD and NM are omitted if they are equal.
 #[derive(Default)]
 pub struct MdNm {
     pub md: Vec<u8>,
     pub nm: u32,
-    /// Whether every decoder computes the same: not if the read reaches beyond its contig.
+    /// Whether every decoder computes the same values. False if the read extends beyond its contig.
     pub is_sure: bool,
     matched: u32,
 }
@@ -113,8 +113,8 @@ impl<'a> Features<'a> {
         Ok(at)
     }
 
-    /// Compares `n` aligned bases of the read, from `next` on, with the reference from `at` on
-    /// (0-based). Stores those that differ.
+    /// Compares `n` aligned bases of the read, starting at `next`, with the reference, starting at
+    /// `at` (both 0-based), and stores those that differ.
     fn encode_aligned(&mut self, contig: i32, at: i64, next: usize, n: usize) -> Result<()> {
         if self.seq.is_empty() || n == 0 {
             return Ok(());
@@ -130,7 +130,7 @@ impl<'a> Features<'a> {
         let reference: &[u8] =
             if known > 0 { bases.read_bases(contig, at as u32, at as u32 + known as u32)? } else { &[] };
         let mut from = 0;
-        // Eight bases at a time, because nearly all are equal.
+        // Compares eight bases at a time, because nearly all are equal.
         while from < known {
             if let (Some(a), Some(b)) =
                 (seq[from..known].first_chunk::<8>(), reference[from..].first_chunk::<8>())

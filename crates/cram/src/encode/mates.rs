@@ -1,20 +1,19 @@
-//! Finds mates within a container, whose data about each other need not be stored.
+//! Finds mates within a container, whose mate fields need not be stored.
 
 use readmill_record::{Flags, RecordRef};
 
 #[derive(Clone, Copy)]
 pub struct RecordEnd {
-    /// End of its alignment (0-based, exclusive).
+    /// End of the alignment (0-based, exclusive).
     pub end: i64,
     pub mate: Option<usize>,
 }
 
-/// A hash table of records by name, with open addressing. The slots keep their memory for the next
-/// container.
+/// A hash table of records by name, with open addressing. It keeps its memory between containers.
 #[derive(Default)]
 pub struct NameTable {
-    /// Index of a record plus one, at the slot of its hash or one of the next; zero if the slot is
-    /// free.
+    /// Index of a record plus one, at the slot of its hash or the next free one; zero in a free
+    /// slot.
     slots: Vec<u32>,
     mask: usize,
 }
@@ -37,8 +36,8 @@ impl NameTable {
         self.mask = size - 1;
     }
 
-    /// Returns the last record called `name`, and puts `number` in its place. `of` returns the name
-    /// of a record.
+    /// Returns the last record with name `name`, and replaces it with record `number`. `of` returns
+    /// the name of a record.
     pub fn replace_record<'a>(
         &mut self,
         name: &[u8],
@@ -62,17 +61,17 @@ impl NameTable {
     }
 }
 
-/// Returns whether a record can have its mate in the container: paired, and neither secondary nor
-/// supplementary.
+/// Returns whether a record can have its mate in the container: it is paired, and neither secondary
+/// nor supplementary.
 pub fn may_pair(record: RecordRef<'_>) -> bool {
     record.flags().is_paired() && record.flags().is_primary()
 }
 
-/// Returns whether the decoder restores exactly what two records say of each other. Each record is
+/// Returns whether the decoder restores exactly the mate fields of both records. Each record is
 /// given with the end of its alignment, and `first` precedes `second`.
 ///
-/// This requires more than htslib does: htslib measures TLEN between the ends of the template,
-/// htsjdk between 5' ends, and both must give the stored TLEN.
+/// This is stricter than htslib: htslib measures TLEN between the ends of the template, htsjdk
+/// between 5' ends, and both must give the stored TLEN.
 pub fn are_mates(first: (RecordRef<'_>, i64), second: (RecordRef<'_>, i64)) -> bool {
     let (a, b) = (first.0, second.0);
     let says = |one: RecordRef<'_>, other: RecordRef<'_>| {

@@ -1,7 +1,7 @@
-//! Encodes BAM records as containers, each with one slice.
+//! Encodes BAM records as containers, each with a single slice.
 //!
 //! A container depends only on its records, so any thread can encode it. The number of records
-//! before it is filled in later, in a space of fixed width.
+//! before it is filled in later, in a field of fixed width.
 
 mod features;
 mod mates;
@@ -32,9 +32,9 @@ const MIN_OWN_CONTAINER_RECORDS: usize = 1000;
 
 const MD5_CHUNK_BASES: i64 = 1 << 12;
 
-/// Returns how many bytes of BAM records make a partition of CRAM output. For version 3.0 these are
-/// 2 MiB: compared with 8 MiB, files are 2.7 % larger at 1 MiB, 1.3 % at 2 and 0.5 % at 4, but
-/// larger partitions take more memory.
+/// Returns the size of a partition of CRAM output in bytes of BAM records. For version 3.0 it is 2
+/// MiB: compared with 8 MiB, files are 2.7 % larger at 1 MiB, 1.3 % at 2 MiB and 0.5 % at 4 MiB,
+/// but larger partitions take more memory.
 pub const fn partition_bytes(version: Version, profile: Profile) -> u64 {
     match version.minor {
         0 => 2 << 20,
@@ -43,33 +43,33 @@ pub const fn partition_bytes(version: Version, profile: Profile) -> u64 {
 }
 
 /// Returns the maximum memory of a thread's encoder: the series, a block while it is encoded (with
-/// up to 16 bits for each symbol), a window of the reference, and tables. The planner charges it
-/// for each thread.
+/// up to 16 bits per symbol), a window of the reference, and tables. The planner charges it once
+/// per thread.
 pub const fn max_encoder_bytes(version: Version, profile: Profile) -> usize {
     let batch = partition_bytes(version, profile) as usize;
     let codecs = if version.minor == 0 { 0 } else { Chooser::max_memory_bytes(profile, batch) };
     3 * batch + WINDOW_BYTES + (3 << 20) + codecs
 }
 
-/// Unknown bases beyond this many bytes in a container are charged, and their buffers freed
-/// afterwards.
+/// Unknown bases of a container in excess of this many bytes are charged, and their buffers are
+/// freed afterwards.
 const MAX_KEPT_UNKNOWN_BASES: u64 = 3 << 20;
 
-/// Options for writing CRAM, with the state that all encoders of an output share.
+/// Options for writing CRAM, and the state that all encoders of an output share.
 ///
-/// A clone shares the read groups and the turn, so each thread makes its [`Encoder`] from the same
-/// options.
+/// Clones share the read groups and the lock `turn`, so each thread creates its [`Encoder`] from a
+/// clone.
 #[derive(Clone)]
 pub struct EncoderOptions {
     pub version: Version,
-    /// The sources of reference bases; with `None` all bases are stored.
+    /// The sources of reference bases. With `None`, all bases are stored.
     pub references: Option<References>,
-    /// How much time compression may take. Only version 3.1 uses it.
+    /// How much time compression may take. Used only by version 3.1.
     pub profile: Profile,
-    /// Compression level of gzip, from 1 to 12.
+    /// Gzip level, from 1 to 12.
     pub level: u8,
     groups: Arc<HashMap<Vec<u8>, i32>>,
-    /// Pays for reads without SEQ, which can take much more memory than their BAM record. `turn`
+    /// Charged for reads without SEQ, which can take much more memory than their BAM record. `turn`
     /// lets only one thread at a time encode such reads.
     ledger: Ledger,
     turn: Arc<Mutex<()>>,
@@ -101,8 +101,8 @@ impl EncoderOptions {
     }
 }
 
-/// The places in a container where the record counter is filled in later, and its index entries.
-/// Each counter is covered by a checksum that must then be computed again.
+/// The offsets in a container at which the record counter is filled in later, and its index
+/// entries. Each counter is covered by a checksum that is then recomputed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct CounterSlots {
     /// Offset of the container in the output, size of its header before the checksum, and offset of
@@ -110,7 +110,7 @@ struct CounterSlots {
     start: usize,
     header: usize,
     counter: usize,
-    /// The block of the slice header without its checksum, and the offset of the counter in the
+    /// Range of the slice header block without its checksum, and offset of the counter, both in the
     /// output.
     slice: Range<usize>,
     slice_counter: usize,
@@ -118,17 +118,17 @@ struct CounterSlots {
     entries: Vec<CraiEntry>,
 }
 
-/// What the output needs to know about encoded containers, besides their bytes.
+/// What the output needs to know about encoded containers in addition to their bytes.
 ///
-/// Encoding and output are separate phases, and jobs in stages store this between them.
+/// Encoding and output are separate phases; jobs in stages store this in between.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Encoded {
     holes: Vec<CounterSlots>,
 }
 
 impl Encoded {
-    /// Fills in the record counters of the containers in `bytes`, and corrects the checksums.
-    /// `before` is the number of records earlier in the file.
+    /// Fills in the record counters of the containers in `bytes`, and updates the checksums.
+    /// `before` is the number of earlier records in the file.
     pub fn set_record_counters(&self, bytes: &mut [u8], mut before: u64) {
         for hole in &self.holes {
             let counter = ltf8_of_nine_bytes(before as i64);
@@ -150,12 +150,12 @@ impl Encoded {
     }
 }
 
-/// Encodes batches of records as containers; one for each thread.
+/// Encodes batches of records as containers. Each thread has its own.
 ///
 /// Consecutive records on one contig share a container, and contigs with few records share one with
-/// their neighbours. Bases that equal the reference are not stored, nor are MD, NM and the mates'
-/// data if the decoder restores exactly the same values. The output depends only on the batch and
-/// the options. The [crate's example](crate#example) shows the whole way.
+/// their neighbours. Bases that equal the reference are not stored, nor are MD, NM and mate fields
+/// if the decoder restores exactly the same values. The output depends only on the batch and the
+/// options. The [crate's example](crate#example) shows all steps.
 pub struct Encoder {
     writing: EncoderOptions,
     bases: Option<Bases>,
@@ -168,11 +168,12 @@ pub struct Encoder {
 }
 
 /// Number of copies of unknown bases in memory at once: their series, which doubles as it grows,
-/// and the series while it is compressed. (Measured: 5.2 for 230 MiB of them.)
+/// and the series while it is compressed. (Measured: 5.2 for 230 MiB of unknown bases.)
 const UNKNOWN_COPIES: u64 = 6;
 
-/// Returns how many bases CRAM must store as N for reads without SEQ: it has inserted and clipped
-/// bases in place of their number. A few bytes of CIGAR can stand for any number of them.
+/// Returns the number of bases that CRAM must store as N for reads without SEQ: it stores the bases
+/// of insertions and soft clips, not their number. A few bytes of CIGAR can stand for any number of
+/// bases.
 ///
 /// # Errors
 /// A read has more bases than CRAM can count.
@@ -206,12 +207,12 @@ impl Encoder {
         }
     }
 
-    /// Appends the records of a batch to `out` as containers. The result has what remains to be
-    /// filled in.
+    /// Appends the records of a batch to `out` as containers. The result lists what is filled in
+    /// later.
     ///
     /// # Errors
-    /// CRAM cannot hold a record, reference bases are missing, or memory for unknown bases is not
-    /// free.
+    /// CRAM cannot store a record, reference bases are missing, or there is too little free memory
+    /// for unknown bases.
     pub fn partition(&mut self, batch: &Batch, out: &mut Vec<u8>) -> Result<Encoded> {
         let mut encoded = Encoded::default();
         let references = self.writing.references.as_ref();
@@ -233,7 +234,7 @@ impl Encoder {
         }
         let EncoderOptions { version, profile, .. } = self.writing;
         // The buffers of a larger batch are freed, because their memory is not planned for the next
-        // one.
+        // batch.
         if batch.record_bytes() > partition_bytes(version, profile) / 2 * 3 {
             self.free_buffers();
         }
@@ -361,9 +362,9 @@ impl Encoder {
     }
 }
 
-/// Divides the records of a batch into containers. Returns the contig of each, -2 for several, and
-/// the range of its records. A contig with at least [`MIN_OWN_CONTAINER_RECORDS`] consecutive
-/// records has its own container.
+/// Divides the records of a batch into containers. Returns the contig of each container (-2 for
+/// several) and the range of its records. A contig with at least [`MIN_OWN_CONTAINER_RECORDS`]
+/// consecutive records gets a container of its own.
 fn container_ranges(batch: &Batch, length: impl Fn(i32) -> i64) -> Vec<(i32, Range<usize>)> {
     let contig = |i: usize| batch.record(batch.spans[i]).ref_id();
     let mut runs: Vec<(i32, Range<usize>)> = Vec::new();
@@ -384,7 +385,7 @@ fn container_ranges(batch: &Batch, length: impl Fn(i32) -> i64) -> Vec<(i32, Ran
         may_join = few;
     }
     // A read on a contig but without a position cannot be in a slice of that contig. A slice must
-    // start on its contig, although its reads may reach beyond the end.
+    // start on its contig, although its reads may extend beyond the end.
     for (contig, run) in out.iter_mut().filter(|(contig, _)| *contig >= 0) {
         let first = run.clone().map(|i| i64::from(batch.record(batch.spans[i]).pos())).min();
         if first.is_none_or(|first| first < 0 || first >= length(*contig)) {

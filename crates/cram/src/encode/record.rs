@@ -1,4 +1,4 @@
-//! Encodes records as the data series of a container, without the tags that the decoder restores.
+//! Encodes records as the data series of a container, omitting tags that the decoder restores.
 
 use std::collections::HashMap;
 
@@ -12,8 +12,7 @@ use super::series::{Columns, cannot_hold};
 use crate::bases::Bases;
 use crate::scheme::{DETACHED, DOWNSTREAM, MATE_REVERSE, MATE_UNMAPPED, NO_BASES, QUALITIES, Series};
 
-/// The range of a contig that records cover (1-based, both ends included). The index is made of
-/// these.
+/// The range of a contig that records cover (1-based, inclusive), for an index entry.
 #[derive(Clone, Copy, Debug)]
 pub struct ContigRange {
     pub contig: i32,
@@ -40,11 +39,11 @@ const FLAG_BITS: u16 = 0xfff;
 const LAST_BASE: i64 = i32::MAX as i64;
 
 impl RecordEncoder {
-    /// Encodes the records of a container into `columns`. `contig` is the reference sequence of the
-    /// container. With `delta`, positions are stored as differences.
+    /// Encodes the records of a container into `columns`. `contig` is the contig of the container.
+    /// With `delta`, positions are stored as differences.
     ///
     /// # Errors
-    /// CRAM cannot hold a record, or reference bases are missing.
+    /// CRAM cannot store a record, or reference bases are missing.
     pub fn encode_records<'a>(
         &mut self,
         all: impl Iterator<Item = RecordRef<'a>> + Clone,
@@ -135,8 +134,8 @@ impl RecordEncoder {
         flags
     }
 
-    /// Returns the number of bases of a record. A mapped record without SEQ has as many as its
-    /// CIGAR consumes.
+    /// Returns the number of bases of a record. For a mapped record without SEQ, it is the number
+    /// that its CIGAR consumes.
     fn read_length(&self, record: RecordRef<'_>) -> usize {
         if record.l_seq() > 0 || record.flags().is_unmapped() {
             return record.l_seq();
@@ -223,24 +222,24 @@ impl EncodedSummary {
 
 #[derive(Default)]
 pub struct StoredTags<'a> {
-    /// Tag and type of each, three bytes.
+    /// Tag and type of each value, three bytes.
     pub keys: Vec<u8>,
-    /// Values in the form of CRAM: texts with their final zero, arrays with type and count.
+    /// Values as CRAM stores them: strings with their final zero, arrays with type and count.
     pub values: Vec<&'a [u8]>,
-    /// Index of the read group in the header; -1 for none.
+    /// Index of the read group in the header; -1 if there is none.
     pub group: i32,
 }
 
 pub type Expected<'a> = Option<&'a MdNm>;
 
-/// Values of the tag cF, by which htslib says that MD (bit 0) or NM (bit 1) must not be computed.
+/// Values of htslib's tag cF, which says that MD (bit 0) or NM (bit 1) must not be computed.
 static NOT_MADE: [[u8; 1]; 4] = [[0], [1], [2], [3]];
 
 impl<'a> StoredTags<'a> {
     /// Collects the tags of `record`, except those that the decoder restores with the same value.
     ///
     /// # Errors
-    /// CRAM cannot hold a tag.
+    /// CRAM cannot store a tag.
     pub fn collect_tags(
         &mut self,
         record: RecordRef<'a>,
@@ -260,8 +259,8 @@ impl<'a> StoredTags<'a> {
             at = end;
             match field.tag {
                 tag::RG => {
-                    // A decoder puts the read group after all tags. If RG occurs again, a different
-                    // one would then be the first.
+                    // A decoder appends the read group after all tags. If there is a second RG
+                    // field, that would then become the first one.
                     let once = *has_one_group
                         .get_or_insert_with(|| Fields::new(fields.rest()).all(|it| it.tag != tag::RG));
                     let group = groups.get(field.value).filter(|_| once && field.kind == b'Z');
@@ -302,13 +301,14 @@ impl<'a> StoredTags<'a> {
     }
 }
 
-/// Returns whether a field has the value `nm`, in a type that reads back as the same number.
+/// Returns whether a field has the value `nm`, in a type that is read back as the same number.
 fn is_same_nm(field: Field<'_>, nm: u32) -> bool {
     match (field.kind, field.value) {
         (b'C', &[n]) => nm == u32::from(n),
         (b'S', &[a, b]) => nm > 0xff && nm == u32::from(u16::from_le_bytes([a, b])),
         (b'I', &[a, b, c, d]) => nm > 0xffff && nm == u32::from_le_bytes([a, b, c, d]),
-        // Integer types are the same to SAM: a number of any signed type is read back as unsigned.
+        // SAM does not distinguish integer types: a non-negative number of a signed type is read
+        // back as unsigned.
         (b'c', &[n]) => i64::from(nm) == i64::from(n.cast_signed()),
         (b's', &[a, b]) => i64::from(nm) == i64::from(i16::from_le_bytes([a, b])),
         (b'i', &[a, b, c, d]) => i64::from(nm) == i64::from(i32::from_le_bytes([a, b, c, d])),

@@ -1,4 +1,4 @@
-//! The values of a container, series by series, and the blocks that they become.
+//! The values of a container, by data series, and the blocks that they are written to.
 
 use std::collections::HashMap;
 
@@ -13,8 +13,8 @@ use crate::scheme::{KEYS, Series, TagKey};
 #[derive(Default)]
 pub struct SeriesValues {
     pub bytes: Vec<u8>,
-    /// Number of values; and the first one, while all are equal. A series of equal values needs no
-    /// block.
+    /// Number of values, and the first value as long as all are equal. A series of equal values
+    /// needs no block.
     count: usize,
     only: Option<i32>,
 }
@@ -55,7 +55,7 @@ pub struct TagColumn {
     bytes: Vec<u8>,
     width: Option<usize>,
     has_tab: bool,
-    /// Lengths of the values as ITF8. They are stored only if a stop byte cannot be used.
+    /// Lengths of the values as ITF8. Written only if no stop byte can be used.
     lengths: Vec<u8>,
 }
 
@@ -78,10 +78,10 @@ pub struct Columns {
     reads: Vec<QualityRead>,
 }
 
-/// Ends each value in the blocks of names and of inserted, clipped or stored bases.
+/// Terminates each value in the blocks of names and of inserted, clipped or stored bases.
 const STOP: u8 = 0;
 
-/// Ends each text of a tag. A text keeps its own final zero as a part of the value.
+/// Terminates each string tag. The string's own final zero is part of the value.
 const TAG_STOP: u8 = b'\t';
 
 impl Columns {
@@ -104,7 +104,7 @@ impl Columns {
         &mut self.all[series as usize]
     }
 
-    /// Adds bytes and a stop byte. The bytes must not contain the stop byte.
+    /// Adds bytes and a stop byte, which must not occur in the bytes.
     #[inline]
     pub fn add_stopped(&mut self, series: Series, bytes: &[u8]) {
         let column = self.series_mut(series);
@@ -119,8 +119,7 @@ impl Columns {
         column.bytes.push(STOP);
     }
 
-    /// Adds the tags of a record. `keys` has three bytes for each of the `values`: the tag and its
-    /// type.
+    /// Adds the tags of a record. `keys` has three bytes for each value: the tag and its type.
     pub fn add_tags(&mut self, keys: &[u8], values: &[&[u8]]) {
         if self.lines.get(self.last_line).is_none_or(|line| line.keys != keys) {
             self.last_line = match self.by_keys.get(keys) {
@@ -156,7 +155,7 @@ impl Columns {
     /// Compresses all series and tags, and appends their blocks. Returns the content ids.
     ///
     /// # Errors
-    /// A block takes 2 GiB or more.
+    /// A block is 2 GiB or larger.
     pub fn write_blocks(
         &mut self,
         compressor: &mut BlockCompressor,
@@ -201,7 +200,7 @@ impl Columns {
         put_itf8(&mut map, lines.len() as i32);
         map.extend_from_slice(&lines);
         put_map(&map, out);
-        // htsjdk 4.2.0 cannot read a container without the encoding of qualities, even if no read
+        // htsjdk 4.2.0 cannot read a container without an encoding for qualities, even if no read
         // has any.
         let is_told =
             |&(at, column): &(usize, &SeriesValues)| column.count > 0 || at == Series::Qs as usize;
@@ -223,11 +222,11 @@ impl Columns {
     }
 }
 
-/// The substitution matrix: codes follow the order of the bases, without the reference base.
+/// The substitution matrix: codes are in the order of the bases, skipping the reference base.
 const SUBSTITUTIONS: [u8; 5] = [0b00_01_10_11; 5];
 
-/// Returns the code for a read base that differs from the reference base; `None` unless both are
-/// one of A, C, G, T and N.
+/// Returns the substitution code of a read base that differs from the reference base; `None` unless
+/// both are one of A, C, G, T and N.
 #[inline]
 pub fn substitution_code(reference: u8, read: u8) -> Option<u8> {
     const NUMBERS: [u8; 256] = {
@@ -273,7 +272,7 @@ fn write_column_encoding(at: usize, column: &SeriesValues, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a Huffman code with one symbol, which takes no bits: the encoding of equal values.
+/// Appends a Huffman code with a single symbol, which takes no bits: the encoding of equal values.
 fn put_constant(value: i32, out: &mut Vec<u8>) {
     put_encoding(3, &[], &[1, value, 1, 0], out);
 }
@@ -285,7 +284,7 @@ fn put_encoding(kind: i32, bytes: &[u8], numbers: &[i32], out: &mut Vec<u8>) {
     put_map(&parameters, out);
 }
 
-/// Added to the content id of a tag's block, this gives the id of the block with its lengths.
+/// Offset from the content id of a tag's block to that of the block with its lengths.
 const LENGTHS: i32 = 1 << 24;
 
 impl TagColumn {
@@ -319,8 +318,8 @@ impl TagColumn {
         i32::from_be_bytes([0, self.key[0], self.key[1], self.key[2]])
     }
 
-    /// Returns whether the lengths of values are stored: for arrays, and for texts that contain the
-    /// stop byte.
+    /// Returns whether the lengths of values must be stored: for arrays, and for strings that
+    /// contain the stop byte.
     fn needs_lengths(&self) -> bool {
         self.width.is_none() && (self.key[2] == b'B' || self.has_tab)
     }
@@ -339,8 +338,7 @@ impl TagColumn {
         put_encoding(4, &both, &[], out);
     }
 
-    /// Removes the stop bytes if one of the texts contains the same byte. The lengths are stored
-    /// instead.
+    /// Removes the stop bytes if a string contains the stop byte. The lengths are stored instead.
     pub fn finish_values(&mut self) {
         if !self.has_tab {
             return;

@@ -1,5 +1,4 @@
-//! rANS Nx16 with order 0 and order 1: counts, frequencies, tables and states, and the memory of
-//! the encoder.
+//! rANS Nx16 of order 0 and order 1: counts, frequencies, tables, states, and the encoder's memory.
 
 use crate::codec::alphabet::{Alphabet, normalise_to, put_symbols};
 use crate::codec::rans_symbol::{RansSymbol, estimated_size, fill_symbols};
@@ -9,11 +8,11 @@ pub(super) const BITS: u32 = 12;
 
 const LOW: u32 = 1 << 15;
 
-/// Bits of the sum for order 1, if that costs little: the tables of a decoder are then a quarter of
-/// the size.
+/// Bits of the smaller frequency sum for order 1. It is preferred if it costs little, because a
+/// decoder's tables are then a quarter of the size.
 const FEW_BITS: u32 = 10;
 
-/// The smaller sum is used if it makes a block larger by at most one part in this many.
+/// The smaller sum is used if it makes a block larger by at most 1/400.
 const FEW_BITS_COST: f64 = 400.0;
 
 #[derive(Default)]
@@ -32,8 +31,8 @@ pub struct Nx16Encoder {
 }
 
 impl Nx16Encoder {
-    /// Appends the tables and states of `bytes`, which are not empty. If `bits` is given, their
-    /// pairs are already counted.
+    /// Appends the tables and the encoded states of `bytes`, which must not be empty. If `bits` is
+    /// given, pairs have already been counted.
     pub(super) fn encode_entropy(
         &mut self,
         bytes: &[u8],
@@ -76,7 +75,7 @@ impl Nx16Encoder {
         self.put_states(&states, at, out);
     }
 
-    /// Counts which symbol follows which. The first one follows the byte zero, which is symbol 0.
+    /// Counts which symbol follows which. The first symbol follows a zero byte, which is symbol 0.
     pub(super) fn count_pairs(&mut self, raw: &[u8], alphabet: &Alphabet) {
         let n = alphabet.counts.len();
         self.counts.clear();
@@ -84,7 +83,7 @@ impl Nx16Encoder {
         let counts = &mut self.counts[..];
         let number = |byte: u8| usize::from(alphabet.of[byte as usize]);
         let quarter = raw.len() / 4;
-        // At four places in turn, so that an addition seldom waits for the one before it.
+        // Counts at four places in turn, so that an addition seldom waits for the previous one.
         let mut last = [0, 1, 2, 3].map(|j| match (j * quarter).checked_sub(1) {
             Some(before) if j > 0 => number(raw[before]),
             _ => 0,
@@ -115,8 +114,8 @@ impl Nx16Encoder {
         });
     }
 
-    /// Scales the counts of pairs to both possible sums and keeps the better frequencies. Returns
-    /// the bits of the sum, and the estimated bytes.
+    /// Scales the pair counts to both possible sums and keeps the better frequencies. Returns the
+    /// bits of the sum and the estimated size in bytes.
     pub(super) fn choose_bits(&mut self, n: usize) -> (u32, f64) {
         let mut costs = [0.0; 2];
         for (cost_of, bits) in costs.iter_mut().zip([FEW_BITS, BITS]) {
@@ -155,7 +154,7 @@ impl Nx16Encoder {
         }
         let part = raw.len() / N;
         for j in 1..N {
-            // Each state begins after zero.
+            // The initial context of each state is zero.
             let [before, now] =
                 [j * part - 1, j * part].map(|at| usize::from(alphabet.of[raw[at] as usize]));
             self.counts[before * n + now] -= 1;
@@ -192,7 +191,8 @@ impl Nx16Encoder {
                 &mut at,
             );
         }
-        // From the end: a symbol is encoded once the one before it, its context, is known.
+        // Last to first: the context of a symbol is the symbol before it, so it is encoded once
+        // that one is known.
         let mut next = [0usize; N];
         for (j, next) in next.iter_mut().enumerate() {
             *next = usize::from(dense[j * part + part - 1]);
@@ -212,7 +212,7 @@ impl Nx16Encoder {
 
     fn put_contexts(&mut self, alphabet: &Alphabet, bits: u32, out: &mut Vec<u8>) {
         let mut table = Vec::new();
-        // Zero is a context even if it does not occur, because each state starts with it.
+        // Zero is always listed, because it is the initial context of each state.
         let listed = |symbol: u8| symbol == 0 || alphabet.used[symbol as usize];
         put_symbols(listed, &mut table, |_, _| {});
         let n = alphabet.counts.len();
@@ -257,8 +257,8 @@ impl Nx16Encoder {
     }
 }
 
-/// Scales the counts of a context to the power of two that they need, at most 2 to the power of
-/// `bits`. Returns how many bits fewer that is, or `None` if the context does not occur.
+/// Scales the counts of a context to the smallest sufficient power of two, at most 2^`bits`.
+/// Returns how many bits below `bits` it is, or `None` if the context does not occur.
 fn scale_row(bits: u32, counts: &[u32], frequencies: &mut [u16]) -> Option<u32> {
     let (mut sum, mut kinds) = (0u64, 0u32);
     for &n in counts {
@@ -298,7 +298,7 @@ fn fill_nx16_symbols(frequencies: &[u16], bits: u32, symbols: &mut [RansSymbol])
     fill_symbols(frequencies, bits, LOW >> bits << 16, symbols);
 }
 
-/// Encodes a symbol into `state`. Two bytes may be stored before `at`.
+/// Encodes a symbol into `state`. Renormalisation may store a 16-bit word before index `at`.
 #[inline(always)]
 fn encode_symbol(symbol: &RansSymbol, state: &mut u32, out: &mut [u16], at: &mut usize) {
     let x = *state;
