@@ -1,10 +1,10 @@
-//! Measures the CPU time of reading FASTQ, in nanoseconds for each read, from the file to the spans
-//! of names, bases and qualities.
+//! Measures the CPU time of reading FASTQ in nanoseconds per read, from the file to the spans of
+//! names, bases and qualities.
 //!
-//! `cargo run --release -p readmill-fastq --example cost -- DIRECTORY [PAIRS]` writes 2x151 reads
-//! of PAIRS templates to the directory. It reads them in batches of 32 templates that are scanned
-//! byte by byte (B-parsing of Langmead et al. 2018), and with this crate. Each figure is the best
-//! of five runs on one thread, with the files in the page cache.
+//! `cargo run --release -p readmill-fastq --example cost -- DIRECTORY [PAIRS]` writes PAIRS
+//! templates of 2x151 bases to the directory. It reads them in batches of 32 templates, once with a
+//! byte-by-byte scan (B-parsing of Langmead et al. 2018) and once with this crate. Each figure is
+//! the best of five runs on one thread, with the files in the page cache.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 use std::fs::File;
@@ -42,7 +42,7 @@ fn write_reads(path: &Path, pairs: usize, mate: u8) {
     }
 }
 
-/// Compresses `from` as BGZF or as gzip with one member.
+/// Compresses `from` as BGZF or as single-member gzip.
 fn pack(from: &Path, to: &Path, bgzf: bool) {
     let text = std::fs::read(from).unwrap();
     let mut out = Vec::new();
@@ -58,7 +58,6 @@ fn pack(from: &Path, to: &Path, bgzf: bool) {
     std::fs::write(to, out).unwrap();
 }
 
-/// A file that is read byte by byte.
 struct Bytes {
     file: File,
     buffer: Vec<u8>,
@@ -81,8 +80,8 @@ impl Bytes {
         Some(byte)
     }
 
-    /// Appends the next record, which is everything up to the fourth newline. Returns false at the
-    /// end of the file.
+    /// Appends the next record, up to and including its fourth newline. Returns false at the end of
+    /// the file.
     fn record(&mut self, out: &mut Vec<u8>) -> bool {
         let mut newlines = 0;
         while newlines < 4 {
@@ -94,8 +93,8 @@ impl Bytes {
     }
 }
 
-/// Returns the starts of name, bases and qualities of the record at `at`, and the start of the next
-/// record.
+/// Returns the offsets of the name, bases and qualities of the record at `at`, and the offset of
+/// the next record.
 fn split(text: &[u8], at: usize) -> ([usize; 3], usize) {
     let (mut starts, mut at) = ([0; 3], at);
     for line in 0..4 {
@@ -111,7 +110,7 @@ fn split(text: &[u8], at: usize) -> ([usize; 3], usize) {
     (starts, at)
 }
 
-/// Reads batches of 32 templates, scanned byte by byte. Returns the number of reads and the
+/// Reads batches of 32 templates with a byte-by-byte scan. Returns the number of reads and the
 /// nanoseconds of the scan alone, during which a parallel program would hold the lock.
 fn by_bytes(paths: &[&Path; 2]) -> (u64, u64) {
     let mut files = paths.map(Bytes::open);
@@ -185,7 +184,7 @@ fn main() -> Result<()> {
         write_reads(file, pairs, number as u8 + 1);
         pack(file, &packed("gz")[number], false);
         pack(file, &packed("bgz")[number], true);
-        // A blank line at the start shifts all records, so all batches are read serially.
+        // A blank line at the start shifts all records, so every batch is read serially.
         std::fs::write(&packed("blank")[number], [b"\n", &std::fs::read(file).unwrap()[..]].concat())
             .unwrap();
     }

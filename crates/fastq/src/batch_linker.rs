@@ -1,4 +1,4 @@
-//! Checks, in order, which batches were taken at the right place, and reads the others again.
+//! Checks in order which batches were taken at the right position, and re-reads the others.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,21 +11,21 @@ use crate::line::{is_same_template, template_name};
 use crate::restart::TextPlace;
 use crate::text::{FastqText, TextPosition};
 
-/// Checks batches one after the other, in the order of their numbers.
+/// Checks the batches one after another, in ticket order.
 ///
-/// A batch has as many templates as [`crate::BatchOptions`] says. It has fewer if they are long, or at
-/// the end.
+/// A batch has the number of templates that [`crate::BatchOptions`] sets. It has fewer if they are
+/// long, or at the end of the files.
 ///
-/// [`Claims::take`] found the place of a batch by counting lines, which is right *if* every earlier
-/// record has four lines. For each batch the linker decides:
+/// [`Claims::take`] locates a batch by counting lines, which is right *if* every earlier record has
+/// four lines. For each batch the linker decides:
 ///
-/// 1. All earlier batches were full and had only records of four lines, and so has this one: it is
-///    accepted.
-/// 2. Otherwise it is read again, from the end of the last batch, by a parser for all kinds of
-///    records.
-/// 3. If that parser ends where the batch should end, the next batch is checked as usual. If not,
-///    because records have other numbers of lines or are very long, all later batches are read by
-///    the parser.
+/// 1. If all earlier batches were full and had only four-line records, and so has this one, it
+///    is accepted.
+/// 2. Otherwise it is read again, from the end of the previous batch, by a parser for all kinds
+///    of records.
+/// 3. If that parser ends where the batch should end, the next batch is checked as usual. If
+///    not, because records have a different number of lines or are very long, that parser reads all
+///    later batches.
 pub struct BatchLinker {
     claims: Arc<Claims>,
     next: u64,
@@ -33,11 +33,11 @@ pub struct BatchLinker {
     /// For each file, the position at which the next batch starts.
     at: Vec<TextPosition>,
     reread: u64,
-    /// Number of single reads among the pairs of an interleaved file so far. `None` before the
+    /// Number of single reads so far among the pairs of an interleaved file. `None` before the
     /// first one.
     singles: Option<u64>,
-    /// The record after the last one that was returned. It was read to compare its name with the
-    /// one before.
+    /// The record after the last one returned, read ahead to compare its name with the previous
+    /// one.
     ahead: Option<ReadSpan>,
     ahead_text: Vec<u8>,
 }
@@ -59,9 +59,9 @@ impl BatchLinker {
         }
     }
 
-    /// Returns the place in each file where the next batch starts, for a slice that another process
-    /// reads from there. `None` at the end of a file. Drops the data for reading from earlier
-    /// places again.
+    /// Returns the position in each file at which the next batch starts, for a slice that another
+    /// process reads from there. `None` at the end of a file. Drops the restart data of earlier
+    /// positions.
     ///
     /// # Errors
     ///
@@ -81,15 +81,15 @@ impl BatchLinker {
     }
 
     /// Accepts or replaces `reads`, which [`Claims::take`] filled for batch `taken`. The caller may
-    /// have dropped templates from it since. Returns whether the reads are the ones that were
-    /// taken; if not, work that was done on them is void.
+    /// have removed templates from it since then. Returns true if the reads were accepted; if
+    /// false, any work done on them must be discarded.
     ///
-    /// Must be called for every batch, in order. After the last batch ([`Claims::ended`]), all are
-    /// empty.
+    /// Must be called for every batch, in order. After the last batch ([`Claims::has_ended`]), all
+    /// batches are empty.
     ///
     /// # Errors
     ///
-    /// The first fault in the files. Every batch before it has been linked.
+    /// The first fault in the files. All earlier batches have been linked.
     pub fn link(&mut self, taken: TakenBatch, reads: &mut ReadBatch) -> Result<bool> {
         if taken.ticket != self.next {
             return Err(Error::bug(format!(
@@ -102,7 +102,7 @@ impl BatchLinker {
             reads.reset(self.claims.segments, self.templates);
             return Ok(false);
         }
-        // Batches that were taken before an unusual one was found are at the wrong place.
+        // Batches taken before an unusual one was found may start at the wrong position.
         let serial = self.claims.serial.load(Ordering::Relaxed);
         match taken.found {
             BatchFinding::Batch(ends) if !serial => {
@@ -186,8 +186,8 @@ impl BatchLinker {
         Ok(())
     }
 
-    /// Reads the next pair or the next single read from an interleaved file that has both. Mates
-    /// are neighbours with the same name, as in `bwa mem -p` (0.7.17, `bseq_classify`). Returns
+    /// Reads the next pair or single read from an interleaved file that has both. Mates are
+    /// adjacent records with the same name, as in `bwa mem -p` (0.7.17, `bseq_classify`). Returns
     /// false at the end of the file.
     fn read_pair_or_single(
         &mut self,
@@ -231,7 +231,7 @@ impl BatchLinker {
         Ok(true)
     }
 
-    /// Reads the records of the next template, and checks that mates have the same name. `None` at
+    /// Reads the records of the next template and checks that mates have the same name. `None` at
     /// the end of all files. For single reads, both elements are the same.
     fn read_template(
         &self,
@@ -272,7 +272,7 @@ fn shift_span(span: ReadSpan, change: impl Fn(u32) -> u32) -> ReadSpan {
     ReadSpan { name, comment, bases, qualities, ..span }
 }
 
-/// Reads the index read of the template whose first read is `span`, and checks its name.
+/// Reads the index read of the template whose read 1 is `span`, and checks its name.
 fn read_index_read(
     index: &mut RecordParser<'_>,
     reads: &RecordParser<'_>,

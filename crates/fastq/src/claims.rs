@@ -1,4 +1,4 @@
-//! Batches of reads, which many threads take from the files at once.
+//! Batches of reads, which many threads take from the files concurrently.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,43 +18,43 @@ use crate::text::{FastqText, TextOptions, TextPosition};
 /// The files of a sequencing run, and how the reads of a template are distributed over them.
 pub enum FastqLayout {
     Single(FastqInput),
-    /// Two files: the first and the last read of each template, in the same order.
+    /// Two files: read 1 and read 2 of each template, in the same order.
     Paired(FastqInput, FastqInput),
-    /// One file in which the first read of each template is followed by the last one.
+    /// One file in which read 1 of each template is followed by read 2.
     Interleaved(FastqInput),
 }
 
-/// Options for reading batches. The batches depend on the text, `templates` and `batch_bytes` only;
-/// the other options decide how fast they are read and with how much memory.
+/// Options for reading batches. The batches depend only on the text, `templates` and `batch_bytes`;
+/// the other options affect speed and memory.
 #[derive(Clone, Copy, Debug)]
 pub struct BatchOptions {
     pub templates: usize,
-    /// Bytes of text at which a batch ends even if it has fewer templates; it may exceed them by
-    /// one template. From the first such batch on, all batches are read serially.
+    /// Text size in bytes at which a batch ends even if it has fewer templates; a batch may exceed
+    /// it by one template. From the first such batch on, all batches are read serially.
     pub batch_bytes: usize,
-    /// Bytes of text in a block, which is read at once. BGZF has blocks of its own size.
+    /// Text size of a block in bytes, which is read at once. BGZF has its own block size.
     pub block_bytes: usize,
-    /// Maximum number of batches that are taken and not yet linked.
+    /// Maximum number of batches that are taken but not yet linked.
     pub in_flight: usize,
     pub record_bytes: usize,
-    /// Accept BGZF files that lack the empty block at the end (SAM specification, section 4.1.2).
+    /// Accept BGZF files that lack the empty block at their end (SAM specification, section 4.1.2).
     pub allow_missing_eof: bool,
-    /// Logarithm to base 2 of the largest window that zstd may use. 27 is zstd's own limit; 23 is
-    /// enough for files that were made without `--long` and `--ultra`.
+    /// Base-2 logarithm of the largest window that zstd may use. 27 is zstd's own limit; 23 is
+    /// enough for files compressed without `--long` and `--ultra`.
     pub zstd_window_log: u32,
-    /// How many times a thread checks whether another one has read the text that it needs, before
-    /// it reads the text itself.
+    /// Number of times that a thread checks whether another thread has read the text it needs,
+    /// before it reads the text itself.
     pub patience: u32,
-    /// Note places from which gzip can be read again, for [`Claims::restart_points`].
+    /// Record restart points in gzip files, for [`Claims::restart_points`].
     pub restartable: bool,
-    /// Number of the first template in the whole input, 0-based. Greater than 0 if the files are
-    /// read from a place inside.
+    /// Number of the first template in the whole input (0-based). Greater than 0 if reading starts
+    /// inside the files.
     pub first: u64,
-    /// In an interleaved file, treat a read as a single one ([`ReadBatch::singles`]) if neither
-    /// neighbour has its name, instead of reporting that its mate is missing.
+    /// In an interleaved file, treat a read as single ([`ReadBatch::singles`]) if neither adjacent
+    /// record has its name, instead of reporting that its mate is missing.
     pub singles_among_pairs: bool,
-    /// The byte between the name and the read number if mates are called `X.1` and `X.2`. Both are
-    /// removed from names. `None` means that the first records of the files decide.
+    /// The byte between name and read number if mates are named `X.1` and `X.2`. This byte and the
+    /// number are removed from names. `None` derives it from the first records of the files.
     pub numbering: Option<u8>,
 }
 
@@ -77,16 +77,16 @@ impl Default for BatchOptions {
     }
 }
 
-/// Bytes of text per record that are planned for the blocks of the batches in flight; two reads of
-/// 250 bases have less. If records are longer and a batch finds no free block, it is read serially.
+/// Planned bytes of text per record, for the blocks of the batches in flight; reads of 250 bases
+/// take less. If records are longer and a batch finds no free block, it is read serially.
 const RECORD_TEXT: usize = 768;
 
 /// The open files of a sequencing run, from which threads take batches.
 ///
 /// All threads share one `Claims`. They call [`Claims::take`] with the numbers 0, 1, 2, … in any
-/// order, and one of them at a time passes the results to
-/// [`BatchLinker::link`](crate::BatchLinker::link) in increasing order. The files are opened, and
-/// their first records parsed, before the first batch is taken:
+/// order, and one thread at a time passes the results to
+/// [`BatchLinker::link`](crate::BatchLinker::link) in ascending order. [`Claims::open`] opens the
+/// files and parses their first records:
 ///
 /// ```
 /// use readmill_fastq::{Claims, Doubt, FastqInput, FastqLayout, BatchOptions};
@@ -105,12 +105,11 @@ const RECORD_TEXT: usize = 768;
 pub struct Claims {
     pub(crate) files: Vec<FastqText>,
     pub(crate) segments: usize,
-    /// Number of files that have the reads themselves. The others have index reads, one for each
+    /// Number of files that hold the reads themselves. The others hold index reads, one per
     /// template.
     pub(crate) read_files: usize,
     pub(crate) options: BatchOptions,
-    /// Set once batches are no longer where the count of lines puts them. From then on they are
-    /// read serially.
+    /// Set once the line count no longer locates batches. From then on, they are read serially.
     pub(crate) serial: AtomicBool,
     pub(crate) ended: AtomicBool,
 }
@@ -119,25 +118,24 @@ pub struct Claims {
 #[derive(Debug)]
 pub struct TakenBatch {
     pub(crate) ticket: u64,
-    /// Number of templates when the batch was taken; callers may drop some before it is linked.
+    /// Number of templates when the batch was taken; callers may remove some before it is linked.
     pub(crate) templates: u64,
     pub(crate) found: BatchFinding,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum BatchFinding {
-    /// A full batch of records of four lines each, which ends at these positions, one for each
-    /// file.
+    /// A full batch of four-line records, and its end position in each file.
     Batch(Vec<TextPosition>),
-    /// The last records of the files, of four lines each. There may be none.
+    /// The last records of the files, possibly none, with four lines each.
     Last,
     Unusual,
 }
 
 impl TakenBatch {
-    /// Returns whether this is a batch of regular records. Until the batches before it are linked,
-    /// it is not certain that it starts at the right place; callers use this to decide whether work
-    /// on its reads can start early.
+    /// Returns whether this is a batch of four-line records. It may still start at the wrong
+    /// position until the batches before it are linked; callers use this to decide whether to start
+    /// work on its reads early.
     pub fn is_whole(&self) -> bool {
         self.found != BatchFinding::Unusual
     }
@@ -153,9 +151,8 @@ impl Claims {
         Claims::open_with_index_reads(layout, Vec::new(), options)
     }
 
-    /// Opens the files of `layout`, and files of index reads, which have one record for each
-    /// template in the same order: a UMI or the barcode of a sample. [`ReadBatch::index_reads`]
-    /// returns them.
+    /// Opens the files of `layout` and the files of index reads, which have one record per template
+    /// in the same order: a UMI or a sample barcode. [`ReadBatch::index_reads`] returns them.
     ///
     /// # Errors
     ///
@@ -196,29 +193,29 @@ impl Claims {
         Ok(Claims { files, segments, read_files, options, serial, ended })
     }
 
-    /// Takes batch `ticket`, counted from 0, into `reads`. Any thread can take any batch, without
-    /// waiting for others to be linked. The reads are valid only after [`crate::BatchLinker::link`]
-    /// has checked or replaced them.
+    /// Takes batch `ticket` (0-based) into `reads`. Any thread can take any batch without waiting
+    /// for others to be linked. The reads are valid only after [`crate::BatchLinker::link`] has
+    /// checked or replaced them.
     pub fn take(&self, ticket: u64, reads: &mut ReadBatch) -> TakenBatch {
         reads.reset(self.segments, self.options.first + ticket * self.options.templates as u64);
         let found = self.take_regular_batch(ticket, reads);
         TakenBatch { ticket, templates: reads.template_count() as u64, found }
     }
 
-    /// Returns the name of the first template. `None` if there is none, or if its record does not
-    /// have four lines.
+    /// Returns the name of the first template. `None` if there is no template, or if its record
+    /// does not have four lines.
     pub fn first_name(&self) -> Option<&[u8]> {
         self.files.first()?.first_records().first().map(layout::FirstRead::name)
     }
 
-    /// Returns the byte between name and read number, if mates are called `X.1` and `X.2`: the one
-    /// in the options, or the one that the first records have.
+    /// Returns the byte between name and read number if mates are named `X.1` and `X.2`: from the
+    /// options, or as found in the first records.
     pub fn numbering(&self) -> Option<u8> {
         self.options.numbering
     }
 
-    /// Compares the first records with the layout, and returns what makes it doubtful: mates in
-    /// files of single reads, swapped or unrelated files.
+    /// Checks the layout against the first records. Returns a probable mistake: mates in files of
+    /// single reads, or swapped or unrelated files.
     pub fn layout_doubt(&self) -> Option<Doubt> {
         match &self.files[..self.read_files] {
             [one, two] => {
@@ -230,14 +227,14 @@ impl Claims {
         }
     }
 
-    /// Returns the files with checksums of their bytes as stored. Plain text has none, since it is
-    /// not read from front to back.
+    /// Returns the files with the checksums of their stored bytes. Plain text has none, because it
+    /// is not read sequentially.
     pub fn checksums(&self) -> impl Iterator<Item = (&Path, &StreamSum)> {
         self.files.iter().map(|file| (file.name(), file.checksum()))
     }
 
-    /// Returns the files, each with a flag that is set when BGZF ends without its empty last block
-    /// and that was not allowed.
+    /// Returns the files, each with a flag that is set if BGZF ends without its empty last block
+    /// and this is not allowed.
     pub fn missing_eof_flags(&self) -> impl Iterator<Item = (&Path, Arc<AtomicBool>)> {
         self.files.iter().map(|file| (file.name(), file.lacks_eof()))
     }
@@ -246,18 +243,18 @@ impl Claims {
         self.segments
     }
 
-    /// Returns whether the last batch has been linked. No further batch must be taken then.
+    /// Returns whether the last batch has been linked. No batch may be taken after that.
     pub fn has_ended(&self) -> bool {
         self.ended.load(Ordering::Acquire)
     }
 
-    /// Ends the reads here: batches that are linked later are empty.
+    /// Ends the input here: batches that are linked later are empty.
     pub fn end_reads(&self) {
         self.ended.store(true, Ordering::Release);
     }
 
-    /// Returns the point of each file from which it can be read again, starting at `places`. `None`
-    /// if one of the files cannot be read from a place inside.
+    /// Returns for each file the point from which it can be read again, starting at `places`.
+    /// `None` if one of the files can only be read from its start.
     ///
     /// # Errors
     ///
@@ -271,23 +268,23 @@ impl Claims {
         each.map(|(text, &place)| text.restart().stored_bytes(place)).sum()
     }
 
-    /// Returns the bytes of the files read so far and the bytes of all files, both as stored. The
-    /// latter is `None` if one of them is no regular file.
+    /// Returns the number of bytes read so far and the total size of all files, both as stored. The
+    /// total is `None` if one of them is not a regular file.
     pub fn progress(&self) -> (u64, Option<u64>) {
         let each = self.files.iter().map(FastqText::progress);
         each.fold((0, Some(0)), |(read, all), (r, a)| (read + r, all.zip(a).map(|(all, a)| all + a)))
     }
 
     /// Returns the number of blocks that were filled twice, because a thread did not wait for the
-    /// one that had claimed them.
+    /// thread that had claimed the block.
     pub fn refilled_blocks(&self) -> u64 {
         self.files.iter().map(FastqText::refilled_blocks).sum()
     }
 
-    /// Returns the maximum memory in bytes that the text takes at once with `threads` threads,
-    /// besides the batches. For each plain file this is (⌈`in_flight` · records · 768 /
-    /// `block_bytes`⌉ + 4 + threads) · `block_bytes`, with the records of a batch in that file. For
-    /// BGZF `block_bytes` is 1.06 MiB, and compressed blocks take up to 1 MiB more.
+    /// Returns the maximum memory of the text in bytes with `threads` threads, excluding the
+    /// batches. For each plain file, it is (⌈`in_flight` · records · 768 / `block_bytes`⌉ + 4 +
+    /// threads) · `block_bytes`, where records is the number of records of a batch in that file.
+    /// For BGZF, `block_bytes` is 1.06 MiB, and compressed blocks take up to 1 MiB more.
     pub fn max_text_bytes(&self, threads: usize) -> usize {
         self.files.iter().map(|text| text.max_bytes(threads)).sum()
     }
@@ -310,7 +307,7 @@ impl Claims {
         }
         let mut reach = vec![Reach::Full; self.files.len()];
         for turn in 0..self.files.len() {
-            // Threads start with different files, so that not all of them wait for the same one.
+            // Threads start with different files, so that they do not all wait for the same one.
             let file = (turn + ticket as usize) % self.files.len();
             reach[file] = self.files[file].reach((ticket + 1) * self.lines_per_batch(file));
             if reach[file] == Reach::Full {
@@ -340,9 +337,9 @@ impl Claims {
         }
     }
 
-    /// Appends the lines of batch `ticket` of each file to `out`; to the end of the files if it is
-    /// not `full`. Returns the end of each file's lines in `out` and in the file, or `None` if
-    /// there are more bytes than a batch may have.
+    /// Appends the lines of batch `ticket` of each file to `out`, or everything up to the end of
+    /// the files if the batch is not `full`. Returns where the lines of each file end, in `out` and
+    /// in the file; `None` if they exceed the maximum size of a batch.
     fn copy_lines(
         &self,
         ticket: u64,
@@ -429,8 +426,7 @@ mod tests {
         assert_eq!(claims.progress().0, claims.progress().1.unwrap());
     }
 
-    /// Makes a zstd frame of one uncompressed block. The window size is 2 to the power of
-    /// `window_log`.
+    /// Builds a zstd frame with one uncompressed block and a window of 2^`window_log` bytes.
     fn zstd(text: &[u8], window_log: u8) -> Vec<u8> {
         let block = (text.len() as u32) << 3 | 1; // the last block, not compressed
         let head = [&b"\x28\xb5\x2f\xfd\0"[..], &[(window_log - 10) << 3], &block.to_le_bytes()[..3]];

@@ -1,14 +1,14 @@
-//! Parses records of any number of lines, from front to back, and describes faults.
+//! Parses records of any number of lines sequentially, and describes faults.
 //!
-//! The grammar is the one of kseq (klib), which bwa and minimap2 use:
+//! The grammar is that of kseq (klib), which bwa and minimap2 use:
 //!
 //! 1. `@` or `>`, the name, and the rest of the line as a comment;
 //! 2. bases on any number of lines, until a line starts with `+`, `@` or `>`;
-//! 3. after a line with `+`, qualities on as many lines as are needed to have one for each base, at
-//!    least one line.
+//! 3. after a line with `+`, qualities on at least one line, and on as many as are needed for
+//!    one quality per base.
 //!
-//! Blank lines between records are skipped. kseq drops what it cannot parse; here it is an error,
-//! and so is a record that starts with `@` and has no qualities.
+//! Blank lines between records are skipped. kseq silently drops what it cannot parse; here it is an
+//! error, as is a record that starts with `@` and has no qualities.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::text::{FastqText, TextBlock, TextPosition};
 
 const TRUNCATED: &str = "the file is truncated: download or create it again";
 
-/// Maximum bytes of text in a batch: spans have offsets of 32 bits.
+/// Maximum text of a batch in bytes: spans have 32-bit offsets.
 pub(crate) const MAX_BATCH_TEXT: usize = u32::MAX as usize - 1;
 
 pub(crate) struct RecordParser<'a> {
@@ -30,19 +30,20 @@ pub(crate) struct RecordParser<'a> {
     /// Number of records before the current one, including those that another parser has read.
     records: u64,
     max: usize,
-    /// Length of the current record's name, once it is known, for error messages.
+    /// Length of the current record's name for error messages, once it is known.
     name: Option<usize>,
     numbering: Option<u8>,
 }
 
 impl<'a> RecordParser<'a> {
-    /// Creates a parser that starts at position `at`, where record `records` (0-based) of the file
-    /// begins. A record may have `most` bytes.
+    /// Creates a parser that starts at position `at`, which is the start of record `records`
+    /// (0-based) of the file. A record may have up to `most` bytes.
     pub fn new(text: &'a FastqText, at: TextPosition, records: u64, most: usize) -> Self {
         RecordParser { text, block: None, at, records, max: most, name: None, numbering: None }
     }
 
-    /// Removes this byte and the read number after it from the ends of names.
+    /// Sets the separator `numbering`, which is removed from the ends of names together with the
+    /// read number after it.
     pub fn with_numbering(self, numbering: Option<u8>) -> Self {
         RecordParser { numbering, ..self }
     }
@@ -55,8 +56,8 @@ impl<'a> RecordParser<'a> {
         self.at
     }
 
-    /// Adds file and record to an error: the last record that was read, or the one `before` records
-    /// before it.
+    /// Adds file and record to an error. The record is the last one read, or the one `before`
+    /// records earlier.
     pub fn at_record(&self, error: Error, before: u64) -> Error {
         error.file(self.text.name()).record(self.records - 1 - before)
     }
@@ -133,8 +134,8 @@ impl<'a> RecordParser<'a> {
         Ok(Some(span))
     }
 
-    /// Skips blank lines and consumes the character that starts a record, which it returns. `None`
-    /// at the end of the file.
+    /// Skips blank lines, then consumes and returns the character that starts a record. `None` at
+    /// the end of the file.
     fn read_marker(&mut self, out: &mut Vec<u8>) -> Result<Option<u8>> {
         loop {
             let start = out.len();
@@ -154,8 +155,8 @@ impl<'a> RecordParser<'a> {
         }
     }
 
-    /// Reads the line with `+` and appends the qualities of the bases that start at `bases` in
-    /// `out`. Returns the offset of the qualities.
+    /// Reads the line with `+` and appends the qualities of the `bases` bases. The record begins at
+    /// `start` in `out`. Returns the offset of the qualities.
     fn read_qualities(&mut self, out: &mut Vec<u8>, start: usize, bases: usize) -> Result<u32> {
         let from = out.len();
         self.append_line(out, start)?;
@@ -185,8 +186,8 @@ impl<'a> RecordParser<'a> {
         Ok(from as u32)
     }
 
-    /// Returns the next byte without consuming it; `None` at the end of the file. Blocks before the
-    /// current one are released.
+    /// Returns the next byte without consuming it; `None` at the end of the file. Releases the
+    /// blocks before the current one.
     fn peek_byte(&mut self) -> Result<Option<u8>> {
         loop {
             let Some(block) = &self.block else {
@@ -209,8 +210,8 @@ impl<'a> RecordParser<'a> {
         }
     }
 
-    /// Appends the rest of the line, without its end, to `out`. The record starts at `start` in
-    /// `out`, for the check of its length.
+    /// Appends the rest of the line to `out`, without its line end. The record begins at `start` in
+    /// `out`, so that its length can be checked.
     fn append_line(&mut self, out: &mut Vec<u8>, start: usize) -> Result<()> {
         let begun = out.len();
         let mut ended = false;

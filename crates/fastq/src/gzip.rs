@@ -1,14 +1,14 @@
-//! Reads gzip from places inside the file: between two blocks of deflate data, with the text before
-//! them as their window (RFC 1951, RFC 1952).
+//! Reads gzip from points inside a file: between two deflate blocks, with the preceding text as
+//! their window (RFC 1951, RFC 1952).
 //!
-//! [`GzipScan`] reads a file from its front and notes such places, 1 MiB of text apart.
-//! [`GzipTail`] starts to read at one of them, and at the end of the member compares the checksum
-//! of all its text, as if it had read all of it.
+//! [`GzipScan`] reads a file from its start and records such points, 1 MiB of text apart.
+//! [`GzipTail`] starts reading at one of them. At the end of the member, it verifies the checksum
+//! of the whole member, as if it had read all of it.
 //!
-//! A deflate block can begin at any bit of a byte, and the decoder does not say at which. So
-//! [`GzipScan`] also notes the text that follows a place. [`GzipPoints::find_before`] tries all eight
-//! bits and keeps the one from which this text is decoded. The decoder can only start at a byte, so
-//! it is given the data shifted by that many bits.
+//! A deflate block can begin at any bit of a byte, and the decoder does not report at which. So
+//! [`GzipScan`] also records the text that follows a point. [`GzipPoints::find_before`] tries all
+//! eight bit offsets and keeps the one that decodes to this text. The decoder can only start at a
+//! byte boundary, so it is given the data shifted by that many bits.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -21,7 +21,7 @@ use readmill_format::gzip::GzipMembers;
 use serde::{Deserialize, Serialize};
 use zlib_rs::{Inflate, InflateFlush, Status};
 
-/// Bytes of text before a deflate block that it may refer to (RFC 1951).
+/// Size of a deflate window: a block may refer to this many bytes of text before it (RFC 1951).
 const WINDOW: usize = 32 << 10;
 
 const MIN_SPACING: u64 = 1 << 20;
@@ -32,26 +32,26 @@ const READ_SIZE: usize = 256 << 10;
 
 const WINDOW_BITS: u8 = 15;
 
-/// Added to the window bits to make zlib read the gzip format.
+/// Added to the window bits so that zlib expects the gzip format.
 const GZIP_FLAG: u8 = 16;
 
-/// A place in a gzip file from which the text after it can be read. It is stored in the job of a
-/// process that reads one slice of the file.
+/// A point in a gzip file from which reading can start. It is stored in the job of a process that
+/// reads one slice of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GzipPoint {
-    /// Offset in the file of the first byte that belongs entirely to the next block.
+    /// File offset of the first byte that belongs entirely to the next block.
     pub offset: u64,
-    /// Number of bits, the most significant ones, in the byte before `offset` that belong to the
+    /// Number of bits, the most significant ones, of the byte before `offset` that belong to the
     /// next block.
     bits: u8,
     pub text: u64,
-    /// CRC-32 and length of the text before the place in its member.
+    /// CRC-32 and length of the member's text before this point.
     member: (u32, u64),
-    /// The window: the last text before the place, compressed by zstd.
+    /// The window: the text before this point, compressed with zstd.
     window: Vec<u8>,
 }
 
-/// A place as [`GzipScan`] notes it: the bit at which the block starts is not known yet.
+/// A point as [`GzipScan`] records it, before the bit offset of the block is known.
 struct NotedPoint {
     offset: u64,
     text: u64,
@@ -60,8 +60,8 @@ struct NotedPoint {
     proof: Vec<u8>,
 }
 
-/// The places that a [`GzipScan`] has noted, in order. Clones share them, so that they can be
-/// searched while the file is read.
+/// The points recorded by a [`GzipScan`], in order. Clones share them, so that they can be searched
+/// while the file is being read.
 #[derive(Clone, Default)]
 pub struct GzipPoints(Arc<Mutex<VecDeque<NotedPoint>>>);
 
@@ -70,7 +70,8 @@ impl GzipPoints {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the offset in the file of the last place at or before byte `text` of the text.
+    /// Returns the file offset of the last point at or before text offset `text`; 0 if there is
+    /// none.
     pub fn stored_bytes(&self, text: u64) -> u64 {
         let list = self.lock_points();
         let after = list.partition_point(|point| point.text <= text);
@@ -84,9 +85,8 @@ impl GzipPoints {
         }
     }
 
-    /// Finds the last place at or before byte `text` of the text, including the bit at which its
-    /// block starts. `None` if no place was noted there, or if the text after it is not decoded
-    /// from any bit.
+    /// Finds the last point at or before text offset `text`, including the bit offset of its block.
+    /// `None` if no such point was recorded, or if no bit offset decodes to the text after it.
     ///
     /// # Errors
     ///
@@ -115,11 +115,11 @@ impl GzipPoints {
     }
 }
 
-/// Decompresses a gzip file from its front, and notes places from which it can be read again.
+/// Decompresses a gzip file from its start, and records points from which it can be read again.
 pub struct GzipScan<R> {
     input: R,
     packed: Vec<u8>,
-    /// Number of bytes of `packed` that were consumed, and the offset of `packed` in the file.
+    /// Number of consumed bytes of `packed`, and the file offset of `packed`.
     at: usize,
     offset: u64,
     /// The decoder of the current member; `None` between members.
@@ -127,7 +127,7 @@ pub struct GzipScan<R> {
     crc: crc32fast::Hasher,
     member: u64,
     text: u64,
-    /// Set once NUL bytes followed a member. Only more of them may follow.
+    /// Set once a member was followed by NUL bytes. Nothing else may follow them.
     in_padding: bool,
     recent: Vec<u8>,
     candidate: Option<NotedPoint>,
@@ -135,7 +135,7 @@ pub struct GzipScan<R> {
 }
 
 impl<R: Read> GzipScan<R> {
-    /// Creates a reader of `input`, which must be at its start. Places are noted in `points`.
+    /// Creates a reader of `input`, which must be at its start. Points are recorded in `points`.
     pub fn new(input: R, points: GzipPoints) -> Self {
         GzipScan {
             input,
@@ -185,8 +185,7 @@ impl<R: Read> GzipScan<R> {
         self.recent.extend_from_slice(text);
     }
 
-    /// Makes the current position, which is between two blocks or after the last one, the candidate
-    /// for the next place.
+    /// Makes the current position, which is at a block boundary, the candidate for the next point.
     fn note_place(&mut self) {
         if self.points.lock_points().back().is_none_or(|last| self.text >= last.text + MIN_SPACING) {
             self.candidate = Some(NotedPoint {
@@ -232,7 +231,8 @@ impl<R: Read> Read for GzipScan<R> {
             self.track_decoded(&into[..written]);
             match status {
                 Ok(Status::StreamEnd) => (self.inflate, self.candidate) = (None, None),
-                // The decoder has data and room left, so it has stopped after a block.
+                // The decoder stopped although it has data and room left, so it is at the end of a
+                // block.
                 Ok(_) if self.at < self.packed.len() && written < into.len() => self.note_place(),
                 Ok(_) => {}
                 Err(error) => return Err(damaged_error(error.as_str())),
@@ -273,7 +273,7 @@ struct MemberTail {
     inflate: Inflate,
     point: GzipPoint,
     stored: Vec<u8>,
-    /// The same bytes, shifted so that the block starts at a byte.
+    /// The same bytes, shifted so that the block starts at a byte boundary.
     shifted: Vec<u8>,
     at: usize,
     next: u64,
@@ -308,7 +308,7 @@ impl MemberTail {
         if self.at < self.shifted.len() {
             return Ok(true);
         }
-        // The byte before has the first bits of the data. The last bits of the file are never
+        // The previous byte has the first bits of the data. The last bits of the file are never
         // needed: a checksum follows the data.
         let start = self.next - 1;
         self.stored.resize(1 + READ_SIZE, 0);
@@ -362,9 +362,9 @@ impl MemberTail {
         Ok(None)
     }
 
-    /// Compares checksum and length of the member, which follow its data, and returns the offset of
-    /// the next member. They start at a byte boundary, but since the data was shifted, this can be
-    /// one of two bytes.
+    /// Verifies checksum and length of the member, which follow its data, and returns the offset of
+    /// the next member. They start at a byte boundary, but because the data was shifted, this can
+    /// be one of two bytes.
     fn check_end(&self, file: &File) -> io::Result<u64> {
         let last = self.point.offset + self.inflate.total_in();
         let sums = [self.crc.clone().finalize(), self.text as u32].map(u32::to_le_bytes).concat();

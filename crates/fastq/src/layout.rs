@@ -1,6 +1,6 @@
 //! Checks the layout of files by their first records: whether mates alternate in one file, and
-//! which of two files has the first reads. [`Claims::layout_doubt`](crate::Claims::layout_doubt)
-//! returns what is found.
+//! which of two files has read 1. [`Claims::layout_doubt`](crate::Claims::layout_doubt) returns the
+//! result.
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ use crate::line::{
 
 const EXAMINED_RECORDS: usize = 64;
 
-/// Minimum number of records that must agree if their names have no read numbers; with numbers, one
-/// pair is enough. So many equal names are not chance.
+/// Minimum number of records that must agree if their names have no read numbers, so that equal
+/// names are not due to chance. With read numbers, one pair is enough.
 const MIN_UNNUMBERED: usize = 16;
 
 const TAKE_ANYHOW: &str = "change the order of the files, or use --as-given if this order is correct";
@@ -26,7 +26,7 @@ const SIDE_BY_SIDE: &str =
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FirstRead {
     name: Vec<u8>,
-    /// 1 or 2 if the name or the comment says which read of its template this is.
+    /// 1 or 2 if the name or the comment has the read number.
     number: Option<u8>,
     bases: Vec<u8>,
 }
@@ -41,16 +41,15 @@ impl FirstRead {
 /// [`Claims::layout_doubt`](crate::Claims::layout_doubt).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Doubt {
-    /// The layout is certainly wrong: the run must not start. The error has a hint for the command
-    /// line.
+    /// The layout is certainly wrong, and the run must not start. The error has a hint for the
+    /// command line.
     Certain(Error),
     Likely(String),
 }
 
-/// Returns the byte that separates the name from the read number in names such as `SRR1.7.1` and
-/// `SRR1.7.2`. It is returned only if the names of all mates differ in nothing but the same two
-/// numbers. A single pair must have the numbers 1 and 2, since with others it may be two unrelated
-/// reads.
+/// Returns the byte that separates name and read number in names such as `SRR1.7.1` and `SRR1.7.2`,
+/// if the names of all mates differ only in the same two numbers. A single pair must have the
+/// numbers 1 and 2, because with other numbers it may be two unrelated reads.
 pub(crate) fn find_numbering<'a>(
     mut mates: impl Iterator<Item = (&'a FirstRead, &'a FirstRead)>,
 ) -> Option<u8> {
@@ -64,8 +63,8 @@ pub(crate) fn find_numbering<'a>(
     (are_so && (count > 1 || of_first == *b"12")).then_some(separator)
 }
 
-/// Returns the same byte as [`find_numbering`], for an interleaved file in which single reads may be
-/// among the pairs.
+/// Like [`find_numbering`], for an interleaved file in which there may be single reads among the
+/// pairs.
 pub(crate) fn find_numbering_of_neighbours(reads: &[FirstRead]) -> Option<u8> {
     let numbers = |two: &[FirstRead]| numbers_of_mates(&two[0].name, &two[1].name);
     let (separator, of_mates) = reads.windows(2).find_map(numbers)?;
@@ -102,9 +101,8 @@ pub(crate) fn parse_first_reads(text: &[u8]) -> Vec<FirstRead> {
     reads
 }
 
-/// Returns the number of a read in its template, from `/1` or `/2` at the end of its name or from a
-/// comment such as `1:N:0:ACGT`. `None` if there is no number, or if name and comment contradict
-/// each other.
+/// Returns the read number, from `/1` or `/2` at the end of the name or from a comment such as
+/// `1:N:0:ACGT`. `None` if there is no number, or if name and comment contradict each other.
 fn find_read_number(name: &[u8], comment: &[u8]) -> Option<u8> {
     let digit = |byte: u8| matches!(byte, b'1' | b'2').then(|| byte - b'0');
     let of_name = match name {
@@ -218,19 +216,19 @@ pub(crate) fn check_pair(files: [&Path; 2], reads: [&[FirstRead]; 2]) -> Option<
     })
 }
 
-/// Returns whether two reads have the same name, and no numbers or different ones.
+/// Returns whether two reads have the same name, and different read numbers or none.
 fn are_mates(two: &[FirstRead]) -> bool {
     let [one, two] = two else { return false };
     one.name == two.name && (one.number.is_none() || one.number != two.number)
 }
 
-/// Counts the mates among the pairs of reads 1 and 2, 3 and 4, and so on.
+/// Counts the mates among records 1 and 2, 3 and 4, and so on.
 fn count_mates(reads: &[FirstRead]) -> usize {
     reads.chunks_exact(2).filter(|two| are_mates(two)).count()
 }
 
-/// Returns whether each read is followed by its mate. Without read numbers, [`MIN_UNNUMBERED`] reads are
-/// needed to tell.
+/// Returns whether each read is followed by its mate. Without read numbers, at least
+/// [`MIN_UNNUMBERED`] records are needed to decide.
 fn is_interleaved(reads: &[FirstRead]) -> bool {
     let pairs = reads.len() / 2;
     let numbered = reads[..2 * pairs].iter().all(|read| read.number.is_some());
@@ -250,7 +248,7 @@ fn common_number(reads: &[FirstRead]) -> Option<u8> {
 mod tests {
     use super::*;
 
-    /// Parses records with these heads. Each has other bases.
+    /// Parses records with these header lines. Each record has different bases.
     fn reads(heads: &[&str]) -> Vec<FirstRead> {
         let bases =
             |at: usize| format!("{:0>12}", format!("{at:b}")).replace('0', "A").replace('1', "C");
@@ -258,7 +256,7 @@ mod tests {
         parse_first_reads(heads.iter().enumerate().map(record).collect::<String>().as_bytes())
     }
 
-    /// The message, after `!` for an error and `?` for a warning.
+    /// Returns the message, after `!` for an error and `?` for a warning.
     fn said(doubt: Option<Doubt>) -> String {
         match doubt {
             None => String::new(),
@@ -276,7 +274,7 @@ mod tests {
     }
 
     fn pair(one: &[&str], two: &[&str]) -> String {
-        // The bases of mates differ, because the second file starts with another record.
+        // The bases of mates differ, because the second file starts with an additional record.
         let two = [&["first"], two].concat();
         said(check_pair([Path::new("x"), Path::new("y")], [&reads(one), &reads(&two)[1..]]))
     }

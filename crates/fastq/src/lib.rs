@@ -1,10 +1,10 @@
-//! Reads FASTQ with many threads at once.
+//! Reads FASTQ with many threads concurrently.
 //!
-//! A *batch* is a fixed number `K` of templates: batch `t` has the templates from `t * K` up to, but
-//! not including, `(t + 1) * K`. The number of lines before a batch gives its place in the files, and
-//! lines can be counted in any part of a file and in any order. So the text is cut into blocks. A
-//! thread that needs a block claims it, fills it and counts its lines (`ring.rs`, `text.rs`). Sums
-//! of these counts give the start and end of each batch.
+//! A *batch* is a fixed number `K` of templates: batch `t` has the templates from `t * K` up to,
+//! but not including, `(t + 1) * K`. The number of lines before a batch determines its position in
+//! the files, and lines can be counted in any part of a file and in any order. So the text is
+//! divided into blocks. A thread that needs a block claims it, fills it and counts its lines
+//! (`ring.rs`, `text.rs`). The sums of these counts determine the start and end of each batch.
 //!
 //! ```text
 //! R1.fastq  [ block 0 ][ block 1 ][ block 2 ] ...   filled and counted by the threads that need them
@@ -14,13 +14,12 @@
 //! ```
 //!
 //! No thread reads for others, no lock is held while text is read, counted or parsed, and mates are
-//! paired without scanning the files from the front.
+//! paired without scanning the files from their start.
 //!
-//! This is right as long as every record has four lines and no batch exceeds its limit in bytes.
-//! [`Claims::take`] checks it for the records of its own batch. [`BatchLinker::link`] is called in
-//! the order of the batches, so it knows whether the same was true for all earlier ones; anything
-//! unusual is read again by a parser that goes from record to record. The batches are the same
-//! either way.
+//! This is right as long as every record has four lines and no batch exceeds its size limit.
+//! [`Claims::take`] checks this for the records of its own batch. [`BatchLinker::link`] is called
+//! in batch order, so it knows whether it holds for all earlier batches; anything unusual is read
+//! again by a parser that goes from record to record. The batches are the same either way.
 //!
 //! ```
 //! use readmill_fastq::{BatchLinker, Claims, FastqInput, FastqLayout, BatchOptions};

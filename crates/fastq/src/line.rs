@@ -1,11 +1,11 @@
-//! Rules for names and other lines of a record, which both parsers share.
+//! Rules for the name and other lines of a record, shared by both parsers.
 
-/// Maximum length of a template's name, which BAM stores with its NUL in a byte (SAM specification,
-/// section 4.2: `l_read_name`).
+/// Maximum length of a read name. BAM stores the length, including the NUL, in one byte (SAM
+/// specification, section 4.2: `l_read_name`).
 pub(crate) const MAX_NAME_LEN: usize = 254;
 
-/// Returns the name that both reads of a template share: the name without `/` and a digit at its
-/// end, as bwa 0.7.19 (`trim_readno`) removes them.
+/// Returns the name that the reads of a template share: without a final `/` and digit, which bwa
+/// 0.7.19 (`trim_readno`) also removes.
 ///
 /// ```
 /// assert_eq!(readmill_fastq::template_name(b"r7/1"), b"r7");
@@ -18,8 +18,8 @@ pub fn template_name(name: &[u8]) -> &[u8] {
     }
 }
 
-/// Returns whether an index read belongs to a template. The name of the template has lost the
-/// number after `numbering`; the name of the index read may still have it.
+/// Returns whether an index read belongs to a template. The number after the separator `numbering`
+/// has been removed from the name of the template, but possibly not from that of the index read.
 pub(crate) fn is_same_template(index: &[u8], template: &[u8], numbering: Option<u8>) -> bool {
     let (index, template) = (template_name(index), template_name(template));
     index == template || strip_read_number(index, numbering) == template
@@ -38,7 +38,7 @@ pub(crate) fn strip_read_number(name: &[u8], separator: Option<u8>) -> &[u8] {
 }
 
 /// Returns the separator and the read numbers if two names differ only in a number at their ends,
-/// such as `SRR1.7.1` and `SRR1.7.2`, which fasterq-dump and fastq-dump write. The first number
+/// such as `SRR1.7.1` and `SRR1.7.2`, as written by fasterq-dump and fastq-dump. The first number
 /// must be smaller.
 pub(crate) fn numbers_of_mates(first: &[u8], last: &[u8]) -> Option<(u8, [u8; 2])> {
     let ([one @ .., number], [other @ .., other_number]) = (first, last) else { return None };
@@ -52,15 +52,15 @@ pub(crate) fn strip_carriage_return(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// Returns the length of the name at the start of a line, and the start of the comment after the
-/// following blanks.
+/// Returns the length of the name at the start of a line, and the offset of the comment after the
+/// blanks that follow it.
 pub(crate) fn name_and_comment(line: &[u8]) -> (usize, usize) {
     let Some(name) = memchr::memchr2(b' ', b'\t', line) else { return (line.len(), line.len()) };
     let blanks = line[name..].iter().take_while(|&&b| b == b' ' || b == b'\t').count();
     (name, name + blanks)
 }
 
-/// Returns what is wrong with a name, for an error message; `None` if it can be stored.
+/// Describes the fault of a name for an error message; `None` if the name can be stored.
 pub(crate) fn fault_of_name(name: &[u8]) -> Option<&'static str> {
     if name.is_empty() {
         Some("the read has no name")
@@ -73,11 +73,11 @@ pub(crate) fn fault_of_name(name: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Returns whether all characters are printable and not blank, `!` to `~`: the alphabet of bases
-/// and qualities.
+/// Returns whether all characters are printable and not blank (`!` to `~`), as bases and qualities
+/// must be.
 pub(crate) fn is_graphic(bytes: &[u8]) -> bool {
     // Computes the maximum without an early exit, so that the compiler can check sixteen bytes at a
-    // time. The last piece overlaps the one before.
+    // time. The last piece overlaps the previous one.
     let greatest = |piece: &[u8]| piece.iter().fold(0, |most: u8, b| most.max(b.wrapping_sub(b'!')));
     let (pieces, rest) = bytes.as_chunks::<32>();
     let last = bytes.last_chunk::<32>().map_or(rest, |last| last);

@@ -1,5 +1,5 @@
-//! Encodings of qualities in FASTQ: which score a character means, and which encoding a file
-//! probably has.
+//! Encodings of qualities in FASTQ: the score of each character, and detection of a file's
+//! encoding.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use readmill_record::{Error, ReadBatch, Result};
 
 use crate::{BatchLinker, BatchOptions, Claims, FastqLayout};
 
-/// Number of records from which the encoding is found, of all files together: the same as in Picard
+/// Number of records, over all files, from which the encoding is detected; the same as in Picard
 /// FastqToSam 3.4.0.
 const EXAMINED_RECORDS: usize = 10_000;
 
-/// The meaning of the characters in quality lines (Cock and others, Nucleic Acids Research 2010).
+/// The encoding of quality lines (Cock and others, Nucleic Acids Research 2010).
 ///
 /// ```
 /// use readmill_fastq::QualityEncoding;
@@ -68,8 +68,8 @@ impl QualityEncoding {
         }
     }
 
-    /// Returns the Phred score of a character; `None` if the encoding does not have it. Solexa
-    /// scores below 0 become 0, others become 10 log10(1 + 10^(s/10)), rounded, as in htsjdk 4.2.0
+    /// Returns the Phred score of a character; `None` if the encoding does not use it. Solexa
+    /// scores below 0 become 0, others 10 log10(1 + 10^(s/10)), rounded, as in htsjdk 4.2.0
     /// (SolexaQualityConverter).
     ///
     /// ```
@@ -80,7 +80,7 @@ impl QualityEncoding {
     /// assert_eq!(QualityEncoding::Illumina.phred(b'?'), None);
     /// ```
     pub fn phred(self, letter: u8) -> Option<u8> {
-        /// Phred scores of the Solexa scores 0 to 9. From 10 on, both scores are equal.
+        /// Phred scores of the Solexa scores 0 to 9. From 10 on, both are equal.
         const OF_SOLEXA: [u8; 10] = [3, 4, 4, 5, 5, 6, 7, 8, 9, 10];
         if !(self.lowest_character()..=b'~').contains(&letter) {
             return None;
@@ -99,13 +99,13 @@ impl QualityEncoding {
         })
     }
 
-    /// Returns the encoding that a file with these characters probably has, by the rules of htsjdk
-    /// 4.2.0 (QualityEncodingDetector). Encodings that lack a character are ruled out. The standard
-    /// encoding is also ruled out if all characters are above `:` (25).
+    /// Returns the probable encoding of a file with these characters, by the rules of htsjdk 4.2.0
+    /// (QualityEncodingDetector). An encoding is ruled out if it does not use one of the
+    /// characters. The standard encoding is also ruled out if all characters are above `:` (25).
     ///
     /// # Errors
     ///
-    /// No encoding has all characters, or there are none.
+    /// No encoding uses all the characters, or there are none.
     pub fn detect_from_characters(letters: &[bool; 256]) -> Result<Self> {
         let seen = || (0..=255u8).filter(|&letter| letters[usize::from(letter)]);
         let has_all = |encoding: QualityEncoding| seen().all(|letter| encoding.phred(letter).is_some());
@@ -122,17 +122,18 @@ impl QualityEncoding {
                 Err(unknown_encoding_error())
             };
         }
-        // Solexa's encoding has all characters of Illumina's, so Illumina's is tried first.
+        // Solexa's encoding uses all characters of Illumina's, so Illumina's is tried first.
         let later = [QualityEncoding::Illumina, QualityEncoding::Solexa];
         later.into_iter().find(|&encoding| has_all(encoding)).ok_or_else(unknown_encoding_error)
     }
 
-    /// Returns the encoding that the first 10,000 records of these files probably have
-    /// ([`QualityEncoding::detect_from_characters`]). Files without records have the standard encoding.
+    /// Returns the probable encoding of the first 10,000 records of these files
+    /// ([`QualityEncoding::detect_from_characters`]). Files without records have the standard
+    /// encoding.
     ///
     /// # Errors
     ///
-    /// The files cannot be read, or no encoding has all their characters.
+    /// The files cannot be read, or no encoding uses all their characters.
     pub fn detect_from_files(layout: FastqLayout, options: BatchOptions) -> Result<Self> {
         let claims = Arc::new(Claims::open(layout, options)?);
         let (mut linker, mut reads) = (BatchLinker::new(&claims), ReadBatch::default());

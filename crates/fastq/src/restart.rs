@@ -1,4 +1,4 @@
-//! Places inside FASTQ files from which they can be read again.
+//! Points inside FASTQ files from which they can be read again.
 //!
 //! A job in stages scans its input once and divides it into slices, which separate processes align.
 //! The scan converts the position of a slice's first template ([`TextPlace`]) to a
@@ -12,19 +12,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::gzip::{GzipPoint, GzipPoints};
 
-/// A point from which a file can be read without reading what precedes it. Pass it to
+/// A point from which a file can be read without reading the data before it. Pass it to
 /// [`FastqInput::From`](crate::FastqInput::From).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RestartPoint {
     #[default]
     Start,
-    /// In plain text: the number of bytes before the point.
+    /// In plain text: the byte offset.
     Text(u64),
-    /// In BGZF: the offset of a block in the file, and the number of bytes to skip in the text that
-    /// starts there.
+    /// In BGZF: the file offset of a block, and the number of bytes to skip in the text that starts
+    /// there.
     Blocks(u64, u64),
-    /// In gzip: a place between two blocks of deflate data, and the number of bytes to skip in the
-    /// text after it.
+    /// In gzip: a point between two deflate blocks, and the number of bytes to skip in the text
+    /// after it.
     Gzip(Box<GzipPoint>, u64),
 }
 
@@ -38,17 +38,18 @@ impl RestartPoint {
     }
 }
 
-/// A position in the text of a file that is being read. What a block is depends on the kind of
-/// file.
+/// A position in the text of a file that is being read, as a block and an offset. The meaning of a
+/// block depends on the file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextPlace {
-    /// Offset of a block: of its compressed data in the file for BGZF, of its text for other files.
+    /// Offset of the block: of its compressed data in the file for BGZF, of its text for other
+    /// formats.
     pub block: u64,
     pub within: u64,
 }
 
 pub(crate) enum Restart {
-    /// Only from its start: a pipe, or zstd.
+    /// The file can only be read from its start: a pipe, or zstd.
     Nowhere,
     Text,
     Blocks,
@@ -56,8 +57,8 @@ pub(crate) enum Restart {
 }
 
 impl Restart {
-    /// Returns the point from which the text can be read again, starting at `place`. `None` if it
-    /// cannot be.
+    /// Returns the point from which the text can be read again, starting at `place`. `None` if this
+    /// is not possible.
     pub fn find_point(&self, place: TextPlace) -> io::Result<Option<RestartPoint>> {
         let text = place.block + place.within;
         Ok(match self {

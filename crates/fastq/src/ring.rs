@@ -1,10 +1,10 @@
-//! The blocks of a text, numbered from 0. Any thread claims them, their lines are summed up without
-//! a lock, and they are released in order.
+//! A ring of the text blocks, numbered from 0. Any thread can claim them, their lines are summed
+//! without a lock, and they are released in order.
 //!
 //! A block passes through four states: *claimed*, *counted* (its own lines are known), *summed*
 //! (the lines of all blocks up to it are known) and *released*. Block `b` uses slot `b mod slots`.
-//! One atomic word in the slot holds the round of the ring, the state of the block and a number of
-//! lines.
+//! One atomic word in the slot holds the round of the ring, the state of the block and a line
+//! count.
 //!
 //! ```text
 //!        released        summed          claimed
@@ -12,27 +12,27 @@
 //! blocks  ..│ s   s   s  s │ c   -   c   -  │ free slots ...      c counted, s summed, - being filled
 //! ```
 //!
-//! *Who may do what.* Any thread may claim, publish and sum up. Only one thread at a time releases,
-//! and only blocks that are summed. So the slot of the last summed block does not change until
-//! another block is summed, and a thread that finds the word of another block knows that its own
-//! block has been released.
+//! *Who may do what.* Any thread may claim, publish and sum. Only one thread at a time releases,
+//! and only summed blocks. So the slot of the last summed block does not change until another block
+//! is summed, and a thread that finds the word of a different block knows that its own block has
+//! been released.
 //!
-//! *Publishing twice is harmless.* The content of a block depends on the input alone. A waiting
+//! *Publishing twice is harmless.* The content of a block depends only on the input. A waiting
 //! thread may fill and publish a block in place of its claimer; the first result is kept and the
 //! other one is returned to its thread.
 //!
 //! *Locks.* The lock of a slot is held to move a pointer in or out, never while a block is read,
 //! inflated, counted or parsed.
 //!
-//! *Waiting.* [`reach`] provides the text that a thread needs. It sums up blocks that are present,
-//! waits for blocks that other threads are about to fill, fills them itself if that takes long, and
-//! claims free blocks. No thread waits forever, because the next block to sum up is in one of three
-//! states:
+//! *Waiting.* [`reach`] provides the text that a thread needs. It sums published blocks, waits for
+//! blocks that other threads are filling, fills them itself if that takes long, and claims free
+//! blocks. No thread waits forever, because the next block to sum is in one of three states:
 //!
-//! 1. It is published. Any thread can sum it up.
-//! 2. It is claimed. A thread that has lost patience fills it again, if the kind of file allows
+//! 1. It is published. Any thread can sum it.
+//! 2. It is claimed. A thread that has lost patience fills it again, if the file format allows
 //!    that. Otherwise its claimer holds the lock of the file and waits only for the file.
-//! 3. It is free. It is claimed, unless all slots are taken; then the caller gets [`Reach::Full`].
+//! 3. It is free. It is claimed, unless all slots are taken; then the caller gets
+//!    [`Reach::Full`].
 
 use std::sync::PoisonError;
 
@@ -40,14 +40,14 @@ use super::sync::{AtomicU64, Mutex, MutexGuard, Ordering, spin_loop, yield_now};
 
 const UNKNOWN_END: u64 = u64::MAX;
 
-/// Bits of a word for the number of lines. The two bits above them hold the state, the rest holds
+/// Number of bits of a word for the line count. The two bits above them hold the state, the rest
 /// the round of the ring.
 const LINES_BITS: u32 = 46;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Claim {
     Block(u64),
-    /// All slots are taken: an earlier block has to be released first.
+    /// All slots are taken: an earlier block must be released first.
     Full,
     End,
 }
@@ -56,7 +56,7 @@ pub(crate) enum Claim {
 enum State {
     Absent,
     Counted(u64),
-    /// This many lines end in this block and all blocks before it.
+    /// Number of lines that end in this block or an earlier one.
     Summed(u64),
 }
 
@@ -76,13 +76,13 @@ pub(crate) struct Ring<T> {
     claimed: AtomicU64,
     summed: AtomicU64,
     released: AtomicU64,
-    /// Number of all blocks of the text, [`UNKNOWN_END`] until its end is found.
+    /// Number of blocks of the text; [`UNKNOWN_END`] until its end is found.
     end: AtomicU64,
 }
 
 impl<T: Clone> Ring<T> {
-    /// Creates a ring of `slots` slots, at least two, for a text of `blocks` blocks if their number
-    /// is known. That of a file of plain text is; compressed text has to be read to its end first.
+    /// Creates a ring of `slots` slots, at least two, for a text of `blocks` blocks, if their
+    /// number is known. It is known for plain files; compressed text must first be read to its end.
     pub fn new(slots: usize, blocks: Option<u64>) -> Self {
         let slot = |expected| Slot {
             word: AtomicU64::new(0),
@@ -128,8 +128,8 @@ impl<T: Clone> Ring<T> {
         self.end.load(Ordering::Acquire) <= blocks
     }
 
-    /// Stores block `number` with the number of lines that end in it. Returns the block if another
-    /// thread has published it before, so that its memory can be used again.
+    /// Stores block `number` with the number of lines that end in it. If another thread has
+    /// published it before, returns the block, so that its memory can be reused.
     pub fn publish(&self, number: u64, lines: u64, block: T) -> Option<T> {
         let slot = self.slot(number);
         let mut held = lock_slot(&slot.held);
@@ -142,7 +142,7 @@ impl<T: Clone> Ring<T> {
         None
     }
 
-    /// Returns the number of blocks that are summed up, and how many lines end in them.
+    /// Returns the number of summed blocks and of the lines that end in them.
     pub fn summed(&self) -> (u64, u64) {
         loop {
             let blocks = self.summed.load(Ordering::Acquire);
@@ -153,8 +153,8 @@ impl<T: Clone> Ring<T> {
         }
     }
 
-    /// Returns how many lines end in the blocks up to and including `number`. `None` if that block
-    /// is not summed up yet, or already released.
+    /// Returns the number of lines that end in the blocks up to and including `number`. `None` if
+    /// that block is not summed yet, or is already released.
     pub fn lines_through(&self, number: u64) -> Option<u64> {
         match self.unpack_state(number) {
             State::Summed(lines) => Some(lines),
@@ -162,8 +162,8 @@ impl<T: Clone> Ring<T> {
         }
     }
 
-    /// Sums up block `number`; `before` lines end before it. Returns false if the block is not
-    /// published, or was released.
+    /// Sums block `number`, given that `before` lines end before it. Returns false if the block is
+    /// not published or has been released.
     pub fn sum(&self, number: u64, before: u64) -> bool {
         match self.unpack_state(number) {
             State::Absent => return false,
@@ -171,7 +171,7 @@ impl<T: Clone> Ring<T> {
             State::Counted(lines) => {
                 let counted = self.pack_word(number, State::Counted(lines));
                 let summed = self.pack_word(number, State::Summed(before + lines));
-                // If another thread does this at the same time, it writes the same number.
+                // If another thread does this concurrently, it writes the same number.
                 let _ = self.slot(number).word.compare_exchange(
                     counted,
                     summed,
@@ -188,16 +188,16 @@ impl<T: Clone> Ring<T> {
         lock_slot(&self.slot(number).held).expected > number
     }
 
-    /// Returns the content of block `number`. `None` if it has not been published or was released.
+    /// Returns the content of block `number`. `None` if it is not published or has been released.
     pub fn get(&self, number: u64) -> Option<T> {
         let held = lock_slot(&self.slot(number).held);
         let is_here = held.expected == number + self.slots.len() as u64;
         held.block.as_ref().filter(|_| is_here).cloned()
     }
 
-    /// Releases all blocks below `number`, in order, and passes them to `keep`. One thread at a
-    /// time may do this. Block `number` itself must be summed up, because the slot of the last
-    /// summed block holds the number of lines.
+    /// Releases all blocks below `number`, in order, and passes them to `keep`. Only one thread at
+    /// a time may do this. Block `number` itself must be summed, because the slot of the last
+    /// summed block holds the line count.
     pub fn release_below(&self, number: u64, mut keep: impl FnMut(T)) {
         let first = self.released.load(Ordering::Relaxed);
         debug_assert!(number <= first || number < self.summed.load(Ordering::Relaxed));
@@ -217,14 +217,14 @@ impl<T: Clone> Ring<T> {
             State::Counted(lines) => (1, lines),
             State::Summed(lines) => (2, lines),
         };
-        // The round is stored modulo 2^16. To mistake one block for another, a thread would have to
-        // sleep through 65,536 rounds, but its own ticket keeps all but the first of them from
-        // being claimed.
+        // The round is stored modulo 2^16. To confuse two blocks, a thread would have to sleep
+        // through 65,536 rounds, but its own ticket keeps all but the first of them from being
+        // claimed.
         let round = number / self.slots.len() as u64;
         round << (LINES_BITS + 2) | kind << LINES_BITS | lines
     }
 
-    /// Unpacks the state of block `number`; [`State::Absent`] if its slot has another block.
+    /// Unpacks the state of block `number`; [`State::Absent`] if its slot holds a different block.
     fn unpack_state(&self, number: u64) -> State {
         let word = self.slot(number).word.load(Ordering::Acquire);
         let lines = word & ((1 << LINES_BITS) - 1);
@@ -246,22 +246,22 @@ pub(crate) enum Reach {
     Full,
 }
 
-/// A text that [`reach`] can fill: `Text`, or a simulated one in the tests.
+/// A text that [`reach`] can fill: `FastqText`, or a simulated one in the tests.
 pub(crate) trait Supply {
     type Content: Clone;
 
     fn ring(&self) -> &Ring<Self::Content>;
 
-    /// Claims and fills the next block, unless another thread has claimed block `wanted` meanwhile.
-    /// Returns false if that block is not claimed and there is no slot for it.
+    /// Claims and fills the next block, unless another thread has claimed block `wanted` in the
+    /// meantime. Returns false if that block is not claimed and there is no slot for it.
     fn claim(&self, wanted: u64) -> bool;
 
-    /// Returns an estimate of the number of lines in a block, which is used until one block is
+    /// Returns an estimate of the number of lines in a block, used until one block has been
     /// counted.
     fn guess(&self) -> u64;
 
-    /// Fills block `number`, which another thread has claimed, or waits until that thread has done
-    /// so.
+    /// Fills block `number`, which another thread has claimed, or waits until that thread has
+    /// filled it.
     fn help(&self, number: u64);
 }
 
@@ -279,9 +279,9 @@ impl Goal {
         }
     }
 
-    /// Returns whether more than `claimed` blocks are needed. The first `blocks` of them have
-    /// `lines` lines; the others are expected to have as many each. If no block is counted, each is
-    /// expected to have `guess` lines.
+    /// Returns whether more than `claimed` blocks are needed. The first `blocks` blocks have
+    /// `lines` lines, and the others are expected to have as many on average. If no block has been
+    /// counted, each is expected to have `guess` lines.
     fn needs_more(self, claimed: u64, blocks: u64, lines: u64, guess: u64) -> bool {
         match self {
             Goal::Blocks(wanted) => claimed < wanted,
@@ -293,8 +293,8 @@ impl Goal {
     }
 }
 
-/// Fills blocks until the goal is reached. A thread checks `patience` times whether another one has
-/// filled the block that it needs, and then fills the block itself.
+/// Fills blocks until the goal is reached. A thread checks `patience` times whether another thread
+/// has filled the block that it needs, and then fills the block itself.
 pub(crate) fn reach(supply: &impl Supply, patience: u32, goal: Goal) -> Reach {
     loop {
         let (blocks, lines) = supply.ring().summed();
@@ -310,10 +310,11 @@ pub(crate) fn reach(supply: &impl Supply, patience: u32, goal: Goal) -> Reach {
     }
 }
 
-/// Sums up block `number`; `before` lines end before it. Returns false if there is no slot for it.
+/// Brings block `number` into memory and sums it, given that `before` lines end before it. Returns
+/// false if there is no slot for it.
 ///
-/// While another thread fills the block, this one claims the blocks after it, as far as the goal
-/// needs them. So many threads read at the same time.
+/// While another thread fills the block, this one claims later blocks, as far as the goal needs
+/// them. So many threads read concurrently.
 fn bring_block(supply: &impl Supply, patience: u32, goal: Goal, number: u64, before: u64) -> bool {
     let ring = supply.ring();
     let mut left = patience;

@@ -1,5 +1,5 @@
-//! Opens inputs of FASTQ text: plain, BGZF, gzip or zstd; files, pipes or streams. The content
-//! decides the format, never the name.
+//! Opens FASTQ inputs: plain, BGZF, gzip or zstd; files, pipes or streams. The format is detected
+//! from the content, never from the name.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -20,21 +20,20 @@ use crate::gzip::{GzipPoints, GzipScan, GzipTail};
 use crate::layout::{FirstRead, parse_first_reads};
 use crate::restart::{Restart, RestartPoint};
 
-/// Bytes that are read to detect the format: enough for one BGZF block.
+/// Number of bytes read to detect the format: enough for one BGZF block.
 const PEEK_BYTES: usize = 1 << 16;
 
 const READ_SIZE: usize = 256 << 10;
 
 pub type ByteReader = Box<dyn Read + Send>;
 
-/// An input of FASTQ text, not opened yet. [`Claims::open`](crate::Claims::open) opens it and
-/// detects how it is compressed.
+/// A FASTQ input that has not been opened. [`Claims::open`](crate::Claims::open) opens it and
+/// detects its compression.
 pub enum FastqInput {
-    /// A regular file, a named pipe or, as `-`, the standard input.
+    /// A regular file, a named pipe, or standard input (`-`).
     Path(PathBuf),
     Stream(PathBuf, ByteReader),
-    /// A regular file, read from a place inside. A process that aligns one slice of a file starts
-    /// this way.
+    /// A regular file, read from a point inside, as by a process that aligns one slice of a file.
     From(PathBuf, RestartPoint),
 }
 
@@ -45,12 +44,12 @@ impl From<&Path> for FastqInput {
 }
 
 pub(crate) enum TextSource {
-    /// A file of plain text, which can be read at any position, and the range of its bytes to read.
+    /// A plain text file, readable at any position, and the byte range to read.
     Plain(File, Range<u64>),
-    /// BGZF, whose blocks can be inflated by any thread, and the number of bytes to leave out at
-    /// the start of its text.
+    /// BGZF, whose blocks any thread can inflate, and the number of bytes to skip at the start of
+    /// its text.
     Blocks(Box<BlockReader<ByteReader>>, usize),
-    /// A stream that can only be read from front to back: gzip, zstd, or text from a pipe.
+    /// A stream that can only be read sequentially: gzip, zstd, or text from a pipe.
     Stream(ByteStream),
 }
 
@@ -62,14 +61,14 @@ pub(crate) struct OpenedInput {
     pub restart: Restart,
 }
 
-/// How much of an input has been read, shared between its reader and the display of progress.
+/// How much of an input has been read, shared by its reader and the progress display.
 #[derive(Clone, Default)]
 pub(crate) struct Meter {
     read: Arc<AtomicU64>,
     pub sum: StreamSum,
-    /// Bytes of the whole input; `None` if it is no regular file.
+    /// Size of the whole input in bytes; `None` if it is not a regular file.
     pub total: Option<u64>,
-    /// Set if it is BGZF and ends without the empty last block.
+    /// Set if the input is BGZF and ends without the empty last block.
     pub lacks_eof: Arc<AtomicBool>,
 }
 
@@ -102,10 +101,9 @@ pub(crate) struct Packing {
 }
 
 impl Packing {
-    /// Configures a reader of BGZF to accept what other programs leave at the end of FASTQ: no
-    /// empty last block (bcl2fastq), plain gzip members (`cat`), or NUL bytes. Places inside plain
-    /// members are not known, so these members are refused if reading again from a place must be
-    /// possible.
+    /// Configures a BGZF reader to accept what other programs leave at the end of FASTQ: no empty
+    /// last block (bcl2fastq), plain gzip members (`cat`), or NUL bytes. Plain members have no
+    /// known restart points, so they are refused if the input must be restartable.
     fn configure_blocks<R: Read>(self, reader: BlockReader<R>, meter: &Meter) -> BlockReader<R> {
         let tail = if self.restartable { BlockTail::Nuls } else { BlockTail::Members };
         let reader = reader.with_tail(tail);
@@ -129,7 +127,7 @@ enum InputHandle {
     From(File, u64, RestartPoint),
 }
 
-/// Opens all inputs, and then reads the start of each. If several are pipes, they are read together
+/// Opens all inputs, then reads the start of each. If several are pipes, they are read together
 /// ([`join_pipes`]).
 pub(crate) fn open_inputs(inputs: Vec<FastqInput>, packing: Packing) -> Result<Vec<OpenedInput>> {
     let handles = inputs.into_iter().map(open_handle).collect::<Result<Vec<_>>>()?;
@@ -137,7 +135,7 @@ pub(crate) fn open_inputs(inputs: Vec<FastqInput>, packing: Packing) -> Result<V
     handles.into_iter().map(|(name, handle)| open_source(name, handle, packing)).collect()
 }
 
-/// Opens the path of an input and finds out whether it is a regular file. An empty file is treated
+/// Opens the path of an input and determines whether it is a regular file. An empty file is treated
 /// as a pipe.
 fn open_handle(input: FastqInput) -> Result<(PathBuf, InputHandle)> {
     let path = match input {
@@ -256,8 +254,7 @@ impl TextFormat {
     ///
     /// # Errors
     ///
-    /// The data is compressed by a program that is not supported, or has alignments instead of
-    /// FASTQ.
+    /// The data is in an unsupported compression format, or has alignments instead of FASTQ.
     fn detect(peek: &[u8]) -> Result<Self> {
         const DECOMPRESS: &str =
             "decompress the file and pipe the reads to readmill, for example with bzip2 -dc or xz -dc";
@@ -283,7 +280,7 @@ impl TextFormat {
         Ok(format)
     }
 
-    /// Decompresses the start of a file, as far as it is complete, to at most 256 KiB of text.
+    /// Decompresses the start of a file as far as it is complete, to at most 256 KiB of text.
     fn decompress_start<'a>(&self, peek: &'a [u8], packing: Packing) -> Cow<'a, [u8]> {
         let unpacked: Box<dyn Read + 'a> = match self {
             TextFormat::Text => return Cow::Borrowed(peek),
@@ -294,7 +291,7 @@ impl TextFormat {
             },
         };
         let mut text = Vec::new();
-        // The start may be cut at any byte. Damage is reported later, when all data is read.
+        // The start may be truncated at any byte. Damage is reported later, when all data is read.
         let _ = unpacked.take(4 * PEEK_BYTES as u64).read_to_end(&mut text);
         Cow::Owned(text)
     }
@@ -312,14 +309,14 @@ fn other_format(start: &[u8]) -> Option<ReadsFormat> {
     ReadsFormat::recognize(start).filter(|format| *format != ReadsFormat::Fastq)
 }
 
-/// Returns whether the path is a regular file with SAM, BAM or CRAM. The command line treats such
-/// files as unaligned reads.
+/// Returns whether the path is a regular file in SAM, BAM or CRAM format. The command line treats
+/// such files as unaligned reads.
 pub fn holds_records(path: &Path) -> bool {
     read_start(path).is_some_and(|start| other_format(&start).is_some())
 }
 
-/// Returns whether the path is a regular file that starts as FASTQ does, plain or compressed. If it
-/// has no text or only blank lines, the name decides.
+/// Returns whether the path is a regular file that starts like FASTQ, plain or compressed. If it is
+/// empty or has only blank lines, its name decides.
 pub fn holds_fastq(path: &Path) -> bool {
     const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd]; // no other format of reads is compressed by zstd
     let begins_so = |start: Vec<u8>| match start.iter().all(u8::is_ascii_whitespace) {
@@ -330,15 +327,16 @@ pub fn holds_fastq(path: &Path) -> bool {
     read_start(path).is_some_and(begins_so)
 }
 
-/// Returns whether the name ends in `.fastq` or `.fq`, before `.gz` or `.zst`, in any case.
+/// Returns whether the name ends with `.fastq` or `.fq`, optionally followed by `.gz` or `.zst`, in
+/// any case.
 fn has_fastq_name(path: &Path) -> bool {
     let name = path.to_string_lossy().to_ascii_lowercase();
     let name = [".gz", ".zst"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
     [".fastq", ".fq"].iter().any(|end| name.ends_with(end))
 }
 
-/// Returns the first bytes of a regular file, without its gzip compression. `None` for a pipe,
-/// whose bytes could not be read again, and for a file that cannot be opened.
+/// Returns the first bytes of a regular file, decompressed if it is gzip. `None` for a pipe, whose
+/// bytes could not be read again, and for a file that cannot be opened.
 fn read_start(path: &Path) -> Option<Vec<u8>> {
     let is_file = std::fs::metadata(path).is_ok_and(|about| about.is_file());
     let file = is_file.then(|| File::open(path))?.ok()?;
@@ -346,7 +344,7 @@ fn read_start(path: &Path) -> Option<Vec<u8>> {
     let _ = file.take(PEEK_BYTES as u64).read_to_end(&mut peek); // the real reader reports errors
     let mut start = Vec::new();
     if peek.starts_with(&[0x1f, 0x8b]) {
-        // The start may be cut at any byte, and the first BGZF block can be empty.
+        // The start may be truncated at any byte, and the first BGZF block can be empty.
         let text = flate2::read::MultiGzDecoder::new(&peek[..]);
         let _ = text.take(PEEK_BYTES as u64).read_to_end(&mut start);
         peek = start;
@@ -372,8 +370,8 @@ fn has_block_size(member: &[u8]) -> bool {
 pub(crate) struct ByteStream(ByteReader);
 
 impl ByteStream {
-    /// Fills `into` as far as there is text. Returns the number of bytes, and the error after them,
-    /// if there was one.
+    /// Reads text until `into` is full or the text ends. Returns the number of bytes, and the error
+    /// that follows them, if any.
     pub fn fill(&mut self, into: &mut [u8]) -> (usize, Option<Error>) {
         let mut filled = 0;
         while filled < into.len() {
@@ -390,8 +388,8 @@ impl ByteStream {
 
 const TOO_LARGE_WINDOW: &str = "requires too much memory";
 
-/// Converts an error of reading to one that says what to do. Errors with a number come from the
-/// operating system, all others from a decoder, which has found damage.
+/// Converts a read error to one that says what to do. Errors with an error number come from the
+/// operating system, all others from a decoder that found damage.
 fn explain_read_error(error: &io::Error) -> Error {
     const GET_AGAIN: &str = "download or create the file again";
     if error.raw_os_error().is_some() {
@@ -414,11 +412,12 @@ fn explain_read_error(error: &io::Error) -> Error {
 
 const PIPE_READ_SIZE: usize = 64 << 10;
 
-/// Maximum bytes that are buffered for each pipe. A program that is further ahead with one pipe has
-/// to wait; if it is so far ahead with two pipes alternately, it waits forever.
+/// Maximum number of bytes buffered for each pipe. A writer that is further ahead with one pipe has
+/// to wait; if it is that far ahead with two pipes alternately, it waits forever.
 const MAX_BUFFERED: usize = 64 << 20;
 
-/// Replaces pipes by streams that are read together, if there are several of them ([`join_as_twins`]).
+/// If there are several pipes, replaces them with streams that are read together
+/// ([`join_as_twins`]).
 fn join_pipes(handles: Vec<(PathBuf, InputHandle)>) -> Vec<(PathBuf, InputHandle)> {
     let is_pipe = |(_, handle): &&(PathBuf, InputHandle)| matches!(handle, InputHandle::Pipe(_));
     if handles.iter().filter(is_pipe).count() < 2 {
@@ -454,10 +453,10 @@ pub(crate) struct Twin {
     which: usize,
 }
 
-/// Makes streams of pipes that one program fills alternately. They can be read in any order and at
-/// any pace.
+/// Creates streams from pipes that one program fills alternately. They can be read in any order and
+/// at any pace.
 ///
-/// Such a program waits as soon as one of its pipes is full, and a batch of reads is larger than a
+/// Such a program blocks as soon as one of its pipes is full, and a batch of reads is larger than a
 /// pipe. So while a reader waits for one pipe, the data of the others is buffered.
 pub(crate) fn join_as_twins(files: Vec<File>) -> impl Iterator<Item = Twin> {
     let count = files.len();
@@ -496,7 +495,7 @@ impl Pipe {
         !self.has_ended && self.buffered.len() < MAX_BUFFERED
     }
 
-    /// Moves the data that is available to the buffer, or notes the end of the pipe.
+    /// Moves the available data to the buffer, or notes the end of the pipe.
     fn fill_buffer(&mut self) -> io::Result<()> {
         let filled = self.buffered.len();
         self.buffered.resize(filled + PIPE_READ_SIZE, 0);
@@ -507,8 +506,8 @@ impl Pipe {
     }
 }
 
-/// Waits until pipe `own`, or another pipe that may be buffered, can be read. Returns the indexes
-/// of those that can.
+/// Waits until pipe `own`, or another pipe whose buffer has room, is readable. Returns the indexes
+/// of the readable pipes.
 fn wait_until_readable(pipes: &[Pipe], own: usize) -> io::Result<Vec<usize>> {
     let looked_at: Vec<usize> =
         (0..pipes.len()).filter(|&which| which == own || pipes[which].has_room()).collect();

@@ -1,9 +1,9 @@
-//! Parses records of four lines, which nearly all FASTQ has.
+//! Parses four-line records, which nearly all FASTQ has.
 //!
 //! This parser only accepts or refuses. A refused batch is read again by `general.rs`, which
 //! accepts more and explains faults, and `batch_linker.rs` then compares the names of mates. So
-//! each rule for what is accepted is in both places, and both parsers must read an accepted record
-//! the same way.
+//! each acceptance rule is in both places, and both parsers must read an accepted record in the
+//! same way.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use crate::line::{
 struct StrictRecords<'a> {
     text: &'a [u8],
     at: usize,
-    /// Number of characters on the last line of bases. The next line usually has the same number.
+    /// Length of the last line of bases. The next line usually has the same length.
     guess: usize,
     numbering: Option<u8>,
 }
@@ -28,12 +28,12 @@ pub(crate) struct FileParts {
     pub index: Vec<Range<usize>>,
 }
 
-/// Adds the reads in `text` to `reads`: those of two files alternately, if there are two, and the
-/// index reads. If `numbering` is given, that byte and the read number after it are removed from
+/// Adds the reads in `text` to `reads`, alternating between two files if there are two, and the
+/// index reads. If `numbering` is given, this byte and the read number after it are removed from
 /// names.
 ///
-/// Returns whether all parts were read to their ends, nothing is unusual, and the reads of each
-/// template have the same name. If not, the content of `reads` must not be used.
+/// Returns true if all parts were read to their ends, nothing is unusual, and the reads of each
+/// template have the same name. Otherwise the content of `reads` must not be used.
 pub(crate) fn parse_batch(
     text: &[u8],
     FileParts { first, second, index }: &FileParts,
@@ -76,7 +76,7 @@ pub(crate) fn parse_batch(
 }
 
 impl StrictRecords<'_> {
-    /// Parses the next record; `None` if it is unusual in any way. The spans point into the text of
+    /// Parses the next record; `None` if it is unusual in any way. The spans refer to the text of
     /// the batch.
     fn parse_record(&mut self) -> Option<ReadSpan> {
         let at = self.at;
@@ -124,8 +124,8 @@ impl StrictRecords<'_> {
         memchr::memchr(b'\n', &self.text[at..]).map_or(self.text.len(), |n| at + n)
     }
 
-    /// Returns the end of a line of bases or qualities, and tries the length of the last line
-    /// first. `None` if there is no such line or it has a character that is not printable.
+    /// Returns the end of a line of bases or qualities. Tries the length of the last line first.
+    /// `None` if there is no such line or it has a character that is not printable.
     fn find_printable_line_end(&self, at: usize) -> Option<usize> {
         let is_fine = |end| is_graphic(strip_carriage_return(&self.text[at..end]));
         let guess = at + self.guess;
@@ -178,8 +178,8 @@ mod tests {
 
     #[test]
     fn a_guess_that_meets_another_newline_is_none() {
-        // The second record has 3 bases after one of 9: nine bytes after its bases start is the
-        // newline of its qualities.
+        // The second record has 3 bases, the first one 9. Nine bytes after the start of its bases
+        // is the newline of its qualities.
         let text = b"@a\nACGTACGTA\n+\nIIIIIIIII\n@b\nACG\n+x\nIII\n@c\nA\n+\nI\n";
         assert_eq!(records(text).map(|all| all.len()), Some(3));
     }

@@ -1,4 +1,4 @@
-//! Read structures: which bases of a read belong to the template, and what the others are for.
+//! Read structures: which bases of a read belong to the template, and the purpose of the others.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,17 +6,17 @@ use std::str::FromStr;
 
 use readmill_record::{Error, Result};
 
-/// The purpose of a segment of bases, with the letters of fgbio's read structures ("Read
+/// The purpose of a segment of bases. The letters are those of fgbio's read structures ("Read
 /// Structures" in its wiki; `C` is from fgumi).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// `T`: the template, which is aligned.
+    /// `T`: template bases, which are aligned.
     Template,
     /// `M`: a molecular barcode (UMI).
     Molecule,
-    /// `B`: a barcode of the sample.
+    /// `B`: a sample barcode.
     Sample,
-    /// `C`: a barcode of the cell.
+    /// `C`: a cell barcode.
     Cell,
     /// `S`: skipped.
     Skipped,
@@ -32,14 +32,14 @@ const PURPOSE_LETTERS: [(u8, Purpose); 5] = [
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ReadSegment {
-    /// Number of bases. `None` (written `+`) means all that remain, which may be none.
+    /// Number of bases. `None` (written `+`) stands for all remaining bases, possibly none.
     bases: Option<usize>,
     purpose: Purpose,
 }
 
-/// The purposes of a read's bases, in the notation of fgbio: each segment is a number of bases and
-/// a letter ([`Purpose`]). The last segment may have `+` in place of the number, for all bases that
-/// remain. Bases after the last segment are skipped.
+/// The purposes of a read's bases, in fgbio's notation: each segment is a number of bases and a
+/// letter ([`Purpose`]). The last segment may have `+` instead of the number, for all remaining
+/// bases. Bases after the last segment are skipped.
 ///
 /// ```
 /// use readmill_fastq::{Purpose, ReadStructure};
@@ -61,7 +61,7 @@ pub struct ReadStructure(Vec<ReadSegment>);
 impl FromStr for ReadStructure {
     type Err = Error;
 
-    /// Parses a read structure; letters may be of either case. At most one segment can be `T`.
+    /// Parses a read structure. Letters may be upper or lower case. At most one segment can be `T`.
     fn from_str(text: &str) -> Result<Self> {
         let refused = |what: &str| {
             Err(Error::usage(format!("{text:?} is not a read structure: {what}")).hint(
@@ -118,7 +118,8 @@ impl ReadStructure {
         self.0.iter().filter_map(|piece| piece.bases).sum()
     }
 
-    /// Returns the structure of a read in which all bases have one purpose, such as an index read.
+    /// Returns the structure of a read whose bases all have the same purpose, such as an index
+    /// read.
     pub fn whole_read(purpose: Purpose) -> Self {
         ReadStructure(vec![ReadSegment { bases: None, purpose }])
     }
@@ -127,9 +128,9 @@ impl ReadStructure {
         self.0.iter().any(|piece| piece.purpose == purpose)
     }
 
-    /// Returns the segments of a read of `len` bases with their purposes. A caller checks first
-    /// that `len` is at least [`ReadStructure::min_bases`]; in a shorter read, segments are cut
-    /// at its end.
+    /// Returns the segments of a read of `len` bases with their purposes. The caller first checks
+    /// that `len` is at least [`ReadStructure::min_bases`]; in a shorter read, segments are
+    /// truncated at its end.
     pub fn segments(&self, len: usize) -> impl Iterator<Item = (Purpose, Range<usize>)> {
         let mut at = 0;
         self.0.iter().map(move |piece| {

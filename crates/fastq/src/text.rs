@@ -1,4 +1,4 @@
-//! The text of one file as blocks with their lines counted, filled by the threads that need them.
+//! The text of one file as blocks with line counts. The threads that need a block fill it.
 
 use std::fs::File;
 use std::ops::Range;
@@ -16,12 +16,13 @@ use crate::restart::{Restart, RestartPoint, TextPlace};
 use crate::ring::{Claim, Goal, Reach, Ring, Supply, reach};
 use crate::source::{self, ByteReader, ByteStream, FastqInput, Meter, OpenedInput, Packing, TextSource};
 
-/// Approximate bytes of a line in FASTQ with reads of 150 bases. Used until a block is counted.
+/// Approximate size of a line in bytes, for FASTQ with reads of 150 bases. Used until a block is
+/// counted.
 const USUAL_LINE_BYTES: u64 = 92;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TextPosition {
-    /// The block that has the position in it or at its end, 0-based.
+    /// The block that contains the position, or ends there (0-based).
     pub block: u64,
     pub offset: usize,
     pub lines: u64,
@@ -30,7 +31,7 @@ pub(crate) struct TextPosition {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TextOptions {
     pub block_bytes: usize,
-    /// Expected bytes of text of all batches in flight; decides the number of slots.
+    /// Expected text of all batches in flight, in bytes; determines the number of slots.
     pub window_bytes: usize,
     pub packing: Packing,
     pub patience: u32,
@@ -39,12 +40,12 @@ pub(crate) struct TextOptions {
 /// BGZF blocks that are inflated together, and the error that follows them, if any.
 type Compressed = (Chunk, Option<Error>);
 
-/// A slot for compressed blocks that were read but not inflated yet: the number of the block of
-/// text and its data. If its claimer is slow, another thread inflates them, too.
+/// A slot for compressed blocks that were read but not yet inflated: the number of the text block,
+/// and its data. If its claimer is slow, another thread inflates them as well.
 type HandedChunk = Mutex<Option<(u64, Arc<Compressed>)>>;
 
 enum BlockSource {
-    /// Plain text: the file, and the range of its bytes to read. Any thread can read any block.
+    /// Plain text: the file, and the byte range to read. Any thread can read any block.
     Plain(File, Range<u64>),
     Blocks {
         reader: Mutex<BlockReader<ByteReader>>,
@@ -55,7 +56,7 @@ enum BlockSource {
     Stream(Mutex<ByteStream>),
 }
 
-/// The text of one file of a run: its blocks in memory, and the means to fill more of them.
+/// The text of one file: its blocks in memory, and the source from which more are filled.
 pub(crate) struct FastqText {
     name: PathBuf,
     first: Vec<FirstRead>,
@@ -70,7 +71,7 @@ pub(crate) struct FastqText {
 }
 
 impl FastqText {
-    /// Opens the inputs, each as a text. All are opened before anything is read from them.
+    /// Opens the inputs, each as a text. All are opened before any is read.
     pub fn open(inputs: Vec<FastqInput>, rules: TextOptions) -> Result<Vec<Self>> {
         let opened = source::open_inputs(inputs, rules.packing)?;
         Ok(opened.into_iter().map(|opened| FastqText::new(opened, rules)).collect())
@@ -111,19 +112,19 @@ impl FastqText {
         &self.first
     }
 
-    /// Returns the checksum of the file as stored. Plain text, which is not read from front to
-    /// back, has the checksum of no bytes.
+    /// Returns the checksum of the file as stored. Plain text, which is not read sequentially, has
+    /// the checksum of zero bytes.
     pub fn checksum(&self) -> &StreamSum {
         &self.meter.sum
     }
 
-    /// Returns a flag that is set when BGZF ends without its empty last block and that was not
+    /// Returns a flag that is set if BGZF ends without its empty last block and this is not
     /// allowed.
     pub fn lacks_eof(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.meter.lacks_eof)
     }
 
-    /// Returns the bytes of the file read so far and all bytes, if known, both as stored.
+    /// Returns the number of bytes read so far and the file size, if known, both as stored.
     pub fn progress(&self) -> (u64, Option<u64>) {
         let read = match &self.kind {
             BlockSource::Plain(_, bytes) => {
@@ -138,8 +139,7 @@ impl FastqText {
         self.refilled.load(Ordering::Relaxed)
     }
 
-    /// Returns the maximum memory in bytes that blocks take at once: one in each slot, and one for
-    /// each thread.
+    /// Returns the maximum memory of blocks in bytes: one in each slot, and one per thread.
     pub fn max_bytes(&self, threads: usize) -> usize {
         let compressed = match self.kind {
             BlockSource::Blocks { .. } => 1 << 20,
@@ -148,13 +148,13 @@ impl FastqText {
         (self.slots + threads) * (self.rules.block_bytes + compressed)
     }
 
-    /// Fills blocks until `lines` lines of the text are in memory or were released.
+    /// Fills blocks until `lines` lines of the text are in memory or released.
     pub fn reach(&self, lines: u64) -> Reach {
         reach(self, self.rules.patience, Goal::Lines(lines))
     }
 
-    /// Returns block `number`, and fills it first if necessary. `None` after the last block. Only
-    /// the thread that releases blocks may call this, for blocks that it has not released.
+    /// Returns block `number`, filling it first if necessary. `None` after the last block. Only the
+    /// thread that releases blocks may call this, for blocks that it has not released.
     pub fn load_block(&self, number: u64) -> Result<Option<Arc<TextBlock>>> {
         match reach(self, self.rules.patience, Goal::Blocks(number + 1)) {
             Reach::Enough => {
@@ -166,8 +166,8 @@ impl FastqText {
         }
     }
 
-    /// Returns the position after line `number`, counted from 1. `None` if the line is not in
-    /// memory: not filled yet, or released.
+    /// Returns the position after line `number` (1-based). `None` if the line is not in memory: not
+    /// filled yet, or released.
     pub fn end_of_line(&self, number: u64) -> Option<TextPosition> {
         let Some(line) = number.checked_sub(1) else { return Some(TextPosition::default()) };
         let (blocks, mut through) = self.ring.summed();
@@ -187,9 +187,9 @@ impl FastqText {
         None
     }
 
-    /// Appends the text from `from` to `to` to `out`; without `to`, to the end of the text. Returns
-    /// false if the text has been released, cannot be read, or would make `out` longer than `most`
-    /// bytes.
+    /// Appends the text between `from` and `to` to `out`; without `to`, up to the end of the text.
+    /// Returns false if the text has been released, cannot be read, or would make `out` longer than
+    /// `most` bytes.
     pub fn copy_text(
         &self,
         from: TextPosition,
@@ -226,8 +226,8 @@ impl FastqText {
         Ok(Some(TextPlace { block, within: at.offset as u64 }))
     }
 
-    /// Returns the point from which the file can be read again, starting at `place`; `None` if it
-    /// cannot be.
+    /// Returns the point from which the file can be read again, starting at `place`; `None` if this
+    /// is not possible.
     pub fn restart_point(&self, place: TextPlace) -> Result<Option<RestartPoint>> {
         self.restart.find_point(place).map_err(|e| Error::io("reading failed", &e).file(&self.name))
     }
@@ -237,12 +237,12 @@ impl FastqText {
     }
 
     /// Releases all blocks before `number`, which must have been filled, and keeps their buffers
-    /// for new blocks. One thread at a time may do this.
+    /// for new blocks. Only one thread at a time may do this.
     pub fn release_below(&self, number: u64) {
         self.ring.release_below(number, |block| self.recycle_block(block));
     }
 
-    /// Publishes a block that was filled. A block with an error after its text is the last one.
+    /// Publishes a filled block. A block that ends with an error is the last one.
     fn publish_block(&self, number: u64, block: TextBlock) {
         if block.fault().is_some() {
             self.ring.end_at(number + 1);
@@ -273,8 +273,8 @@ impl FastqText {
         TextBlock::new(bytes, n, fault)
     }
 
-    /// Inflates the chunk that becomes block `number`. In the first block, `skipped` bytes of text
-    /// are left out.
+    /// Inflates the chunk that becomes block `number`. In the first block, the first `skipped`
+    /// bytes of text are dropped.
     fn inflate_chunk(&self, (chunk, behind): &Compressed, number: u64, skipped: usize) -> TextBlock {
         let mut bytes = self.shelf.take();
         bytes.clear();
@@ -285,7 +285,7 @@ impl FastqText {
             let len = bytes.len();
             return TextBlock { stored: chunk.offset, ..TextBlock::new(bytes, len, behind.clone()) };
         };
-        // The text of BGZF blocks before the damaged one is used.
+        // The text of the BGZF blocks before the damaged one is kept.
         let damaged = error.place.offset.unwrap_or_default() - chunk.offset;
         let sound = chunk.blocks.iter().take_while(|block| u64::from(block.start) < damaged);
         let len = sound.map(|block| block.inflated as usize).sum();
@@ -393,22 +393,22 @@ fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Bytes of text after which the count of lines is stored. Finding a line scans at most this many
-/// bytes.
+/// Text bytes between two stored line counts. Finding a line scans at most this many bytes.
 const STRIDE_BYTES: usize = 16 << 10;
 
 pub(crate) struct TextBlock {
     bytes: Vec<u8>,
     len: usize,
-    /// For each stride of [`STRIDE_BYTES`] bytes, the number of lines that end before its end.
+    /// For each stride of [`STRIDE_BYTES`] bytes, the number of lines in the block that end before
+    /// the stride does.
     marks: Vec<u32>,
     fault: Option<Error>,
     stored: u64,
 }
 
 impl TextBlock {
-    /// Makes a block of the first `len` bytes of `bytes`, and counts their lines. `fault` is the
-    /// error after them, if any.
+    /// Creates a block from the first `len` bytes of `bytes`, and counts their lines. `fault` is
+    /// the error that follows them, if any.
     pub fn new(bytes: Vec<u8>, len: usize, fault: Option<Error>) -> Self {
         let mut lines = 0;
         let count = |stride: &[u8]| {
@@ -432,8 +432,8 @@ impl TextBlock {
         self.marks.last().map_or(0, |&lines| lines.into())
     }
 
-    /// Returns the offset after the newline of line `number`, counted from 1 in this block; `None`
-    /// if it ends elsewhere.
+    /// Returns the offset after the newline of line `number` (1-based within this block); `None` if
+    /// the line ends elsewhere.
     pub fn end_of_line(&self, number: u64) -> Option<usize> {
         let stride = self.marks.partition_point(|&lines| u64::from(lines) < number);
         let before = stride.checked_sub(1).map_or(0, |previous| self.marks[previous]);

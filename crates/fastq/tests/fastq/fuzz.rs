@@ -1,7 +1,7 @@
 //! Reads random files with many threads, and compares the result with a simple reader.
 //!
 //! `READMILL_FUZZ_RECORDS` sets the number of records to read; the default takes seconds. A failure
-//! names its seed.
+//! prints its seed.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use readmill_fastq::{BatchOptions, Claims, FastqInput, FastqLayout};
 
-/// How a file deviates from records of four lines.
+/// How a file deviates from four-line records.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Strict,
@@ -81,13 +81,13 @@ fn break_it(text: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// Makes the texts of one or two files.
+/// Generates the texts of one or two files.
 fn texts(files: usize, segments: usize, random: &mut Random) -> Vec<Vec<u8>> {
     let most = random.pick(&[3, 40, 400, 1500]);
     let templates = random.below(most);
     let shape = random.pick(&[Shape::Strict, Shape::Strict, Shape::Strict, Shape::Loose, Shape::Broken]);
     let end: &[u8] = if random.chance(20) { b"\r\n" } else { b"\n" };
-    // Records of thousands of bytes find no room for all batches in flight.
+    // With records of thousands of bytes, there is no room for all batches in flight.
     let long = random.chance(10);
     let lens: &[usize] = if long { &[0, 30, 700, 2000] } else { &[0, 1, 5, 30, 30, 30, 90, 150] };
     let templates = if long { templates.min(200) } else { templates };

@@ -1,4 +1,4 @@
-//! Index reads: files that have one record for each template.
+//! Index reads: files with one record per template.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 use crate::common;
@@ -17,8 +17,8 @@ fn bases(number: usize) -> String {
     format!("{number:08b}").replace('0', "A").replace('1', "C")
 }
 
-/// Makes the files of first reads, last reads and index reads, with blank lines before every
-/// `loose`th record.
+/// Generates the files of read 1, read 2 and index reads, with blank lines before every `loose`th
+/// record.
 fn texts(templates: usize, loose: usize) -> [String; 3] {
     let file = |ending: &str, bases: &dyn Fn(usize) -> String| -> String {
         let record = |i: usize| {
@@ -31,7 +31,7 @@ fn texts(templates: usize, loose: usize) -> [String; 3] {
     [file("/1", &read), file("/2", &read), file(" 2:N:0:ACGT", &bases)]
 }
 
-/// Returns name and bases of the index reads of all templates.
+/// Returns the names and bases of the index reads of all templates.
 fn read(
     layout: FastqLayout,
     index: Vec<FastqInput>,
@@ -122,7 +122,7 @@ fn mates_that_are_numbered_share_their_index_read() {
     }
 }
 
-/// A program that filled three pipes in turn once waited forever.
+/// Regression test: a program that filled three pipes in turn once waited forever.
 #[test]
 fn three_pipes_that_are_filled_in_turn_are_emptied_in_turn() {
     let directory = tempfile::tempdir().unwrap();

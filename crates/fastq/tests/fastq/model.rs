@@ -1,5 +1,5 @@
-//! Checks `src/ring.rs` under simulated schedules: the file itself is compiled against the
-//! scheduler of shuttle.
+//! Checks `src/ring.rs` under simulated schedules: the file itself is compiled against shuttle's
+//! scheduler.
 //!
 //! At every lock and every atomic operation, the scheduler can switch to another thread, without
 //! limit. So the schedules include a thread that claims a block and does not run again until all
@@ -25,7 +25,7 @@ mod sync {
     pub(crate) use shuttle::thread::yield_now;
 }
 
-/// A text of which only the number of lines in each block is known. The content of a block is its
+/// A text that consists only of the number of lines in each block. The content of a block is its
 /// number.
 struct Text {
     ring: Ring<u64>,
@@ -63,7 +63,7 @@ impl Text {
         self.counts[..number as usize].iter().sum()
     }
 
-    /// Returns the block in which line `line`, counted from 1, ends; block 0 for line 0.
+    /// Returns the block in which line `line` (1-based) ends; block 0 for line 0.
     fn of_line(&self, line: u64) -> u64 {
         (0..self.counts.len() as u64).find(|&b| self.before(b + 1) >= line).unwrap()
     }
@@ -88,8 +88,8 @@ impl Text {
         true
     }
 
-    /// Does the work for a ticket whose lines were not available: reads and releases block after
-    /// block.
+    /// Does the work for a ticket whose lines were not available: reads and releases the blocks one
+    /// by one.
     fn read(&self, from: u64, to: u64) {
         let last = if to > self.before(self.counts.len() as u64) {
             self.counts.len() as u64 - 1
@@ -104,7 +104,7 @@ impl Text {
     }
 }
 
-/// The tickets that are done and wait to be linked in order.
+/// The finished tickets, which wait to be linked in order.
 #[derive(Default)]
 struct Board {
     next: u64,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use common::{Packing, Random, crew, oracle};
 use readmill_fastq::{BatchOptions, Claims, FastqInput, FastqLayout};
 
-/// More records than pipes hold, and more than one batch.
+/// More records than the pipes can hold, and more than one batch.
 const PAIRS: usize = 5000;
 
 fn text(mate: usize) -> Vec<Vec<u8>> {
@@ -51,7 +51,7 @@ fn read(threads: usize, packing: Packing, step: usize) {
     });
     assert_eq!(outcome.error, None);
     assert!(outcome.reads == truth.reads);
-    // The BGZF blocks are so small here that there are too few slots for the chunks of a batch.
+    // The BGZF blocks are so small here that there are not enough slots for the chunks of a batch.
     assert!(outcome.reread == 0 || packing == Packing::Bgzf);
 }
 

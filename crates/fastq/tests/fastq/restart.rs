@@ -1,4 +1,4 @@
-//! Files that are read again from places inside.
+//! Files that are read again from restart points.
 #![allow(clippy::unwrap_used, clippy::disallowed_methods)]
 
 use crate::common;
@@ -44,7 +44,7 @@ fn options() -> BatchOptions {
     BatchOptions { templates: 1000, restartable: true, ..BatchOptions::default() }
 }
 
-/// Returns all reads from these points on. The first template has the number `first`.
+/// Returns all reads from these points on. The first template has number `first`.
 fn read_from(paths: [&Path; 2], points: &[RestartPoint], first: u64) -> Vec<Owned> {
     let [one, two] = [0, 1].map(|at| FastqInput::From(paths[at].into(), points[at].clone()));
     let options = BatchOptions { first, ..options() };

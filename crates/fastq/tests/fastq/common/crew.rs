@@ -9,14 +9,13 @@ use readmill_record::{Error, ReadBatch};
 use super::Random;
 use super::oracle::Owned;
 
-/// The result: the reads of all linked batches, the sizes of the batches, and the error that ended
-/// them.
+/// The result: the reads of all linked batches, the batch sizes, and the error that ended the run.
 #[derive(Default)]
 pub struct CrewOutcome {
     pub reads: Vec<Owned>,
     pub batches: Vec<usize>,
-    /// Whether the number of a batch's first template differed from the number of templates before
-    /// it.
+    /// Whether the number of a batch's first template ever differed from the number of templates
+    /// before it.
     pub misnumbered: bool,
     pub error: Option<Error>,
     /// Number of batches that were read serially.
@@ -31,7 +30,7 @@ struct Board {
     outcome: CrewOutcome,
 }
 
-/// Takes and links all batches. Threads pause at random points, which `seed` decides.
+/// Takes and links all batches. Threads pause at random points determined by `seed`.
 pub fn run(claims: &Arc<Claims>, threads: usize, in_flight: u64, seed: u64) -> CrewOutcome {
     let (next, linked, ready, outcome) = Default::default();
     let board = Mutex::new(Board { next, linked, ready, order: BatchLinker::new(claims), outcome });

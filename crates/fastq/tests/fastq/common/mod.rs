@@ -1,5 +1,5 @@
-//! Shared parts of the tests: a serial reader of FASTQ for comparison, files of every kind, and a
-//! crew of threads.
+//! Shared parts of the tests: a serial FASTQ reader for comparison, files of every kind, and a crew
+//! of threads.
 #![allow(dead_code, clippy::unwrap_used, clippy::disallowed_methods)]
 
 pub mod crew;
@@ -47,7 +47,7 @@ pub enum Packing {
 pub const PACKINGS: [Packing; 5] =
     [Packing::Plain, Packing::Pipe, Packing::Gzip, Packing::Bgzf, Packing::Zstd];
 
-/// Returns a few bytes for each read, as a slow pipe does.
+/// Returns a few bytes per read call, as a slow pipe does.
 pub struct Trickle(pub io::Cursor<Vec<u8>>, pub Random);
 
 impl Read for Trickle {
@@ -61,7 +61,7 @@ impl Read for Trickle {
     }
 }
 
-/// Compresses the text in pieces of at most some thousand bytes, each on its own.
+/// Compresses the text in independent pieces of at most some thousand bytes.
 fn members(text: &[u8], random: &mut Random, most: usize, mut pack: impl FnMut(&[u8])) {
     let mut rest = text;
     while !rest.is_empty() {

@@ -1,23 +1,22 @@
-//! A simple reader of FASTQ. It holds the whole text in memory and goes line by line and record by
-//! record.
+//! A simple FASTQ reader. It holds the whole text in memory and reads it line by line.
 
 /// A read: name, comment, bases, qualities.
 pub type Owned = (Vec<u8>, Vec<u8>, Vec<u8>, Option<Vec<u8>>);
 
 /// The content of a set of files: the reads of whole templates, and the first fault as file and
-/// record (from 1).
+/// record (1-based).
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Truth {
     pub reads: Vec<Owned>,
-    /// Bytes of each template: the text of its lines without `@` or `>` and without line ends, and
+    /// Size of each template in bytes: the text of its lines without `@` or `>` and line ends, and
     /// without the lines that start with `+`.
     pub bytes: Vec<usize>,
     pub fault: Option<(usize, u64)>,
 }
 
 impl Truth {
-    /// Returns the sizes of batches with at most `templates` templates that end at `bytes` bytes,
-    /// and whether the last one is full.
+    /// Returns the sizes of batches that have at most `templates` templates and end at `bytes`
+    /// bytes, and whether the last one is full.
     pub fn batches(&self, templates: usize, bytes: usize) -> (Vec<usize>, bool) {
         let (mut batches, mut held, mut full) = (Vec::new(), 0, true);
         for more in &self.bytes {
@@ -59,7 +58,7 @@ impl<'a> OracleLines<'a> {
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
         let mut lines: Vec<&[u8]> =
             text.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect();
-        // A text that ends in a newline has no further line.
+        // There is no further line after a final newline.
         if text.is_empty() || text.ends_with(b"\n") {
             lines.pop();
         }
@@ -123,7 +122,7 @@ impl<'a> OracleLines<'a> {
     }
 }
 
-/// Reads files that have `segments` reads of each template.
+/// Reads files with `segments` reads per template.
 pub fn read(texts: &[Vec<u8>], segments: usize) -> Truth {
     let mut files: Vec<OracleLines<'_>> = texts.iter().map(|text| OracleLines::new(text)).collect();
     let mut truth = Truth::default();

@@ -1,5 +1,5 @@
-//! Cases of malformed text, and cases of malformed bytes: damaged or truncated compressed text, and
-//! other kinds of files.
+//! Cases of malformed text, and of malformed bytes: damaged or truncated compressed text, and other
+//! file formats.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use readmill_record::ErrorKind::Input;
 
 use super::ParseOutcome::{self, Fault, Refused, Templates};
 
-/// Longer than a record can be in these tests.
+/// Longer than the maximum record in these tests.
 const LONG: &[u8] = &{
     let mut text = [b'A'; 3000];
     text[0] = b'@';

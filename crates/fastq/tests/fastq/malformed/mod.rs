@@ -1,7 +1,7 @@
 //! Malformed FASTQ, case by case.
 //!
 //! Each case is read in batches of one, two and many templates, in blocks of seven and more bytes,
-//! by one thread and by several. The outcome is the same each time.
+//! by one thread and by several. The outcome is always the same.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
@@ -16,10 +16,10 @@ use readmill_fastq::{BatchOptions, Claims, FastqInput, FastqLayout};
 use readmill_record::ErrorKind;
 
 pub enum ParseOutcome {
-    /// This many templates are read, without an error.
+    /// This many templates are read without an error.
     Templates(usize),
-    /// An error of this kind that names the file (0-based) and the record (from 1), and has these
-    /// words.
+    /// An error of this kind that names the file (0-based) and the record (1-based), and contains
+    /// these words.
     Fault(ErrorKind, usize, u64, &'static str),
     /// An error that names only the file, which could not be read at all.
     Refused(&'static str),
@@ -27,11 +27,11 @@ pub enum ParseOutcome {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// One read each.
+    /// One read per template.
     Single,
-    /// Two reads each, in two files.
+    /// Two reads per template, in two files.
     Paired,
-    /// Two reads each, in one file.
+    /// Two reads per template, in one file.
     Interleaved,
 }
 
