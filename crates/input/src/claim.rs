@@ -1,4 +1,4 @@
-//! The parts of an input that tickets claim, and the options for opening an input.
+//! The claims of an input, one per ticket, and the options for opening an input.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use readmill_record::{Ledger, Limit};
 use crate::selection::ContainerSelection;
 
 /// Number of BGZF blocks of SAM text that are inflated together. They stay in the cache until their
-/// lines are used.
+/// lines are parsed.
 pub(crate) const BLOCKS_OF_TEXT: usize = 4;
 
 pub(crate) const TEXT_CHUNK_BYTES: usize = 1 << 19;
@@ -20,39 +20,41 @@ pub(crate) const TEXT_CHUNK_BYTES: usize = 1 << 19;
 pub struct OpenOptions {
     /// Accept a BGZF file without its EOF block, and a CRAM file without its end-of-file container.
     pub allow_missing_eof: bool,
-    /// Maximum bytes of a line of SAM.
+    /// Maximum length of a SAM line in bytes.
     pub max_line: Limit,
     pub ledger: Ledger,
-    /// Maximum bytes of a CRAM container, including its records.
+    /// Maximum memory of a CRAM container in bytes, including its records.
     pub max_container: Limit,
     pub reference: Option<LazyReference>,
     pub cache: cram::Cache,
-    /// Name of the file. As in htslib, it begins the names of reads if CRAM does not store names.
+    /// File name. As in htslib, it is the prefix of read names if a CRAM file does not store them.
     pub name: Vec<u8>,
-    /// Read as little as possible beyond the header, because only regions or nothing will follow.
+    /// Read as little as possible beyond the header, because only regions or nothing will be read
+    /// next.
     pub header_alone: bool,
-    /// Accept header lines that other programs refuse, to show, compare or replace them.
+    /// Accept header lines that other programs refuse, so that they can be shown, compared or
+    /// replaced.
     pub header_as_is: bool,
     pub sums: Option<InputSums>,
 }
 
-/// A part of the input, as one ticket claims it. An [`Opener`](crate::Opener) turns it into
+/// The part of the input that one ticket claims. An [`Opener`](crate::Opener) turns it into
 /// records.
 ///
-/// The methods bound the memory that this takes, so that it can be reserved in the order of claims.
+/// The methods bound the memory for opening it, so that it can be reserved in claim order.
 #[derive(Clone)]
 pub enum Claim {
     Blocks(Chunk),
-    /// BAM records that were inflated before: together with the header, or to find the start of a
-    /// region.
+    /// BAM records that have already been inflated, together with the header or to find the start
+    /// of a region.
     Bytes(Vec<u8>),
     Text(Vec<u8>),
-    /// A CRAM container, and the selection of its reads; `None` means all of them.
+    /// A CRAM container and the selection of its reads; `None` selects all of them.
     Container(Box<cram::Container>, Option<Arc<ContainerSelection>>),
 }
 
 impl Claim {
-    /// Returns an upper bound of the bytes of the claim's records as BAM.
+    /// Returns an upper bound of the size of the claim's records as BAM, in bytes.
     pub fn max_bam_bytes(&self) -> usize {
         match self {
             Claim::Blocks(chunk) => chunk.inflated,
@@ -70,14 +72,14 @@ impl Claim {
         }
     }
 
-    /// Returns the bytes that opening takes in addition to the records. A CRAM container is larger
-    /// than a chunk of BAM, and its blocks are in memory at the same time as its records.
+    /// Returns the memory in bytes for opening the claim, excluding the records. A CRAM container
+    /// is larger than a chunk of BAM, and its blocks are in memory at the same time as its records.
     pub fn working_bytes(&self) -> usize {
         match self {
             Claim::Container(container, _) => {
                 container.working_bytes().saturating_add(container.max_bam_bytes())
             }
-            // A long line of SAM is in memory at the same time as its record.
+            // A long SAM line is in memory at the same time as its record.
             Claim::Text(text) if is_long_text(text) => text.len() + self.max_bam_bytes(),
             _ => 0,
         }
@@ -93,8 +95,8 @@ impl Claim {
     }
 }
 
-/// Returns an upper bound of the bytes of SAM lines as BAM. Two characters of a B:i array become
-/// four bytes; the shortest line, of 22 characters, has 38 bytes of fixed fields.
+/// Returns an upper bound of the size of SAM lines as BAM, in bytes. Two characters of a B:i array
+/// become four bytes; the shortest line (22 characters) becomes 38 bytes of fixed fields.
 pub(crate) fn max_text_bam_bytes(text: &[u8]) -> usize {
     2 * text.len() + 64
 }

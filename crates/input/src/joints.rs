@@ -1,21 +1,21 @@
-//! Detects BAM files that were joined by `cat`, which leaves the header of each file among the
-//! records.
+//! Detects BAM files that were concatenated with `cat`, which leaves the header of each file among
+//! the records.
 
 use readmill_format::bam::header as bam_header;
 use readmill_format::bgzf::{BgzfBlock, Chunk, Inflater};
 use readmill_record::{Error, Result};
 
-/// Remembers between chunks whether the last block was empty, as the EOF block of a file is.
+/// Remembers between chunks whether the last block was empty, like the EOF block of a file.
 #[derive(Default)]
 pub struct Joints {
     after_empty: bool,
 }
 
 impl Joints {
-    /// Checks the next blocks.
+    /// Checks the blocks of the next chunk.
     ///
     /// # Errors
-    /// A BAM header starts after an empty block. Empty blocks alone are allowed.
+    /// A BAM header follows an empty block. Empty blocks alone are allowed.
     pub fn check_blocks(&mut self, chunk: &Chunk) -> Result<()> {
         for block in &chunk.blocks {
             let after_empty = std::mem::replace(&mut self.after_empty, block.inflated == 0);
@@ -30,8 +30,8 @@ impl Joints {
     }
 }
 
-/// Returns whether a block starts with a BAM header. A damaged block does not; the thread that
-/// inflates it reports the damage.
+/// Returns whether a block starts with a BAM header. Returns false for a damaged block; the thread
+/// that inflates it reports the damage.
 fn begins_file(chunk: &Chunk, block: &BgzfBlock) -> bool {
     let member = &chunk.compressed[block.start as usize..][..block.size as usize];
     let alone = Chunk {

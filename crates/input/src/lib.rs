@@ -1,14 +1,15 @@
-//! A file of reads in BAM, SAM or CRAM: its header, then chunks that threads open in parallel.
+//! A file of reads in BAM, SAM or CRAM format: its header, then chunks that threads open in
+//! parallel.
 //!
-//! The format follows from the content, never from the name.
+//! The format is detected from the content, never from the name.
 //!
 //! ```text
 //! file ─► Source::claim ─► Claim ─► Opener::open ─► OpenedChunk, raw BAM records
 //!          serial, cheap             one for each thread
 //! ```
 //!
-//! Claiming reads bytes and finds their borders; inflating, decoding and parsing are left to the
-//! threads.
+//! Claiming reads bytes and finds chunk boundaries; the threads do the inflating, decoding and
+//! parsing.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
@@ -41,13 +42,13 @@ pub use signature::{check_file_ending, check_file_ends};
 
 const PEEK_BYTES: usize = 1 << 16;
 
-/// Free bytes at the end of a buffer, so that the read that finds the end of the input does not
+/// Free bytes at the end of a buffer, so that the read that detects the end of the input does not
 /// make it grow.
 const PROBE_BYTES: usize = 32;
 
 type Input = Box<dyn Read + Send>;
 
-/// The text of SAM: as it is, unpacked from gzip, or in BGZF blocks.
+/// The text of SAM: plain, unpacked from gzip, or in BGZF blocks.
 enum SamText {
     Plain(Input),
     Blocks(Box<InflateReader<Input>>),
@@ -63,9 +64,8 @@ enum InputFormat {
 /// An input that is being read.
 ///
 /// [`open`](Self::open) reads the header. Then [`claim`](Self::claim), which is serial and cheap,
-/// returns one [`Claim`] after the other, and an [`Opener`] turns a claim into records on any
-/// thread. [`select_regions`](Self::select_regions) limits the claims to regions of an indexed
-/// file.
+/// returns one [`Claim`] after another, and an [`Opener`] turns a claim into records on any thread.
+/// [`select_regions`](Self::select_regions) limits the claims to regions of an indexed file.
 ///
 /// ```
 /// use std::io::Cursor;
@@ -93,7 +93,7 @@ pub struct Source {
     setup: Option<Arc<cram::Setup>>,
 }
 
-/// Maximum bytes of records in one claim of BAM. Plans of memory are based on it.
+/// Maximum size of the records in a BAM claim, in bytes. Memory plans are based on it.
 pub const MAX_CLAIM_BYTES: usize = block_reader::MAX_CHUNK_BYTES;
 
 #[derive(Default)]
@@ -103,11 +103,11 @@ struct HeaderEnd {
 }
 
 impl HeaderEnd {
-    /// Continues in `text`, whose lines are complete up to `limit`. Returns whether the end is
-    /// found.
+    /// Continues in `text`, whose lines are complete up to `limit`. Returns whether the end of the
+    /// header was found.
     ///
     /// # Errors
-    /// A line has the form of a header line and of a record.
+    /// A line looks like both a header line and a record.
     fn advance(&mut self, text: &[u8], limit: usize) -> Result<bool> {
         if self.at == 0 && text.starts_with(BYTE_ORDER_MARK) {
             self.at = BYTE_ORDER_MARK.len();
@@ -121,14 +121,14 @@ impl HeaderEnd {
             self.at += line.len();
             self.lines += 1;
         }
-        // A line that starts with any other character ends the header, even if the line is not
-        // complete.
+        // A line that starts with any other character ends the header, even if the line is
+        // incomplete.
         Ok(text.get(self.at).is_some_and(|&byte| !b"@\r\n".contains(&byte)))
     }
 }
 
-/// Makes room for `more` bytes of a header. Its length is not known yet, so a refusal asks for
-/// twice as much as there is.
+/// Makes room for `more` bytes of a header. Its length is not known yet, so the shortage error asks
+/// for twice the present size.
 fn reserve_header(text: &mut Vec<u8>, more: usize, charge: &mut Charge) -> Result<()> {
     make_room(text, more, charge)
         .map_err(|_| charge.ledger().shortage_error("headers", text.len().max(more) as u64))
@@ -138,8 +138,8 @@ impl Source {
     /// Opens `input`, detects its format and reads its header.
     ///
     /// # Errors
-    /// The input is empty, is none of BAM, SAM and CRAM, or its header is damaged or does not fit
-    /// the memory.
+    /// The input is empty or none of BAM, SAM and CRAM, or its header is damaged or does not fit in
+    /// memory.
     pub fn open(mut input: Input, options: &OpenOptions) -> Result<Self> {
         let mut peek = Vec::new();
         let read = (&mut input).take(PEEK_BYTES as u64).read_to_end(&mut peek);
@@ -173,8 +173,8 @@ impl Source {
         Self::open_bgzf(BlockReader::new(whole, options.allow_missing_eof).with_tail(tail), options)
     }
 
-    /// Returns the memory in bytes for opening a file whose header is known, as when a file is
-    /// opened again.
+    /// Returns the memory in bytes for opening a file whose header is known, for example when a
+    /// file is reopened.
     pub fn opening_bytes(header: &Header) -> u64 {
         bam_header::header_bytes(header) / 2 * 3 + MAX_CLAIM_BYTES as u64 + header.heap_bytes()
     }
@@ -183,8 +183,8 @@ impl Source {
         &self.header
     }
 
-    /// Returns the bytes of BAM records for each byte of the input read so far, to estimate the
-    /// records in the rest; `None` for SAM and CRAM.
+    /// Returns the size of BAM records per byte of input so far, to estimate the records in the
+    /// rest; `None` for SAM and CRAM.
     pub fn expansion_ratio(&self) -> Option<f64> {
         match &self.kind {
             InputFormat::Bam { blocks, .. } => {
@@ -195,8 +195,8 @@ impl Source {
         }
     }
 
-    /// Refuses later CRAM containers that take more than `most`, including their records. Other
-    /// formats ignore it.
+    /// Limits the memory of later CRAM containers, including their records, to `most`. A larger
+    /// container is an error. No effect on other formats.
     pub fn limit_containers(&mut self, most: Limit) {
         match &mut self.kind {
             InputFormat::Cram(reader) => reader.limit_containers(most),
@@ -205,11 +205,12 @@ impl Source {
         }
     }
 
-    /// Limits later claims to these regions of the file. If they are the whole file, nothing
-    /// changes.
+    /// Limits later claims to these regions of the file. No effect if the regions are the whole
+    /// file.
     ///
     /// # Errors
-    /// The file has no index of its kind, the index does not fit it, or does not fit the memory.
+    /// The file has no matching index, or the index belongs to a different file or does not fit in
+    /// memory.
     pub fn select_regions(
         self,
         input: &IndexedInput<'_>,
@@ -336,11 +337,11 @@ impl Source {
         Ok(Source { header, kind: InputFormat::Sam { text, rest, ended, most, long }, setup: None })
     }
 
-    /// Returns the next part of the input; `None` at the end. The memory of `reuse`, which
-    /// [`Opener::open`] returns, is used again.
+    /// Returns the next part of the input; `None` at the end. `reuse` is returned by
+    /// [`Opener::open`]; its memory is reused.
     ///
     /// # Errors
-    /// The input cannot be read or is damaged. After a shortage of memory for a long line
+    /// The input cannot be read or is damaged. After a memory shortage for a long line
     /// ([`Error::is_shortage`]), the next call continues with that line.
     pub fn claim(&mut self, reuse: Chunk) -> Result<Option<Claim>> {
         match &mut self.kind {
@@ -391,8 +392,8 @@ impl Source {
                         return Err(most.limit_error("a line", skip_line(text, rest)?));
                     }
                     searched = rest.len();
-                    // A line longer than a chunk. The thread that opens it charges it to its own
-                    // account.
+                    // The line is longer than a chunk. The thread that opens it will charge it
+                    // itself.
                     let more = rest.len() as u64; // the present length again, for each batch in flight
                     make_room(rest, TEXT_CHUNK_BYTES + PROBE_BYTES, long)
                         .map_err(|error| error.hint(most.memory_hint(more)).as_retryable())?;
@@ -404,7 +405,7 @@ impl Source {
 }
 
 /// Reads the rest of a line that starts with `start`, without keeping it. Returns the length of the
-/// line for the message that refuses it.
+/// line for the error message.
 fn skip_line(text: &mut SamText, start: &mut Vec<u8>) -> Result<u64> {
     let mut length = start.len() as u64;
     loop {
@@ -443,8 +444,8 @@ fn fill_text(text: &mut SamText, into: &mut Vec<u8>, n: usize) -> Result<bool> {
     Ok(got < n)
 }
 
-/// Turns claims into records; one for each thread. It keeps the state of inflating, parsing and
-/// decoding.
+/// Turns claims into records. Each thread has its own, which keeps the state for inflating, parsing
+/// and decoding.
 pub struct Opener {
     inflater: Inflater,
     lines: LineParser,
@@ -462,15 +463,15 @@ impl Opener {
         Opener { inflater, lines, n_ref: header.n_ref(), cram, detail: Detail::Whole }
     }
 
-    /// Sets how much of each record of CRAM and SAM is decoded from now on
-    /// ([`cram::Decoder::open`], [`LineParser::set_detail`]). Records of BAM are always whole.
+    /// Sets how much of each CRAM or SAM record is decoded from now on ([`cram::Decoder::open`],
+    /// [`LineParser::set_detail`]). BAM records are always complete.
     pub fn set_detail(&mut self, detail: Detail) {
         self.detail = detail;
         self.lines.set_detail(detail);
     }
 
     /// Turns a claim into records in `opened`. Returns the memory of the claim for the next one. An
-    /// error in the records of SAM or CRAM is stored in `opened`, after the records before it.
+    /// error in SAM or CRAM records is stored in `opened`, after the records before it.
     ///
     /// # Errors
     /// The blocks of a BAM file are damaged.

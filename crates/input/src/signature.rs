@@ -1,5 +1,4 @@
-//! Recognizes files by their first and last bytes: files that are not reads, and files that are
-//! truncated.
+//! Recognizes files by their first and last bytes: files without reads, and truncated files.
 
 use std::fs::File;
 use std::io::Read;
@@ -35,8 +34,8 @@ const KINDS: [(&[u8], &str, &str); 13] = [
 const UTF_16: &str = ", but text in UTF-16";
 const TO_UTF_8: &str = "convert it: iconv -f UTF-16 -t UTF-8 FILE";
 
-/// Returns the error for text that is not SAM. If the kind of file is known, it says which one and
-/// what to do.
+/// Returns the error for text that is not SAM. If the file format is recognized, the error names it
+/// and says what to do.
 pub fn not_reads_error(text: &[u8]) -> Error {
     let known = KINDS.iter().find(|(start, ..)| text.starts_with(start));
     let is_fastq = ReadsFormat::recognize(text) == Some(ReadsFormat::Fastq);
@@ -53,12 +52,11 @@ pub fn not_reads_error(text: &[u8]) -> Error {
 
 const ENDING_BYTES: usize = 64;
 
-/// Checks that a BGZF or CRAM file of `size` bytes ends as it should. Other formats have no end to
-/// check.
+/// Checks the end-of-file marker of a BGZF or CRAM file of `size` bytes. Other formats have none.
 ///
 /// # Errors
-/// The end-of-file marker is missing, or other bytes follow it. A file that cannot be read is not
-/// an error here; opening it reports that.
+/// The end-of-file marker is missing, or is followed by other bytes. A file that cannot be read is
+/// not an error here; opening it reports that.
 pub fn check_file_ending(file: &File, size: u64) -> Result<()> {
     let look = size.min(ENDING_BYTES as u64);
     let mut start = vec![0; look as usize];
@@ -74,8 +72,8 @@ pub fn check_file_ending(file: &File, size: u64) -> Result<()> {
     })
 }
 
-/// Returns an error if a file of reads is truncated, as far as its end shows, so that this is
-/// reported before anything is read or written. Pipes are not checked.
+/// Returns an error if the end of a file shows that it is truncated, so that this is reported
+/// before anything is read or written. Pipes are not checked.
 ///
 /// # Errors
 /// Those of [`check_file_ending`], for the first such file.
@@ -89,9 +87,9 @@ pub fn check_file_ends<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Resu
     })
 }
 
-/// Walks over the blocks of a file that does not end with the EOF block, to say why. Returns
-/// `error`, or a more exact one if bytes follow the EOF block. After the blocks of SAM text, other
-/// bytes are accepted; the reader of the text checks them.
+/// Scans the blocks of a file that does not end with the EOF block, to find the reason. Returns
+/// `error`, or a more specific one if bytes follow the EOF block. After the blocks of SAM text,
+/// other bytes are accepted; the reader of the text checks them.
 fn explain_bad_ending(file: &File, size: u64, error: Error) -> Result<()> {
     let mut peek = vec![0; size.min(1 << 16) as usize];
     let read = file.read_exact_at(&mut peek, 0);
@@ -136,7 +134,7 @@ fn check_ending(start: &[u8], end: &[u8]) -> Result<()> {
 /// Returns up to 16 inflated bytes of gzip data, to recognize its content.
 pub(crate) fn inflated_start(packed: &[u8]) -> Vec<u8> {
     let mut start = Vec::new();
-    // The data may be cut anywhere. Damage is reported when all of it is read.
+    // The data may be truncated anywhere. Damage is reported when all of it is read.
     let _ = flate2::read::GzDecoder::new(packed).take(16).read_to_end(&mut start);
     start
 }
@@ -174,7 +172,7 @@ mod tests {
             check_ending(&[b'C', b'R', b'A', b'M', major, minor, 0], end).is_ok()
         };
         assert!(cram(3, 0, &cram::EOF) && cram(3, 1, &cram::EOF) && !cram(3, 0, &cram::EOF[..37]));
-        // The marker that htslib and htsjdk write; they differ in the fourth byte of the contig.
+        // The marker of CRAM 2.1; htslib's and htsjdk's differ in the fourth byte of the contig.
         let old =
             b"\x0b\0\0\0\xff\xff\xff\xff\xff\xe0EOF\0\0\0\0\x01\0\0\x01\0\x06\x06\x01\0\x01\0\x01\0";
         assert!(cram(2, 1, old) && !cram(2, 1, &old[..29]) && !cram(2, 1, &cram::EOF));

@@ -16,8 +16,8 @@ use crate::scheme::{BASES, QUALITIES, Series, Substitutions};
 /// same as in htslib and htsjdk.
 const NO_QUALITY: u8 = 30;
 
-/// Returns the qualities of a read that stores only some of them. On the first call, sets all `n`
-/// to [`NO_QUALITY`].
+/// Returns the qualities of a read that stores only some of them. If `qual` is still empty, first
+/// sets all `n` to [`NO_QUALITY`].
 fn fill_qualities(qual: &mut Vec<u8>, n: usize) -> &mut [u8] {
     if qual.is_empty() {
         qual.resize(n, NO_QUALITY);

@@ -1,13 +1,15 @@
-//! Regions of a BAM file, and of SAM in BGZF, by BAI or CSI.
+//! Regions of a BAM file or a BGZF-compressed SAM file, using a BAI or CSI index.
 //!
-//! A region has three pieces:
+//! A region is read in three parts:
 //!
-//! 1. The left margin: records that start before the region. They are checked one by one, up to the
-//!    first that starts in it.
-//! 2. The middle: compressed blocks that are claimed as they are, to be inflated in parallel. It
-//!    ends at the first record that overlaps the window of the region's end, whose place is in the
-//!    index, so all its records start in the region.
-//! 3. The rest: records are checked one by one again, up to the first that starts after the region.
+//! 1. The left margin: records that start before the region. They are checked one by one, up to
+//!    the first that starts in it.
+//! 2. The middle: compressed blocks that are claimed without inflating them, so that threads
+//!    inflate them in parallel. It ends at the first record that overlaps the index window of the
+//!    region's end; the index has the offset of that record, so all records of the middle start in
+//!    the region.
+//! 3. The rest: records are again checked one by one, up to the first that starts after the
+//!    region.
 //!
 //! ```text
 //!        region start                                region end
@@ -16,11 +18,12 @@
 //!   one by one        as compressed blocks       one by one
 //! ```
 //!
-//! A small region has no middle, and reads the few blocks that any reader needs. Records of several
-//! small regions are claimed together. If each record is wanted once, regions are separate and in
-//! order, and a record that starts before the end of the previous region belongs to that one.
+//! A small region has no middle, and reads the same few blocks as any other reader. Records of
+//! several small regions are claimed together. If each record is to be returned once, regions are
+//! disjoint and in order, and a record that starts before the end of the previous region belongs to
+//! that one.
 //!
-//! An index of another file is detected: within a range of the index, all records must have the
+//! An index of a different file is detected: within a range of the index, all records must have the
 //! contig, and the last one must end with the range.
 
 use std::fs::File;
@@ -38,14 +41,14 @@ use crate::claim::{Claim, OpenOptions};
 
 const FULL_CLAIM_BYTES: usize = 1 << 19;
 
-/// Minimum number of compressed bytes of a middle. A smaller one is not worth a claim of its own.
+/// Minimum compressed size of a middle in bytes. A smaller one does not justify a claim of its own.
 const MIN_PASSED_BYTES: u64 = 1 << 18;
 
-/// Maximum inflated bytes that are copied before a middle begins. If more are inflated already,
-/// their records are checked one by one first.
+/// Maximum number of inflated bytes that are copied before a middle begins. If more are already
+/// inflated, their records are first checked one by one.
 const MAX_COPIED_BYTES: usize = 1 << 18;
 
-/// Inflated bytes that are kept because the next region may start in them.
+/// Maximum number of inflated bytes kept because the next region may start in them.
 const KEPT_BYTES: usize = 1 << 20;
 
 const BLOCKS: &str = "blocks of regions";
@@ -59,8 +62,7 @@ pub struct BgzfRegions {
     next: usize,
     window: BlockWindow,
     at: usize,
-    /// Offset in the window at which the current range ends; `usize::MAX` while that is not reached
-    /// yet.
+    /// Offset in the window at which the current range ends; `usize::MAX` until it is reached.
     limit: usize,
     range_end: u64,
     step: RegionStep,
@@ -72,33 +74,33 @@ pub struct BgzfRegions {
 enum RegionStep {
     Between,
     Scan(RegionScan),
-    /// Claim blocks as they are; then continue with the region, unless it goes to the end of the
-    /// file.
+    /// Claim blocks without inflating them; then continue with the region, unless it extends to the
+    /// end of the file.
     Pass(BlockReader<FileSlice>, Option<RegionScan>),
     Rest,
 }
 
 struct RegionScan {
     part: ContigPart,
-    /// Records that start before this belong to the previous region.
+    /// Records that start before this position belong to the previous region.
     from: i64,
     ranges: std::vec::IntoIter<FileRange>,
     end: u64,
     at_first: bool,
-    /// Virtual offset up to which records need no check if they start in the region.
+    /// Virtual offset up to which records that start in the region need no check.
     middle: u64,
 }
 
 impl RegionScan {
-    /// Returns the scan as it continues after a middle. If the end of the range cut the middle, it
-    /// continues in the next range.
+    /// Returns the scan after a middle. If the end of the range cut off the middle, it continues in
+    /// the next range.
     fn behind_pass(self) -> Self {
         let middle = if self.middle > self.end { self.middle } else { 0 };
         RegionScan { middle, ..self }
     }
 }
 
-/// Where the previous region ended, so that the next one need not read its records again.
+/// Where the previous region ended, so that its records are not read again for the next one.
 struct Resume {
     contig: u32,
     offset: u64,
@@ -109,7 +111,7 @@ impl BgzfRegions {
     /// Opens the index. Returns `None` if the regions are the whole file.
     ///
     /// # Errors
-    /// The index cannot be read, does not fit the file, or does not fit the memory.
+    /// The index cannot be read, belongs to a different file, or does not fit in memory.
     pub fn open(
         input: &IndexedInput<'_>,
         header: &Header,
@@ -165,7 +167,7 @@ impl BgzfRegions {
     /// Returns the next records; `None` after the last region.
     ///
     /// # Errors
-    /// The file is damaged, or the index does not fit it.
+    /// The file is damaged, or the index belongs to a different file.
     pub fn claim(&mut self, mut reuse: Chunk) -> Result<Option<Claim>> {
         if self.out.capacity() == 0 {
             std::mem::swap(&mut self.out, &mut reuse.compressed);
@@ -286,7 +288,7 @@ impl BgzfRegions {
         BlockReader::new(FileSlice::new(&self.file, start, end), allow_missing_eof).from_offset(start)
     }
 
-    /// Checks records one by one, until enough are taken, the region ends, or its middle begins.
+    /// Checks records one by one until enough are taken, the region ends, or its middle begins.
     fn scan_records(&mut self, mut scan: RegionScan) -> Result<RegionStep> {
         let ContigPart { contig, start, end } = scan.part;
         while self.out.len() < FULL_CLAIM_BYTES {
@@ -313,8 +315,8 @@ impl BgzfRegions {
             }
             let pos = place.pos;
             if pos >= end {
-                // Between the previous range and this one may be records of other bins, which the
-                // next region wants.
+                // Between the previous range and this one there may be records of other bins, which
+                // the next region needs.
                 if !scan.at_first {
                     let (block, within) = self.window.virtual_position(self.at);
                     self.note_region_end(block << 16 | within as u64);
@@ -324,7 +326,7 @@ impl BgzfRegions {
             scan.at_first = false;
             if pos >= start && pos >= scan.from {
                 let middle = scan.middle.min(scan.end);
-                // Records that are inflated already are taken before the middle, one by one if
+                // Records that are already inflated are taken before the middle, one by one if
                 // there are many.
                 let is_little = self.window.bytes().len() - self.at <= MAX_COPIED_BYTES;
                 if is_little && middle >> 16 >= self.window.next_offset() + MIN_PASSED_BYTES {
@@ -351,7 +353,7 @@ impl BgzfRegions {
         Ok(RegionStep::Scan(scan.behind_pass()))
     }
 
-    /// Moves to virtual offset `begin`, in a range that ends at virtual offset `end`.
+    /// Seeks to virtual offset `begin`, in a range that ends at virtual offset `end`.
     fn seek_virtual(&mut self, begin: u64, end: u64) -> Result<()> {
         let (block, within) = (begin >> 16, (begin & 0xffff) as usize);
         let (start, length) = match self.window.block_range(block) {
@@ -399,7 +401,7 @@ fn read_next_block(window: &mut BlockWindow, at: &mut usize) -> Result<bool> {
         window.keep_consumed(0);
     }
     *at -= window.forget_consumed(*at);
-    // The first block is at the offset that the index gives.
+    // The first block is at the offset given by the index.
     let (is_first, offset) = (window.bytes().is_empty(), window.next_offset());
     let is_more =
         window.inflate_more().map_err(|error| match is_first && error.kind == ErrorKind::Input {

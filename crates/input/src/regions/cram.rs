@@ -1,5 +1,5 @@
-//! Regions of a CRAM file, by CRAI. The index names the containers that may hold their reads; these
-//! are decoded in parallel, and reads outside the regions are then dropped.
+//! Regions of a CRAM file, using a CRAI index. The index names the containers that may hold their
+//! reads; these are decoded in parallel, then reads outside the regions are dropped.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ const CONTAINERS: &str = "containers of regions";
 #[derive(Clone, Copy)]
 struct RegionContainer {
     offset: u64,
-    /// Its contig according to the index, or the contig of the region if the index has no line of
-    /// it. The container must have it, else the index belongs to another file.
+    /// The contig according to the index, or that of the region if the index has no line for the
+    /// container. If the container has a different contig, the index belongs to a different file.
     contig: i32,
     is_listed: bool,
     selection: u32,
@@ -40,7 +40,7 @@ impl CramRegions {
     /// returned as the inner error if the regions are the whole file.
     ///
     /// # Errors
-    /// The index cannot be read, does not fit the file, or does not fit the memory.
+    /// The index cannot be read, belongs to a different file, or does not fit in memory.
     pub fn open(
         input: &IndexedInput<'_>,
         header: &Header,
@@ -131,7 +131,7 @@ impl CramRegions {
         self.reader.limit_containers(most);
     }
 
-    /// Returns the next container; `None` after the last one. The memory of `reuse` is used again.
+    /// Returns the next container; `None` after the last one. The memory of `reuse` is reused.
     ///
     /// # Errors
     /// The container cannot be read, or is not the one that the index describes.

@@ -1,11 +1,11 @@
-//! Reads only some regions of an indexed file. The claims hold the records of the regions, so no
-//! later stage needs to know about regions.
+//! Reads only some regions of an indexed file. The claims hold just the records of the regions, so
+//! later stages need not know about regions.
 //!
 //! | file | contents |
 //! |---|---|
 //! | `request` | the regions, and the indexed file |
 //! | `bgzf` | BAM, and SAM in BGZF, by BAI or CSI |
-//! | `record` | the length and place of records and lines |
+//! | `record` | the length and position of records and lines |
 //! | `cram` | CRAM, by CRAI |
 
 mod bgzf;

@@ -1,5 +1,5 @@
-//! Finds the ends of BAM records and SAM lines, and their place on the genome, without parsing all
-//! of them.
+//! Finds the ends of BAM records and SAM lines, and their genomic positions, without parsing them
+//! completely.
 
 use std::num::IntErrorKind;
 
@@ -13,8 +13,8 @@ pub enum RecordKind {
     Text { header: Header },
 }
 
-/// The place of a record: its contig (-1 for none) and its first base (0-based). Its end takes more
-/// work to find ([`RecordKind::alignment_end`]).
+/// The position of a record: its contig (-1 for none) and its first base (0-based). Finding the end
+/// is more expensive ([`RecordKind::alignment_end`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordPlace {
     pub contig: i32,
@@ -22,24 +22,24 @@ pub struct RecordPlace {
 }
 
 impl RecordPlace {
-    /// Returns whether a record can start there. If not, the parser will refuse the line with a
-    /// message.
+    /// Returns whether a record can start at this position. If not, the parser refuses the line
+    /// with a message.
     pub fn is_possible(self) -> bool {
         (-1..=i64::from(i32::MAX)).contains(&self.pos)
     }
 }
 
 impl RecordKind {
-    /// Returns whether this is an empty line of SAM, which is not a record.
+    /// Returns whether this is an empty SAM line, which is not a record.
     pub fn is_blank(&self, record: &[u8]) -> bool {
         matches!(self, RecordKind::Text { .. }) && record == b"\n"
     }
 
-    /// Returns the length in bytes of the record at `at`; `None` if its end is not in `bytes` yet.
-    /// The first `searched` bytes of it need not be searched again.
+    /// Returns the length in bytes of the record at `at`; `None` if `bytes` does not include its
+    /// end. Its first `searched` bytes have already been searched.
     ///
     /// # Errors
-    /// The length of a BAM record is impossible.
+    /// The length of a BAM record is invalid.
     pub fn record_length(&self, bytes: &[u8], at: usize, searched: usize) -> Result<Option<usize>> {
         let rest = &bytes[at..];
         match self {
@@ -57,7 +57,7 @@ impl RecordKind {
         }
     }
 
-    /// Returns the place of a whole record; `None` if it does not look like a record.
+    /// Returns the position of a complete record; `None` if it does not look like a record.
     pub fn record_place(&self, record: &[u8]) -> Option<RecordPlace> {
         match self {
             RecordKind::Bam { n_ref } => {
@@ -93,10 +93,11 @@ impl RecordKind {
     }
 }
 
-/// Reads on until the record at `at` is whole. Returns its length; `None` at the end of the file.
+/// Reads on until the record at `at` is complete. Returns its length; `None` at the end of the
+/// file.
 ///
-/// `more` reads the next block. It may drop the bytes before the record, so it updates `at`; it
-/// returns whether the file goes on.
+/// `more` reads the next block and returns whether there was one. It may drop the bytes before the
+/// record, so it updates `at`.
 pub fn read_whole_record(
     kind: &RecordKind,
     window: &mut BlockWindow,

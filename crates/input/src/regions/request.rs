@@ -7,7 +7,7 @@ use std::sync::Arc;
 use readmill_format::region::{ContigPart, Region};
 use readmill_record::{Charge, Error, Result};
 
-/// The regions to read: one after the other ([`in_turn`](Self::in_turn)), or as one set of reads in
+/// The regions to read: one after another ([`in_turn`](Self::in_turn)), or as one set of reads in
 /// file order ([`from_union`](Self::from_union)).
 #[derive(Debug)]
 pub struct RequestedRegions {
@@ -17,11 +17,11 @@ pub struct RequestedRegions {
 }
 
 impl RequestedRegions {
-    /// Returns regions that are read one after the other. A read that overlaps two of them is
+    /// Returns regions that are read one after another. A read that overlaps two of them is
     /// returned twice.
     ///
     /// # Errors
-    /// One of several regions is the whole file.
+    /// There are several regions, and one of them is the whole file.
     pub fn in_turn(list: Vec<Region>, charge: Charge) -> Result<Self> {
         if list.len() > 1 && list.contains(&Region::All) {
             return Err(Error::usage(
@@ -50,8 +50,9 @@ impl RequestedRegions {
         RequestedRegions { list, each_once: true, _charge: charge }
     }
 
-    /// Returns whether several regions are in file order and read one after the other. Then a
-    /// region may start in blocks that were read for the previous one, so these are kept.
+    /// Returns whether there are several regions, which are in file order and read one after
+    /// another. Then a region may start in blocks that were read for the previous one, so these are
+    /// kept.
     pub(super) fn may_share_blocks(&self) -> bool {
         !self.each_once && self.list.len() > 1 && self.list.is_sorted()
     }
@@ -71,7 +72,7 @@ impl RequestedRegions {
         self.list.contains(&Region::Unplaced)
     }
 
-    /// Estimates a sum over all regions from the first 64 of them, because there may be very many.
+    /// Estimates a sum over all regions from the first 64, because there may be very many.
     pub(super) fn estimate_sum(&self, bytes: impl Fn(&Region) -> u64) -> u64 {
         let some = self.list.len().min(64);
         let sum = self.list[..some].iter().map(bytes).fold(0, u64::saturating_add);
@@ -84,7 +85,7 @@ pub struct IndexedInput<'a> {
     pub index: &'a Path,
 }
 
-/// Returns the error for an index that names an offset at which there is no block.
+/// Returns the error for an index offset at which there is no block.
 pub(super) fn misplaced_offset_error(offset: u64) -> Error {
     let what = "the index belongs to another file, or the file is damaged: no block can be read";
     Error::input(what)
@@ -92,7 +93,8 @@ pub(super) fn misplaced_offset_error(offset: u64) -> Error {
         .hint("rebuild the index: readmill index FILE; if that fails, download or create the file again")
 }
 
-/// Returns the error for an index that does not fit its file, with an offset of the file.
+/// Returns the error for an index that belongs to a different file, with the file offset at which
+/// this was found.
 pub(super) fn foreign_index_error(offset: u64) -> Error {
     let what = "the index does not match the file: there is no record of the contig at this place";
     Error::input(what).offset(offset).hint("rebuild the index: readmill index FILE")
