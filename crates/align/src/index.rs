@@ -1,4 +1,4 @@
-//! Builds and finds index files: the part that is common to all aligners.
+//! Builds and finds index files: the code that all aligners share.
 //!
 //! An index is built in three steps:
 //!
@@ -7,7 +7,7 @@
 //! 3. The aligner's module writes the files in its own format. A [`PartialIndexFile`] has a
 //!    temporary name until all files of the index are complete.
 //!
-//! [`IndexFiles`] finds the files again when reads are aligned.
+//! When reads are aligned, [`IndexFiles`] finds these files.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -21,21 +21,21 @@ use readmill_record::{Error, Result, input_file};
 
 use crate::IndexContig;
 
-/// A stage of building an index. The command line reports it as progress.
+/// A stage of building an index, which the command line shows as progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexStage {
     Read,
-    /// Suffixes are sorted. This takes longest, and libsais does not report its progress.
+    /// Sorting suffixes. This takes longest, and libsais does not report its progress.
     Sort,
     Write,
-    /// All files are complete and synced to disk, and are now renamed to their final names.
+    /// All files are complete and synced to disk, and are renamed to their final names.
     Name,
 }
 
-/// Returns the bytes of memory that building an index of `bases` bases needs.
+/// Returns the memory in bytes for building an index of `bases` bases.
 ///
-/// This is one byte for each base of both strands, plus the suffix array of both strands (4 bytes
-/// per entry, or 8 from 2^30 bases on), plus the packed bases and 16 MiB for libsais.
+/// It is one byte per base of both strands, the suffix array of both strands (4 bytes per entry, or
+/// 8 from 2^30 bases on), the packed bases, and 16 MiB for libsais.
 pub fn index_build_bytes(bases: u64) -> u64 {
     let entry = if has_long_entries(bases) { 8 } else { 4 };
     2 * bases * (1 + entry) + bases / 4 + (16 << 20)
@@ -62,7 +62,7 @@ pub(crate) enum Suffixes {
     Long(Vec<i64>),
 }
 
-/// Returns whether the suffix array of both strands exceeds 32-bit indexes.
+/// Returns whether the suffix array of both strands needs 64-bit entries.
 pub(crate) fn has_long_entries(bases: u64) -> bool {
     2 * bases >= i32::MAX as u64
 }
@@ -93,8 +93,8 @@ impl Suffixes {
     }
 }
 
-/// Returns the name of a format that holds reads ("FASTQ", for example) if the file starts like
-/// one. A file that cannot be read gives `None`.
+/// Returns the name of a read format ("FASTQ", for example) if the file starts like one. `None` for
+/// a file that cannot be read.
 pub(crate) fn reads_format_of_file(file: &Path) -> Option<&'static str> {
     let mut start = Vec::new();
     let _ = File::open(file).ok()?.take(1 << 16).read_to_end(&mut start);
@@ -119,12 +119,11 @@ pub(crate) enum FastaLine<'a> {
     Letters(&'a [u8]),
 }
 
-/// Calls `take` for each line of a FASTA file, which may be gzipped. Guarantees that a head
-/// precedes the first letters.
+/// Calls `take` for each line of a FASTA file, which may be gzipped. A `Head` always precedes the
+/// first `Letters`.
 ///
 /// # Errors
-/// Fails if the file holds reads or is not FASTA (the message names the line), or with any error of
-/// `take`.
+/// The file holds reads or is not FASTA (the message names the line), or `take` fails.
 pub(crate) fn for_each_fasta_line(
     file: &Path,
     mut take: impl FnMut(FastaLine<'_>) -> Result<()>,
@@ -165,7 +164,7 @@ pub(crate) fn for_each_fasta_line(
     }
 }
 
-/// Returns the error for a user who tries to index reads instead of a reference.
+/// Returns the error for reads that are given instead of a reference.
 fn not_a_reference_error(kind: &str, file: &Path) -> Error {
     let what = format!("this is {kind}, but the index for `readmill align` is built from a FASTA file");
     let error = Error::input(what).file(file);
@@ -190,8 +189,8 @@ pub struct IndexFiles {
     pub(crate) aligner: &'static str,
     pub(crate) suffixes: &'static [&'static str],
     pub(crate) hint: &'static str,
-    /// Reads the description of the index with this prefix, and compares the sizes of its files
-    /// with it.
+    /// Reads the description of the index with this prefix, and checks the sizes of its files
+    /// against it.
     pub(crate) check: fn(&Path) -> Result<IndexDescription>,
 }
 
@@ -207,8 +206,8 @@ impl IndexDescription {
         self.contigs.iter().map(|contig| contig.length).sum()
     }
 
-    /// Returns whether a loaded index has exactly these sequences: the same names and lengths, in
-    /// this order.
+    /// Returns whether a loaded index has exactly these sequences, with the same names and lengths
+    /// in this order.
     pub(crate) fn has_contigs<'a>(&'a self, loaded: impl Iterator<Item = (&'a [u8], u64)>) -> bool {
         loaded.eq(self.contigs.iter().map(|contig| (contig.name.as_bytes(), contig.length)))
     }
@@ -219,19 +218,18 @@ impl IndexFiles {
         self.suffixes.iter().map(|suffix| with_suffix(prefix, suffix)).collect()
     }
 
-    /// Returns the paths that an index with this prefix would need but that are not files.
+    /// Returns the paths of files that an index with this prefix needs but that do not exist.
     pub fn missing_files(&self, prefix: &Path) -> Vec<PathBuf> {
         self.file_paths(prefix).into_iter().filter(|file| !file.is_file()).collect()
     }
 
     /// Returns the prefix of a complete index of this reference.
     ///
-    /// The prefix is the name of the reference itself, as bwa and minibwa use it, or that name
-    /// without `.gz`, and without `.fasta`, `.fa` or `.fna`, as other programs do.
+    /// The prefix is the name of the reference itself, as in bwa and minibwa, or that name without
+    /// `.gz` and without `.fasta`, `.fa` or `.fna`, as in other programs.
     ///
     /// # Errors
-    /// Fails if there is no complete index. The message says which files are missing and how to
-    /// build them.
+    /// There is no complete index. The message lists the missing files and says how to build them.
     pub fn find_prefix(&self, reference: &Path) -> Result<PathBuf> {
         let (mut prefix, mut nearest) = (reference.to_path_buf(), None);
         loop {
@@ -250,7 +248,7 @@ impl IndexFiles {
         }
     }
 
-    /// Returns the error for a reference without a complete index. `prefix` is the name with which
+    /// Returns the error for a reference without a complete index. `prefix` is the prefix for which
     /// some files exist.
     fn not_found_error(&self, reference: &Path, prefix: &Path) -> Error {
         const FIRST: &str = "give the reference first: readmill align REF READS...";
@@ -283,8 +281,7 @@ impl IndexFiles {
         error.file(reference)
     }
 
-    /// Returns the bytes of memory that the index will take, computed from its files without
-    /// loading it.
+    /// Returns the memory of the loaded index in bytes, computed from its files without loading it.
     pub fn memory_bytes(&self, prefix: &Path) -> Result<u64> {
         (self.check)(prefix).map(|described| described.bytes)
     }
@@ -299,7 +296,7 @@ pub(crate) fn with_suffix(prefix: &Path, suffix: &str) -> PathBuf {
 /// An index file that is being written under a temporary name next to its final path.
 ///
 /// [`PartialIndexFile::rename_all_to_final`] renames it; dropping it before that removes it. So a
-/// complete name always means a complete file.
+/// file with a final name is always complete.
 pub(crate) struct PartialIndexFile {
     final_path: PathBuf,
     temporary_path: PathBuf,
@@ -307,8 +304,8 @@ pub(crate) struct PartialIndexFile {
     is_renamed: bool,
 }
 
-/// Returns the temporary paths of the files that will get these suffixes, for cleaning up if the
-/// process is killed.
+/// Returns the temporary paths of the files with these suffixes, to remove them if the process is
+/// killed.
 pub(crate) fn partial_paths(prefix: &Path, suffixes: &[&str]) -> Vec<PathBuf> {
     suffixes.iter().map(|suffix| partial_path(&with_suffix(prefix, suffix))).collect()
 }
@@ -355,8 +352,7 @@ impl PartialIndexFile {
             .map_err(|error| Error::io("writing failed", &error).file(&self.temporary_path))
     }
 
-    /// Syncs all files to disk, then renames them to their final names. `report` is called in
-    /// between.
+    /// Syncs all files to disk, calls `report`, then renames the files to their final names.
     pub(crate) fn rename_all_to_final(
         files: Vec<Self>,
         report: &mut dyn FnMut(IndexStage),

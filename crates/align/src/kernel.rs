@@ -1,5 +1,5 @@
-//! The interface of aligners to the rest of the program, and the rule that cuts a stream of reads
-//! into cohorts.
+//! The interface between aligners and the rest of the program, and the rule that cuts a stream of
+//! reads into cohorts.
 
 use std::any::Any;
 use std::ops::Range;
@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use readmill_record::{Error, ReadBatch, Result};
 
-/// The receiver of records, called once for each. Its arguments are the 0-based index of the read
-/// in its batch, and the bytes of the record, including `block_size`.
+/// The callback for records, called once per record. Its arguments are the index of the read in its
+/// batch (0-based), and the bytes of the record, including `block_size`.
 pub type Sink<'a> = dyn FnMut(usize, &[u8]) -> Result<()> + 'a;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,11 +22,10 @@ pub struct IndexContig {
 
 /// An aligner with its index in memory, shared by all threads.
 ///
-/// The alignment passes call its methods in this order: the `*_bytes` methods to charge memory
-/// before it is allocated, [`Kernel::new_aligner`] once per thread, and
-/// [`Kernel::infer_insert_sizes`] when all batches of a cohort have been seeded. A kernel that was
-/// created without an index still knows its contigs and cohorts, but any attempt to align is an
-/// error.
+/// The alignment passes call the `*_bytes` methods to charge memory before it is allocated,
+/// [`Kernel::new_aligner`] once per thread, and [`Kernel::infer_insert_sizes`] when all batches of
+/// a cohort have been seeded. A kernel that was created without an index still knows its contigs
+/// and cohorts, but any attempt to align is an error.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -53,29 +52,28 @@ pub trait Kernel: Send + Sync {
     /// Returns the name of the program (PN) for `@PG`.
     fn program_name(&self) -> &str;
 
-    /// Returns the aligner's own subcommand, such as `mem` of `bwa mem`, for the command line in
-    /// `@PG`.
+    /// Returns the aligner's own subcommand for the command line in `@PG`, such as `mem` for
+    /// `bwa mem`.
     fn subcommand_name(&self) -> &str;
 
     fn program_version(&self) -> String;
 
-    /// Returns the reference sequences. The reference index of a record counts from the first one.
+    /// Returns the reference sequences, in the order of the reference ids of records.
     fn contigs(&self) -> &[IndexContig];
 
-    /// Returns warnings about the index files. The command line prints them when the kernel is
+    /// Returns warnings about the index files, which the command line prints when the kernel is
     /// loaded.
     fn warnings(&self) -> &[String] {
         &[]
     }
 
     /// Returns the number of bases that fill a cohort of templates with `segments` reads each.
-    /// `None` if templates do not depend on each other, because insert sizes are given or reads are
-    /// not paired.
+    /// `None` if templates are independent, because the insert size is given or reads are not
+    /// paired.
     fn cohort_bases(&self, segments: usize) -> Option<u64>;
 
-    /// Returns the number of bases of reads that are numbered together, for input in which single
-    /// reads occur between pairs. bwa numbers such reads cohort by cohort, even if it does not
-    /// infer insert sizes.
+    /// Returns the number of bases in a cohort of an interleaved file that also has single reads.
+    /// bwa numbers such reads cohort by cohort, even if it does not infer insert sizes.
     fn numbered_bases(&self) -> Option<u64> {
         self.cohort_bases(2)
     }
@@ -84,15 +82,15 @@ pub trait Kernel: Send + Sync {
     /// more slowly.
     fn batch_reads(&self) -> usize;
 
-    /// Returns the bytes that the loaded index takes, without the buffers of threads.
+    /// Returns the memory of the loaded index in bytes, excluding the threads' buffers.
     fn index_bytes(&self) -> u64;
 
-    /// Returns the bytes that one thread's aligner allocates and keeps, as long as no read is
-    /// longer than `bases`.
+    /// Returns the memory in bytes that one thread's aligner allocates and keeps, as long as no
+    /// read is longer than `bases`.
     fn scratch_bytes(&self, bases: usize) -> u64;
 
-    /// Returns the bytes that a thread needs in addition while it works on a read of `bases` bases.
-    /// Reads that are too long to be aligned need none.
+    /// Returns the additional memory in bytes that a thread needs while it aligns a read of `bases`
+    /// bases; 0 for reads that are too long to be aligned.
     fn long_read_bytes(&self, bases: usize) -> u64;
 
     /// Returns an estimate of [`Seeded::bytes`] for these reads, to charge memory before they are
@@ -111,20 +109,18 @@ pub(crate) fn no_index_error() -> Error {
     Error::bug("the index was not loaded before alignment")
 }
 
-/// The aligner of one thread. It owns the thread's buffers, and borrows nothing from the batches it
-/// has seen.
+/// The aligner of one thread. It owns the thread's buffers and does not borrow from the batches.
 ///
-/// A batch that one thread has seeded may be emitted by another one: everything that is known about
-/// it is in its [`Seeded`] value.
+/// A batch seeded by one thread may be emitted by another: its [`Seeded`] value holds everything
+/// known about it.
 pub trait Aligner: Send {
     /// Finds the candidate positions of each read, without choosing between them.
     fn seed_reads(&mut self, reads: &ReadBatch) -> Result<Seeded>;
 
     /// Chooses between the candidates and passes each record to `sink`.
     ///
-    /// Reads keep their order, so the first segment of a template precedes the last one. Several
-    /// records of one read keep the aligner's order. `group` is the ID of the `@RG` line that all
-    /// records get.
+    /// Reads keep their order, so read 1 of a template precedes read 2. Several records of one read
+    /// keep the aligner's order. `group` is the ID of the `@RG` line, which all records get.
     fn emit_records(
         &mut self,
         reads: &ReadBatch,
@@ -138,8 +134,8 @@ pub trait Aligner: Send {
 /// The candidates of the reads of one batch, between [`Aligner::seed_reads`] and
 /// [`Aligner::emit_records`].
 ///
-/// Only the kernel that made it knows its contents. The rest of the program sees its size, to
-/// charge its memory.
+/// Its content is private to the kernel that created it. The rest of the program only sees its
+/// size, to charge the memory.
 pub struct Seeded {
     bytes: u64,
     inner: Box<dyn Any + Send + Sync>,
@@ -154,18 +150,18 @@ impl Seeded {
         self.bytes
     }
 
-    /// Returns the kernel's own data, or an error if another kernel made them.
+    /// Returns the kernel's own data, or an error if a different kernel created it.
     pub fn get<T: Any>(&self) -> Result<&T> {
         self.inner.downcast_ref().ok_or_else(wrong_kernel_error)
     }
 
-    /// Takes the kernel's own data out, or returns an error if another kernel made them.
+    /// Takes the kernel's own data out, or returns an error if a different kernel created it.
     pub fn take<T: Any>(self) -> Result<T> {
         self.inner.downcast().map(|inner| *inner).map_err(|_| wrong_kernel_error())
     }
 }
 
-/// The insert sizes of one cohort, in whatever form the kernel estimates them.
+/// The insert sizes of one cohort, in the kernel's own representation.
 pub struct InsertModel(Box<dyn Any + Send + Sync>);
 
 impl InsertModel {
@@ -184,9 +180,9 @@ fn wrong_kernel_error() -> Error {
 
 /// Cuts a stream of reads into cohorts, exactly where `bwa mem -K` does.
 ///
-/// A cohort ends with the first template after which it holds an even number of reads and at least
-/// `limit` bases (bwa 0.7.17, `bseq_read`). The same reads then give the same records, regardless
-/// of batches and threads.
+/// A cohort ends with the first template after which it has an even number of reads and at least
+/// `limit` bases (bwa 0.7.17, `bseq_read`). So the same reads give the same records, regardless of
+/// batches and threads.
 ///
 /// ```
 /// use readmill_align::Cohorts;
@@ -208,11 +204,11 @@ impl Cohorts {
         Cohorts { limit, bases: 0, reads: 0 }
     }
 
-    /// Returns the templates from number `from` of the batch on that belong to the current cohort,
-    /// and whether they end it.
+    /// Returns the range of templates of the batch, starting at `from`, that belong to the current
+    /// cohort, and whether they end it.
     ///
     /// Call it again with the end of the returned range until the batch is used up.
-    /// [`ReadBatch::copy_templates`] makes a batch of such a range.
+    /// [`ReadBatch::copy_templates`] creates a batch from such a range.
     pub fn take_templates(&mut self, reads: &ReadBatch, from: usize) -> (Range<usize>, bool) {
         let segments = reads.segments().max(1);
         for template in from..reads.template_count() {
@@ -227,9 +223,9 @@ impl Cohorts {
         (from..reads.template_count(), false)
     }
 
-    /// Adds one read of the next template, for input in which single reads occur between pairs.
-    /// Returns whether the cohort ends after this read. That can be between two mates, since bwa
-    /// does not look at names here (0.7.17, `bseq_read`).
+    /// Adds one read of the next template, for an interleaved file that also has single reads.
+    /// Returns whether the cohort ends after this read. That can be between two mates, because bwa
+    /// does not compare names here (0.7.17, `bseq_read`).
     pub fn take_read(&mut self, bases: u64) -> bool {
         self.bases += bases;
         self.reads += 1;
@@ -240,13 +236,13 @@ impl Cohorts {
         ends
     }
 
-    /// Starts a new cohort. The caller also uses this at the end of the input.
+    /// Starts a new cohort; also called at the end of the input.
     pub fn end_cohort(&mut self) {
         (self.bases, self.reads) = (0, 0);
     }
 }
 
-/// Helpers that overwrite the defaults of C code with the options that the user gave.
+/// Helpers that overwrite defaults of the C code with the user's options.
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 pub(crate) mod given {
     pub(crate) fn set_if_given<T>(to: &mut T, value: Option<T>) {

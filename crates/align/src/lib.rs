@@ -1,9 +1,9 @@
-//! Aligns reads to a reference, with the code of existing aligners, through one trait.
+//! Aligns reads to a reference with the code of existing aligners, behind one trait.
 //!
-//! A [`Kernel`] is an aligner with its index in memory; all threads share it. Each thread has an
-//! [`Aligner`] of its own, which turns a [`ReadBatch`](readmill_record::ReadBatch) into raw BAM
-//! records. This takes two steps, because an aligner of pairs must know the usual insert size
-//! before it chooses between candidate positions:
+//! A [`Kernel`] is an aligner with its index in memory, shared by all threads. Each thread has its
+//! own [`Aligner`], which turns a [`ReadBatch`](readmill_record::ReadBatch) into raw BAM records.
+//! This takes two steps, because an aligner of pairs must know the typical insert size before it
+//! chooses between candidate positions:
 //!
 //! ```text
 //!            any thread              once per cohort                      any thread
@@ -14,10 +14,11 @@
 //! 1. [`Aligner::seed_reads`] finds the candidates of each read, batch by batch, in any order.
 //! 2. [`Kernel::infer_insert_sizes`] estimates the insert sizes from all batches of a *cohort*.
 //!    [`Cohorts`] decides where a cohort ends.
-//! 3. [`Aligner::emit_records`] chooses, rescues mates, and writes the records of a batch.
+//! 3. [`Aligner::emit_records`] chooses between candidates, rescues mates, and writes the
+//!    records of a batch.
 //!
-//! The output depends only on the reads, the cohorts and the options: not on batches, threads or
-//! timing. This crate starts no threads, and uses no other crate of the workspace than `record`.
+//! The output depends only on the reads, the cohorts and the options, not on batches, threads or
+//! timing. This crate starts no threads; the only workspace crate it uses is `record`.
 //!
 //! # Kernels and their licences
 //!
@@ -35,29 +36,28 @@
 //!
 //! The C++ code of bwa-mem3 reports what it loads and infers on C's `stderr`, at any verbosity.
 //! With glibc on Linux, the first `BwaKernel::load` of a process therefore replaces the C library's
-//! variable `stderr` permanently by an unbuffered stream. This stream drops the known progress
+//! variable `stderr` permanently with an unbuffered stream. This stream drops the known progress
 //! messages of bwa-mem3 and writes everything else to descriptor 2.
 //!
-//! - All C code of the process that writes to `stderr` is affected. A line of other code that looks
-//!   like such a progress message is dropped, and a stream that the program itself has assigned to
-//!   `stderr` is no longer used.
+//! - All C code of the process that writes to `stderr` is affected. A line of other code that
+//!   looks like such a progress message is dropped, and a stream that the program itself has
+//!   assigned to `stderr` is no longer used.
 //! - Rust's `eprintln!` and descriptor 2 are not affected.
-//! - Load the first kernel before other threads write to C's `stderr`: changing the variable is not
-//!   synchronised.
-//! - The verbosity of bwa-mem3 and of minibwa, which are global variables too, is set to errors
-//!   only.
+//! - Load the first kernel before other threads write to C's `stderr`: changing the variable is
+//!   not synchronised.
+//! - The verbosity of bwa-mem3 and minibwa, also global variables, is set to errors only.
 //!
-//! # What is trusted
+//! # Trust model
 //!
-//! An index is checked in memory before C code uses it, so damage is reported as an error. An index
-//! that was forged so that all its counts add up may still give wrong records or make a thread run
-//! forever. Nothing may change the files while they are loaded.
+//! An index is checked in memory before C code uses it, so damage is reported as an error. A forged
+//! index with consistent counts may still give wrong records or make a thread run forever. The
+//! index files must not change while they are loaded.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 // minibwa-sys contains its own copy of libsais. The linker takes each symbol from the first archive
 // that defines it, and rustc passes archives in the reverse order in which crates are loaded. So
-// this crate is loaded before libsais: libsais' archive is then linked first and provides all its
+// this crate is loaded before libsais: libsais's archive is then linked first and provides all its
 // symbols.
 #[cfg(feature = "minibwa")]
 extern crate minibwa_sys as _;

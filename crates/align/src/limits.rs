@@ -1,16 +1,17 @@
-//! Limits of alignment: which reads can be aligned, and which instructions the processor must have.
+//! Limits of alignment: which reads can be aligned, and which instructions the processor must
+//! support.
 
 use readmill_record::{Error, ReadBatch, Result};
 
 /// Maximum length of a read name in BAM, in bytes: `l_read_name` is one byte and counts a NUL.
 const MAX_NAME_BYTES: usize = 254;
 
-/// Maximum length of a read that is aligned. Up to this length, an alignment with a positive score
-/// has no more CIGAR operators than a BAM record can hold.
+/// Maximum length of a read that is aligned. Up to this length, the number of CIGAR operators of an
+/// alignment with a positive score fits in a BAM record.
 pub(crate) const MAX_READ_BASES: u32 = 200_000;
 
-/// Returns an error for the first read that would make the C code end the process, or that no BAM
-/// record can hold.
+/// Returns an error for the first read that would make the C code exit, or that does not fit in a
+/// BAM record.
 pub(crate) fn check_reads(reads: &ReadBatch) -> Result<()> {
     for (at, read) in reads.iter().enumerate() {
         let what = if read.name.len() > MAX_NAME_BYTES {
@@ -33,11 +34,11 @@ pub(crate) fn check_reads(reads: &ReadBatch) -> Result<()> {
 /// instead of AVX2.
 const OLD_PROCESSORS: bool = cfg!(all(feature = "old-processors", target_os = "linux"));
 
-/// Returns an error if bwa mem (or, if `is_bwa` is false, minibwa) does not run on this processor.
+/// Returns an error if bwa mem (or, if `is_bwa` is false, minibwa) cannot run on this processor.
 ///
 /// bwa-mem3 is compiled for AVX2 (x86 processors since 2013), or for SSE4.2 (since 2008) with the
 /// feature `old-processors`. minibwa is compiled for SSE4.2. Both use better instructions if the
-/// processor has them, and other processor families have no such requirement.
+/// processor has them. Other processor families have no such requirement.
 pub fn check_processor(is_bwa: bool) -> Result<()> {
     #[cfg(target_arch = "x86_64")]
     {

@@ -7,18 +7,18 @@ use readmill_record::{Error, Flags, Read, ReadBatch, Result, edit, tag};
 
 use crate::{Aligner, IndexContig, InsertModel, Kernel, Seeded, Sink};
 
-/// A kernel that aligns nothing: it writes one unmapped record for each read, with its bases and
+/// A kernel that does not align: it writes one unmapped record per read, with its bases and
 /// qualities.
 ///
-/// `readmill import` uses it. The flags are the same as in Picard FastqToSam 3.4.0 and samtools
-/// import 1.24: 77 and 141 for pairs, 4 for single reads.
+/// Used by `readmill import`. The flags are those of Picard FastqToSam 3.4.0 and samtools import
+/// 1.24: 77 and 141 for pairs, 4 for single reads.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoAligner {
-    /// Derive the segment (first, last) of single reads from their names and comments, by the rules
-    /// of samtools import 1.24: `/1` is the first segment, `/2` the last, and any other digit sets
-    /// both flags. The slash and the digit are removed from the name.
+    /// Derive the read number of single reads from their names and comments, by the rules of
+    /// samtools import 1.24: `/1` is read 1, `/2` read 2, and any other digit sets both flags. The
+    /// slash and the digit are removed from the name.
     pub ends_by_name: bool,
-    /// Parse comments as Casava writes them: `Y` in `1:Y:0:ACGT` sets the flag QC_FAIL (0x200).
+    /// Parse Casava comments: `Y` in `1:Y:0:ACGT` sets the flag QC_FAIL (0x200).
     pub casava: bool,
 }
 
@@ -133,7 +133,7 @@ fn name_and_end(name: &[u8]) -> (&[u8], Option<u8>) {
     }
 }
 
-/// The comment that Illumina's Casava writes after a read name, such as `1:N:0:ACGT`.
+/// A comment that Illumina's Casava writes after a read name, such as `1:N:0:ACGT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Casava<'a> {
     pub end: u8,
@@ -143,8 +143,8 @@ pub struct Casava<'a> {
 }
 
 impl<'a> Casava<'a> {
-    /// Parses a comment by the rules of samtools import 1.24. Returns `None` if it has another
-    /// form.
+    /// Parses a comment by the rules of samtools import 1.24. Returns `None` if it is not a Casava
+    /// comment.
     pub fn parse(comment: &'a [u8]) -> Option<Self> {
         let [end @ b'0'..=b'9', b':', filtered, b':', rest @ ..] = comment else { return None };
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();

@@ -1,23 +1,23 @@
-//! Verifies a loaded index by reading its text back from the Burrows-Wheeler transform.
+//! Verifies a loaded index by reading text back from the Burrows-Wheeler transform.
 //!
-//! This shows whether the transform, the sampled suffix array and the packed bases belong to the
-//! same reference. Each base needs a jump to another row, which is slow in a large index. So only
-//! the last bases are read back, and some samples before them; a small reference is read
+//! This detects whether the transform, the sampled suffix array and the packed bases belong to
+//! different references. Each base needs a jump to a different row, which is slow in a large index.
+//! So only the last bases are read back, and some samples of the rest; a small reference is read
 //! completely.
 
 /// A loaded index of both strands of a reference: the bases, followed by their reverse complement.
 ///
-/// Row 0 is the empty suffix. The implementation must have checked that all rows and positions that
-/// it returns are inside the index, because [`check_text`] follows them.
+/// Row 0 is the empty suffix. Implementations must have checked that all rows and positions that
+/// they return are inside the index, because [`check_text`] follows them.
 pub(crate) trait Transform {
     fn length(&self) -> u64;
 
-    /// Returns the base before the suffix of this row, and the row of the suffix that starts with
-    /// this base. `None` for the row whose suffix is the whole text.
+    /// Returns the base that precedes the suffix of this row, and the row of the suffix that starts
+    /// with this base. `None` for the row whose suffix is the whole text.
     fn base_before(&self, row: u64) -> Option<(u8, u64)>;
 
-    /// Returns how many rows share one sample of the suffix array: rows that are multiples of this
-    /// have one.
+    /// Returns the sampling period of the suffix array: rows that are a multiple of it have a
+    /// sample.
     fn sample_period(&self) -> u64;
 
     /// Returns the start of the suffix in a row that is a multiple of the period.
@@ -36,15 +36,15 @@ pub(crate) enum IndexFault {
 
 /// Number of bases that are read back from the end of the text.
 ///
-/// This exceeds the maximum read length (`limits.rs`). So even if a sample elsewhere is wrong, a
-/// read that starts at it cannot extend beyond the end of the text.
+/// It exceeds the maximum read length (`limits.rs`). So even if a sample elsewhere is wrong, a read
+/// that starts at it cannot extend beyond the end of the text.
 pub(crate) const READ_BACK_BASES: u64 = 300_000;
 
 /// Reads the last `most` bases of the text back, then a quarter as many at samples spread over the
 /// rest.
 ///
-/// `among_last` is the number of sampled suffixes, including the empty one, that claim to start in
-/// the last `most` bases. It must equal the number that is found.
+/// `among_last` is the number of sampled suffixes, including the empty one, whose stored start is
+/// within the last `most` bases. It must equal the number found by reading back.
 pub(crate) fn check_text(index: &impl Transform, most: u64, among_last: u64) -> Result<(), IndexFault> {
     let (length, period) = (index.length(), index.sample_period());
     let (mut row, mut at, mut found) = (0, length, 1);

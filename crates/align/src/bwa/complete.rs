@@ -1,7 +1,7 @@
 //! Adds the one file that an index of bwa 0.7 lacks (`--complete-index`).
 //!
-//! bwa 0.7 and bwa-mem2 have the same `.amb`, `.ann` and `.pac` files, but store the transform in
-//! different files.
+//! bwa 0.7 and bwa-mem2 share the `.amb`, `.ann` and `.pac` files, but each stores the transform in
+//! a file of its own format.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use super::index::{unpack_both_strands, write_transform};
 use crate::index::{IndexStage, PartialIndexFile, check_build_memory, sort_suffixes, with_suffix};
 
 /// Returns the path of the missing transform, which [`complete_index`] can build. `None` unless it
-/// is the only file that is missing, as in an index of bwa 0.7.
+/// is the only missing file, as in an index of bwa 0.7.
 pub fn missing_transform(prefix: &Path) -> Option<PathBuf> {
     let [.., transform] = FILE_SUFFIXES;
     let file = with_suffix(prefix, transform);
@@ -21,7 +21,7 @@ pub fn missing_transform(prefix: &Path) -> Option<PathBuf> {
 
 /// Builds the missing transform from the packed bases, on the calling thread.
 ///
-/// The other files are not changed. `memory` is the maximum number of bytes to use.
+/// The other files are not changed. `memory` is the memory limit in bytes.
 pub fn complete_index(
     prefix: &Path,
     memory: Option<u64>,

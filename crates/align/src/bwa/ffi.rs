@@ -1,9 +1,9 @@
-//! Safe wrappers for the C functions of bwa-mem3. They own what the C code allocates; the index is
-//! in `memory.rs`.
+//! Safe wrappers for the C functions of bwa-mem3. They own the memory that the C code allocates,
+//! except for the index, which `memory.rs` owns.
 //!
-//! The crate bwa-mem3-rs, the safe layer of bwa-mem3-sys, is not used: it cannot set `-a -S -P -5
-//! -q -r -d` or omit the tags MQ and HN, it needs a cohort in one slice, and it keeps the read
-//! group in a global variable.
+//! The safe crate bwa-mem3-rs on top of bwa-mem3-sys is not used: it cannot set
+//! `-a -S -P -5 -q -r -d` or omit the tags MQ and HN, it needs a cohort in one slice, and it keeps
+//! the read group in a global variable.
 #![allow(unsafe_code, reason = "calls C++")]
 
 use std::ffi::c_void;
@@ -42,8 +42,8 @@ impl Drop for Scratch {
     }
 }
 
-/// The candidate alignments of a batch. The C code copies the reads into it, so the batch is not
-/// needed any more.
+/// The candidate alignments of a batch. The C code copies the reads into it, so the batch itself is
+/// no longer needed.
 pub(super) struct CandidateRegions(*mut sys::BwaRegs);
 
 // SAFETY: the value owns all its memory.
@@ -59,12 +59,12 @@ impl Drop for CandidateRegions {
     }
 }
 
-/// Insert sizes for the four orientations of a pair, in the order FF, FR, RF, RR.
+/// Insert sizes for the four pair orientations, in the order FF, FR, RF, RR.
 pub(super) struct Inserts([sys::mem_pestat_t; 4]);
 
 impl Inserts {
-    /// Returns the user's insert size (`-I`). It applies to FR only; other orientations are never
-    /// properly paired.
+    /// Returns the user's insert size (`-I`). It applies to FR only; pairs of other orientations
+    /// are never proper.
     pub(super) fn from_insert_size(insert: &InsertSize) -> Self {
         let failed = sys::mem_pestat_t { failed: 1, ..Default::default() };
         let (low, high) = (insert.min, insert.max);
@@ -142,8 +142,7 @@ pub(super) fn seed_reads(
 }
 
 impl CandidateRegions {
-    /// Returns the bytes on the heap, as the C code counts them: without the overhead of the
-    /// allocator.
+    /// Returns its heap memory in bytes as the C code counts it, without allocator overhead.
     pub(super) fn bytes(&self) -> u64 {
         // SAFETY: the regions are live, and the call only reads them.
         unsafe { sys::bwa_shim_regs_heap_bytes(self.0) as u64 }
@@ -167,7 +166,7 @@ pub(super) fn infer_insert_sizes(
     if status == 0 { Ok(inserts) } else { Err(call_error("inferring insert sizes")) }
 }
 
-/// The receiver of records. Its arguments are the index of the template in its batch, and the
+/// The callback for records. Its arguments are the index of the template in its batch, and the
 /// record without `block_size`.
 type TakeRecord<'a> = dyn FnMut(usize, &[u8]) -> Result<()> + 'a;
 
@@ -178,8 +177,8 @@ struct RecordReceiver<'a, 'b> {
 
 /// Chooses between candidates, and passes each record to `take`.
 ///
-/// `first` is the number of the batch's first template in the input. bwa breaks ties between equal
-/// alignments by it.
+/// `first` is the number of the batch's first template in the input, with which bwa breaks ties
+/// between equal alignments.
 pub(super) fn emit_records(
     index: &BwaIndexHandle,
     settings: &Settings,

@@ -23,8 +23,8 @@ pub const FILES: IndexFiles = IndexFiles {
     check: check_index_files,
 };
 
-/// Reads the description of an index, and checks the sizes of its files against it. This must come
-/// before the C code loads the index, because that code ends the process if a file is damaged.
+/// Reads the description of an index, and checks the sizes of its files against it. This must
+/// happen before the C code loads the index, because that code exits if a file is damaged.
 pub(super) fn check_index_files(prefix: &Path) -> Result<IndexDescription> {
     if let Some(first) = FILES.missing_files(prefix).first() {
         return Err(Error::usage("this file, a part of the index for bwa mem, is missing")
@@ -37,8 +37,8 @@ pub(super) fn check_index_files(prefix: &Path) -> Result<IndexDescription> {
     Ok(IndexDescription { contigs, warnings, bytes })
 }
 
-/// Reads `.ann`, and checks `.amb` and `.pac` against it: the files that bwa 0.7 and bwa-mem2 have
-/// in common. Returns the sequences and their total number of bases.
+/// Reads `.ann`, and checks `.amb` and `.pac` against it: the files that bwa 0.7 and bwa-mem2
+/// share. Returns the sequences and their total number of bases.
 pub(super) fn read_sequences(prefix: &Path) -> Result<(Vec<IndexContig>, u64)> {
     let (contigs, bases) = read_annotations(&with_suffix(prefix, ".ann"))?;
     check_ambiguous(&with_suffix(prefix, ".amb"), bases, contigs.len())?;
@@ -49,8 +49,8 @@ pub(super) fn read_sequences(prefix: &Path) -> Result<(Vec<IndexContig>, u64)> {
     Ok((contigs, bases))
 }
 
-/// Returns the error for an index whose parts do not belong to the same reference. It names the
-/// file that is at fault.
+/// Returns the error for an index whose parts belong to different references. It names the file
+/// with the `fault`.
 pub(super) fn inconsistent_index_error(prefix: &Path, fault: IndexFault) -> Error {
     let (suffix, what) = match fault {
         IndexFault::Transform => (".bwt.2bit.64", "the counts do not match the bases"),
@@ -60,8 +60,7 @@ pub(super) fn inconsistent_index_error(prefix: &Path, fault: IndexFault) -> Erro
     damaged_index_error(&with_suffix(prefix, suffix), what)
 }
 
-/// Returns the error for an index that no longer matches the description that was read before
-/// loading it.
+/// Returns the error for an index that no longer matches the description read before it was loaded.
 pub(super) fn changed_index_error(prefix: &Path) -> Error {
     Error::input("the index changed while it was read")
         .file(prefix)
@@ -89,8 +88,8 @@ fn read_text(file: &Path) -> Result<String> {
 /// Maximum length of a sequence comment that the C++ code can read, including the space before it.
 const MAX_COMMENT_BYTES: usize = 8191;
 
-/// Parses the `.ann` file. Its first line has the numbers of bases and sequences and a seed; two
-/// lines follow for each sequence: `0 name comment` and `offset length holes`.
+/// Parses the `.ann` file. Its first line has the number of bases, the number of sequences and a
+/// seed; two lines follow for each sequence: `0 name comment` and `offset length holes`.
 fn read_annotations(file: &Path) -> Result<(Vec<IndexContig>, u64)> {
     let text = read_text(file)?;
     let mut lines = text.lines();
@@ -134,8 +133,8 @@ fn parse_numbers<const N: usize>(line: Option<&str>) -> Option<[u64; N]> {
     Some(numbers)
 }
 
-/// Splits a line `number name comment`. Returns the name, and the rest of the line with its leading
-/// blank.
+/// Splits a line `number name comment`. Returns the name, and the rest of the line including its
+/// leading blank.
 fn split_named_line(line: Option<&str>) -> Option<(&str, &str)> {
     let (number, rest) = line?.split_once(' ')?;
     number.parse::<u32>().ok()?;
@@ -143,7 +142,7 @@ fn split_named_line(line: Option<&str>) -> Option<(&str, &str)> {
     Some(rest.split_at(end))
 }
 
-/// Checks the `.amb` file. Its first line has the numbers of bases, sequences and holes; a line
+/// Checks the `.amb` file. Its first line has the number of bases, sequences and holes; a line
 /// `offset length letter` follows for each hole.
 fn check_ambiguous(file: &Path, bases: u64, sequences: usize) -> Result<()> {
     let text = read_text(file)?;
@@ -168,9 +167,9 @@ const MAX_ALTERNATE_NAME_BYTES: usize = 1023;
 /// Marks the contigs that are listed in the `.alt` file, if it exists. Returns warnings about the
 /// file.
 ///
-/// This follows bwa (0.7.17, `bns_restore`). In each line that does not start with `@`, the name
-/// ends at the first tab or line end. Only terminated lines count: a last name without a tab and
-/// without a newline is ignored.
+/// This follows bwa (0.7.17, `bns_restore`): in each line that does not start with `@`, the name
+/// ends at the first tab or line end. Only terminated names count: a last name without tab or
+/// newline is ignored.
 fn read_alternates(file: &Path, contigs: &mut [IndexContig]) -> Result<Vec<String>> {
     if !file.is_file() {
         return Ok(Vec::new());
@@ -203,10 +202,10 @@ fn read_alternates(file: &Path, contigs: &mut [IndexContig]) -> Result<Vec<Strin
     Ok(unread.into_iter().collect())
 }
 
-/// Checks the `.bwt.2bit.64` file, and returns how many of its bytes are kept in memory.
+/// Checks the `.bwt.2bit.64` file, and returns the number of its bytes that are kept in memory.
 ///
-/// The file has, in this order: rows, counts, occurrences, samples of the suffix array, the row of
-/// the whole text. bwa-mem3 adds the sampling rate of the suffix array.
+/// The file contains, in this order: the number of rows, counts, occurrences, samples of the suffix
+/// array, and the row of the whole text. bwa-mem3 appends the sampling rate of the suffix array.
 fn check_transform(file: &Path, bases: u64) -> Result<u64> {
     let failed = |error: std::io::Error| Error::io("reading failed", &error).file(file);
     let mut open = input_file::open(file).map_err(failed)?;
@@ -218,7 +217,7 @@ fn check_transform(file: &Path, bases: u64) -> Result<u64> {
     let occurrences = ((rows >> 6) + 1) * 64;
     let size = file_length(file)?;
     let samples = |shift: u32| ((rows >> shift) + 1) * 5;
-    // bwa-mem2 samples every eighth row, and does not write the rate.
+    // bwa-mem2 samples every eighth row and does not store the rate.
     let untold = size == 48 + occurrences + samples(3) + 8;
     let told = |shift: &u32| size == 48 + occurrences + samples(*shift) + 16;
     let shift = if untold { Some(3) } else { (0..=6).find(told) };
@@ -235,8 +234,7 @@ fn check_transform(file: &Path, bases: u64) -> Result<u64> {
     }
 }
 
-/// Reads the next `N` numbers, each of eight little-endian bytes. Returns `None` at the end of the
-/// file.
+/// Reads the next `N` numbers of eight little-endian bytes. Returns `None` at the end of the file.
 fn read_words<const N: usize>(file: &mut File) -> Option<[u64; N]> {
     let mut words = [0; N];
     for word in &mut words {
@@ -247,13 +245,13 @@ fn read_words<const N: usize>(file: &mut File) -> Option<[u64; N]> {
     Some(words)
 }
 
-/// Returns the bytes of one thread's buffers, with some reserve. Measured: 16 MB for reads of 50
-/// bases, 22 MB for 151, 29 MB for 250, 54 MB for 600.
+/// Returns the memory of one thread's buffers in bytes, with some reserve. Measured: 16 MB for
+/// reads of 50 bases, 22 MB for 151, 29 MB for 250, 54 MB for 600.
 pub fn scratch_bytes(bases: usize) -> u64 {
     (24 << 20) + ((bases as u64) << 16)
 }
 
-/// Returns the additional bytes that a thread needs while it aligns one long read.
+/// Returns the additional memory in bytes that a thread needs while it aligns one long read.
 ///
 /// Nearly all of it is for the CIGAR: 801 bytes per base for wide gaps. Measured together with the
 /// scratch buffers, with 153,600 bases per batch: 27 MB for reads of 20,000 bases, 44 MB for
@@ -263,9 +261,9 @@ pub(super) fn long_read_bytes(bases: usize) -> u64 {
     if bases > MAX_READ_BASES as usize { 0 } else { (bases.saturating_sub(IN_SCRATCH) as u64) << 10 }
 }
 
-/// Returns the estimated bytes of the candidates of these reads. Measured in a genome with one
-/// third of repeats: 1,539 bytes for a read of 50 bases, 2,186 for 151, 3,767 for 250, 7,875 for
-/// 600.
+/// Returns the estimated memory of the candidates of these reads in bytes. Measured in a genome
+/// with one third repeats: 1,539 bytes for a read of 50 bases, 2,186 for 151, 3,767 for 250, 7,875
+/// for 600.
 pub(super) fn seeded_bytes(reads: &ReadBatch) -> u64 {
     reads.text().len() as u64 + 2048 * reads.len() as u64 + 18 * reads.base_count()
 }
@@ -274,7 +272,7 @@ pub(super) fn seeded_bytes(reads: &ReadBatch) -> u64 {
 mod tests {
     use super::*;
 
-    /// Returns the names that a `.alt` file marks, and the number of warnings.
+    /// Returns the names marked by a `.alt` file, and the number of warnings.
     fn alternates(text: &[u8]) -> (String, usize) {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("ref.fa.alt");

@@ -1,15 +1,15 @@
-//! Builds the index of bwa-mem2, byte for byte.
+//! Builds the index of bwa-mem2, byte for byte identical.
 //!
-//! - `.pac`: four bases per byte, the first one in the highest bits. Letters other than A, C, G and
-//!   T are replaced by random bases, drawn as in bwa (`lrand48` from seed 11). A zero byte follows
-//!   if the last byte is full; then the number of bases in the last byte.
-//! - `.ann`: names, comments, offsets and lengths of the sequences. `.amb`: the runs of letters
-//!   that were replaced.
+//! - `.pac`: four bases per byte, the first one in the highest bits. Letters other than A, C, G
+//!   and T are replaced with random bases, drawn as in bwa (`lrand48` from seed 11). If the last
+//!   byte is full, a zero byte follows. The final byte is the number of bases in the last byte.
+//! - `.ann`: names, comments, offsets and lengths of the sequences. `.amb`: the runs of replaced
+//!   letters.
 //! - `.bwt.2bit.64`: the Burrows-Wheeler transform of both strands, as occurrences for every 64
 //!   rows, and every eighth entry of the suffix array (bwa-mem2 2.2.1,
 //!   `FMI_search::build_fm_index`).
-//! - `.0123`: both strands, one base per byte. Only on request: bwa-mem2 needs it, and this crate
-//!   does not.
+//! - `.0123`: both strands, one base per byte. Written only on request: bwa-mem2 needs it, but
+//!   this crate does not.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use crate::index::{self, FastaLine, IndexStage, PartialIndexFile, Suffixes};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BwaIndexOptions {
-    /// Maximum memory in bytes. An index that needs more is refused before anything is written.
+    /// Memory limit in bytes. An index that needs more is refused before anything is written.
     pub memory: Option<u64>,
     /// Also write `.0123`, which bwa-mem2 needs. It takes two bytes of disk space per base.
     pub unpacked: bool,
@@ -35,7 +35,7 @@ pub fn partial_index_files(prefix: &Path) -> Vec<PathBuf> {
 
 /// Builds the index of `reference`, a FASTA file that may be gzipped, on the calling thread.
 ///
-/// The files are called `prefix` plus a suffix. They get these names only when all of them are
+/// The file names are `prefix` plus a suffix. The files get these names only when all of them are
 /// complete. `report` is called at the start of each stage.
 pub fn build_index(
     reference: &Path,
@@ -60,7 +60,7 @@ pub fn build_index(
     PartialIndexFile::rename_all_to_final(files, report)
 }
 
-/// Unpacks bases to 0 to 3, one per byte, and appends their reverse complement.
+/// Unpacks bases to codes 0 to 3, one per byte, and appends their reverse complement.
 pub(super) fn unpack_both_strands(packed: &[u8], bases: usize) -> Vec<u8> {
     let mut text = Vec::with_capacity(2 * bases);
     text.extend((0..bases).map(|at| packed[at / 4] >> (6 - 2 * (at % 4)) & 3));
@@ -88,15 +88,15 @@ struct PackedSequence {
     holes: u32,
 }
 
-/// A run of the same letter that is not A, C, G or T.
+/// A run of one letter other than A, C, G and T.
 struct Hole {
     offset: u64,
     length: u64,
     letter: u8,
 }
 
-/// The generator of random bases: `lrand48` after `srand48(11)`, the linear congruential generator
-/// of POSIX.
+/// The generator of random bases: `lrand48` after `srand48(11)`, POSIX's linear congruential
+/// generator.
 struct Lrand48(u64);
 
 impl Default for Lrand48 {
@@ -112,7 +112,7 @@ impl Lrand48 {
     }
 }
 
-/// The comment that bwa writes to `.ann` for a sequence without one.
+/// The comment that bwa writes to `.ann` if a sequence has none.
 const NO_COMMENT: &str = "(null)";
 
 impl PackedReference {
@@ -152,7 +152,7 @@ impl PackedReference {
     }
 
     /// Adds letters to the last sequence. `last` is the previous letter of this sequence, or 0 at
-    /// its start: it decides whether a hole continues.
+    /// its start; it determines whether a hole continues.
     fn push_letters(&mut self, letters: &[u8], last: &mut u8) -> Result<()> {
         let Some(sequence) = self.sequences.last_mut() else { return Ok(()) };
         for &letter in letters {
@@ -248,15 +248,15 @@ pub(super) fn write_transform(
     Ok(file)
 }
 
-/// Writes one block for each 64 rows: how often each base precedes the rows of earlier blocks, and
-/// a mask of the rows that each base precedes, with the first row in the highest bit.
+/// Writes one block per 64 rows: how often each base precedes the rows of earlier blocks, and for
+/// each base a mask of the rows that it precedes, with the first row in the highest bit.
 ///
 /// Returns the row of the whole text, which no base precedes.
 fn write_occurrences(file: &mut PartialIndexFile, text: &[u8], suffixes: &Suffixes) -> Result<usize> {
     let rows = text.len() + 1;
     let (mut before, mut end) = ([0u64; 4], 0);
-    // If the rows fill the last block, bwa-mem2 writes another one. That cannot happen: the number
-    // of rows is odd.
+    // If the rows fill the last block, bwa-mem2 writes an additional one. That cannot happen,
+    // because the number of rows is odd.
     for first in (0..rows).step_by(ROWS_PER_BLOCK) {
         let mut masks = [0u64; 4];
         for row in first..rows.min(first + ROWS_PER_BLOCK) {

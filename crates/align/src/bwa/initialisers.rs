@@ -1,13 +1,13 @@
 //! Skips bwa-mem3's static initialisers on processors that cannot run them.
 //!
-//! The initialisers run before `main`, whatever the command is. Like all of bwa-mem3 they are
+//! The initialisers run before `main`, whatever the command is. Like the rest of bwa-mem3, they are
 //! compiled to AVX instructions, so they would crash on a processor without AVX2. Skipping them is
-//! safe, because `check_processor` refuses to align there and nothing else calls bwa-mem3. With the
-//! feature `old-processors` they contain no such instructions, and run.
+//! safe, because `check_processor` refuses to align on such a processor and nothing else calls
+//! bwa-mem3. With the feature `old-processors`, they contain no AVX instructions and run.
 //!
 //! The initialisers form a table of functions: first those with a priority, in order, then those
 //! without. In this program, only C++ code has initialisers without a priority. [`FIRST`] has the
-//! last possible priority, so it replaces every entry after its own.
+//! last possible priority, so it can replace all entries after its own.
 #![allow(unsafe_code, reason = "changes the table of C++ initialisers")]
 
 use super::pages::make_writable;

@@ -1,14 +1,14 @@
 //! Checks a loaded index of bwa-mem3 before the C++ code uses it.
 //!
-//! The C++ code looks up rows and positions without checking that they exist. The following checks,
-//! in the memory that it reads, guarantee that they do:
+//! The C++ code looks up rows and positions without bounds checks. The following checks of the
+//! loaded data guarantee that they exist:
 //!
-//! - Each row has exactly one base before it, except the row of the whole text, and the counts are
-//!   the sums of these bases. So extending a match leads to an existing range of rows, whose size
-//!   is right.
-//! - Each strand has as many A as the other has T, and so on. So the same holds for
+//! - Each row has exactly one preceding base, except the row of the whole text, and the counts
+//!   are the sums of these bases. So extending a match leads to an existing range of rows with the
+//!   right size.
+//! - Each strand has as many A as the other has T, and so on. So the same is true for
 //!   reverse-complement matches.
-//! - Samples of the suffix array are positions of the text. Those near its end are correct; the
+//! - Samples of the suffix array are positions in the text. Those near its end are correct; the
 //!   others are so far from the end that no read extends beyond it.
 
 use crate::text::{self, IndexFault, Transform};
@@ -25,17 +25,17 @@ pub(super) struct CheckpointBlock {
 
 const ROWS_PER_BLOCK: u64 = 64;
 
-/// The parts of an index, in the memory of the C++ code. Its rows are the suffixes of both strands
+/// The parts of an index in the memory of the C++ code. Its rows are the suffixes of both strands
 /// and the empty suffix.
 pub(super) struct Loaded<'a> {
     pub(super) bases: u64,
-    /// The first row of the suffixes that start with each base, and the number of rows.
+    /// The first row of the suffixes that start with each base, followed by the number of rows.
     pub(super) first_rows: [u64; 5],
     pub(super) whole_text_row: u64,
     pub(super) blocks: &'a [CheckpointBlock],
-    /// Binary logarithm of the sampling rate of the suffix array.
+    /// Base-2 logarithm of the sampling rate of the suffix array.
     pub(super) shift: u32,
-    /// The samples, divided as in bwa-mem3: the bits from 32 on, and the lower 32 bits.
+    /// The samples, split as in bwa-mem3: the bits from 32 on, and the lower 32 bits.
     pub(super) samples: (&'a [i8], &'a [u32]),
     /// Bases of the first strand, four per byte, the first one in the highest bits.
     pub(super) packed: &'a [u8],
@@ -82,15 +82,15 @@ impl Loaded<'_> {
         if left == 0 && firsts.eq(counts) { Ok(()) } else { Err(IndexFault::Transform) }
     }
 
-    /// Checks that all samples are inside the text. Returns how many of them are within the last
-    /// `last` bases.
+    /// Checks that all samples are positions in the text. Returns how many of them are within the
+    /// last `last` bases.
     fn check_starts(&self, last: u64) -> Result<u64, IndexFault> {
         let (high, low) = self.samples;
         let rows = (self.length() >> self.shift) as usize + 1;
         let end = self.length();
         let (mut outside, mut among_last) = (0, 0);
         for (&high, &low) in high.iter().zip(low) {
-            // A negative number becomes larger than any position.
+            // A negative number becomes larger than any valid position.
             let start = (i64::from(high) << 32) as u64 | u64::from(low);
             outside += u64::from(start > end);
             among_last += u64::from(start >= end.saturating_sub(last));
@@ -280,8 +280,8 @@ mod tests {
         }
     }
 
-    /// Swapping two bases of the transform keeps the counts right, so only reading back can find
-    /// it.
+    /// Swapping two bases of the transform leaves the counts correct, so only reading back can
+    /// detect it.
     #[test]
     fn rows_that_changed_places_are_found_by_reading_back() {
         let parts = parts();

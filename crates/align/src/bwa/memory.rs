@@ -1,9 +1,9 @@
-//! Loads the index of bwa-mem3 into memory, and gives a view of the C++ data for checking.
+//! Loads the index of bwa-mem3 into memory, and provides a view of the C++ data for checking.
 //!
-//! An index in shared memory is never used. `bwa-mem3 shm` stores one there under its file name
-//! without the directory, and bwa-mem3 then takes any index with a matching name, whoever stored
-//! it. Its owner could change it while it is in use. So if such a name exists, the C++ code gets
-//! the files under another name ([`IndexLinks`]).
+//! An index in shared memory is never used. `bwa-mem3 shm` stores an index there under its file
+//! name without the directory, and bwa-mem3 then uses any index with a matching name, whoever
+//! stored it. Its owner could change it while it is in use. So if such a name exists, the C++ code
+//! gets the files under a different name ([`IndexLinks`]).
 #![allow(unsafe_code, reason = "gives C++ memory, and calls it")]
 
 use std::ffi::{CStr, CString, c_char};
@@ -31,8 +31,8 @@ unsafe impl Sync for BwaIndexHandle {}
 impl BwaIndexHandle {
     /// Loads the index.
     ///
-    /// The caller must have checked the files, because the C++ code ends the process if one is
-    /// damaged. Nothing may be aligned before the loaded index has been checked, too
+    /// The caller must have checked the files, because the C++ code exits if one is damaged.
+    /// Nothing may be aligned before the loaded index has been checked as well
     /// ([`Self::loaded_view`]).
     pub(super) fn load(prefix: &Path) -> Result<Self> {
         super::quiet::suppress_chatter();
@@ -51,7 +51,7 @@ impl BwaIndexHandle {
         }
     }
 
-    /// Returns the pointer for C++ calls. It is valid as long as `self`.
+    /// Returns the pointer for C++ calls. It is valid for the lifetime of `self`.
     pub(super) fn raw(&self) -> *mut sys::BwaIndex {
         self.0
     }
@@ -68,8 +68,8 @@ impl BwaIndexHandle {
         })
     }
 
-    /// Returns for each reference sequence whether it is an alternate locus, as the C++ code read
-    /// it from the `.alt` file.
+    /// Returns for each reference sequence whether it is an alternate locus according to the `.alt`
+    /// file that the C++ code read.
     pub(super) fn alternate_flags(&self) -> impl Iterator<Item = bool> {
         // SAFETY: the index is live; its parts have these layouts, as in `loaded_view`, and the C++
         // code has allocated `count` sequences.
@@ -81,8 +81,8 @@ impl BwaIndexHandle {
         sequences.iter().map(|sequence| sequence.is_alternate != 0)
     }
 
-    /// Returns a view of the index in the memory of the C++ code, or `None` if it is not one of a
-    /// reference with `bases` bases.
+    /// Returns a view of the index in the memory of the C++ code, or `None` if the index is not
+    /// that of a reference with `bases` bases.
     pub(super) fn loaded_view(&self, bases: u64) -> Option<Loaded<'_>> {
         // SAFETY: the index is live; its parts have these layouts, since the version of the crate
         // is pinned and a test reads them.

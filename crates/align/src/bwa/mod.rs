@@ -1,7 +1,7 @@
 //! bwa mem, with the kernels of bwa-mem3.
 //!
 //! The records are identical to the output of `bwa mem` 0.7.17 with the same options and the same
-//! `-K`: all columns and all optional fields, in the same order. The index is the one of bwa-mem2
+//! `-K`: all columns and all optional fields, in the same order. The index is that of bwa-mem2
 //! (`.amb .ann .pac .bwt.2bit.64`). It is found next to the reference under the names that bwa-mem2
 //! uses, or built by [`build_index`].
 
@@ -40,7 +40,7 @@ use ffi::{CandidateRegions, Inserts, Scratch};
 use memory::BwaIndexHandle;
 use options::Settings;
 
-/// bwa mem, with its index in memory or (see [`BwaKernel::without_index`]) without it.
+/// bwa mem, with its index in memory, or without an index ([`BwaKernel::without_index`]).
 pub struct BwaKernel {
     index: Option<BwaIndexHandle>,
     settings: Settings,
@@ -57,7 +57,7 @@ impl BwaKernel {
     /// other.
     ///
     /// # Errors
-    /// Fails if a file is missing or damaged, or has changed since its description was read.
+    /// A file is missing or damaged, or has changed since its description was read.
     pub fn load(prefix: &Path, options: BwaOptions) -> Result<Self> {
         let described = files::check_index_files(prefix)?;
         let settings = Settings::new(options.mate_mapq, |to| options.apply_to(to))?;
@@ -83,8 +83,8 @@ impl BwaKernel {
         })
     }
 
-    /// Reads only the description of the index: enough for contigs and cohorts, and for the stages
-    /// that do not align.
+    /// Reads only the description of the index, which is enough for contigs and cohorts, and for
+    /// stages that do not align.
     pub fn without_index(prefix: &Path, options: BwaOptions) -> Result<Self> {
         let described = files::check_index_files(prefix)?;
         let settings = Settings::new(options.mate_mapq, |to| options.apply_to(to))?;

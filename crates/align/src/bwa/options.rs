@@ -10,13 +10,14 @@ use readmill_record::Result;
 use super::memory::call_error;
 use crate::kernel::given::{self, set_both_if_given, set_if_given};
 
-/// The options of `bwa mem`. `None` and `false` mean bwa's default, which is given in parentheses.
+/// The options of `bwa mem`. `None` and `false` select bwa's default, which is given in
+/// parentheses.
 ///
-/// Each field names the letter of the option. These options are missing here:
+/// Each field names its option letter. These options are missing:
 ///
 /// - `-R` is an argument of [`Aligner::emit_records`](crate::Aligner::emit_records), so that one
 ///   run can align several read groups.
-/// - `-C` and `-p` concern reading FASTQ and writing comments, which the caller does.
+/// - `-C` and `-p` affect reading FASTQ and writing comments, which the caller does.
 /// - `-V` (the reference header in a tag) and `-x` (presets for long reads) are not supported. To
 ///   ignore alternate loci (`-j`), move the `.alt` file away.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -81,24 +82,24 @@ pub struct BwaOptions {
     pub mate_mapq: bool,
 }
 
-/// The distribution of insert sizes in bases, as in `-I`.
+/// The insert size distribution in bases, as in `-I`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InsertSize {
     pub mean: f64,
-    /// Standard deviation. bwa mem uses a tenth of the mean if it is not given.
+    /// Standard deviation. bwa mem defaults to a tenth of the mean.
     pub deviation: f64,
-    /// Maximum of a proper pair. bwa mem uses the mean plus 4 deviations if it is not given.
+    /// Maximum insert size of a proper pair. bwa mem defaults to the mean plus 4 deviations.
     pub max: i32,
-    /// Minimum of a proper pair. bwa mem uses the mean minus 4 deviations, and at least 1, if it is
-    /// not given.
+    /// Minimum insert size of a proper pair. bwa mem defaults to the mean minus 4 deviations, but
+    /// at least 1.
     pub min: i32,
 }
 
 impl BwaOptions {
-    /// The default of `-K`, in bases.
+    /// Default of `-K`, in bases.
     pub const COHORT_BASES: u64 = 100_000_000;
 
-    /// Overwrites bwa-mem3's defaults (which are bwa's) with the options that are given.
+    /// Overwrites bwa-mem3's defaults (which are bwa's) with the given options.
     pub(super) fn apply_to(&self, to: &mut sys::mem_opt_t) {
         self.scale_penalties(to);
         self.set_scores(to);
@@ -114,8 +115,8 @@ impl BwaOptions {
         to.flag |= self.mem_flags() as i32;
     }
 
-    /// Sets the match score, and multiplies everything by it that bwa mem does (0.7.17,
-    /// `update_a`). The explicit penalties are set later, and are not multiplied.
+    /// Sets the match score, and multiplies the same options by it as bwa mem (0.7.17, `update_a`).
+    /// Explicit penalties are set later and not multiplied.
     fn scale_penalties(&self, to: &mut sys::mem_opt_t) {
         let Some(score) = self.match_score else { return };
         to.a = score;
@@ -174,9 +175,9 @@ struct Compat {
     sa_sentinel_drop_offset: c_int,
 }
 
-/// The options in the memory of the C code, and the table of output formats that they point at.
+/// The options in the memory of the C code, and the table of output formats to which they point.
 ///
-/// Rust reaches both only through pointers, as the C code does, so a `Settings` can be moved.
+/// Rust accesses both only through pointers, like the C code, so a `Settings` can be moved.
 pub(super) struct Settings {
     raw: NonNull<sys::mem_opt_t>,
     compat: NonNull<Compat>,

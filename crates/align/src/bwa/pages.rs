@@ -1,11 +1,12 @@
-//! Makes read-only pages of this program writable, to patch tables that the loader has protected.
+//! Makes read-only pages of this program writable, to patch tables that the dynamic loader has
+//! protected.
 #![allow(unsafe_code, reason = "changes pages of this program")]
 
 use std::ffi::c_void;
 use std::io;
 
-/// Makes `bytes` bytes from `from` on writable, with the rest of their pages. They stay writable,
-/// since other data in these pages may have been writable before.
+/// Makes the `bytes` bytes at `from` writable, and with them the rest of their pages. They stay
+/// writable, because other data in these pages may have been writable before.
 pub(super) fn make_writable(from: *mut c_void, bytes: usize) -> io::Result<()> {
     // SAFETY: no preconditions.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;

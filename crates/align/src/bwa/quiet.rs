@@ -1,9 +1,9 @@
 //! Suppresses bwa-mem3's progress messages, but not its last error message.
 //!
-//! At any verbosity, its C code reports on `stderr` what it loads and infers; there it also says
-//! why it ends the process. C's `stderr` is a variable, so it can be replaced by a stream that
-//! drops known progress messages and passes everything else on. Output of Rust does not use it. The
-//! crate's documentation warns users, because this affects the whole process.
+//! At any verbosity, its C code reports on `stderr` what it loads and infers, and also why it
+//! exits. C's `stderr` is a variable, so it can be replaced with a stream that drops known progress
+//! messages and passes everything else on. Rust's output does not use it. The crate documentation
+//! warns users, because this affects the whole process.
 #![allow(unsafe_code, reason = "exchanges C's stderr")]
 
 /// Redirects C's `stderr` for the rest of the process. Only the first call has an effect.

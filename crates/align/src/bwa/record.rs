@@ -1,13 +1,13 @@
-//! Completes the records of bwa-mem3: size, read group, and corrections that make them equal to bwa
-//! mem's.
+//! Completes the records of bwa-mem3: adds the size and read group, and makes corrections so that
+//! they equal bwa mem's.
 
 use readmill_record::{Flags, RecordRef, edit, tag};
 
-/// Length of the fixed part of a record without `block_size` (SAM specification, section 4.2).
+/// Length of the fixed fields of a record without `block_size` (SAM specification, section 4.2).
 const FIXED_BYTES: usize = 32;
 
-/// Writes a complete record to `out`. `body` is what bwa-mem3 gives: it lacks `block_size` and the
-/// read group.
+/// Writes a complete record to `out`. `body` is the output of bwa-mem3, which lacks `block_size`
+/// and the read group.
 pub(super) fn finish_record(body: &[u8], group: Option<&[u8]>, out: &mut Vec<u8>) {
     out.clear();
     out.extend_from_slice(&[0; 4]);
@@ -27,8 +27,8 @@ pub(super) fn finish_record(body: &[u8], group: Option<&[u8]>, out: &mut Vec<u8>
 
 /// Corrects secondary alignments of improper pairs (`-a`).
 ///
-/// bwa-mem3-sys 0.4.4 also marks them as supplementary and gives them XS; bwa mem does neither
-/// (0.7.17, `mem_reg2sam`). They have no bases, unlike the parts of a split read that `-M` makes
+/// bwa-mem3-sys 0.4.4 also marks them as supplementary and adds XS; bwa mem does neither (0.7.17,
+/// `mem_reg2sam`). They have no bases, unlike the parts of a split read that `-M` marks as
 /// secondary.
 fn correct_secondary(record: &mut Vec<u8>) {
     let view = RecordRef::new(record);
@@ -39,7 +39,7 @@ fn correct_secondary(record: &mut Vec<u8>) {
     }
 }
 
-/// Returns whether the record, given without `block_size`, belongs to the last segment of a pair.
+/// Returns whether a record without `block_size` is read 2 of a pair.
 pub(super) fn is_last(body: &[u8]) -> bool {
     body[14] & 0x80 != 0
 }
@@ -52,8 +52,8 @@ fn fields_offset(body: &[u8]) -> usize {
     FIXED_BYTES + name + 4 * operators + bases.div_ceil(2) + bases
 }
 
-/// Returns the optional fields after NM, MD, MC, MQ, AS and XS. bwa mem inserts RG there (0.7.17,
-/// `mem_aln2sam`).
+/// Returns the optional fields that follow NM, MD, MC, MQ, AS and XS. bwa mem inserts RG before
+/// them (0.7.17, `mem_aln2sam`).
 fn fields_after_scores(all: &[u8]) -> &[u8] {
     let mut fields = tag::Fields::new(all);
     let mut rest = all;

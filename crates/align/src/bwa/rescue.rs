@@ -1,15 +1,15 @@
 //! Mate rescue on processors without AVX2.
 //!
 //! bwa-mem3 scores many mate rescues at once, with one class per instruction set. The classes for
-//! sets below AVX2 exist only for the linker: their two functions end the process. [`install_rescue`]
-//! replaces these functions in the tables of virtual functions. The replacements score one rescue
-//! after another with `ksw_align2`, bwa's own function; bwa-mem3 has a copy of it for each
-//! instruction set. The scores are the same: a test compares them with the scores of the AVX2
+//! sets below AVX2 exist only for the linker: their two functions exit the process.
+//! [`install_rescue`] replaces these functions in the virtual tables. The replacements score one
+//! rescue after another with `ksw_align2`, bwa's own function, of which bwa-mem3 has a copy for
+//! each instruction set. The scores are the same: a test compares them with those of the AVX2
 //! class.
 //!
-//! Patching tables is necessary because the linker cannot choose another definition. bwa-mem3-sys
-//! links all of its archives completely, so a second definition is an error, and a library cannot
-//! set options of the final link.
+//! Patching tables is necessary because the linker cannot choose a different definition.
+//! bwa-mem3-sys links its archives as a whole, so a second definition is an error, and a library
+//! cannot set options for the final link.
 #![allow(unsafe_code, reason = "calls C++, and is called by it")]
 
 use std::ffi::{c_int, c_void};
@@ -21,8 +21,8 @@ use readmill_record::{Error, Result};
 use super::options::Settings;
 use super::pages::make_writable;
 
-/// Bits of `ksw_align2` in [`RescuePair::ask`] (`ksw.h`): use byte-sized scores, and find the start of
-/// the alignment too.
+/// Flags of `ksw_align2` in [`RescuePair::ask`] (`ksw.h`). `BYTES`: use byte-sized scores. `START`:
+/// also find the start of the alignment.
 const BYTES: c_int = 0x10000;
 const START: c_int = 0x80000;
 
@@ -31,11 +31,11 @@ const TIER_AVX2: c_int = 4;
 
 const LETTER_COUNT: usize = 5;
 
-/// A mate and the piece of the reference where it may align (`SeqPair` of `bandedSWA.h`).
+/// A mate and the part of the reference where it may align (`SeqPair` of `bandedSWA.h`).
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 struct RescuePair {
-    /// Offset of its letters in the buffer for all pieces; `mate` is the same for mates.
+    /// Offset of its letters in the buffer of all reference parts; `mate` is the offset for mates.
     piece: i32,
     mate: i32,
     id: i32,
@@ -101,7 +101,7 @@ struct Functions {
     needs_scalar: *const c_void,
 }
 
-/// A C++ virtual table in the Itanium ABI, which this system uses. Objects point at its
+/// A C++ virtual table in the Itanium ABI, which this system uses. Objects point to its
 /// `functions`.
 #[repr(C)]
 struct VirtualTable {
@@ -146,13 +146,13 @@ unsafe extern "C" {
 
 /// Makes mate rescue work if bwa-mem3 selects a class below AVX2.
 ///
-/// That happens without AVX2, or if `BWAMEM3_FORCE_TIER` in the environment selects such a class,
-/// as tests do. It is necessary even without mate rescue, because bwa-mem3 then calls the same
-/// functions with no pairs.
+/// bwa-mem3 does so on processors without AVX2, or if the environment variable `BWAMEM3_FORCE_TIER`
+/// selects such a class, as in tests. The patch is necessary even without mate rescue, because
+/// bwa-mem3 then calls the same functions with no pairs.
 ///
 /// # Errors
-/// Fails if mates are to be rescued with penalties for which `ksw_align2` finds other scores than
-/// the classes from AVX2 on: it stops too early if opening an insertion costs nothing, or if the
+/// Mates are to be rescued with penalties for which `ksw_align2` and the classes from AVX2 on find
+/// different scores: `ksw_align2` stops too early if opening an insertion costs nothing, or if the
 /// cost does not fit in a byte.
 pub(super) fn install_rescue(settings: &Settings, rescues: bool) -> Result<()> {
     static INSTALLED: OnceLock<io::Result<()>> = OnceLock::new();
@@ -192,8 +192,8 @@ fn patch_tables() -> io::Result<()> {
 /// Scores pairs one by one.
 ///
 /// Phase 0 finds scores and ends. Phase 1 gets the pairs whose starts are wanted, with their
-/// letters reversed up to those ends. If it finds the same score again, the distance it covers is
-/// the distance from the end to the start.
+/// letters reversed up to those ends. If it finds the same score, the distance that it covers is
+/// that from the end to the start.
 // SAFETY: see `Scores`.
 unsafe extern "C" fn score_pairs<const WIDTH: c_int>(
     kernel: *const RescueKernel,
@@ -239,7 +239,7 @@ unsafe extern "C" fn score_pairs<const WIDTH: c_int>(
 }
 
 impl RescueKernel {
-    /// Returns the score of each pair of letters, as bwa computes it (`bwa_fill_scmat`).
+    /// Returns the score of each pair of letters as bwa computes it (`bwa_fill_scmat`).
     fn score_matrix(&self) -> [i8; LETTER_COUNT * LETTER_COUNT] {
         std::array::from_fn(|at| match (at / LETTER_COUNT, at % LETTER_COUNT) {
             (4, _) | (_, 4) => self.unknown,

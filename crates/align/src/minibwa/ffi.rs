@@ -1,8 +1,7 @@
-//! Safe wrappers for the C functions of minibwa, and its options in the form of the C code.
+//! Safe wrappers for the C functions of minibwa, and its options as the C code represents them.
 //!
-//! The crate minibwa, the safe layer of minibwa-sys, is not used because it only gives hits. Pairs
-//! are made here by the same C function as in minibwa itself, which minibwa-sys compiles but does
-//! not declare.
+//! The safe crate minibwa on top of minibwa-sys is not used because it only returns hits. Pairing
+//! calls the same C function as minibwa itself, which minibwa-sys compiles but does not declare.
 #![allow(unsafe_code, reason = "calls C")]
 
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -52,7 +51,7 @@ unsafe extern "C" {
     );
 }
 
-/// The buffer that the C code needs for each thread.
+/// The buffer that the C code needs per thread.
 ///
 /// It normally contains a memory pool. Here it has none, because minibwa-sys compiles some files
 /// with pools and some without.
@@ -94,7 +93,7 @@ pub(super) struct ReadsForC<'a> {
     pub(super) names: Vec<&'a CStr>,
 }
 
-/// Finds the hits of each read, without pairing. The reads must be shorter than 2^31 bases.
+/// Finds the hits of each read, without pairing. Reads must be shorter than 2^31 bases.
 pub(super) fn map_reads(
     index: &MinibwaIndex,
     options: &sys::mb_opt_t,
@@ -128,15 +127,15 @@ pub(super) fn map_reads(
     }
 }
 
-/// Insert sizes for the four orientations of a pair, in the order FF, FR, RF, RR.
+/// Insert sizes for the four pair orientations, in the order FF, FR, RF, RR.
 pub(super) struct Inserts([OrientationStats; 4]);
 
 /// Minimum number of pairs for estimating insert sizes (minibwa 0.6, `worker_pipeline`).
 const MIN_PAIRS: usize = 20;
 
 impl Inserts {
-    /// Returns the given insert size. It applies to FR only; other orientations are never properly
-    /// paired.
+    /// Returns the given insert size. It applies to FR only; pairs of other orientations are never
+    /// proper.
     pub(super) fn from_insert_size(insert: &MinibwaInsertSize) -> Self {
         let none = OrientationStats { shortest: 0, longest: 0, failed: 1, mean: 0.0, deviation: 0.0 };
         let faced = OrientationStats {
@@ -223,8 +222,8 @@ impl Preset {
 }
 
 impl MinibwaOptions {
-    /// Returns the options in the form of the C code: the preset, overwritten with the options that
-    /// are given.
+    /// Returns the options as the C code represents them: the preset, overwritten with the given
+    /// options.
     pub(super) fn to_c_options(&self) -> sys::mb_opt_t {
         let mut to = preset_options(self.preset.name());
         set_if_given(&mut to.max_sr_len, self.max_short_read_bases);

@@ -34,7 +34,7 @@ pub(super) fn push_fields(segment: &Segment<'_>, hit: Option<&MinibwaHit>, out: 
 }
 
 /// Appends SA, which lists the other parts of a split read. As in minibwa, its CIGARs are
-/// simplified: at most one operator of each kind.
+/// simplified to at most one operator of each kind.
 fn push_sa(segment: &Segment<'_>, own: &MinibwaHit, out: &mut Vec<u8>) {
     let is_part =
         |hit: &&MinibwaHit| !std::ptr::eq(*hit, own) && hit.is_primary() && hit.scores().is_some();
@@ -118,8 +118,8 @@ fn push_text_field(tag: [u8; 2], out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<
     out.push(0);
 }
 
-/// Appends an integer field in the smallest type that holds the value, unsigned if possible, as
-/// htslib does.
+/// Appends an integer field in the smallest type that can represent the value, unsigned if
+/// possible, like htslib.
 fn push_integer_field(tag: [u8; 2], value: i32, out: &mut Vec<u8>) {
     out.extend_from_slice(&tag);
     match value {

@@ -30,12 +30,12 @@ pub(super) fn check_index_files(prefix: &Path) -> Result<IndexDescription> {
     Ok(IndexDescription { contigs, warnings, bytes: sequences + transform + PREFIX_TABLE_BYTES })
 }
 
-/// Memory for the rows of all words of ten bases, a table that is computed when the index is
+/// Memory for the table of the rows of all words of ten bases, which is computed when the index is
 /// loaded.
 const PREFIX_TABLE_BYTES: u64 = 32 << 20;
 
-/// Returns the error for an index whose parts do not belong to the same reference. It names the
-/// file that is at fault.
+/// Returns the error for an index whose parts belong to different references. It names the file
+/// with the `fault`.
 pub(super) fn inconsistent_index_error(prefix: &Path, fault: IndexFault) -> Error {
     let (suffix, what) = match fault {
         IndexFault::Transform => (".mbw", "the counts do not match the bases"),
@@ -45,8 +45,7 @@ pub(super) fn inconsistent_index_error(prefix: &Path, fault: IndexFault) -> Erro
     damaged_index_error(&with_suffix(prefix, suffix), what)
 }
 
-/// Returns the error for an index that no longer matches the description that was read before
-/// loading it.
+/// Returns the error for an index that no longer matches the description read before it was loaded.
 pub(super) fn changed_index_error(prefix: &Path) -> Error {
     Error::input("the index changed while it was read").file(prefix).hint(
         "wait until the index is complete, or rebuild it with `readmill index --kernel minibwa REF`",
@@ -59,7 +58,7 @@ fn damaged_index_error(file: &Path, what: &str) -> Error {
         .hint("rebuild the index with `readmill index --kernel minibwa REF`")
 }
 
-/// Reads a file of eight-byte little-endian numbers from its beginning.
+/// Reads a file of eight-byte little-endian numbers sequentially.
 struct NumberReader<'a> {
     file: &'a Path,
     input: BufReader<File>,
@@ -67,7 +66,7 @@ struct NumberReader<'a> {
 }
 
 impl<'a> NumberReader<'a> {
-    /// Opens a file that begins with `magic`. Returns also the number in the next four bytes.
+    /// Opens a file that begins with `magic`. Also returns the number in the next four bytes.
     fn open(file: &'a Path, magic: [u8; 4]) -> Result<(Self, u32)> {
         let failed = |error: std::io::Error| Error::io("reading failed", &error).file(file);
         let open = input_file::open(file).map_err(failed)?;
@@ -107,7 +106,7 @@ impl<'a> NumberReader<'a> {
         Ok(())
     }
 
-    /// Reads `count` texts that take `length` bytes in total. Each of them ends with a NUL.
+    /// Reads `count` NUL-terminated strings that take `length` bytes in total.
     fn read_texts(&mut self, count: u64, length: u64) -> Result<Vec<String>> {
         let mut bytes = Vec::new();
         let cut = |_| damaged_index_error(self.file, "the file is truncated");
@@ -125,9 +124,9 @@ impl<'a> NumberReader<'a> {
 }
 
 /// Checks the `.l2b` file (minibwa 0.6, `l2b_save`). Returns the sequences, their total number of
-/// bases, and the bytes that are kept in memory.
+/// bases, and the number of bytes that are kept in memory.
 ///
-/// The file has, in this order: the numbers of sequences, bases, holes, masks, bytes of names,
+/// The file contains, in this order: the number of sequences, bases, holes, masks, bytes of names,
 /// bytes of comments and words of 32 bases; the length of each sequence; the starts and ends of
 /// holes and masks; bases; names; comments.
 fn read_sequences(file: &Path) -> Result<(Vec<IndexContig>, u64, u64)> {
@@ -161,11 +160,12 @@ fn read_sequences(file: &Path) -> Result<(Vec<IndexContig>, u64, u64)> {
     Ok((texts.into_iter().zip(lengths).map(contig).collect(), bases, numbers.length))
 }
 
-/// Checks the `.mbw` file (minibwa 0.6, `mb_bwt_save`). Returns the bytes that are kept in memory.
+/// Checks the `.mbw` file (minibwa 0.6, `mb_bwt_save`). Returns the number of bytes that are kept
+/// in memory.
 ///
-/// The file has, in this order: the sampling rate of the suffix array, the row of the whole text,
-/// counts; the transform in blocks of 128 rows, followed by the final counts; the samples of the
-/// suffix array.
+/// The file contains, in this order: the sampling rate of the suffix array, the row of the whole
+/// text, and counts; the transform in blocks of 128 rows, followed by the final counts; the samples
+/// of the suffix array.
 fn check_transform(file: &Path, bases: u64) -> Result<u64> {
     let (mut numbers, shift) = NumberReader::open(file, *b"MBW\x02")?;
     let [end, counts @ ..]: [u64; 5] = numbers.next_numbers()?;
@@ -184,16 +184,16 @@ fn check_transform(file: &Path, bases: u64) -> Result<u64> {
     Ok(numbers.length)
 }
 
-/// Returns the bytes that one thread needs while it aligns a read. Measured: less than 2 MB for
-/// reads of 151 bases, about 45 MB if the longest read has 27,000.
+/// Returns the memory in bytes that one thread needs while it aligns a read. Measured: less than 2
+/// MB for reads of 151 bases, about 45 MB if the longest read has 27,000.
 pub fn scratch_bytes(bases: usize) -> u64 {
     (4 << 20) + ((bases as u64) << 12)
 }
 
-/// Returns the additional bytes that a thread needs while it aligns one long read, mostly for the
-/// CIGAR across a gap.
+/// Returns the additional memory in bytes that a thread needs while it aligns one long read, mostly
+/// for the CIGAR across a gap.
 ///
-/// Measured for reads of 150,000 bases: 2 to 9 MB; 57 MB if 5,000 bases are replaced by 5,000
+/// Measured for reads of 150,000 bases: 2 to 9 MB; 57 MB if 5,000 bases are replaced with 5,000
 /// others; 169 MB if 9,900 are. The last is the maximum, and too rare to be reserved for.
 pub(super) fn long_read_bytes(bases: usize) -> u64 {
     const IN_SCRATCH: usize = 2_000;
@@ -202,8 +202,8 @@ pub(super) fn long_read_bytes(bases: usize) -> u64 {
     if bases > MAX_READ_BASES as usize { 0 } else { bytes.min(MAX_BYTES) }
 }
 
-/// Returns the estimated bytes of the hits of these reads. Measured: 2,032 bytes for a read of 151
-/// bases in a genome with one half of repeats, 840 for reads of 1 to 250.
+/// Returns the estimated memory of the hits of these reads in bytes. Measured: 2,032 bytes for a
+/// read of 151 bases in a genome with one half repeats, 840 for reads of 1 to 250 bases.
 pub(super) fn seeded_bytes(reads: &ReadBatch) -> u64 {
     reads.text().len() as u64 + 2048 * reads.len() as u64 + 18 * reads.base_count()
 }

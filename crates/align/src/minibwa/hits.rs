@@ -8,7 +8,7 @@ use readmill_record::Read;
 
 use crate::IndexContig;
 
-/// The hits of all reads of a batch, in read order. It owns them, and frees them with their CIGARs.
+/// The hits of all reads of a batch, in read order. It owns them and frees them with their CIGARs.
 pub(super) struct Hits {
     counts: Vec<i32>,
     hits: Vec<*mut sys::mb_hit_t>,
@@ -36,7 +36,7 @@ impl Hits {
     }
 
     /// Returns the counts and pointers of reads `first` and `first + 1`. A caller that changes them
-    /// must keep the guarantees of [`Hits::new`].
+    /// must uphold the guarantees of [`Hits::new`].
     pub(super) fn pair_mut(&mut self, first: usize) -> (&mut [i32], &mut [*mut sys::mb_hit_t]) {
         (&mut self.counts[first..first + 2], &mut self.hits[first..first + 2])
     }
@@ -51,7 +51,7 @@ impl Hits {
         unsafe { std::slice::from_raw_parts(self.hits[read].cast::<MinibwaHit>(), count) }
     }
 
-    /// Returns the bytes on the heap, including 16 bytes of allocator overhead per allocation.
+    /// Returns its heap memory in bytes, including 16 bytes of allocator overhead per allocation.
     pub(super) fn bytes(&self) -> u64 {
         let lists = self.counts.len() * (size_of::<i32>() + size_of::<*mut sys::mb_hit_t>() + 16);
         let hits = (0..self.counts.len()).flat_map(|read| self.hits_of_read(read));
@@ -89,7 +89,7 @@ impl MinibwaHit {
         self.0.te as i32
     }
 
-    /// Returns the aligned range of the read, in the orientation in which the read was given.
+    /// Returns the aligned range of the read, in the orientation of the input read.
     pub(super) fn read_range(&self) -> (usize, usize) {
         (self.0.qs.max(0) as usize, self.0.qe.max(0) as usize)
     }
@@ -108,7 +108,8 @@ impl MinibwaHit {
         self.0.sam_pri() != 0
     }
 
-    /// Returns the index of the primary hit that covers the same bases, among the hits of the read.
+    /// Returns the index, among the hits of the read, of the primary hit that covers the same
+    /// bases.
     pub(super) fn parent(&self) -> usize {
         usize::try_from(self.0.parent).unwrap_or(usize::MAX)
     }
@@ -140,15 +141,15 @@ impl MinibwaHit {
         self.0.blen - self.0.mlen + ambiguous
     }
 
-    /// Returns four scores: of the alignment (AS), of its best segment (ms), the score by which
-    /// hits are compared, and the same score of the next best hit. `None` if the hit was not
-    /// aligned.
+    /// Returns four scores: the alignment score (AS), the score of its best segment (ms), the score
+    /// by which hits are compared, and the same score of the next best hit. `None` if the hit was
+    /// not aligned.
     pub(super) fn scores(&self) -> Option<[i32; 4]> {
         self.alignment().map(|it| [it.dp_score, it.dp_max0, it.dp_max, it.dp_max2])
     }
 
-    /// Returns a pointer to the CIGAR operators, and their number. The pointer may be used for the
-    /// whole allocation: a text can follow the operators ([`Self::difference_text`]).
+    /// Returns a pointer to the CIGAR operators, and their number. The pointer is valid for the
+    /// whole allocation, because a string can follow the operators ([`Self::difference_text`]).
     fn operators(&self) -> Option<(*const u32, usize)> {
         let count = usize::try_from(self.alignment()?.n_cigar).ok()?;
         // SAFETY: the alignment is live. The pointer is made without a reference to the field, so it
@@ -186,14 +187,14 @@ pub(super) struct Segment<'a> {
 }
 
 impl Segment<'_> {
-    /// Returns the hit that gives the mate's position: its primary SAM line.
+    /// Returns the hit that determines the mate's position: that of its primary SAM line.
     pub(super) fn mate_hit(&self) -> Option<&MinibwaHit> {
         self.mate.and_then(|(hits, _)| hits.iter().find(|hit| hit.is_representative()))
     }
 }
 
-/// Returns the numbers of clipped bases before and after a hit, in the order of the record.
-/// `length` is the length of the read.
+/// Returns the number of clipped bases before and after a hit, in record order. `length` is the
+/// length of the read.
 pub(super) fn clip_lengths(hit: &MinibwaHit, length: usize) -> [u32; 2] {
     let (start, end) = hit.read_range();
     let (before, behind) = (start as u32, length.saturating_sub(end) as u32);

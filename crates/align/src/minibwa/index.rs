@@ -1,14 +1,14 @@
-//! Builds the index of minibwa, byte for byte as `minibwa index` does.
+//! Builds the index of minibwa, byte for byte identical to `minibwa index`.
 //!
 //! minibwa's own C code for this is not used. It does not report a truncated reference or a full
-//! disk, and it contains a copy of libsais that conflicts with the one that is linked for the index
-//! of bwa mem.
+//! disk, and it contains a copy of libsais that conflicts with the one linked for the index of bwa
+//! mem.
 //!
 //! - `.l2b`: names, comments and lengths of the sequences; the ranges of letters that are not
-//!   bases, and of lower case letters; the bases, 32 per word. Letters that are not bases are
-//!   replaced by random ones, drawn as in minibwa.
-//! - `.mbw`: the Burrows-Wheeler transform of both strands in blocks of 128 with counts, and every
-//!   sixteenth entry of the suffix array.
+//!   bases, and of lower-case letters; the bases, 32 per word. Letters that are not bases are
+//!   replaced with random ones, drawn as in minibwa.
+//! - `.mbw`: the Burrows-Wheeler transform of both strands in blocks of 128 rows with counts, and
+//!   every sixteenth entry of the suffix array.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -26,8 +26,8 @@ pub fn partial_index_files(prefix: &Path) -> Vec<PathBuf> {
 
 /// Builds the index of `reference`, a FASTA file that may be gzipped, on the calling thread.
 ///
-/// An index that needs more than `memory` bytes is refused before anything is written. The files
-/// are called `prefix` plus a suffix, and get these names only when both are complete.
+/// An index that needs more than `memory` bytes is refused before anything is written. The file
+/// names are `prefix` plus a suffix. The files get these names only when both are complete.
 pub fn build_index(
     reference: &Path,
     prefix: &Path,
@@ -54,7 +54,7 @@ struct PackedSequences {
     names: Vec<u8>,
     comments: Vec<u8>,
     lengths: Vec<u64>,
-    /// Ranges of letters that are not A, C, G or T.
+    /// Ranges of letters other than A, C, G and T.
     holes: BaseRanges,
     masks: BaseRanges,
     /// Bases, 32 per word, the first one in the lowest bits.
@@ -63,16 +63,16 @@ struct PackedSequences {
     draw: SplitMix64,
 }
 
-/// Ranges of bases in the whole reference, 0-based and half-open.
+/// Ranges of bases in the concatenated reference (0-based, half-open).
 #[derive(Default)]
 struct BaseRanges {
     finished: Vec<[u64; 2]>,
-    /// Length of the range that is still open at the last base.
+    /// Length of the range that includes the last base so far; 0 if there is none.
     open: u64,
 }
 
 impl BaseRanges {
-    /// Adds base number `at`, which is inside a range if `is_in` is true.
+    /// Adds the base at `at`. If `is_in` is true, it belongs to a range.
     fn push_base(&mut self, at: u64, is_in: bool) {
         if is_in {
             self.open += 1;
@@ -177,7 +177,8 @@ impl PackedSequences {
         self.bases
     }
 
-    /// Returns both strands as 0 to 3, one base per byte: the bases, then their reverse complement.
+    /// Returns both strands as codes 0 to 3, one base per byte: the bases, then their reverse
+    /// complement.
     fn both_strands(&self) -> Vec<u8> {
         let bases = self.bases as usize;
         let mut text = Vec::with_capacity(2 * bases);
@@ -206,15 +207,15 @@ impl PackedSequences {
 }
 
 const ROWS_PER_BLOCK: usize = 128;
-/// Rows in the first half of a block, whose counts are stored in the high bits of the block's
-/// counts.
+/// Number of rows in the first half of a block. Their base counts are stored in the high bits of
+/// the block's counts.
 const ROWS_PER_HALF: usize = ROWS_PER_BLOCK / 2;
 const HALF_SHIFT: u32 = 56;
 const SAMPLE_SHIFT: u32 = 4;
 
 fn write_transform(prefix: &Path, text: &[u8], suffixes: &Suffixes) -> Result<PartialIndexFile> {
     let mut file = PartialIndexFile::new(prefix, ".mbw")?;
-    // The row of the whole text, which no base precedes.
+    // The row of the whole text, which has no preceding base.
     let end = (0..=text.len()).find(|&row| suffixes.start(row) == 0).unwrap_or(0);
     file.write(b"MBW\x02")?;
     file.write(&SAMPLE_SHIFT.to_le_bytes())?;
@@ -234,8 +235,8 @@ fn write_transform(prefix: &Path, text: &[u8], suffixes: &Suffixes) -> Result<Pa
     Ok(file)
 }
 
-/// Writes one block for each 128 rows, not counting the row of the whole text, and finally the
-/// total counts.
+/// Writes one block per 128 rows, not counting the row of the whole text, and finally the total
+/// counts.
 ///
 /// A block has the counts of each base before it (with the counts of its first half in the high
 /// bits, if it has a second half), and the bases, 32 per word, the first one in the lowest bits.

@@ -1,32 +1,32 @@
 //! Checks a loaded index of minibwa before the C code uses it.
 //!
-//! The C code looks up rows without checking that they exist. Two checks, in the memory that it
-//! reads, guarantee that they do: the counts are the sums of the bases before each block, and each
-//! strand has as many A as the other has T, and so on. Then extending a match always leads to an
-//! existing range of rows. The samples of the suffix array are checked, too; the C code itself
-//! ignores those outside the text.
+//! The C code looks up rows without bounds checks. Two checks of the loaded data guarantee that
+//! they exist: the counts are the sums of the bases before each block, and each strand has as many
+//! A as the other has T, and so on. Then extending a match always leads to an existing range of
+//! rows. The samples of the suffix array are checked as well; the C code itself ignores those
+//! outside the text.
 
 use crate::text::{self, IndexFault, Transform};
 
 /// Rows per block, not counting the row of the whole text.
 const ROWS_PER_BLOCK: u64 = 128;
-/// Words per block: four counts, then the bases before its rows, 32 per word, the first one in the
-/// lowest bits.
+/// Words per block: four counts, then the bases that precede its rows, 32 per word, the first one
+/// in the lowest bits.
 const WORDS_PER_BLOCK: usize = 8;
-/// A count of a block also contains the count of its first half, from this bit on.
+/// From this bit on, a count of a block contains the count of its first half.
 const HALF_SHIFT: u32 = 56;
 
-/// The parts of an index, in the memory of the C code. Its rows are the suffixes of both strands
-/// and the empty suffix.
+/// The parts of an index in the memory of the C code. Its rows are the suffixes of both strands and
+/// the empty suffix.
 pub(super) struct Loaded<'a> {
     pub(super) bases: u64,
-    /// For each base, the number of smaller bases; then the number of all bases.
+    /// For each base, the number of smaller bases; then the total number of bases.
     pub(super) smaller_bases: [u64; 5],
     pub(super) whole_text_row: u64,
     /// Blocks of [`WORDS_PER_BLOCK`] words, then the final counts.
     pub(super) blocks: &'a [u64],
     pub(super) shift: u32,
-    /// The samples. The first one belongs to the empty suffix, and has no position.
+    /// The samples. The first one belongs to the empty suffix, which has no position.
     pub(super) samples: &'a [u64],
     pub(super) words: &'a [u64],
 }
@@ -78,7 +78,8 @@ impl Loaded<'_> {
         if whole && symmetric && sums.eq([c, g, t, all]) { Ok(()) } else { Err(IndexFault::Transform) }
     }
 
-    /// Checks that all samples are inside the text. Returns how many of them are near its end.
+    /// Checks that all samples are positions in the text. Returns how many of them are near its
+    /// end.
     fn check_starts(&self) -> Result<u64, IndexFault> {
         let end = self.length();
         let Some((&u64::MAX, starts)) = self.samples.split_first() else {

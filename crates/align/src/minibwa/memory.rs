@@ -1,4 +1,4 @@
-//! Loads the index of minibwa into memory, and gives a view of the C data for checking.
+//! Loads the index of minibwa into memory, and provides a view of the C data for checking.
 #![allow(unsafe_code, reason = "gives C memory")]
 
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -41,7 +41,7 @@ impl MinibwaIndex {
     /// Loads and checks the index.
     ///
     /// The files must match `described`, because the C code does not check their sizes. This does
-    /// the same as `mb_idx_load`, but checks the transform before looking up rows in it.
+    /// the same as `mb_idx_load`, but checks the transform before it looks up rows in it.
     pub(super) fn load(prefix: &Path, described: &IndexDescription) -> Result<Self> {
         suppress_messages();
         let [sequences, transform] =
@@ -73,7 +73,7 @@ impl MinibwaIndex {
         Ok(index)
     }
 
-    /// Returns the pointer for C calls. It is valid as long as `self`.
+    /// Returns the pointer for C calls. It is valid for the lifetime of `self`.
     pub(super) fn raw(&self) -> *const sys::mb_idx_t {
         self.0.as_ptr().cast()
     }
@@ -95,8 +95,8 @@ impl MinibwaIndex {
         unsafe { (*self.0.as_ptr()).sequences }
     }
 
-    /// Returns a view of the index in the memory of the C code, or `None` if it is not one of a
-    /// reference with `bases` bases.
+    /// Returns a view of the index in the memory of the C code, or `None` if the index is not that
+    /// of a reference with `bases` bases.
     fn loaded_view(&self, bases: u64) -> Option<Loaded<'_>> {
         // SAFETY: the index is live; its parts have these layouts, since the version of the crate
         // is pinned and tests read them.

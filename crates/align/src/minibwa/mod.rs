@@ -34,7 +34,7 @@ use hits::Hits;
 use hits::Segment;
 use memory::MinibwaIndex;
 
-/// minibwa, with its index in memory or (see [`MinibwaKernel::without_index`]) without it.
+/// minibwa, with its index in memory, or without an index ([`MinibwaKernel::without_index`]).
 pub struct MinibwaKernel {
     index: Option<MinibwaIndex>,
     options: MinibwaOptions,
@@ -43,8 +43,8 @@ pub struct MinibwaKernel {
     index_bytes: u64,
 }
 
-/// Number of reads that are seeded together, so that others continue while one waits for memory.
-/// minibwa also uses 24 pairs (0.6, `sb_seq`).
+/// Number of reads that are seeded together, so that the processor works on other reads while one
+/// waits for memory. minibwa also uses 24 pairs (0.6, `sb_seq`).
 const READS_PER_BATCH: i32 = 48;
 
 impl MinibwaKernel {
@@ -52,7 +52,7 @@ impl MinibwaKernel {
     /// other.
     ///
     /// # Errors
-    /// Fails if a file is missing or damaged, or has changed since its description was read.
+    /// A file is missing or damaged, or has changed since its description was read.
     pub fn load(prefix: &Path, options: MinibwaOptions) -> Result<Self> {
         let described = files::check_index_files(prefix)?;
         let index = Some(MinibwaIndex::load(prefix, &described)?);
@@ -61,8 +61,8 @@ impl MinibwaKernel {
         Ok(MinibwaKernel { index, options, settings, contigs: described.contigs, index_bytes })
     }
 
-    /// Reads only the description of the index: enough for contigs and cohorts, and for the stages
-    /// that do not align.
+    /// Reads only the description of the index, which is enough for contigs and cohorts, and for
+    /// stages that do not align.
     pub fn without_index(prefix: &Path, options: MinibwaOptions) -> Result<Self> {
         let (described, settings) = (files::check_index_files(prefix)?, options.to_c_options());
         Ok(MinibwaKernel { index: None, options, settings, contigs: described.contigs, index_bytes: 0 })
@@ -116,8 +116,8 @@ impl Kernel for MinibwaKernel {
     }
 
     fn new_aligner(self: Arc<Self>) -> Result<Box<dyn Aligner>> {
-        // `seed` aligns single reads: pairs are made by `emit`, once the insert sizes of their
-        // cohort are known.
+        // `seed_reads` aligns single reads: `emit_records` pairs them once the insert sizes of
+        // their cohort are known.
         let mut alone = self.settings;
         alone.flag &= !u64::from(sys::MB_F_PE);
         alone.sb_seq = READS_PER_BATCH;
@@ -140,7 +140,7 @@ impl Kernel for MinibwaKernel {
 
 struct MinibwaAligner {
     kernel: Arc<MinibwaKernel>,
-    /// The settings without pairing, for `seed`.
+    /// The settings without pairing, for `seed_reads`.
     single_settings: sys::mb_opt_t,
     scratch: ThreadBuffer,
     record: Vec<u8>,
@@ -198,8 +198,8 @@ impl Aligner for MinibwaAligner {
     }
 }
 
-/// Returns the read names as minibwa writes them. If the names of a pair end with `/` and differ in
-/// the letter after it, both lose this suffix (0.6, `worker_pipeline`).
+/// Returns the read names as minibwa writes them. If the names of a pair end with `/` and a
+/// different character each, both lose this suffix (0.6, `worker_pipeline`).
 fn trimmed_names(reads: &ReadBatch) -> impl Iterator<Item = &[u8]> {
     let paired = reads.segments() == 2;
     (0..reads.len()).map(move |at| {
@@ -212,8 +212,8 @@ fn trimmed_names(reads: &ReadBatch) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// Returns whether the names of two mates end with different segment numbers. As in minibwa, the
-/// slash is only looked for in the name of the first segment.
+/// Returns whether the names of two mates end with different read numbers. As in minibwa, only the
+/// name of read 1 is checked for the slash.
 fn is_numbered(own: &[u8], mate: &[u8], own_is_first: bool) -> bool {
     let first = if own_is_first { own } else { mate };
     own.len() >= 3
@@ -222,7 +222,7 @@ fn is_numbered(own: &[u8], mate: &[u8], own_is_first: bool) -> bool {
         && first[first.len() - 2] == b'/'
 }
 
-/// Returns the bases as minibwa reads them: U becomes T (0.6, `kseq2bseq`).
+/// Returns the bases as minibwa reads them, with U replaced by T (0.6, `kseq2bseq`).
 fn bases_with_t(bases: &[u8]) -> Cow<'_, [u8]> {
     if !bases.iter().any(|&base| matches!(base, b'U' | b'u')) {
         return Cow::Borrowed(bases);

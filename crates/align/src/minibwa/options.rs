@@ -1,15 +1,15 @@
 //! The options of minibwa.
 
-/// The options of `minibwa map`. `None` and `false` mean minibwa's default, which is given in
+/// The options of `minibwa map`. `None` and `false` select minibwa's default, which is given in
 /// parentheses.
 ///
-/// Each field names the option. `-R` is an argument of
-/// [`Aligner::emit_records`](crate::Aligner::emit_records), and `-y` (comments) concerns the
-/// caller. Not supported: `-f` (PAF), `-u` (drop unmapped reads later instead), `-H`,
-/// `--chain-only`, `--meth`, `--mmap`, `--pe`, `--long`, `--adap`.
+/// Each field names its option. `-R` is an argument of
+/// [`Aligner::emit_records`](crate::Aligner::emit_records), and the caller handles `-y` (comments).
+/// Not supported: `-f` (PAF), `-u` (drop unmapped reads later instead), `-H`, `--chain-only`,
+/// `--meth`, `--mmap`, `--pe`, `--long`, `--adap`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MinibwaOptions {
-    /// `-x`: the kind of reads for which the defaults are chosen.
+    /// `-x`: the kind of reads, which determines the defaults.
     pub preset: Preset,
     /// `-l`: maximum length in bases of a short read, in the adaptive preset (325).
     pub max_short_read_bases: Option<i32>,
@@ -85,7 +85,7 @@ pub enum DifferenceField {
     Ds,
 }
 
-/// The distribution of insert sizes in bases, as in `-I`.
+/// The insert size distribution in bases, as in `-I`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MinibwaInsertSize {
     pub mean: i32,
@@ -95,7 +95,7 @@ pub struct MinibwaInsertSize {
 }
 
 impl MinibwaOptions {
-    /// The default of `-K`, in bases.
+    /// Default of `-K`, in bases.
     pub const COHORT_BASES: u64 = 100_000_000;
 
     pub fn aligns_pairs(&self) -> bool {

@@ -1,4 +1,4 @@
-//! Writes hits as BAM records, equal to the SAM lines of minibwa (0.6, `mb_fmt_sam`).
+//! Writes hits as BAM records that equal minibwa's SAM lines (0.6, `mb_fmt_sam`).
 
 use minibwa_sys as sys;
 use readmill_record::{Error, Flags, Result, bases, edit};
@@ -9,15 +9,15 @@ use super::hits::{Segment, clip_lengths};
 
 const MAX_OPERATORS: usize = u16::MAX as usize;
 
-/// The BAM code of each letter, as in htslib, except that U gets the code of T.
+/// The BAM code of each letter as in htslib, except that U gets the code of T.
 static CODES: [u8; 256] = {
     let mut table = bases::CODES;
     (table[b'U' as usize], table[b'u' as usize]) = (8, 8);
     table
 };
 
-/// Returns the code of the complement: BAM codes are bit sets, and reversing their four bits swaps
-/// A with T and C with G.
+/// Returns the code of the complementary base. BAM codes are bit sets, and reversing their four
+/// bits swaps A with T and C with G.
 fn complement(code: u8) -> u8 {
     code.reverse_bits() >> 4
 }
@@ -48,8 +48,8 @@ impl Segment<'_> {
         Ok(())
     }
 
-    /// Returns whether a secondary hit has a score close enough to the score of its primary hit to
-    /// be written.
+    /// Returns whether the score of a secondary hit is close enough to that of its primary hit for
+    /// it to be written.
     fn is_close_to_parent(&self, hit: &MinibwaHit) -> bool {
         let Some(parent) = self.hits.get(hit.parent()) else { return true };
         let (own, of_parent) = match (hit.scores(), parent.scores()) {
@@ -125,7 +125,7 @@ impl Segment<'_> {
     }
 }
 
-/// Returns TLEN: the signed distance between the 5' ends, both bases included. 0 unless both reads
+/// Returns TLEN: the signed distance between the 5' ends, including both bases. 0 unless both reads
 /// are on the same reference sequence.
 fn template_length(hit: Option<&MinibwaHit>, mate: Option<&MinibwaHit>) -> i32 {
     let (Some(hit), Some(mate)) = (hit, mate) else { return 0 };
@@ -137,7 +137,7 @@ fn template_length(hit: Option<&MinibwaHit>, mate: Option<&MinibwaHit>) -> i32 {
     length + length.signum()
 }
 
-/// Appends the CIGAR with clips. Returns the number of its operators.
+/// Appends the CIGAR including clips. Returns the number of operators.
 fn push_cigar(hit: &MinibwaHit, length: usize, is_hard: bool, out: &mut Vec<u8>) -> usize {
     let code = if is_hard { 5 } else { 4 };
     let [before, behind] = clip_lengths(hit, length).map(|clip| (clip > 0).then_some(clip << 4 | code));

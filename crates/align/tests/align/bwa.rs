@@ -1,4 +1,4 @@
-//! Checks that records equal the output of bwa mem, for any batches and threads.
+//! Checks that records equal the output of bwa mem, for any batch size and number of threads.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;

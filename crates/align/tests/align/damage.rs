@@ -1,5 +1,5 @@
-//! Aligns with randomly damaged indexes. This gives an error or the same records, and never ends
-//! the process.
+//! Aligns with randomly damaged indexes. The result is an error or the same records; the process
+//! must never exit.
 #![allow(clippy::unwrap_used)]
 
 use std::ops::Range;
@@ -14,14 +14,14 @@ use crate::common::{Draw, reads, records, reference};
 
 type Load<'a> = dyn Fn(&Path) -> Result<Arc<dyn Kernel>, Error> + 'a;
 
-/// A copy of the index of [`reference`]. The test damages one file of it, again and again.
+/// A copy of the index of [`reference`]. The test repeatedly damages one of its files.
 struct Copy<'a> {
     place: TempDir,
     suffixes: &'a [&'a str],
     load: &'a Load<'a>,
 }
 
-/// Number of damages to each part of a file. Each has its own seed.
+/// Number of random changes to each part of a file, each with its own seed.
 const SEEDS: u64 = 40;
 
 impl Copy<'_> {
@@ -39,10 +39,11 @@ impl Copy<'_> {
         }
     }
 
-    /// Changes up to 200 bytes of a part of a file, [`SEEDS`] times. Returns how many of the
-    /// changes were reported as errors.
+    /// Changes up to 200 bytes of a part of a file, [`SEEDS`] times. Returns how many changes were
+    /// reported as errors.
     ///
-    /// If the part is `text`, a change that is not an error may give other names or positions.
+    /// If the part is `text`, a change that is not an error may result in different names or
+    /// positions.
     fn damage(&self, suffix: &str, part: Range<usize>, text: bool) -> u64 {
         let reads = reads(2, 40);
         self.restore();

@@ -1,4 +1,4 @@
-//! Checks that the built index equals the one of bwa-mem2.
+//! Checks that the built index equals that of bwa-mem2.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
@@ -16,7 +16,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(format!("{}{suffix}", path.display()))
 }
 
-/// The digests are of the files that bwa-mem2 2.2.1 made of the same reference.
+/// The digests are those of the files that bwa-mem2 2.2.1 built from the same reference.
 #[test]
 fn files_are_those_of_bwa_mem2() {
     for (suffix, expected) in [
@@ -133,7 +133,7 @@ fn a_damaged_index_is_an_error_and_does_not_end_the_process() {
         ] {
             match result {
                 Err(error) => assert_eq!(error.kind, ErrorKind::Input, "{suffix} {how}: {error}"),
-                // A changed base is still a base, so it cannot be found.
+                // A changed base is still a valid base, so the change cannot be detected.
                 Ok(_) => assert_eq!((suffix, how), (".pac", "of another")),
             }
         }

@@ -1,5 +1,5 @@
-//! Checks the index of minibwa, its records for any batches and threads, and that damage to the
-//! index is found.
+//! Checks the index of minibwa, its records for any batch size and number of threads, and that
+//! damage to the index is detected.
 #![allow(clippy::unwrap_used)]
 
 use crate::common;
@@ -90,8 +90,8 @@ fn empty_reads_and_empty_batches_are_fine() {
     scene::empty_reads_and_empty_batches_are_fine(&kernel(MinibwaOptions::default()));
 }
 
-/// Aligns reads of one letter, of letters that are not bases, and of all lengths, with and without
-/// an empty mate.
+/// Aligns reads of a single letter, of letters that are not bases, and of all lengths, with and
+/// without an empty mate.
 #[test]
 fn odd_reads_are_aligned_or_not_and_nothing_ends() {
     let genome = common::genome()[0].1.to_ascii_uppercase();
@@ -127,7 +127,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(format!("{}{suffix}", path.display()))
 }
 
-/// The digests are of the files that minibwa 0.6-r416 made of the same reference.
+/// The digests are those of the files that minibwa 0.6-r416 built from the same reference.
 #[test]
 fn files_are_those_of_minibwa() {
     for (suffix, expected) in [(".l2b", 0x1cfb_b8b7_6db4_346b), (".mbw", 0x0474_734e_99df_f5c6)] {

@@ -1,14 +1,14 @@
-//! Compares the scores of mate rescue with the scores of the AVX2 class.
+//! Compares the scores of mate rescue with those of the AVX2 class.
 
 use super::*;
 
-/// More bits of [`RescuePair::ask`] that bwa-mem3 sets: stop at a score, and report a second-best
+/// More flags in [`RescuePair::ask`] that bwa-mem3 sets: stop at a score, and report a second-best
 /// hit from a score on.
 const STOP: c_int = 0x20000;
 const SECOND: c_int = 0x40000;
 
-/// The penalties for opening a deletion and for each of its letters, the same for an insertion, and
-/// the scores of a match and of a mismatch.
+/// The penalties for opening a deletion and for each of its letters, the same two for an insertion,
+/// and the scores of a match and of a mismatch.
 type Scoring = (c_int, c_int, c_int, c_int, i8, i8);
 
 const PIECE: usize = 700;
@@ -104,7 +104,7 @@ impl Rescues {
             rescues.pieces.extend(piece);
             rescues.mates.extend(mate);
         }
-        // The vectors of the kernel for AVX2 reach beyond the end.
+        // The vectors of the AVX2 kernel read beyond the end.
         rescues.pieces.resize(rescues.pieces.len() + 64, 0);
         rescues.mates.resize(rescues.mates.len() + 64, 0);
         rescues
@@ -112,7 +112,7 @@ impl Rescues {
 
     fn run(&mut self, kernel: *const RescueKernel, bytes: bool, phase: c_int, hits: &mut [RescueHit]) {
         let count = self.pairs.len();
-        // The kernel for AVX2 writes pairs of its own, up to a multiple of its lanes.
+        // The AVX2 kernel writes additional pairs, up to a multiple of its lanes.
         self.pairs.resize(count + 32, RescuePair::default());
         // SAFETY: the kernel is live; there are letters and a hit for each pair.
         unsafe {
@@ -133,7 +133,7 @@ impl Rescues {
         self.pairs.truncate(count);
     }
 
-    /// Runs both phases, with the steps that bwa-mem3 does between them.
+    /// Runs both phases, with the steps that bwa-mem3 takes between them.
     fn scored(mut self, kernel: *const RescueKernel, bytes: bool, least: c_int) -> Vec<RescueHit> {
         let none = RescueHit {
             score: 0,

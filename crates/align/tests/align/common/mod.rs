@@ -1,4 +1,4 @@
-//! A small genome and reads of it, which are the same on every machine.
+//! A small genome and reads from it, the same on every machine.
 #![allow(clippy::disallowed_methods, reason = "tests start threads of their own")]
 #![allow(dead_code, clippy::unwrap_used)]
 
@@ -29,7 +29,7 @@ impl Draw {
         (0..count).map(|_| b"ACGT"[self.below(4) as usize]).collect()
     }
 
-    /// Returns a copy in which about one of `one_in` bases differs.
+    /// Returns a copy in which about one in `one_in` bases differs.
     pub fn changed(&mut self, of: &[u8], one_in: u64) -> Vec<u8> {
         let mut copy = Vec::with_capacity(of.len());
         for &base in of {
@@ -55,8 +55,8 @@ pub fn reverse_complement(of: &[u8]) -> Vec<u8> {
     of.iter().rev().map(other).collect()
 }
 
-/// Returns three sequences. Half of their bases are in similar repeats; the sequences contain runs of
-/// N, rare letters and soft masks.
+/// Returns three sequences. Half of their bases are in similar repeats; the sequences also contain
+/// runs of N, rare letters and soft-masked bases.
 pub fn genome() -> Vec<(&'static str, Vec<u8>)> {
     let mut draw = Draw(20_261_122);
     let families: Vec<Vec<u8>> = (0..5).map(|at| draw.bases(300 + 400 * at)).collect();
@@ -83,7 +83,7 @@ pub fn genome() -> Vec<(&'static str, Vec<u8>)> {
     sequences
 }
 
-/// Returns the genome as FASTA with this line end.
+/// Returns the genome as FASTA with `end` as line end.
 pub fn fasta(end: &str) -> String {
     let mut text = String::new();
     for (head, bases) in genome() {
@@ -95,7 +95,7 @@ pub fn fasta(end: &str) -> String {
     text
 }
 
-/// The name, the bases and the qualities of a read.
+/// The name, bases and qualities of a read.
 pub type Parts = (String, Vec<u8>, Vec<u8>);
 
 /// Returns templates of two reads each, with lengths from 20 to 150.
@@ -147,8 +147,8 @@ pub fn reads(segments: usize, count: usize) -> ReadBatch {
 }
 
 /// Returns the path of the reference, whose indexes are built by the first call. If
-/// `READMILL_TEST_KEEP` names a directory, reference and indexes are kept there together with the
-/// reads as FASTQ, so that other aligners can be run on them.
+/// `READMILL_TEST_KEEP` names a directory, the reference and the indexes are kept there together
+/// with the reads as FASTQ, so that other aligners can be run on them.
 pub fn reference() -> &'static Path {
     static MADE: OnceLock<(Option<TempDir>, PathBuf)> = OnceLock::new();
     let (_, path) = MADE.get_or_init(|| {
@@ -177,7 +177,7 @@ pub fn reference() -> &'static Path {
     path
 }
 
-/// The templates that all tests use.
+/// Number of templates in the comparisons with other aligners.
 pub const READS: usize = 3000;
 
 #[cfg(feature = "bwa")]

@@ -1,4 +1,4 @@
-//! Properties that every kernel must have, tested on the reads of `common`.
+//! Properties that every kernel must have, tested with the reads of `common`.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
@@ -42,7 +42,7 @@ pub fn an_insert_size_that_is_given_makes_cohorts_needless(given: &Arc<dyn Kerne
     assert!(align(given, &pairs, 400, 1) == align(given, &pairs, 31, 2));
 }
 
-/// Checks that candidates take at least `each` bytes per read.
+/// Checks that candidates take more than `each` bytes per read, but less than the estimate.
 pub fn candidates_stay_below_what_is_foretold(kernel: &Arc<dyn Kernel>, each: u64) {
     let pairs = reads(2, 1024);
     let seeded = kernel.clone().new_aligner().unwrap().seed_reads(&pairs).unwrap();
