@@ -1,8 +1,8 @@
-//! Finds adapters in reads by their first twelve bases, as FastQC does.
+//! Finds adapters in reads by their first twelve bases, like FastQC.
 //!
-//! A filter with two bits per base finds the positions where the first eight bases may be those of an
-//! adapter; only there, twelve letters are compared. The filter uses byte operations on adjacent
-//! positions, which the compiler turns into vector instructions.
+//! A filter with two bits per base finds the positions whose first eight bases may be those of an
+//! adapter; only there are all twelve letters compared. The filter uses byte operations on adjacent
+//! positions, which the compiler vectorises.
 
 pub(crate) const ADAPTERS: [(&str, &[u8; ADAPTER_BASES]); 5] = [
     ("Illumina Universal Adapter", b"AGATCGGAAGAG"),
@@ -30,7 +30,8 @@ const ADAPTER_CODES: [[u8; 2]; ADAPTERS.len()] = {
     codes
 };
 
-/// Returns two bits that differ for A, C, G and T. Other letters share a code with one of them.
+/// Returns a two-bit code that differs for A, C, G and T. Other letters share a code with one of
+/// them.
 const fn base_code(letter: u8) -> u8 {
     letter >> 1 & 3
 }
@@ -47,8 +48,8 @@ impl Default for AdapterFinder {
 }
 
 impl AdapterFinder {
-    /// Calls `each` with the index of each adapter that the read contains, and its first 0-based
-    /// position.
+    /// Calls `each` with the index of each adapter in the read and the position (0-based) of its
+    /// first occurrence.
     #[inline]
     pub fn find_adapters(&mut self, bases: &[u8], mut each: impl FnMut(usize, usize)) {
         let (mut from, mut seen) = (0, [false; ADAPTERS.len()]);
@@ -69,8 +70,8 @@ impl AdapterFinder {
         }
     }
 
-    /// Marks in `found` the positions where eight bases have the codes of an adapter. Returns whether
-    /// there are any.
+    /// Marks in `found` the positions where eight bases have the codes of an adapter. Returns
+    /// whether there are any.
     #[inline]
     fn mark_candidates(&mut self, window: &[u8]) -> bool {
         let places = window.len() + 1 - ADAPTER_BASES;

@@ -1,4 +1,4 @@
-//! Published Illumina adapters and primers, which explain overrepresented sequences.
+//! Published Illumina adapters and primers, as possible sources of overrepresented sequences.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ const PRIMERS: [(&str, &str); 5] = [
     ("TruSeq Small RNA 5' Adapter", "GTTCAGAGTTCTACAGTCCGACGATC"),
 ];
 
-/// Indexes of the first twelve TruSeq adapters, and the adapter sequence before and after the index.
+/// Indexes of the first twelve TruSeq adapters, and the adapter sequence before and after them.
 const TRUSEQ_INDEXES: [&str; 12] = [
     "ATCACG", "CGATGT", "TTAGGC", "TGACCA", "ACAGTG", "GCCAAT", "CAGATC", "ACTTGA", "GATCAG", "TAGCTT",
     "GGCTAC", "CTTGTA",
@@ -30,19 +30,19 @@ static KNOWN_SEQUENCES: LazyLock<Vec<(String, Vec<u8>)>> = LazyLock::new(|| {
 /// A match must be longer than this, and may contain one mismatch.
 const MIN_MATCH_BASES: usize = 20;
 
-/// Lengths of sequences that are too short for such a match: they must be contained in a known sequence
-/// without a mismatch.
+/// Lengths of sequences that are too short for such a match. They must be contained in a known
+/// sequence without mismatches.
 const SHORT_LENGTHS: std::ops::Range<usize> = 8..MIN_MATCH_BASES;
 
-/// The longest match of two sequences: its bases, and the percentage of them that agree.
+/// The longest match of two sequences: its length in bases, and the percentage of matching bases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SequenceMatch {
     bases: usize,
     percent: usize,
 }
 
-/// Returns the known sequence with the longest match on either strand, as FastQC's column "Possible
-/// Source" has it, or `None` without a match.
+/// Returns the known sequence with the longest match on either strand, as in FastQC's column
+/// "Possible Source", or `None` if nothing matches.
 pub(crate) fn find_source(sequence: &[u8]) -> Option<String> {
     let mut best: Option<(&str, SequenceMatch)> = None;
     for (name, known) in KNOWN_SEQUENCES.iter() {
@@ -68,8 +68,8 @@ fn match_both_strands(known: &[u8], sequence: &[u8]) -> Option<SequenceMatch> {
     }
     let mut best: Option<SequenceMatch> = None;
     for strand in &strands {
-        // `start` is the position in `sequence` where the known sequence begins. It is negative if the
-        // known sequence begins earlier.
+        // `start` is the position in `sequence` at which the known sequence begins; negative if it
+        // begins earlier.
         for start in (MIN_MATCH_BASES as isize - strand.len() as isize)
             ..(sequence.len() as isize - MIN_MATCH_BASES as isize)
         {
@@ -86,7 +86,8 @@ fn match_both_strands(known: &[u8], sequence: &[u8]) -> Option<SequenceMatch> {
 /// `start` of `sequence`.
 fn match_at_offset(known: &[u8], sequence: &[u8], start: isize) -> Option<SequenceMatch> {
     let mut best: Option<SequenceMatch> = None;
-    // The current stretch, from its first base to its last match, and the mismatches in it.
+    // The current stretch, from its first base to its last match, and the number of mismatches in
+    // it.
     let (mut first, mut last, mut others) = (0, 0, 0);
     let mut note = |first: usize, last: usize, others: usize| {
         let bases = 1 + last - first.min(last + 1);

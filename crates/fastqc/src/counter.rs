@@ -1,4 +1,4 @@
-//! The counter of one input, to which threads give their pieces in any order.
+//! The counter of one input, to which threads pass their pieces in any order.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -13,9 +13,9 @@ use crate::totals::Totals;
 
 /// Counts the reads of one input.
 ///
-/// Any number of threads count at once. Each gets an empty [`FastqcPiece`] for a batch of
+/// Any number of threads count concurrently. Each gets an empty [`FastqcPiece`] for a batch of
 /// consecutive reads, counts the batch without a lock, and hands the piece back. Pieces that arrive
-/// before their turn wait in the counter:
+/// early wait in the counter:
 ///
 /// ```
 /// use readmill_fastqc::piece::SequencedRead;
@@ -41,14 +41,14 @@ pub struct FileCounter {
     options: FastqcOptions,
     room: Arc<CountingRoom>,
     ordered: Mutex<Ordered>,
-    /// The tracked sequences, once there are as many as are ever tracked. From then on, threads look
-    /// sequences up themselves.
+    /// The tracked sequences, set once their maximum number is reached. From then on, threads look
+    /// up sequences themselves.
     known: OnceLock<DistinctSequences>,
 }
 
 struct Ordered {
     next_read: u64,
-    /// Pieces that arrived before the reads in front of them, by the number of their first read.
+    /// Pieces that arrived before the reads that precede them, by the number of their first read.
     waiting: BTreeMap<u64, FastqcPiece>,
     totals: Totals,
     growing: DistinctSequences,
@@ -67,15 +67,15 @@ impl FileCounter {
         FileCounter { name, options, room, ordered: Mutex::new(ordered), known: OnceLock::new() }
     }
 
-    /// Returns an empty piece for a batch whose first read has the 0-based number `first` in the
-    /// file. Reuses the memory of a piece that was added.
+    /// Returns an empty piece for a batch whose first read has number `first` (0-based) in the
+    /// file. Reuses the memory of an added piece.
     pub fn start_piece(&self, first: u64) -> FastqcPiece {
         let mut piece = self.lock_ordered().spare_pieces.pop().unwrap_or_else(FastqcPiece::new);
         piece.restart_at(first);
         piece
     }
 
-    /// Counts a read into `piece`. Reads of a piece are counted in the order of the file, without
+    /// Counts a read into `piece`. The reads of a piece must be counted in file order, without
     /// gaps.
     ///
     /// # Errors
@@ -86,8 +86,8 @@ impl FileCounter {
         piece.add_read(read, &self.room)
     }
 
-    /// Finishes a piece before it is given to [`FileCounter::add_piece`]. Looks up its sequences
-    /// here, on the calling thread, if all tracked sequences are known.
+    /// Finishes a piece before it is passed to [`FileCounter::add_piece`]. If all tracked sequences
+    /// are known, looks up its sequences on the calling thread.
     pub fn close_piece(&self, piece: &mut FastqcPiece) {
         piece.look_up_sequences(self.known.get());
     }
@@ -95,7 +95,7 @@ impl FileCounter {
     /// Adds a piece to the totals as soon as all reads before it have been added.
     ///
     /// # Errors
-    /// The memory of the run does not suffice for the length of the reads or the number of tiles.
+    /// The memory of the run is too small for the length of the reads or the number of tiles.
     pub fn add_piece(&self, piece: FastqcPiece) -> Result<()> {
         if piece.shapes.is_empty() {
             return Ok(());
@@ -114,16 +114,16 @@ impl FileCounter {
         Ok(())
     }
 
-    /// Drops a piece without adding it, and returns its memory to the run. Called if a batch of
-    /// FASTQ turns out to have been cut in the wrong place: its reads are counted again.
+    /// Drops a piece without adding it, and returns its memory to the run. Called if a FASTQ batch
+    /// turns out to have been cut at the wrong position: its reads are counted again.
     pub fn discard_piece(&self, piece: FastqcPiece) {
         self.room.return_bytes(piece.far.capacity() as u64);
     }
 
-    /// Makes the report of the file. Called when all reads have been counted.
+    /// Creates the report of the file, when all reads have been counted.
     ///
     /// # Errors
-    /// A piece still waits for reads before it, which is a bug.
+    /// A piece is still waiting for the reads before it, which is a bug.
     pub fn make_report(&self) -> Result<FastqcFileReport> {
         let ordered = self.lock_ordered();
         if !ordered.waiting.is_empty() {

@@ -4,8 +4,8 @@ use hashbrown::HashTable;
 
 pub(crate) const MAX_SEQUENCES: usize = 100_000;
 
-/// Returns the part of a read that identifies its sequence: reads of more than 75 bases are
-/// compared by their first 50, as in FastQC, because errors at the end would make duplicates
+/// Returns the part of a read that identifies its sequence. As in FastQC, reads of more than 75
+/// bases are compared by their first 50 bases, so that errors near the end do not make duplicates
 /// differ.
 #[inline]
 pub(crate) fn sequence_key(bases: &[u8]) -> &[u8] {
@@ -23,8 +23,8 @@ pub(crate) struct DistinctSequences {
 }
 
 impl DistinctSequences {
-    /// Maximum memory in bytes, with the counts of reads and the order in which the report lists the
-    /// sequences.
+    /// Maximum memory in bytes, including the read counts and the order in which the report lists
+    /// the sequences.
     pub const BYTES: u64 = (MAX_SEQUENCES * (MAX_WHOLE_KEY + 4 + 4 + 24) + (1 << 17) * 2 * 5) as u64;
 
     pub fn len(&self) -> usize {
@@ -43,15 +43,15 @@ impl DistinctSequences {
             .copied()
     }
 
-    /// Returns the number of a sequence, which gets the next number if it is new. The caller stops
-    /// at [`MAX_SEQUENCES`] sequences.
+    /// Returns the number of a sequence; a new sequence gets the next number. The caller stops at
+    /// [`MAX_SEQUENCES`] sequences.
     pub fn find_or_insert(&mut self, sequence: &[u8]) -> u32 {
         if let Some(number) = self.find(sequence) {
             return number;
         }
         if self.ends.capacity() == 0 {
-            // All memory is allocated with the first sequence. Its size is charged in the plan, and no
-            // buffer is copied later.
+            // All memory is allocated with the first sequence. The plan charges for its full size,
+            // and no buffer is ever copied.
             self.ends.reserve_exact(MAX_SEQUENCES);
             self.text.reserve_exact(MAX_SEQUENCES * MAX_WHOLE_KEY);
             self.numbers.reserve(MAX_SEQUENCES, |_| 0);

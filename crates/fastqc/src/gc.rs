@@ -1,8 +1,8 @@
-//! The module "Per sequence GC content": GC content of each read, spread over whole percents.
+//! The module "Per sequence GC content": the GC content of each read, spread over whole percents.
 //!
-//! A read of n bases, k of them G or C, may stand for any GC content between (k - 1/2) / n and (k + 1/2)
-//! / n. FastQC counts it in all whole percents of this range. Each percent gets 1 divided by the number
-//! of different k that reach it, so that short reads give a smooth curve, too.
+//! A read of n bases, k of them G or C, may represent any GC content between (k - 1/2) / n and (k +
+//! 1/2) / n. FastQC counts it in all whole percents of this range. Each percent gets 1 divided by
+//! the number of different k that reach it, so that the curve is smooth for short reads as well.
 
 use std::collections::HashMap;
 
@@ -12,16 +12,17 @@ use crate::module::{Module, Status};
 
 const PERCENT_CLASSES: usize = 101;
 
-/// Limits of the sum of deviations from a normal distribution, in percent of the reads: above the first
-/// is a warning, above the second a failure.
+/// Limits of the sum of deviations from a normal distribution, in percent of the reads: a warning
+/// above the first, a failure above the second.
 const DEVIATION_LIMITS: [f64; 2] = [15.0, 30.0];
 
-/// Maximum read length for which the percents of each k are stored. For longer reads they are computed
-/// each time.
+/// Maximum read length for which the percents of each k are stored. For longer reads, they are
+/// computed each time.
 const MAX_TABLE_LENGTH: usize = 1000;
 
-/// Returns how many bases of a read are used: the length rounded down to a multiple of 100 (1000 for
-/// reads of more than 1000 bases). The number of different lengths, each with a table, stays small.
+/// Returns the number of bases of a read that are used: the length rounded down to a multiple of
+/// 100 (1000 for reads of more than 1000 bases). This limits the number of distinct lengths, each
+/// of which has a table.
 pub(crate) fn used_bases(length: usize) -> usize {
     match length {
         1001.. => length / 1000 * 1000,
@@ -30,7 +31,7 @@ pub(crate) fn used_bases(length: usize) -> usize {
     }
 }
 
-/// Counts G and C, in blocks of 255 bases whose count fits into a byte.
+/// Counts G and C in blocks of 255 bases, whose count fits in a byte.
 #[inline]
 pub(crate) fn count_gc(bases: &[u8]) -> u32 {
     let few = |bases: &[u8]| {
@@ -59,14 +60,14 @@ impl Spread {
     }
 }
 
-/// Returns the first and the last percent for which a read of `length` bases, `gc` of them G or C, may
-/// stand.
+/// Returns the first and last percent that a read of `length` bases, `gc` of them G or C, may
+/// represent.
 fn percent_range(gc: usize, length: usize) -> [u8; 2] {
     let (gc, length) = (gc as f64, length as f64);
     [gc - 0.5, gc + 0.5].map(|gc| round_half_up(gc.clamp(0.0, length) * 100.0 / length))
 }
 
-/// Rounds to the nearest integer, and halves up like Java's `Math.round`.
+/// Rounds to the nearest integer, with halves rounded up as in Java's `Math.round`.
 fn round_half_up(number: f64) -> u8 {
     let whole = number.floor();
     (whole + f64::from(u8::from(number - whole >= 0.5))) as u8
@@ -75,8 +76,8 @@ fn round_half_up(number: f64) -> u8 {
 pub(crate) struct GcCounts {
     counts: [f64; PERCENT_CLASSES],
     by_length: HashMap<u32, Spread>,
-    /// The table for the length of the previous read. Reads of one length often follow each other, so it
-    /// is kept out of the map.
+    /// The table for the length of the previous read. Consecutive reads often have the same length,
+    /// so it is kept outside the map.
     last: Option<(u32, Box<Spread>)>,
 }
 
@@ -87,12 +88,12 @@ impl Default for GcCounts {
 }
 
 impl GcCounts {
-    /// Maximum memory in bytes: lengths up to 100, hundreds up to 1,000, and thousands of reads of a few
-    /// million bases.
+    /// Maximum memory in bytes, for tables of all lengths up to 100, of hundreds up to 1,000, and
+    /// of thousands for reads of a few million bases.
     pub const BYTES: u64 = 3 << 20;
 
-    /// Adds a read of `length` bases, `gc` of them G or C. Reads must come in the order of the file: the
-    /// last digits of floating-point sums depend on it.
+    /// Adds a read of `length` bases, `gc` of them G or C. Reads must be added in file order,
+    /// because the last digits of floating-point sums depend on it.
     #[inline]
     pub fn add_read(&mut self, length: u32, gc: u32) {
         let spread = match &mut self.last {
@@ -128,7 +129,7 @@ impl GcCounts {
     }
 
     /// Returns the sum of the differences between the counts and a normal distribution around their
-    /// mode, in percent of the reads. NaN without reads.
+    /// mode, in percent of the reads. NaN if there are no reads.
     fn normal_deviation(&self) -> f64 {
         let total: f64 = self.counts.iter().sum();
         let mode = self.mode();
@@ -144,8 +145,8 @@ impl GcCounts {
         all.fold(0.0, |sum, (at, count)| sum + (expected(at) - count).abs()) / total * 100.0
     }
 
-    /// Returns the mean of the adjacent percents whose counts are more than 90 % of the highest count.
-    /// Returns the percent with the highest count if they reach 0 or 100.
+    /// Returns the mean of the adjacent percents whose counts are more than 90 % of the highest
+    /// count. If they reach 0 or 100, returns the percent with the highest count.
     fn mode(&self) -> f64 {
         let counts = &self.counts;
         let mut first = 0;

@@ -1,4 +1,4 @@
-//! Groups of adjacent positions. Tables of long reads have one line per group.
+//! Groups of adjacent positions, which share a line in the tables of long reads.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
@@ -20,23 +20,23 @@ impl Group {
     }
 }
 
-/// Maximum read length for which each position has its own line, and upper limit of the number of groups
-/// of longer reads.
+/// Maximum read length at which each position has its own line. Longer reads have fewer groups than
+/// this.
 const MAX_UNGROUPED_LENGTH: usize = 75;
 
 const SINGLE_POSITIONS: usize = 9;
 
 /// Divides the positions of reads with `length` bases into groups.
 ///
-/// Reads of up to 75 bases, and all reads with `no_group`, have one group per position. Longer reads
-/// have the first nine positions and then intervals of 2, 5 or 10 times a power of ten, so that there
-/// are fewer than 75 groups. These are FastQC's groups.
+/// Reads of up to 75 bases, and all reads if `no_group` is set, have one group per position. Longer
+/// reads have the first nine positions, followed by intervals of 2, 5 or 10 times a power of ten,
+/// so that there are fewer than 75 groups. These are FastQC's groups.
 pub(crate) fn make_groups(length: usize, no_group: bool) -> Vec<Group> {
     let interval = if no_group || length <= MAX_UNGROUPED_LENGTH { 1 } else { choose_interval(length) };
     let (mut groups, mut first) = (Vec::new(), 1);
     while first <= length {
-        // If intervals are longer than 10, the group that starts at position 10 is shorter, so that all
-        // later ones begin at multiples of the interval.
+        // If intervals are longer than 10, the group that starts at position 10 is shorter, so that
+        // all later groups start at multiples of the interval.
         let next = match first {
             1..=SINGLE_POSITIONS => first + 1,
             10 if interval > 10 => interval,

@@ -1,8 +1,8 @@
-//! Read quality as FastQC 0.11.9 reports it: the same modules, verdicts and files.
+//! Read quality as reported by FastQC 0.11.9: the same modules, verdicts and files.
 //!
-//! [`FastqcRun`] has one [`FileCounter`] for each input. Threads count batches of reads into
-//! [`FastqcPiece`]s, in any order. The counter adds the pieces in the order of the file, because
-//! some modules depend on it (for example, only the first 100,000 distinct sequences are tracked):
+//! [`FastqcRun`] has one [`FileCounter`] per input. Threads count batches of reads into
+//! [`FastqcPiece`]s, in any order. The counter adds the pieces in file order, because some modules
+//! depend on it (for example, only the first 100,000 distinct sequences are tracked):
 //!
 //! ```text
 //!  batch of reads ─► FileCounter::count_read ─► FastqcPiece ─┐   any thread, any order
@@ -15,15 +15,15 @@
 //! |---|---|
 //! | the files of a run and their memory | [`run`], [`options`] |
 //! | counting a batch of reads on any thread | [`piece`], [`records`], `take`, `near`, `adapters` |
-//! | the totals of a file, added in its order | [`counter`], `totals`, `pages` |
+//! | the totals of a file, added in file order | [`counter`], `totals`, `pages` |
 //! | distinct sequences | `distinct` |
 //! | quality per tile | `tiles` |
 //! | GC content per read | `gc` |
 //! | the report: modules and their verdicts | [`report`], `module`, `positions`, `sequences`, `groups` |
 //! | known adapters and primers | `contaminants` |
 //!
-//! Counts are integers. FastQC adds some fractions read by read; they are added in the same order
-//! here, so that the last digits of the report agree, too.
+//! Counts are integers. FastQC adds some fractions read by read; this crate adds them in the same
+//! order, so that even the last digits of the report agree.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
@@ -54,7 +54,7 @@ pub use records::RecordText;
 pub use report::FastqcFileReport;
 pub use run::FastqcRun;
 
-/// The lowest quality character, `!`: Phred 0 in files with Phred+33 qualities.
+/// The lowest quality character, `!`: Phred 0 in Phred+33.
 pub(crate) const MIN_QUAL_CHAR: u8 = b'!';
 
 pub(crate) const QUAL_COUNT: usize = 94;

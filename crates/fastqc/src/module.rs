@@ -1,4 +1,4 @@
-//! A module of the report with its verdict, and the encodings of qualities that FastQC distinguishes.
+//! A module of the report with its verdict, and the quality encodings that FastQC distinguishes.
 
 use crate::MIN_QUAL_CHAR;
 
@@ -10,8 +10,8 @@ pub(crate) enum Status {
 }
 
 impl Status {
-    /// Returns the verdict on a number that should be small: a failure above `fail`, a warning above
-    /// `warn`. NaN, the result of a module without reads, passes.
+    /// Returns the verdict on a value: a failure above `fail`, a warning above `warn`. NaN, the
+    /// result of a module without reads, passes.
     pub fn from_limits(number: f64, [warn, fail]: [f64; 2]) -> Self {
         Status::from_warns_and_fails(number > warn, number > fail)
     }
@@ -37,7 +37,7 @@ pub(crate) struct Module {
     pub name: &'static str,
     pub status: Status,
     pub notes: Vec<String>,
-    /// Column names. Empty if the module has only notes, and no table.
+    /// Column names. Empty if the module has notes but no table.
     pub columns: Vec<String>,
     pub rows: Vec<Vec<String>>,
 }
@@ -48,7 +48,7 @@ pub(crate) struct FastqcEncoding {
 }
 
 impl FastqcEncoding {
-    /// Guesses the encoding from the lowest quality character of a file, by the thresholds of FastQC.
+    /// Guesses the encoding from the lowest quality character of a file, using FastQC's thresholds.
     pub fn from_min_char(lowest: u8) -> Self {
         match lowest {
             ..=63 => FastqcEncoding { name: "Sanger / Illumina 1.9", offset: MIN_QUAL_CHAR },

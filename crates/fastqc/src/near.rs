@@ -1,17 +1,18 @@
-//! Base and quality counts of a batch for the first 512 positions, small enough to stay in the caches.
+//! Base and quality counts of a batch for the first 512 positions, small enough to fit in the
+//! caches.
 
-/// Number of positions that are counted in the batch. Later positions are added one by one to the totals
-/// of the file.
+/// Number of positions that are counted per batch. Later positions are added one by one to the
+/// totals of the file.
 pub(crate) const NEAR_POSITIONS: usize = 512;
 
 pub(crate) const LETTERS: &[u8; 5] = b"ACGTN";
 
 const MAX_BYTE_READS: u8 = u8::MAX;
 
-/// Counts of bases and qualities by position.
+/// Base and quality counts by position.
 ///
-/// Bases are first counted in bytes, which the compiler adds 16 or more at a time. After 255 reads, the
-/// bytes are added to 32-bit counters.
+/// Bases are first counted in bytes, so that the compiler can add 16 or more at once. After 255
+/// reads, the bytes are added to 32-bit counters.
 pub(crate) struct NearCounts {
     byte_counts: [[u8; NEAR_POSITIONS]; LETTERS.len()],
     unflushed_reads: u8,
@@ -50,7 +51,7 @@ impl NearCounts {
         }
     }
 
-    /// Returns whether the 16-bit counters of qualities may overflow with the next read.
+    /// Returns whether the 16-bit quality counters may overflow with the next read.
     pub fn is_full(&self) -> bool {
         self.reads == u16::MAX
     }
@@ -81,9 +82,9 @@ impl NearCounts {
         (self.length, self.quals.len())
     }
 
-    /// Calls `letters` and `quals` with the counts of each position, and empties them. `letters` gets
-    /// the numbers of A, C, G, T and N; `quals` gets the number of bases by quality character, from `!`
-    /// on.
+    /// Calls `letters` and `quals` with the counts of each position, and resets them. `letters`
+    /// gets the counts of A, C, G, T and N; `quals` gets the counts of the quality characters from
+    /// `!` on.
     pub fn drain(
         &mut self,
         mut letters: impl FnMut(usize, [u32; LETTERS.len()]),

@@ -1,4 +1,4 @@
-//! Base and quality counts by position, allocated in pages as reads get longer.
+//! Base and quality counts by position, allocated page by page as longer reads occur.
 
 use readmill_record::{CountingRoom, Result};
 
@@ -17,12 +17,11 @@ const EMPTY: FastqcPosition = FastqcPosition { letters: [0; LETTERS.len()], qual
 
 /// The counts of all positions of a file.
 ///
-/// Pages are never moved when reads get longer, so growing needs no second copy of the counts.
+/// Pages are never moved, so growing needs no second copy of the counts.
 #[derive(Default)]
 pub(crate) struct Pages {
     pages: Vec<Box<[FastqcPosition]>>,
-    /// Number of positions that have bases, and that have qualities. They differ if a record lacks
-    /// one of both.
+    /// Number of positions with bases, and with qualities. They differ if a record lacks either.
     pub lengths: [usize; 2],
 }
 
@@ -30,13 +29,13 @@ impl Pages {
     /// Allocates pages for reads with `lengths` bases and qualities.
     ///
     /// # Errors
-    /// The memory of the run does not suffice for reads of this length.
+    /// The memory of the run is too small for reads of this length.
     pub fn grow_to(&mut self, lengths: [usize; 2], room: &CountingRoom) -> Result<()> {
         for (known, length) in self.lengths.iter_mut().zip(lengths) {
             *known = (*known).max(length);
         }
         while self.pages.len() * PAGE_POSITIONS < lengths[0].max(lengths[1]) {
-            // The list of pages is paid here, too: it may be copied when it grows.
+            // The list of pages is charged as well: it may be copied when it grows.
             room.take_bytes(
                 (PAGE_POSITIONS * size_of::<FastqcPosition>() + 4 * size_of::<Box<[FastqcPosition]>>())
                     as u64,

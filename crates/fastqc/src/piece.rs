@@ -1,4 +1,4 @@
-//! The counts of one batch of reads. Any thread can make them.
+//! The counts of one batch of reads, made on any thread.
 
 use readmill_record::{CountingRoom, Error, Result};
 
@@ -10,35 +10,35 @@ use crate::{MIN_QUAL_CHAR, QUAL_COUNT, gc, tiles};
 
 #[derive(Clone, Copy, Debug)]
 pub struct SequencedRead<'a> {
-    /// The read's number in the file, 0-based. Tiles are counted for every tenth read.
+    /// The number of the read in the file (0-based). Tiles are counted for every tenth read.
     pub number: u64,
-    /// The name line, with the comment, with or without `@`. Fields of the name give the tile.
+    /// The name line including the comment, with or without `@`. A field of the name is the tile.
     pub name: &'a [u8],
     pub bases: &'a [u8],
     /// Quality characters. Their number may differ from the number of bases: a record without
-    /// qualities has one, `*`.
+    /// qualities has a single `*`.
     pub quals: &'a [u8],
 }
 
 /// The counts of consecutive reads of one file.
 ///
 /// Its memory for reads of up to 512 bases is part of
-/// [`FastqcRun::memory_bytes`](crate::FastqcRun::memory_bytes). What longer reads need in addition
-/// is taken from the memory of the run, and returned when the piece is added.
+/// [`FastqcRun::memory_bytes`](crate::FastqcRun::memory_bytes). The additional memory for longer
+/// reads is taken from that of the run, and returned when the piece is added.
 pub struct FastqcPiece {
     pub(crate) first: u64,
     /// The length of each read, and the number of G and C among the bases that the GC module uses
     /// (`gc::used_bases`).
     pub(crate) shapes: Vec<(u32, u32)>,
     pub(crate) near: Box<NearCounts>,
-    /// Bases and qualities after the first 512 positions, read by read, and how many there are of
-    /// both. They are counted one by one when the piece is added.
+    /// Bases and qualities after the first 512 positions, read by read; `far_lengths` has their
+    /// numbers. They are counted one by one when the piece is added.
     pub(crate) far: Vec<u8>,
     pub(crate) far_lengths: Vec<[u32; 2]>,
     pub(crate) lowest: u8,
     pub(crate) mean_quals: [u32; QUAL_COUNT],
-    /// Adapters that were found: index of the read in the piece, index of the adapter, and 0-based
-    /// start in the read.
+    /// Found adapters: index of the read in the piece, index of the adapter, and start in the read
+    /// (0-based).
     pub(crate) adapters: Vec<(u32, u8, u32)>,
     pub(crate) sequences: PieceSequences,
     pub(crate) tiles: Vec<TileSample>,
@@ -51,14 +51,14 @@ pub struct FastqcPiece {
 pub(crate) struct PieceSequences {
     pub keys: Vec<u8>,
     pub lengths: Vec<u8>,
-    /// Numbers of the tracked sequences that were found. Filled instead of the keys once all tracked
+    /// Numbers of the tracked sequences found. Filled instead of the keys once all tracked
     /// sequences are known.
     pub known: Vec<u32>,
 }
 
 impl PieceSequences {
-    /// Replaces the keys by the numbers of tracked sequences. All keys of a piece are looked up in
-    /// one loop, so that the cache misses of successive lookups overlap.
+    /// Replaces the keys with the numbers of tracked sequences. All keys of a piece are looked up
+    /// in one loop, so that the cache misses of successive lookups overlap.
     fn look_up(&mut self, known: &DistinctSequences) {
         let mut keys = &self.keys[..];
         for &length in &self.lengths {
@@ -99,8 +99,8 @@ impl FastqcPiece {
         known.into_iter().for_each(|known| self.sequences.look_up(known));
     }
 
-    /// Empties the piece for a batch that begins with read `first`, 0-based. The earlier counts have
-    /// been added to the totals.
+    /// Clears the piece for a batch that starts with read `first` (0-based). The previous counts
+    /// have been added to the totals.
     pub(crate) fn restart_at(&mut self, first: u64) {
         self.first = first;
         self.shapes.clear();
@@ -124,7 +124,7 @@ impl FastqcPiece {
     /// A quality is not a printable character from `!` to `~`, or the read is too long for the
     /// memory of the run.
     pub(crate) fn add_read(&mut self, read: &SequencedRead<'_>, room: &CountingRoom) -> Result<()> {
-        // Lower-case letters have bit 0x20 set, upper-case letters do not.
+        // Lower-case letters have bit 0x20 set; upper-case letters do not.
         if read.bases.iter().fold(0, |all, base| all | base) & 0x20 != 0 {
             let mut upper = std::mem::take(&mut self.upper);
             upper.clear();

@@ -1,4 +1,4 @@
-//! The modules that report a number for each position: qualities, base content, N content and adapters.
+//! The modules that report a value per position: qualities, base content, N content and adapters.
 
 use readmill_record::java;
 
@@ -9,23 +9,23 @@ use crate::pages::FastqcPosition;
 use crate::totals::Totals;
 use crate::{MIN_QUAL_CHAR, QUAL_COUNT};
 
-/// Phred limits of the lower quartile and of the median of a position. Values below the first are a
-/// warning, values below the second a failure.
+/// Phred limits of the lower quartile and of the median at a position: a warning below the first, a
+/// failure below the second.
 const QUARTILE_LIMITS: [f64; 2] = [10.0, 5.0];
 const MEDIAN_LIMITS: [f64; 2] = [25.0, 20.0];
 
-/// Limits of |G - C| and |A - T| at a position, in percent: above the first is a warning, above the
-/// second a failure.
+/// Limits of |G - C| and |A - T| at a position, in percent: a warning above the first, a failure
+/// above the second.
 const LETTER_LIMITS: [f64; 2] = [10.0, 20.0];
 
 const N_LIMITS: [f64; 2] = [5.0, 20.0];
 
 const ADAPTER_LIMITS: [f64; 2] = [5.0, 10.0];
 
-/// Minimum number of qualities at a position for percentiles. FastQC reports none for fewer.
+/// Minimum number of qualities at a position for percentiles. Below that, FastQC reports none.
 const MIN_QUALITIES: u64 = 101;
 
-/// Makes the module "Per base sequence quality". `None` if no read has qualities.
+/// Creates the module "Per base sequence quality". `None` if no read has qualities.
 pub(crate) fn make_quality_module(totals: &Totals, no_group: bool) -> Option<Module> {
     let length = totals.positions.lengths[1];
     if length == 0 {
@@ -76,8 +76,8 @@ fn mean_of(numbers: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| sum / f64::from(count))
 }
 
-/// Returns the mean Phred score of a position, or `None` if it has no qualities. `skipped` is the number
-/// of quality characters below Phred 0 of the encoding: 0 for Phred+33, 31 for Phred+64.
+/// Returns the mean Phred score at a position, or `None` if it has no qualities. `skipped` is the
+/// number of quality characters below Phred 0 of the encoding: 0 for Phred+33, 31 for Phred+64.
 fn mean_quality(quals: &[u64; QUAL_COUNT], skipped: usize) -> Option<f64> {
     let all = quals.iter().skip(skipped);
     let (sum, count) =
@@ -85,8 +85,9 @@ fn mean_quality(quals: &[u64; QUAL_COUNT], skipped: usize) -> Option<f64> {
     (count > 0).then(|| sum as f64 / count as f64)
 }
 
-/// Returns the lowest Phred score that at least `percent` of the reads do not exceed, or `None` if there
-/// are too few qualities. The count of reads is rounded down, as in FastQC's integers.
+/// Returns the lowest Phred score that at least `percent` of the reads do not exceed, or `None` if
+/// there are too few qualities. The number of reads is rounded down, as in FastQC's integer
+/// arithmetic.
 fn quality_percentile(quals: &[u64; QUAL_COUNT], skipped: usize, percent: u64) -> Option<f64> {
     let total: u64 = quals.iter().sum();
     if total < MIN_QUALITIES {
@@ -125,7 +126,7 @@ pub(crate) fn make_base_module(totals: &Totals, no_group: bool) -> Module {
 
 pub(crate) fn make_n_module(totals: &Totals, no_group: bool) -> Module {
     let length = totals.positions.lengths[0];
-    // The number of reads that reach each position, summed from the longest reads backwards.
+    // The number of reads that reach each position, summed up from the longest reads.
     let mut reads = vec![0; length + 1];
     for at in (0..length).rev() {
         reads[at] = reads[at + 1] + totals.lengths.get(at + 1).copied().unwrap_or(0);
@@ -147,9 +148,9 @@ pub(crate) fn make_n_module(totals: &Totals, no_group: bool) -> Module {
     }
 }
 
-/// Makes the module "Adapter Content": for each position, the percentage of reads in which an adapter
-/// starts there or before. A warning without a table if no read is longer than the 12 bases of an
-/// adapter.
+/// Creates the module "Adapter Content": for each position, the percentage of reads in which an
+/// adapter starts at or before it. If no read is longer than the 12 bases of an adapter, the module
+/// is a warning without a table.
 pub(crate) fn make_adapter_module(totals: &Totals, no_group: bool) -> Module {
     let longest = totals.adapters.longest as usize;
     let name = "Adapter Content";

@@ -1,4 +1,4 @@
-//! Turns aligned records back into reads in the direction of sequencing.
+//! Converts aligned records back to reads in sequencing orientation.
 
 use readmill_record::{Flags, RecordRef, bases};
 
@@ -10,12 +10,11 @@ pub struct RecordText {
 }
 
 impl RecordText {
-    /// Returns the bases and quality characters of a record in the direction of sequencing.
+    /// Returns the bases and quality characters of a record in sequencing orientation.
     ///
     /// If a record has no bases or no qualities, the result is `*`, which is counted like a base or
-    /// a quality, because FastQC reads it from the text of SAM. A quality above 93 gives a
-    /// character above `~`, which [`FileCounter::count_read`](crate::FileCounter::count_read)
-    /// rejects.
+    /// a quality, because FastQC reads it from the SAM text. A quality above 93 gives a character
+    /// above `~`, which [`FileCounter::count_read`](crate::FileCounter::count_read) rejects.
     pub fn sequenced_text(&mut self, record: RecordRef<'_>) -> [&[u8]; 2] {
         let (seq, quals, length) = (record.seq(), record.qual(), record.l_seq());
         let is_reverse = record.flags().0 & Flags::REVERSE != 0;
@@ -25,7 +24,7 @@ impl RecordText {
         self.bases.truncate(length);
         if is_reverse {
             self.bases.reverse();
-            // Ambiguity codes are not complemented: FastQC counts only A, C, G, T and N.
+            // Ambiguity codes are not complemented, because FastQC counts only A, C, G, T and N.
             self.bases.iter_mut().for_each(|base| *base = COMPLEMENTS[usize::from(*base & 127)]);
         }
         let quals = if quals.first() == Some(&0xff) { &[] } else { quals };

@@ -14,9 +14,9 @@ pub const VERSION: &str = "0.11.9";
 
 /// The modules of one file, with their verdicts.
 ///
-/// Made by [`FileCounter::make_report`](crate::FileCounter::make_report). Modules are in the order
-/// of FastQC; a module that FastQC leaves out (qualities of a file without any, tiles if names have
-/// none) is missing here, too.
+/// Created by [`FileCounter::make_report`](crate::FileCounter::make_report). Modules are in
+/// FastQC's order; a module that FastQC omits (qualities of a file without qualities, tiles if
+/// names have none) is also omitted here.
 pub struct FastqcFileReport {
     file: String,
     modules: Vec<Module>,
@@ -49,8 +49,8 @@ impl FastqcFileReport {
     }
 
     /// Returns a warning if the file is reported as Phred+64. FastQC guesses this for files without
-    /// a quality character below `@`, but the best reads of recent instruments have none either.
-    /// `None` if the file is empty or reported as Phred+33.
+    /// a quality character below `@`, but the best reads of recent instruments do not have one
+    /// either. `None` if the file is empty or reported as Phred+33.
     pub fn encoding_warning(&self) -> Option<String> {
         let rows = &self.modules.first()?.rows;
         let value = |name: &str| rows.iter().find(|row| row[0] == name).map(|row| row[1].as_str());
@@ -87,7 +87,7 @@ impl FastqcFileReport {
     }
 }
 
-/// Makes the first module: file name, encoding, read count, read lengths and %GC.
+/// Creates the first module: file name, encoding, read count, read lengths and %GC.
 fn make_basic_module(file: &str, totals: &Totals) -> Module {
     let letters = |letter: usize| totals.positions.iter().map(|at| at.letters[letter]).sum::<u64>();
     let [a, c, g, t] = [0, 1, 2, 3].map(letters);
@@ -121,8 +121,8 @@ fn make_basic_module(file: &str, totals: &Totals) -> Module {
     }
 }
 
-/// Limits of the most frequent mean quality: at or below the first it is a warning, at or below the
-/// second a failure.
+/// Limits of the most frequent mean quality: a warning at or below the first, a failure at or below
+/// the second.
 const MEAN_QUALITY_LIMITS: [i64; 2] = [27, 20];
 
 fn make_mean_quality_module(totals: &Totals) -> Option<Module> {
@@ -146,11 +146,11 @@ fn make_mean_quality_module(totals: &Totals) -> Option<Module> {
 
 const MAX_LENGTH_GROUPS: usize = 50;
 
-/// Makes the module "Sequence Length Distribution". Lengths are grouped into intervals of 1, 2 or 5
-/// times a power of ten bases, so that the table stays short, unless `no_group` is set.
+/// Creates the module "Sequence Length Distribution". Unless `no_group` is set, lengths are grouped
+/// into intervals of 1, 2 or 5 times a power of ten bases, so that the table stays short.
 fn make_length_module(lengths: &[u64], no_group: bool) -> Module {
     let known = || lengths.iter().enumerate().filter(|(_, reads)| **reads > 0).map(|(length, _)| length);
-    // FastQC's plot has one empty length on both sides, and its intervals begin there.
+    // FastQC's plot has an empty length on both sides, and its intervals start there.
     let shortest = known().next().unwrap_or(0).saturating_sub(1);
     let longest = known().next_back().unwrap_or(0) + 1;
     let steps =

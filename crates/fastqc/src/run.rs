@@ -1,4 +1,4 @@
-//! The inputs of a run that FastQC's modules count, and the memory that they may use.
+//! The inputs of a run that are counted for FastQC reports, and the memory that they may use.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use crate::options::FastqcOptions;
 use crate::piece::FastqcPiece;
 use crate::totals::Totals;
 
-/// The FastQC counters of all inputs of a run, which share one allowance of memory.
+/// The FastQC counters of all inputs of a run, which share one memory allowance.
 ///
-/// The plan makes it once per run, and reserves [`FastqcRun::memory_bytes`]. Threads that read the
-/// inputs count batches of reads, and when all reads have been counted, each counter writes its
-/// report:
+/// The plan creates it once per run, and reserves [`FastqcRun::memory_bytes`]. Threads that read
+/// the inputs count batches of reads, and when all reads have been counted, each counter creates
+/// its report:
 ///
 /// ```
 /// use readmill_fastqc::piece::SequencedRead;
@@ -47,8 +47,8 @@ const ROOM_USER: CountingRoomUser = CountingRoomUser {
 };
 
 impl FastqcRun {
-    /// Makes a counter for each input; `names` are written in the reports. `more` is the memory in
-    /// bytes for reads that are longer than usual, or that name many tiles, in all files together.
+    /// Creates a counter for each input; `names` appear in the reports. `more` is the memory in
+    /// bytes, for all files together, for reads that are longer than usual or that name many tiles.
     pub fn new(names: impl IntoIterator<Item = String>, options: FastqcOptions, more: u64) -> Self {
         let names = Vec::from_iter(names);
         let bytes = USUAL_BYTES_PER_FILE * names.len() as u64 + more;
@@ -57,8 +57,8 @@ impl FastqcRun {
         FastqcRun { files: names.into_iter().map(file).collect(), room: bytes }
     }
 
-    /// Returns the memory of all counters in bytes, if `in_flight` batches are counted at once and
-    /// each may have reads of up to `files` inputs (two for a pair of FASTQ files).
+    /// Returns the memory of all counters in bytes, if `in_flight` batches are counted concurrently
+    /// and each may have reads of up to `files` inputs (two for a pair of FASTQ files).
     pub fn memory_bytes(&self, in_flight: u64, files: u64) -> u64 {
         self.room + Totals::BYTES * self.files.len() as u64 + FastqcPiece::BYTES * in_flight * files
     }

@@ -1,7 +1,7 @@
-//! The modules of whole sequences: duplication levels and overrepresented sequences.
+//! The modules about whole sequences: duplication levels and overrepresented sequences.
 //!
-//! Only the first 100,000 distinct sequences are tracked, in all reads. How many sequences of each
-//! frequency were not tracked is extrapolated from how unlikely it was that none of their reads was
+//! Only the first 100,000 distinct sequences are tracked, in all reads. The number of untracked
+//! sequences of each frequency is extrapolated from the probability that none of their reads was
 //! among the first.
 
 use readmill_record::java;
@@ -11,12 +11,12 @@ use crate::distinct::DistinctSequences;
 use crate::module::{Module, Status};
 use crate::totals::Totals;
 
-/// Limits of the percentage of reads that would remain after removing duplicates: below the first is a
-/// warning, below the second a failure.
+/// Limits of the percentage of reads that would remain after deduplication: a warning below the
+/// first, a failure below the second.
 const REMAINING_LIMITS: [f64; 2] = [70.0, 50.0];
 
-/// Limits of the percentage of reads that share one sequence. Sequences above the first are listed, with
-/// a warning; one above the second is a failure.
+/// Limits of the percentage of reads with the same sequence. Sequences above the first are listed
+/// with a warning; one above the second is a failure.
 const FREQUENT_LIMITS: [f64; 2] = [0.1, 1.0];
 
 const DUPLICATION_LEVELS: [(&str, u64); 16] = [
@@ -41,8 +41,8 @@ const DUPLICATION_LEVELS: [(&str, u64); 16] = [
 pub(crate) fn make_modules(totals: &Totals, sequences: &DistinctSequences) -> [Module; 2] {
     let buckets = java::bucket_count(sequences.len());
     let mut order = Vec::from_iter(0..sequences.len() as u32);
-    // FastQC iterates over a Java HashMap. Floating-point sums, and the order of equally frequent
-    // sequences, follow its order.
+    // FastQC iterates over a Java HashMap, whose order determines floating-point sums and the order
+    // of equally frequent sequences.
     let bucket = |&number: &u32| {
         java::bucket_index(java::string_hash(sequences.sequence(number as usize)), buckets) as u32
     };
@@ -81,8 +81,8 @@ fn make_duplication_module(totals: &Totals, order: &[u32]) -> Module {
     }
 }
 
-/// Returns how many sequences have each number of reads, as pairs of reads and sequences, in the order
-/// of a Java HashMap.
+/// Returns how many sequences have each number of reads, as pairs of read count and sequence count,
+/// in the order of a Java HashMap.
 fn count_frequencies(seen: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
     let mut places = std::collections::HashMap::new();
     let mut frequencies: Vec<(u64, u64)> = Vec::new();
@@ -98,18 +98,18 @@ fn count_frequencies(seen: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
     frequencies
 }
 
-/// Estimates how many sequences of the file have `times` reads each, if `found` such sequences are among
-/// the tracked ones.
+/// Estimates how many sequences of the file have `times` reads each, if `found` of the tracked
+/// sequences do.
 ///
-/// `limit` is the number of reads until the last tracked sequence was new; `reads` are all reads of the
-/// file. A sequence was missed if none of its reads was among the first `limit`.
+/// `limit` is the number of reads up to the last new tracked sequence, `reads` the number of all
+/// reads. A sequence was missed if none of its reads was among the first `limit`.
 fn estimate_sequence_count(limit: u64, reads: u64, times: u64, found: u64) -> f64 {
     let known = found as f64;
     if limit == reads || reads - found < limit {
         return known;
     }
-    // The probability that a sequence is missed. FastQC stops below a share that would change the result
-    // by less than 0.01 sequences.
+    // The probability that a sequence is missed. FastQC stops below a probability that would change
+    // the result by less than 0.01 sequences.
     let (mut missed, least) = (1.0, 1.0 - known / (known + 0.01));
     for read in 0..limit {
         let left = reads - read;

@@ -11,8 +11,8 @@ impl FileCounter {
     /// Batches may arrive in any order. `text` is a buffer of the calling thread.
     ///
     /// # Errors
-    /// Returns the first record, with its number and name, whose qualities cannot be counted, or
-    /// which is too long for the memory of the run.
+    /// Returns an error for the first record, with its number and name, whose qualities cannot be
+    /// counted or which is too long for the memory of the run.
     pub fn count_records<'a>(
         &self,
         first: u64,
@@ -39,12 +39,12 @@ impl FileCounter {
     /// caller adds it with [`FileCounter::add_piece`] once the position of the batch in the file is
     /// confirmed.
     ///
-    /// `segment` selects the reads of one file of a pair: 0 for read 1, 1 for read 2.
-    /// `None` counts all reads of the batch (a single or interleaved file).
+    /// `segment` selects the reads of one file of a pair: 0 for read 1, 1 for read 2. `None` counts
+    /// all reads of the batch (a single or interleaved file).
     ///
     /// # Errors
-    /// Returns the first read, with its number and name, whose qualities cannot be counted, or
-    /// which is too long for the memory of the run.
+    /// Returns an error for the first read, with its number and name, whose qualities cannot be
+    /// counted or which is too long for the memory of the run.
     pub fn count_batch(&self, reads: &ReadBatch, segment: Option<usize>) -> Result<FastqcPiece> {
         let segments = reads.segments().max(1);
         let (first, start, step) = match (segment, reads.singles()) {

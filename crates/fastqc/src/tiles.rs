@@ -1,7 +1,8 @@
-//! The module "Per tile sequence quality": quality by the tile of the flow cell, which is a field of the
-//! read name.
+//! The module "Per tile sequence quality": quality by flow cell tile, which is a field of the read
+//! name.
 //!
-//! Every tenth read is used. The first of them decides which field of the name is the tile. If that
+//! Every tenth read is sampled. The first one determines which field of the name is the tile. If
+//! that field of a later read is not a number, the module is omitted.
 //! field of a later read is not a number, the module is left out.
 
 use std::collections::HashMap;
@@ -12,16 +13,16 @@ use crate::MIN_QUAL_CHAR;
 use crate::groups::make_groups;
 use crate::module::{FastqcEncoding, Module, Status};
 
-/// Maximum number of tiles. With more, the field is taken for something else, and the module is left
-/// out.
+/// Maximum number of tiles. With more, the field is assumed not to be the tile, and the module is
+/// omitted.
 const MAX_TILES: usize = 1001;
 
-/// Phred limits of the deviation of a tile from the mean of all tiles: above the first is a warning,
-/// above the second a failure.
+/// Phred limits of a tile's deviation from the mean of all tiles: a warning above the first, a
+/// failure above the second.
 const DEVIATION_LIMITS: [f64; 2] = [5.0, 10.0];
 
-/// Returns whether the read with this 0-based number is used. FastQC counts from 1 and uses each tenth
-/// read.
+/// Returns whether the read with this number (0-based) is sampled. FastQC counts from 1 and samples
+/// every tenth read.
 #[inline]
 pub(crate) fn is_sampled(number: u64) -> bool {
     number % 10 == 9
@@ -29,16 +30,17 @@ pub(crate) fn is_sampled(number: u64) -> bool {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TileSample {
-    /// Number of fields between colons, without empty ones at the end (as Java's `split` counts).
+    /// Number of colon-separated fields, without empty ones at the end (as counted by Java's
+    /// `split`).
     fields: usize,
-    /// The numbers in the third and in the fifth field. Which one is the tile depends on the first
-    /// sampled read.
+    /// The numbers in the third and the fifth field. The first sampled read determines which one is
+    /// the tile.
     numbers: [Option<i32>; 2],
     pub quals: u32,
 }
 
-/// 0-based fields that may be the tile: the third in names of older instruments, the fifth in names with
-/// seven fields.
+/// Indexes of the fields that may be the tile (0-based): the third in names of older instruments,
+/// the fifth in names with seven fields.
 const TILE_FIELDS: [usize; 2] = [2, 4];
 
 impl TileSample {
@@ -57,15 +59,15 @@ impl TileSample {
     }
 }
 
-/// The qualities of one tile by position. Each sum has a vector of its own, so that the compiler can add
+/// The qualities of one tile by position. Each sum has its own vector, so that the compiler can add
 /// several positions at once.
 struct Tile {
     number: i32,
     lowest: u8,
     ends: Vec<u64>,
     sums: Vec<u64>,
-    /// Number and sum of quality characters of 64 and more: the qualities, if the encoding turns out to
-    /// be Phred+64.
+    /// Number and sum of quality characters of at least 64, which are the qualities if the encoding
+    /// turns out to be Phred+64.
     high_counts: Vec<u64>,
     high_sums: Vec<u64>,
 }
@@ -85,10 +87,10 @@ pub(crate) struct Tiles {
 impl Tiles {
     pub const BYTES: u64 = 128 << 10;
 
-    /// Adds a sampled read, in the order of the file.
+    /// Adds a sampled read. Reads must be added in file order.
     ///
     /// # Errors
-    /// The memory of the run does not suffice for this number of tiles and this read length.
+    /// The memory of the run is too small for this number of tiles and this read length.
     pub fn add_sample(&mut self, sample: &TileSample, quals: &[u8], room: &CountingRoom) -> Result<()> {
         if self.is_left_out {
             return Ok(());
@@ -127,8 +129,8 @@ impl Tiles {
         (self.is_left_out, self.tiles, self.places) = (true, Vec::new(), HashMap::new());
     }
 
-    /// Makes the module: for each tile and group of positions, the mean quality minus the mean over all
-    /// tiles. `None` if reads have no tiles or no qualities.
+    /// Creates the module: for each tile and group of positions, the mean quality minus the mean
+    /// over all tiles. `None` if reads have no tiles or no qualities.
     pub fn make_module(&self, no_group: bool) -> Option<Module> {
         if self.is_left_out || self.length == 0 {
             return None;
@@ -182,7 +184,7 @@ impl Tile {
             let old = self.sums.capacity();
             let grows = quals.len() > old;
             let capacity = if grows { quals.len().max(old + old / 4) } else { old };
-            // While one of the four vectors is copied, its old and its new buffer exist.
+            // While one of the four vectors is copied, both its old and its new buffer exist.
             let copied = if grows { (old * POSITION_BYTES / 4) as u64 } else { 0 };
             room.take_bytes(((capacity - old) * POSITION_BYTES) as u64 + copied)?;
             let lists = [&mut self.ends, &mut self.sums, &mut self.high_counts, &mut self.high_sums];
@@ -206,12 +208,12 @@ impl Tile {
         Ok(())
     }
 
-    /// Returns the mean Phred score over positions, each position weighted alike, or 0 if none of them
+    /// Returns the mean Phred score over positions, each with equal weight, or 0 if none of them
     /// has qualities. `offset` is the character of quality 0.
     fn mean_quality(&self, positions: std::ops::Range<usize>, offset: u8) -> f64 {
         let range = positions.start.min(self.sums.len())..positions.end.min(self.sums.len());
         let (mut sum, mut count) = (0.0, 0);
-        // A position has the qualities of all reads that end there or later.
+        // A position has the qualities of all reads that end at or after it.
         let mut reads: u64 = self.ends[range.start..].iter().sum();
         for at in range {
             let (all, of) = match offset {

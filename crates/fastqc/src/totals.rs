@@ -1,4 +1,4 @@
-//! The totals of a file. Pieces are added in the order of the file.
+//! The totals of a file. Pieces are added in file order.
 
 use readmill_record::{CountingRoom, Result};
 
@@ -20,7 +20,7 @@ pub(crate) struct Totals {
     pub gc: GcCounts,
     pub adapters: AdapterStarts,
     pub seen: Vec<u64>,
-    /// Number of reads that were counted while new sequences were still tracked. The duplication module
+    /// Number of reads counted while new sequences were still being tracked. The duplication module
     /// extrapolates from it.
     pub reads_at_limit: u64,
     pub tiles: Tiles,
@@ -29,7 +29,7 @@ pub(crate) struct Totals {
 #[derive(Default)]
 pub(crate) struct AdapterStarts {
     pub starts: [Vec<u64>; ADAPTERS.len()],
-    /// Length of the longest read that is longer than an adapter's 12 bases; 0 if there is none.
+    /// Length of the longest read longer than an adapter's 12 bases; 0 if there is none.
     pub longest: u32,
 }
 
@@ -51,13 +51,13 @@ impl Totals {
         }
     }
 
-    /// Adds the next piece in the order of the file, and empties it.
+    /// Adds the next piece in file order, and clears it.
     ///
-    /// Sequences are looked up in `known` if it is given. Otherwise new ones are added to `growing`,
-    /// until it has as many as are tracked.
+    /// Sequences are looked up in `known` if it is given. Otherwise new ones are added to `growing`
+    /// until it has the maximum number of tracked sequences.
     ///
     /// # Errors
-    /// The memory of the run does not suffice for the length of the reads or the number of tiles.
+    /// The memory of the run is too small for the length of the reads or the number of tiles.
     pub fn add_piece(
         &mut self,
         piece: &mut FastqcPiece,
@@ -82,8 +82,8 @@ impl Totals {
         Ok(())
     }
 
-    /// Adds read lengths, GC counts and adapters. They are added together because FastQC counts a read
-    /// of exactly 12 bases with an adapter only after a longer read.
+    /// Adds read lengths, GC counts and adapters. They are added together because FastQC counts an
+    /// adapter in a read of exactly 12 bases only after a longer read.
     fn add_shapes(&mut self, piece: &FastqcPiece, room: &CountingRoom) -> Result<()> {
         let mut adapters = piece.adapters.iter().peekable();
         for (number, &(length, gc)) in (0..).zip(&piece.shapes) {
@@ -181,8 +181,8 @@ impl Totals {
 }
 
 impl AdapterStarts {
-    /// Counts an adapter that starts at position `at`, 0-based. FastQC ignores adapters until it has
-    /// seen a read of more than 12 bases.
+    /// Counts an adapter that starts at position `at` (0-based). FastQC ignores adapters until it
+    /// has seen a read of more than 12 bases.
     fn add_start(&mut self, which: u8, at: u32, room: &CountingRoom) -> Result<()> {
         if self.longest == 0 {
             return Ok(());
