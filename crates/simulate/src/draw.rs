@@ -1,4 +1,4 @@
-//! Draws templates: new molecules, and copies of earlier ones.
+//! Draws templates: new molecules and copies of earlier ones.
 
 use crate::names::Cluster;
 use crate::profile::Fault;
@@ -6,9 +6,9 @@ use crate::rng::Rng;
 use crate::sample::{Sample, TARGET_BASES, TARGET_SPACING};
 use crate::template::{Locus, SplitPart, Template, TemplateKind};
 
-/// Minimum number of bases by which a fragment must be longer than a read to carry indels.
+/// A fragment must be at least this many bases longer than a read to carry indels.
 const MIN_INDEL_SLACK: u32 = 24;
-/// Number of bases kept free on both sides of reads that are placed individually.
+/// Number of bases kept free on both sides of individually placed reads.
 const MARGIN: u32 = 32;
 const MAX_INSERT_BASES: u32 = 1000;
 const ODD_PER_MILLE: u32 = 6;
@@ -17,9 +17,9 @@ pub(crate) struct Drawer<'a> {
     sample: &'a Sample,
     length: u32,
     reach: u32,
-    /// Number of each usable contig, and the sum of bases up to its end.
+    /// The index of each usable contig, and the cumulative number of bases up to its end.
     usable: Vec<(u32, u64)>,
-    /// Unmapped templates per mille of new templates. It is higher than in the profile, because copies
+    /// Unmapped templates per mille of new templates. Higher than in the profile, because copies
     /// are never unmapped.
     unmapped: u32,
     amplicons: Vec<(u32, u32, u32)>,
@@ -54,8 +54,8 @@ impl<'a> Drawer<'a> {
         (contig, start, insert)
     }
 
-    /// Draws a new molecule for this cluster. `is_foreign` means that it belongs to another library, in
-    /// a swapped lane.
+    /// Draws a new molecule for this cluster. With `is_foreign`, it belongs to a different library,
+    /// in a swapped lane.
     pub(crate) fn draw_molecule(&self, rng: &mut Rng, cluster: Cluster, is_foreign: bool) -> Template {
         let nowhere = Locus { contig: 0, five: 0, reverse: false };
         let bits = rng.next_u64();
@@ -109,7 +109,8 @@ impl<'a> Drawer<'a> {
         }
     }
 
-    /// Makes a PCR copy. It may be read from the other strand, be clipped differently, or lose a mate.
+    /// Creates a PCR copy. It may be read from the other strand, be clipped differently, or lose a
+    /// mate.
     pub(crate) fn make_pcr_copy(&self, rng: &mut Rng, source: &Template, cluster: Cluster) -> Template {
         let mut copy = Template { cluster, ..*source };
         if copy.kind != TemplateKind::Single && rng.flip_coin() {
@@ -127,7 +128,8 @@ impl<'a> Drawer<'a> {
         copy
     }
 
-    /// Makes an optical copy: the same molecule seen again close by, rarely from the other strand.
+    /// Creates an optical copy: the same molecule observed again nearby, rarely from the other
+    /// strand.
     pub(crate) fn make_optical_copy(
         &self,
         rng: &mut Rng,
@@ -150,7 +152,8 @@ impl<'a> Drawer<'a> {
         if rng.per_mille(per_mille) { rng.between(1, 20) as u8 } else { 0 }
     }
 
-    /// Draws a contig and a start such that `span` bases follow on the contig and contain no N.
+    /// Draws a contig and a start such that the next `span` bases are on the contig and contain no
+    /// N.
     fn draw_site(&self, rng: &mut Rng, span: u32) -> (u32, u32) {
         loop {
             let total = self.usable.last().map_or(0, |&(_, sum)| sum);
@@ -185,7 +188,8 @@ impl<'a> Drawer<'a> {
         }
     }
 
-    /// Draws an ordinary fragment (contig, start, length) that the fault of the sample lets pass.
+    /// Draws an ordinary fragment (contig, start, length), rejecting those that the simulated fault
+    /// loses.
     fn draw_accepted_fragment(&self, rng: &mut Rng, shortest: u32, is_foreign: bool) -> (u32, u32, u32) {
         loop {
             let found = self.draw_fragment(rng, shortest, is_foreign);
@@ -196,7 +200,8 @@ impl<'a> Drawer<'a> {
         }
     }
 
-    /// Returns how many of 1,000 fragments at this position become reads, which depends on the fault.
+    /// Returns how many of 1,000 fragments at this position become reads, which depends on the
+    /// simulated fault.
     fn share_that_passes(&self, (contig, start, insert): (u32, u32, u32), is_foreign: bool) -> u32 {
         let gc = || {
             let bases = &self.sample.contigs[contig as usize].bases;

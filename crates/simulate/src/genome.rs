@@ -1,7 +1,7 @@
-//! The reference genome: a Markov sequence with repeats and gaps of N.
+//! The reference genome: a Markov chain sequence with repeats and gaps of N.
 //!
-//! Repeats are copies of mobile elements, microsatellites and exact duplications. A coarse map records
-//! where they are, because aligners give low mapping qualities there.
+//! Repeats are copies of mobile elements, microsatellites and exact duplications. A coarse map
+//! records their positions, because aligners give low mapping qualities there.
 
 use std::ops::Range;
 
@@ -22,10 +22,10 @@ impl Contig {
     }
 }
 
-/// Draws all contigs of a profile. Each depends only on the seed and its number.
+/// Draws all contigs of a profile. Each depends only on the seed and its index.
 pub(crate) fn draw_contigs(profile: &Profile) -> Vec<Contig> {
     let families = Families::new(profile.seed);
-    // Parts with different GC content, which alternate along the contig.
+    // Parts of different GC content, which alternate along the contig.
     let shifts: &[i32] = if profile.isochores { &ISOCHORE_SHIFTS } else { &[0] };
     let chains: Vec<MarkovChain> = shifts.iter().map(|shift| MarkovChain::new(*shift)).collect();
     let draw = |(i, &(_, length)): (usize, &(String, u32))| {
@@ -35,10 +35,10 @@ pub(crate) fn draw_contigs(profile: &Profile) -> Vec<Contig> {
     profile.contigs.iter().enumerate().map(draw).collect()
 }
 
-/// Number of bases of a part of the genome with one GC content.
+/// Length in bases of a part of the genome with constant GC content.
 const ISOCHORE_BASES: usize = 7_000;
-/// Shift of the weights of C and G (in 256ths) in the parts of the genome. The weights of A and T are
-/// shifted by the same amount in the other direction.
+/// Shifts of the weights of C and G (in 256ths) in the parts of the genome. The weights of A and T
+/// are shifted by the same amount in the opposite direction.
 const ISOCHORE_SHIFTS: [i32; 5] = [0, 24, -20, 44, -8];
 
 fn draw_contig(rng: &mut Rng, chains: &[MarkovChain], families: &Families, length: usize) -> Contig {
@@ -62,8 +62,8 @@ fn draw_contig(rng: &mut Rng, chains: &[MarkovChain], families: &Families, lengt
     Contig { bases, repeats, gap }
 }
 
-/// The distribution of the next base after every pair of bases: 41 % GC, few CG, and slightly more runs
-/// of one base.
+/// The distribution of the next base after each pair of bases: 41 % GC, few CG, and slightly more
+/// homopolymers.
 struct MarkovChain(Vec<[u8; 256]>);
 
 impl MarkovChain {
@@ -116,9 +116,9 @@ const CELL_BITS: u32 = 7;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Repeat {
     Unique = 0,
-    /// An old copy of a mobile element, similar to others.
+    /// An old copy of a mobile element, similar to other copies.
     Old = 1,
-    /// A young copy of a mobile element, nearly equal to others.
+    /// A young copy of a mobile element, nearly identical to other copies.
     Young = 2,
     Exact = 3,
 }
@@ -133,7 +133,8 @@ impl RepeatMap {
     }
 
     fn mark_repeat(&mut self, start: usize, length: usize, repeat: Repeat) {
-        // Only cells covered by at least half are marked, because reads at the border are partly unique.
+        // Only cells that are at least half covered are marked, because reads at the border are
+        // partly unique.
         let half = 1 << (CELL_BITS - 1);
         let cells = (start + half) >> CELL_BITS..(start + length + half) >> CELL_BITS;
         for cell in cells {
@@ -153,7 +154,7 @@ impl Families {
         Self(lengths.iter().map(|&n| random_bases(&mut rng, n)).collect())
     }
 
-    /// Writes repeats over about an eighth of a contig, and returns their map.
+    /// Writes repeats over about one eighth of a contig, and returns their map.
     pub(crate) fn scatter_repeats(&self, rng: &mut Rng, contig: &mut [u8]) -> RepeatMap {
         let mut map = RepeatMap(vec![Repeat::Unique; (contig.len() >> CELL_BITS) + 1]);
         let mut budget = contig.len() / 8;

@@ -1,8 +1,8 @@
-//! A seeded, fast generator of sequencing data for the demonstration, tests and benchmarks.
+//! A fast, seeded generator of sequencing data for the demonstration, tests and benchmarks.
 //!
-//! A [`Profile`] describes a sample, a [`Sample`] holds its genome and variants, and [`SampleRecords`]
-//! yields its reads as raw BAM records: one template for each call, in aligner order and in constant
-//! memory.
+//! A [`Profile`] describes a sample, a [`Sample`] holds its genome and variants, and
+//! [`SampleRecords`] yields its reads as raw BAM records: one template per call, in aligner order
+//! and constant memory.
 //!
 //! ```text
 //! Profile ──► Sample: genome, variants, quality strings
@@ -11,8 +11,8 @@
 //!               ▼ write_fasta(), write_fai(), write_known_sites(), header_text()
 //! ```
 //!
-//! The same profile gives the same bytes on every platform, because all decisions are integer arithmetic
-//! on a small generator of pseudo-random numbers.
+//! The same profile gives the same bytes on every platform, because all decisions use integer
+//! arithmetic on a small pseudo-random number generator.
 //!
 //! ```
 //! use readmill_simulate::{Profile, Sample};

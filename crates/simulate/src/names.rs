@@ -9,8 +9,8 @@ pub(crate) struct Cluster {
     pub(crate) run: u32,
     pub(crate) tile: u32,
     pub(crate) x: u32,
-    /// The second coordinate: even for originals, odd for optical copies, so that no two clusters are
-    /// equal.
+    /// The y coordinate: even for originals, odd for optical copies, so that no two clusters
+    /// coincide.
     pub(crate) y: u32,
 }
 
@@ -66,12 +66,12 @@ impl SimulatedLane {
         }
     }
 
-    /// Returns the next cluster: x increases along a tile, y is random.
+    /// Returns the next cluster. x increases along a tile, y is random.
     pub(crate) fn next_cluster(&mut self, rng: &mut Rng) -> Cluster {
         if self.cluster == self.per_tile {
             self.next_tile();
         }
-        // Clusters differ in their column or in their band of rows, so no two have the same position.
+        // Clusters differ in their column or their band of rows, so no two have the same position.
         let bands = self.per_tile / self.layout.width + 1;
         let columns = self.per_tile.div_ceil(bands);
         let column_width = self.layout.width / columns;
@@ -106,7 +106,7 @@ impl SimulatedLane {
         cluster.run == self.run && cluster.tile == self.tile_number() && self.cluster < self.per_tile
     }
 
-    /// Returns a position close to a cluster of the current tile: within 100 pixels with probability
+    /// Returns a position near a cluster of the current tile: within 100 pixels with probability
     /// 2/3, otherwise within 2,500.
     pub(crate) fn draw_near_cluster(&mut self, rng: &mut Rng, source: &Cluster) -> Cluster {
         loop {

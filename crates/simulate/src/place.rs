@@ -1,5 +1,5 @@
-//! Places a read on the reference: its bases, its start and its CIGAR, and from these MD, NM and the
-//! alignment score.
+//! Places a read on the reference: determines its bases, start and CIGAR, and from these MD, NM and
+//! the alignment score.
 
 use crate::genome::Contig;
 use crate::names::write_decimal;
@@ -15,11 +15,11 @@ pub(crate) mod op {
     pub(crate) const HARD_CLIP: u32 = 5;
 }
 
-/// Minimum number of bases that a read must have on both sides of an indel. Nearer indels are left out,
-/// because aligners would clip them.
+/// Minimum number of bases that a read must have on both sides of an indel. Indels closer to the
+/// ends are omitted, because aligners would clip them.
 const MIN_FLANK_BASES: i64 = 8;
 
-/// Appends an operator, or lengthens the last one if it is the same.
+/// Appends an operator, or extends the last one if it is the same.
 #[inline]
 pub(crate) fn push_operator(cigar: &mut Vec<u32>, length: u32, operator: u32) {
     match cigar.last_mut() {
@@ -34,13 +34,13 @@ pub(crate) struct SampleView<'a> {
     pub(crate) contig: &'a Contig,
     pub(crate) variants: &'a Variants,
     pub(crate) haplotype: u8,
-    /// Whether the read contains the indels of its haplotype, at most two of them.
+    /// Whether the read contains indels of its haplotype, at most two.
     pub(crate) indels: bool,
 }
 
 impl SampleView<'_> {
-    /// Fills `bases` with the read whose 5' end, after `clip` clipped bases, is at `locus`. Appends its
-    /// operators to `cigar`, and returns the leftmost position.
+    /// Fills `bases` with the read whose 5' end, after `clip` clipped bases, is at `locus`. Appends
+    /// its operators to `cigar`, and returns the leftmost position.
     pub(crate) fn place_read(
         &self,
         locus: &Locus,
@@ -79,7 +79,7 @@ impl SampleView<'_> {
         variant.haplotypes >> self.haplotype & 1 == 1 && (snp || self.indels && indels_so_far < 2)
     }
 
-    /// Chooses the variants that a forward read of `n` bases from `start` on contains.
+    /// Chooses the variants in a forward read of `n` bases that starts at `start`.
     fn choose_forward_variants(
         &self,
         start: usize,
@@ -100,7 +100,7 @@ impl SampleView<'_> {
         }
     }
 
-    /// Chooses the variants that a reverse read of `n` bases up to `end` contains. Returns its leftmost
+    /// Chooses the variants in a reverse read of `n` bases that ends at `end`. Returns its leftmost
     /// position.
     fn choose_reverse_variants(
         &self,
@@ -163,8 +163,8 @@ impl SampleView<'_> {
     }
 }
 
-/// Returns by how many bases a change lengthens the read, or `None` if it is too close to an end of the
-/// read.
+/// Returns the number of bases by which a change lengthens the read, or `None` if it is too close
+/// to an end of the read.
 fn length_change(change: &VariantChange, before: i64, n: i64) -> Option<i64> {
     let change = match *change {
         VariantChange::Snp(_) => return Some(0),
@@ -178,8 +178,8 @@ fn length_change(change: &VariantChange, before: i64, n: i64) -> Option<i64> {
 pub(crate) struct AlignmentSummary {
     pub(crate) covered: usize,
     pub(crate) edits: u32,
-    /// Alignment score as bwa computes it: 1 for a match, -4 for a mismatch, -6 for a gap and -1 for
-    /// each of its bases.
+    /// Alignment score as computed by bwa: 1 for a match, -4 for a mismatch, -6 for a gap and -1
+    /// for each of its bases.
     pub(crate) score: u32,
 }
 
@@ -227,8 +227,8 @@ pub(crate) fn summarize_alignment(
     AlignmentSummary { covered: at - start, edits, score: score.max(0) as u32 }
 }
 
-/// Counts mismatches, comparing eight bases at a time, and writes them to `md`. `run` is the number of
-/// matches since the last mismatch.
+/// Counts mismatches, comparing eight bases at a time, and appends them to `md`. `run` is the
+/// number of matches since the last mismatch.
 fn write_mismatches(ours: &[u8], theirs: &[u8], run: &mut u32, md: &mut Vec<u8>) -> u32 {
     let mut count = 0;
     let mut last = 0;

@@ -7,25 +7,25 @@ pub enum Qualities {
     Binned,
 }
 
-/// The kind of flow cell. It determines the tiles and the range of coordinates in read names.
+/// The flow cell type, which determines the tiles and the coordinate range in read names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flowcell {
-    /// 112 tiles in each lane; x up to about 21,500 and y up to about 101,000.
+    /// 112 tiles per lane; x up to about 21,500, y up to about 101,000.
     HiSeq,
-    /// 936 tiles in each lane; x up to about 52,000 and y up to about 58,000.
+    /// 936 tiles per lane; x up to about 52,000, y up to about 58,000.
     Patterned,
 }
 
-/// A fault of a library or of a sequencing run, which is simulated to show how reports present it.
+/// A fault of a library or sequencing run, simulated to show how reports present it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Fragments of about 150 bases, so that many reads run into the adapter.
+    /// Fragments of about 150 bases, so that many reads extend into the adapter.
     AdapterReadThrough,
     /// Nearly half of the templates are PCR copies.
     OverAmplified,
-    /// The second lane belongs to another library, with other insert sizes and another GC content.
+    /// The second lane belongs to a different library, with different insert sizes and GC content.
     SwappedLane,
-    /// One cycle, in the middle of first reads, has quality 2 on most tiles.
+    /// One cycle, in the middle of read 1, has quality 2 on most tiles.
     FailingCycle,
     GcBias,
     /// One in three targets has hardly any reads.
@@ -45,48 +45,49 @@ impl Fault {
 
 /// The parameters of a simulation. Shares are in per mille of all templates.
 ///
-/// The same profile always gives the same bytes. Usual profiles are made by [`Profile::small`],
-/// [`Profile::demo`] and [`Profile::gallery`], and changed with struct update syntax.
+/// The same profile always gives the same bytes. [`Profile::small`], [`Profile::demo`] and
+/// [`Profile::gallery`] are typical profiles, which struct update syntax can change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
     pub seed: u64,
     pub pairs: u64,
-    /// Names and lengths of the contigs. A contig shorter than about 1,300 bases plus two read lengths
-    /// is in the header but gets no reads.
+    /// Names and lengths of the contigs. A contig shorter than about 1,300 bases plus two read
+    /// lengths is in the header but has no reads.
     pub contigs: Vec<(String, u32)>,
-    /// Bases in each read. Values are limited to 40 to 2,000.
+    /// Read length in bases. Values are clamped to 40 to 2,000.
     pub read_length: u32,
     pub qualities: Qualities,
-    /// PCR copies: the same library and unclipped 5' positions, but a new cluster and new qualities.
+    /// PCR copies: the same library and unclipped 5' positions, but a new cluster and new
+    /// qualities.
     pub duplicates_per_mille: u32,
     /// Optical copies: the same read group and tile, close to the original.
     pub optical_per_mille: u32,
     pub unmapped_per_mille: u32,
-    /// Pairs with one unmapped mate, which has the position of the other.
+    /// Pairs with one unmapped read, which has the position of its mate.
     pub half_mapped_per_mille: u32,
     pub chimeric_per_mille: u32,
     /// Pairs with a split read, which has a supplementary record.
     pub supplementary_per_mille: u32,
     pub single_per_mille: u32,
-    /// Number of amplicons. All pairs of facing reads start at the primers of one of them, each with its
-    /// own insert size. With 0, pairs start anywhere.
+    /// Number of amplicons. All reads that face each other start at the primers of one of them,
+    /// each pair with its own insert size. With 0, pairs start anywhere.
     pub amplicons: u32,
-    /// Whether reads across certain positions of the contigs skip an intron there, as in RNA sequencing.
+    /// Whether reads across certain positions of the contigs skip an intron there, as in RNA-seq.
     pub introns: bool,
     pub flowcell: Flowcell,
-    /// Whether read names have an eighth field with a UMI, and records have a matching RX field.
+    /// Whether read names have an eighth field with a UMI, and records the matching RX field.
     pub umi_names: bool,
     /// Number of libraries, at least 1. Each library except the first has one read group.
     pub libraries: u32,
     /// Number of read groups of the first library, at least 1.
     pub lanes: u32,
-    /// Whether the GC content differs between parts of the genome, as in mammals.
+    /// Whether the GC content varies along the genome, as in mammals.
     pub isochores: bool,
     pub fault: Option<Fault>,
 }
 
 impl Profile {
-    /// Returns a profile of 20,000 pairs on five contigs of 2 Mb together, for tests.
+    /// Returns a profile of 20,000 pairs on five contigs of 2 Mb in total, for tests.
     pub fn small() -> Self {
         Self {
             seed: 1,
@@ -118,7 +119,7 @@ impl Profile {
         }
     }
 
-    /// Returns a profile of 150,000 pairs on nine contigs of 20 Mb together, for demonstrations and
+    /// Returns a profile of 150,000 pairs on nine contigs of 20 Mb in total, for demonstrations and
     /// benchmarks.
     pub fn demo() -> Self {
         Self {
@@ -138,8 +139,9 @@ impl Profile {
         }
     }
 
-    /// Returns a profile for the gallery of reports: 120,000 pairs on a genome of 1 Mb (about 30-fold
-    /// coverage), from four lanes of one library. Its reports show no problem, or only those of `fault`.
+    /// Returns a profile for the report gallery: 120,000 pairs on a genome of 1 Mb (about 30-fold
+    /// coverage), from four lanes of one library. Its reports show no problems except those of
+    /// `fault`.
     pub fn gallery(fault: Option<Fault>) -> Self {
         Self {
             pairs: 120_000,

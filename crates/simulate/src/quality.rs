@@ -1,14 +1,14 @@
-//! Base qualities, and sequencing errors that follow them.
+//! Base qualities, and sequencing errors drawn from them.
 //!
-//! Quality strings are drawn once into a pool, from which reads take theirs. The total number of errors
-//! agrees with the qualities, but errors are not evenly distributed over read groups, cycles and
+//! Quality strings are drawn once into a pool, which all reads share. The total number of errors
+//! agrees with the qualities, but errors are unevenly distributed over read groups, cycles and
 //! neighbouring bases, so that recalibration has an effect.
 
 use crate::genome::complement;
 use crate::profile::{Fault, Profile, Qualities};
 use crate::rng::{Exponential, Rng, error_probabilities};
 
-/// Number of strings in the pool for each of the two reads of a pair.
+/// Number of strings in the pool for each read of a pair.
 const STRINGS_PER_READ: u32 = 4096;
 const MAX_QUALITY: u32 = 41;
 
@@ -31,7 +31,7 @@ impl QualityPool {
             if qualities == Qualities::Binned {
                 string.iter_mut().for_each(|q| *q = bin_quality(*q));
             }
-            // Most tiles lose the cycle, not all.
+            // Most tiles lose the cycle, but not all.
             if profile.fault == Some(Fault::FailingCycle) && i < STRINGS_PER_READ && i % 10 < 7 {
                 string[length / 2] = 2;
             }
@@ -75,7 +75,7 @@ fn bin_quality(quality: u8) -> u8 {
 /// Draws one string: a plateau with dips that become more frequent, and sometimes a bad tail.
 fn draw_string(rng: &mut Rng, length: usize, second: bool) -> Vec<u8> {
     let worse = if second { 3 } else { 2 };
-    // Dips in 65,536 cycles: at the start of the read, and the number that is added at its end.
+    // Dips per 65,536 cycles: at the start of the read, and the increase towards its end.
     let (early, late) = match rng.below(100) {
         0..60 => (500, 1800),
         60..90 => (1700, 7000),
@@ -127,7 +127,8 @@ pub(crate) struct ReadCircumstances {
     pub(crate) group: u32,
 }
 
-/// Adds sequencing errors to a read. One random number decides for most reads that they have none.
+/// Adds sequencing errors to a read. For most reads, a single random number decides that they have
+/// none.
 #[inline]
 pub(crate) fn add_errors(
     rng: &mut Rng,
@@ -171,8 +172,8 @@ fn base_index(cycle: usize, length: usize, reverse: bool) -> usize {
     if reverse { length - 1 - cycle } else { cycle }
 }
 
-/// Returns how many of 256 candidate errors are accepted at this cycle. With 128, the error rate would
-/// equal the qualities.
+/// Returns how many of 256 candidate errors are accepted at this cycle. With 128, the error rate
+/// would match the qualities.
 fn acceptance_per_256(read: ReadCircumstances, cycle: usize, bases: &[u8]) -> u32 {
     let sequenced = |cycle: usize| {
         let base = bases[base_index(cycle, bases.len(), read.reverse)];

@@ -25,8 +25,8 @@ const CODES: [u8; 256] = {
 };
 
 impl RawRecord<'_> {
-    /// Appends the record without tags, and returns where it starts. The caller appends tags and then
-    /// calls [`finish`].
+    /// Appends the record without tags, and returns its start. The caller appends tags and then
+    /// calls [`set_block_size`].
     pub(crate) fn append_without_tags(&self, out: &mut Vec<u8>) -> usize {
         let start = out.len();
         out.reserve(400 + 2 * self.bases.len());
@@ -55,7 +55,7 @@ impl RawRecord<'_> {
     }
 }
 
-/// Sets `block_size` of the record that starts at `start` and reaches to the end of `out`.
+/// Sets `block_size` of the record from `start` to the end of `out`.
 pub(crate) fn set_block_size(start: usize, out: &mut [u8]) {
     let size = (out.len() - start - 4) as u32;
     out[start..start + 4].copy_from_slice(&size.to_le_bytes());

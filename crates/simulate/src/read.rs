@@ -1,5 +1,5 @@
-//! Makes one read as it is stored (bases, qualities and alignment), and the supplementary record of a
-//! split read.
+//! Creates a read with its bases, qualities and alignment, and the supplementary record of a split
+//! read.
 
 use crate::genome::{Repeat, complement, reverse_complement};
 use crate::names::write_decimal;
@@ -9,10 +9,10 @@ use crate::rng::Rng;
 use crate::sample::Sample;
 use crate::template::{SplitPart, Template, TemplateKind};
 
-/// The adapter that follows the end of a short fragment. Random bases follow the adapter.
+/// The adapter after the end of a short fragment. Random bases follow it.
 const ADAPTER: &[u8] = b"AGATCGGAAGAGCACACGTCTGAACTCCAGTCACATCTCGTATGCCGTCTTCTGCTTG";
 
-/// Number of bases from one intron to the next, and of the shortest intron.
+/// Distance between introns, and length of the shortest intron, in bases.
 const INTRON_SPACING: usize = 512;
 const MIN_INTRON_BASES: usize = 70;
 
@@ -48,7 +48,7 @@ impl SimulatedRead {
             TemplateKind::Half(mapped) => usize::from(mapped) == end,
             TemplateKind::Unmapped => false,
         };
-        // The aligner gives an unmapped read the strand of its mate.
+        // Aligners give an unmapped read the strand of its mate.
         self.reverse = match template.kind {
             TemplateKind::Half(mapped) => template.ends[usize::from(mapped)].reverse,
             _ => template.ends[end].reverse,
@@ -125,7 +125,7 @@ impl SimulatedRead {
         }
     }
 
-    /// Inserts an intron into the alignment if one lies inside the read. The 5' end stays where it is.
+    /// Inserts an intron into the alignment if one is inside the read. The 5' end does not move.
     /// Reads with indels are not changed.
     fn insert_intron(&mut self, reference: &[u8], reverse: bool, clip: usize) {
         let is_match = |element: &u32| element & 15 == op::MATCH;
@@ -177,7 +177,7 @@ impl SimulatedRead {
         }
     }
 
-    /// Sets the mapping quality and the second-best score from the repeats at the position.
+    /// Sets the mapping quality and the second-best score according to the repeats at the position.
     fn set_mapping_quality(&mut self, sample: &Sample, template: &Template, end: usize) {
         let five = template.ends[end].five as usize;
         let salt = template.salt >> (16 * end) & 0xFFFF;
@@ -213,7 +213,7 @@ pub(crate) struct Supplementary {
 }
 
 impl Supplementary {
-    /// Copies the part that is aligned elsewhere from the finished primary read.
+    /// Copies the part of the finished primary read that is aligned elsewhere.
     pub(crate) fn copy_split_part(&mut self, sample: &Sample, read: &SimulatedRead, split: &SplitPart) {
         let (whole, length) = (read.bases.len(), usize::from(split.length));
         let part = if split.at_five == read.reverse { whole - length..whole } else { 0..length };

@@ -16,8 +16,8 @@ struct TemplateGroup {
     ring: RecentTemplates,
 }
 
-/// The records of a sample in the order of an aligner's output: by cluster, with mates adjacent. Memory
-/// does not grow with the number of templates.
+/// The records of a sample in aligner output order: by cluster, with mates adjacent. Memory does
+/// not grow with the number of templates.
 pub struct SampleRecords<'a> {
     sample: &'a Sample,
     drawer: Drawer<'a>,
@@ -54,7 +54,7 @@ impl<'a> SampleRecords<'a> {
             groups,
             group: 0,
             run: 0,
-            // One more library, for a lane that belongs to another sample.
+            // One additional library, for a lane that belongs to a different sample.
             libraries: (0..=libraries).map(|_| CopyLibrary::default()).collect(),
             reads: Default::default(),
             supplementary: Supplementary::default(),
@@ -63,9 +63,8 @@ impl<'a> SampleRecords<'a> {
         }
     }
 
-    /// Appends all records of the next template to `out`: the first read, its supplementary record if it
-    /// is split, then the second read in the same way. Returns false, and appends nothing, after the
-    /// last template.
+    /// Appends all records of the next template to `out`: read 1, its supplementary record if it is
+    /// split, then the same for read 2. After the last template, appends nothing and returns false.
     pub fn append_next(&mut self, out: &mut Vec<u8>) -> bool {
         if self.left == 0 {
             return false;
@@ -261,7 +260,7 @@ fn pair_flags(template: &Template, end: usize, read: &SimulatedRead, mate: &Simu
 }
 
 impl Sample {
-    /// Returns the records from the first template on. Every call yields the same records.
+    /// Returns the records, starting with the first template. Every call yields the same records.
     pub fn records(&self) -> SampleRecords<'_> {
         SampleRecords::new(self)
     }

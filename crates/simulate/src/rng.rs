@@ -1,10 +1,10 @@
-//! A small generator of pseudo-random numbers: a Weyl sequence with a 64-bit mixer (SplitMix64, Steele,
+//! A small pseudo-random number generator: a Weyl sequence with a 64-bit mixer (SplitMix64; Steele,
 //! Lea and Flood 2014).
 //!
-//! It also has fixed-point tables (24 fractional bits) of the two transcendental functions that are
-//! needed. They are computed with integers only, so they are the same on every machine.
+//! It includes fixed-point tables (24 fractional bits) of the two transcendental functions that the
+//! simulation needs. They are computed with integers only, so they are the same on every machine.
 
-/// One stream of pseudo-random numbers. A seed gives the same numbers on every machine.
+/// A stream of pseudo-random numbers. A seed gives the same numbers on every machine.
 ///
 /// ```
 /// use readmill_simulate::Rng;
@@ -22,8 +22,8 @@ impl Rng {
         Self(seed)
     }
 
-    /// Returns the stream for one purpose under one seed. Each part of the simulation has its own
-    /// stream, so that a change in one part does not change the others.
+    /// Returns the stream for one purpose under this seed. Each part of the simulation has its own
+    /// stream, so that a change in one part does not affect the others.
     pub(crate) fn for_purpose(seed: u64, purpose: u64) -> Self {
         let mut start = Self(seed ^ purpose.wrapping_mul(0xD6E8_FEB8_6659_FD93));
         let first = start.next_u64();
@@ -75,7 +75,7 @@ impl Rng {
         }
     }
 
-    /// Returns a number from 0 up to, but not including, 1.
+    /// Returns a number in [0, 1).
     #[inline]
     pub fn fraction(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
@@ -96,8 +96,8 @@ impl Rng {
         self.next_u64() >> 63 == 1
     }
 
-    /// Returns a number with a bell-shaped distribution of this mean and standard deviation: the sum of
-    /// eight 16-bit numbers.
+    /// Returns a number from a bell-shaped distribution with this mean and standard deviation: the
+    /// scaled sum of eight 16-bit numbers.
     #[inline]
     pub(crate) fn bell_shaped(&mut self, mean: i64, deviation: i64) -> i64 {
         let quarters = |v: u64| (0..4).map(|i| (v >> (16 * i)) & 0xFFFF).sum::<u64>();
@@ -125,8 +125,8 @@ pub(crate) fn error_probabilities() -> [u64; 94] {
     table
 }
 
-/// A table of exponentially distributed waiting times: `-ln(u)`, with `u` in the middle of equal steps
-/// between 0 and 1. Sequencing errors are placed with it.
+/// A table of exponentially distributed waiting times: `-ln(u)`, with `u` at the midpoints of equal
+/// steps between 0 and 1. It is used to place sequencing errors.
 pub(crate) struct Exponential(Vec<u32>);
 
 impl Exponential {

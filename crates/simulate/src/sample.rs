@@ -1,5 +1,5 @@
-//! A simulated sample: its genome, its variants and its header. Records and text are made in other
-//! modules.
+//! A simulated sample: its genome, its variants and its header. Other modules create records and
+//! text.
 
 use crate::genome::{self, Contig, random_bases};
 use crate::names::machine_names;
@@ -8,14 +8,14 @@ use crate::quality::QualityPool;
 use crate::rng::{Exponential, Rng};
 use crate::variants::Variants;
 
-/// Number of bases of a target, and from the start of one target to the next.
+/// Length of a target, and distance between the starts of two targets, in bases.
 pub(crate) const TARGET_BASES: u32 = 2_000;
 pub(crate) const TARGET_SPACING: u32 = 10_000;
 
-/// Number of start positions in the random bases that belong to no genome.
+/// Number of start positions in the random bases of unmapped reads.
 const JUNK_STARTS: u32 = 1 << 18;
 
-/// A simulated sample. The genome is held in memory, one byte for each base.
+/// A simulated sample. The genome is held in memory, one byte per base.
 ///
 /// ```
 /// use readmill_simulate::{Profile, Sample};
@@ -57,16 +57,16 @@ impl Sample {
         &self.profile
     }
 
-    /// Returns the reference bases of contig number `i`, in upper case.
+    /// Returns the reference bases of contig `i` in upper case.
     ///
     /// # Panics
-    /// There is no contig with this number.
+    /// If there is no contig with this index.
     pub fn contig(&self, i: usize) -> &[u8] {
         &self.contigs[i].bases
     }
 
-    /// Returns regions at which a capture kit might aim: 2,000 bases in each 10,000, as contig number,
-    /// 0-based start and end.
+    /// Returns typical regions of a capture kit: 2,000 bases in every 10,000, as contig index,
+    /// start and end (0-based, half-open).
     pub fn targets(&self) -> Vec<(usize, u32, u32)> {
         let of = |(i, contig): (usize, &Contig)| {
             let last = (contig.bases.len() as u32).saturating_sub(TARGET_BASES);
@@ -78,7 +78,7 @@ impl Sample {
         self.contigs.iter().enumerate().flat_map(of).collect()
     }
 
-    /// Returns the SAM header. It declares unsorted records, grouped by name.
+    /// Returns the SAM header. It declares unsorted records that are grouped by name.
     pub fn header_text(&self) -> String {
         format_header(&self.profile)
     }

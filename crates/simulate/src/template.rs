@@ -1,4 +1,5 @@
-//! Templates: one molecule and the positions of its ends, and the templates that are kept for copying.
+//! Templates: a molecule and the positions of its ends. Also the templates that are kept to be
+//! copied.
 //!
 //! The number of kept templates is limited, so memory does not grow with the sample.
 
@@ -8,7 +9,7 @@ use crate::rng::Rng;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Locus {
     pub(crate) contig: u32,
-    /// 0-based position of the first base sequenced, even if it is clipped.
+    /// Position of the first sequenced base (0-based), even if it is clipped.
     pub(crate) five: u32,
     pub(crate) reverse: bool,
 }
@@ -26,7 +27,7 @@ pub(crate) struct SplitPart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TemplateKind {
     Pair,
-    /// Only the read with this number is mapped; the other one gets its position.
+    /// Only the read with this index is mapped; the other one gets its position.
     Half(u8),
     Unmapped,
     Single,
@@ -36,14 +37,14 @@ pub(crate) enum TemplateKind {
 pub(crate) struct Template {
     pub(crate) kind: TemplateKind,
     pub(crate) ends: [Locus; 2],
-    /// Fragment length if it is so short that indels are left out and the adapter may be read;
-    /// `u16::MAX` otherwise.
+    /// Fragment length if it is so short that indels are omitted and reads may extend into the
+    /// adapter; otherwise `u16::MAX`.
     pub(crate) insert: u16,
     pub(crate) proper: bool,
     pub(crate) haplotype: u8,
     pub(crate) clips: [u8; 2],
     pub(crate) split: Option<SplitPart>,
-    /// Indexes of the quality strings with which this template was last written.
+    /// Indexes of the quality strings last used for this template.
     pub(crate) qualities: [u16; 2],
     pub(crate) umi: u32,
     /// Random bits for decisions that copies share with their source.
@@ -66,11 +67,11 @@ impl Template {
 }
 
 const MAX_SHELF_TEMPLATES: usize = 4096;
-/// One template in this many is kept in the list of old templates.
+/// One in this many templates is kept in the list of old templates.
 const KEPT_ONE_IN: u64 = 16;
 const MAX_RING_TEMPLATES: usize = 64;
 
-/// The templates of a library that may be copied. One list keeps a template for about 4,000 further
+/// The templates of a library that may be copied. One list keeps a template for about 4,000 later
 /// templates, the other for about 65,000, so that copies are both near and far in the output.
 #[derive(Default)]
 pub(crate) struct CopyLibrary {
@@ -102,7 +103,7 @@ fn put_on_shelf(shelf: &mut Vec<Template>, rng: &mut Rng, template: &Template) {
     }
 }
 
-/// The last templates of one lane, from which optical copies are made.
+/// The most recent templates of one lane, from which optical copies are made.
 #[derive(Default)]
 pub(crate) struct RecentTemplates {
     last: Vec<Template>,

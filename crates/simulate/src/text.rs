@@ -1,7 +1,7 @@
-//! Writes a sample as text: the reference as FASTA with its index, the known sites as VCF, and the reads
-//! as FASTQ.
+//! Writes a sample as text: the reference as FASTA with its index, the known sites as VCF, and the
+//! reads as FASTQ.
 //!
-//! FASTQ is made from the raw records, so both always agree.
+//! FASTQ is converted from the raw records, so both always agree.
 
 use std::io::{self, Write};
 
@@ -14,10 +14,10 @@ const FASTA_LINE_BASES: usize = 60;
 const MIN_CHUNK_BYTES: usize = 1 << 18;
 
 impl Sample {
-    /// Writes the reference as FASTA, with 60 bases on each line.
+    /// Writes the reference as FASTA with 60 bases per line.
     ///
     /// # Errors
-    /// The writer failed.
+    /// The writer fails.
     pub fn write_fasta(&self, w: &mut dyn Write) -> io::Result<()> {
         let mut chunk = Vec::new();
         for (i, (name, _)) in self.profile.contigs.iter().enumerate() {
@@ -37,7 +37,7 @@ impl Sample {
     /// Writes the index of that FASTA file, in the format of `samtools faidx`.
     ///
     /// # Errors
-    /// The writer failed.
+    /// The writer fails.
     pub fn write_fai(&self, w: &mut dyn Write) -> io::Result<()> {
         let mut offset = 0;
         for (i, (name, _)) in self.profile.contigs.iter().enumerate() {
@@ -49,11 +49,11 @@ impl Sample {
         Ok(())
     }
 
-    /// Writes known variants as VCF 4.2, sorted: nine in ten of the variants that the sample carries,
-    /// and some that it does not carry.
+    /// Writes known variants as VCF 4.2, sorted: nine in ten of the sample's variants, and some
+    /// that the sample does not carry.
     ///
     /// # Errors
-    /// The writer failed.
+    /// The writer fails.
     pub fn write_known_sites(&self, w: &mut dyn Write) -> io::Result<()> {
         writeln!(w, "##fileformat=VCFv4.2")?;
         writeln!(w, "##source=readmill-simulate")?;
@@ -67,7 +67,7 @@ impl Sample {
             for variant in self.variants[i].all().iter().filter(|v| v.known) {
                 id += 1;
                 let at = variant.position as usize;
-                // Indels are written with the base before them, so their POS (1-based) is `at`.
+                // Indels are written with the preceding base, so their POS (1-based) is `at`.
                 let (pos, from, to, alternative) = match variant.change {
                     VariantChange::Snp(base) => (at + 1, at, at + 1, vec![base]),
                     VariantChange::Insertion(inserted, length) => {
@@ -89,11 +89,11 @@ impl Sample {
         Ok(())
     }
 
-    /// Writes the reads of [`Sample::records`] as a sequencer gives them, 5' to 3'. Single-end reads are
-    /// written to `r1` only.
+    /// Writes the reads of [`Sample::records`] in sequencing orientation, 5' to 3'. Single-end
+    /// reads are written to `r1` only.
     ///
     /// # Errors
-    /// A writer failed.
+    /// A writer fails.
     pub fn write_fastq(&self, r1: &mut dyn Write, r2: &mut dyn Write) -> io::Result<()> {
         let mut records = self.records();
         let (mut raw, mut texts) = (Vec::new(), [Vec::new(), Vec::new()]);
@@ -120,7 +120,7 @@ fn write_texts(texts: &mut [Vec<u8>; 2], r1: &mut dyn Write, r2: &mut dyn Write)
     Ok(())
 }
 
-/// Appends a record to the text of its file. Secondary and supplementary records are left out.
+/// Appends a record to the text of its file. Secondary and supplementary records are omitted.
 fn append_fastq(record: &[u8], texts: &mut [Vec<u8>; 2]) {
     let short = |at: usize| u16::from_le_bytes([record[at], record[at + 1]]);
     let flags = short(14);

@@ -1,4 +1,4 @@
-//! The variants of the sample: where its two haplotypes differ from the reference.
+//! The variants of the sample: the differences of its two haplotypes from the reference.
 
 use crate::genome::Contig;
 use crate::rng::Rng;
@@ -11,7 +11,7 @@ pub(crate) enum VariantChange {
     Snp(u8),
     /// The bases inserted before the position, and their number.
     Insertion([u8; MAX_INDEL_BASES as usize], u8),
-    /// Number of bases deleted, from the position on.
+    /// Number of bases deleted, starting at the position.
     Deletion(u8),
 }
 
@@ -19,7 +19,7 @@ pub(crate) enum VariantChange {
 pub(crate) struct Variant {
     pub(crate) position: u32,
     pub(crate) change: VariantChange,
-    /// Bit h is set if haplotype h carries the variant. 0 means that only other people carry it.
+    /// Bit h is set if haplotype h carries the variant. 0 means that the sample does not carry it.
     pub(crate) haplotypes: u8,
     pub(crate) known: bool,
 }
@@ -73,8 +73,8 @@ impl Variants {
 }
 
 fn draw_variant(rng: &mut Rng, bases: &[u8], at: usize) -> Option<Variant> {
-    // 5 % are sites that only others carry, all of them known; 90 % of the sample's own variants are
-    // known.
+    // 5 % are sites that the sample does not carry, all of them known; 90 % of the sample's own
+    // variants are known.
     let (haplotypes, known) = match rng.below(1000) {
         0..50 => (0, true),
         roll => ([1, 2, 3][(roll % 3) as usize], rng.per_mille(900)),
@@ -87,7 +87,7 @@ fn draw_variant(rng: &mut Rng, bases: &[u8], at: usize) -> Option<Variant> {
     Some(Variant { position: position as u32, change, haplotypes, known })
 }
 
-/// Returns another base; two times in three it is the transition.
+/// Draws a different base; two times in three it is the transition.
 fn draw_snp(rng: &mut Rng, base: u8) -> VariantChange {
     let order: &[u8; 3] = match base {
         b'A' => b"GCT",

@@ -1,11 +1,11 @@
-//! Simulated faults have the effect that their names promise, and a sample without a fault shows none.
+//! Simulated faults have the effect that their names promise; a sample without a fault shows none.
 
 use crate::common;
 
 use common::{Record, templates};
 use readmill_simulate::{Fault, Profile, Sample};
 
-/// Returns a sample with a fault; it is smaller than the samples of the gallery.
+/// Returns a sample with a fault, smaller than those of the gallery.
 fn planted(fault: Option<Fault>) -> Sample {
     Sample::new(Profile::gallery(fault).with_pairs(20_000))
 }

@@ -1,4 +1,4 @@
-//! Tests that use the crate from outside.
+//! Integration tests of the crate.
 
 mod common;
 mod faults;

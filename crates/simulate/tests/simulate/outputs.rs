@@ -20,7 +20,7 @@ fn same_profile_same_bytes() {
 
 #[test]
 fn bytes_never_change() {
-    // If this fails, the same profile gives other files than before the change.
+    // If this fails, the same profile gives different files than before the change.
     assert_eq!(fingerprint(&raw(Profile::small().with_pairs(2000))), PINNED);
 }
 
@@ -119,7 +119,7 @@ fn fastq_is_the_primary_reads() {
     }
 }
 
-/// Returns bases and qualities as FASTQ shows them.
+/// Returns bases and qualities as in FASTQ.
 fn sequenced(read: &Record) -> (String, String) {
     let complement = |b: &u8| match b {
         b'A' => 'T',

@@ -73,7 +73,7 @@ fn check(profile: Profile) {
     }
 }
 
-/// Checks that the first read is before the second, and supplementary records directly follow their
+/// Checks that read 1 precedes read 2, and that supplementary records directly follow their
 /// primary.
 fn check_order(template: &[Record]) {
     let rank = |record: &Record| (record.has(0x80), record.has(0x800));

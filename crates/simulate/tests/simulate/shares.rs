@@ -1,4 +1,4 @@
-//! The kinds of templates are as frequent as the profile says.
+//! Template kinds are as frequent as the profile says.
 
 use crate::common;
 
@@ -10,7 +10,8 @@ fn per_mille(count: usize, of: usize) -> f64 {
     count as f64 * 1000.0 / of as f64
 }
 
-/// Asserts that a share (per mille) differs from the expected one by at most a quarter of it plus 1.5.
+/// Asserts that a share (per mille) differs from the expected one by at most a quarter of the
+/// latter plus 1.5.
 fn about(what: &str, share: f64, expected: f64) {
     let allowed = expected / 4.0 + 1.5;
     assert!((share - expected).abs() <= allowed, "{what}: {share} instead of {expected}");
