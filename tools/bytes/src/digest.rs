@@ -1,4 +1,4 @@
-//! Hashes of the outputs of a command line: of their bytes, and of the data in BGZF files.
+//! Hashes of a command line's outputs: of their bytes, and of the inflated data of BGZF files.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use flate2::read::MultiGzDecoder;
 use sha2::{Digest as _, Sha256};
 
-/// Two hashes of one output. If only `bytes` differs between two runs, BGZF blocks were cut or
+/// Two hashes of one output. If only `bytes` differs between two runs, BGZF blocks were divided or
 /// compressed differently.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Digest {
@@ -24,7 +24,7 @@ impl Digest {
         Self::of_parts(&[bytes])
     }
 
-    /// Hashes a file that was written in parts. Only the first hash depends on where the parts end.
+    /// Hashes a file that was written in parts. Only `bytes` depends on where the parts end.
     fn of_parts(parts: &[&[u8]]) -> Self {
         let mut all = Sha256::new();
         let mut inflated = Some(Sha256::new());
@@ -49,8 +49,8 @@ fn to_hex(hash: Sha256) -> String {
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Hashes standard output and every file below a directory. The parts of a file (`out.bam.part-*`)
-/// are one output.
+/// Hashes standard output and all files below a directory. The parts of a file (`out.bam.part-*`)
+/// count as one output.
 pub fn hash_outputs(directory: &Path, stdout: &[u8]) -> Result<Outputs> {
     let mut files = BTreeMap::new();
     collect_files(directory, "", &mut files)?;
@@ -73,7 +73,7 @@ fn mask_part_number(name: &str) -> String {
     }
 }
 
-/// Reads all files below a directory. Symbolic links are skipped, since they lead to the inputs.
+/// Reads all files below a directory. Symbolic links are skipped, because they lead to the inputs.
 fn collect_files(directory: &Path, before: &str, files: &mut BTreeMap<String, Vec<u8>>) -> Result<()> {
     for entry in std::fs::read_dir(directory)? {
         let entry = entry?;
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
     use readmill_format::bgzf::{Codec, Deflater};
 
-    /// Writes BGZF with one block for each text.
+    /// Writes BGZF with one block per text.
     fn bgzf(texts: &[&[u8]], level: u8) -> Vec<u8> {
         let (mut deflater, mut out) = (Deflater::new(Codec::Libdeflate, level), Vec::new());
         texts.iter().for_each(|text| deflater.deflate_block(text, &mut out));

@@ -22,7 +22,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// Enough reads that they are spilled if a command gets the minimum memory.
+    /// Enough reads that commands with the minimum memory spill them.
     pub const FULL: Scale = Scale { pairs: 20_000, aligned_pairs: 4_000, read_length: 150, divisor: 1 };
 
     /// A few kilobytes, so that a command takes milliseconds.
@@ -35,8 +35,8 @@ impl Scale {
         profile
     }
 
-    /// Divides each number of four or more digits in a text by the divisor: those numbers are
-    /// positions on contigs.
+    /// Divides each number of four or more digits in a text by the divisor, because these numbers
+    /// are contig positions.
     fn scale_places(&self, text: &str) -> String {
         let (mut scaled, mut digits) = (String::new(), String::new());
         for c in text.chars().chain(std::iter::once('\n')) {
@@ -56,13 +56,14 @@ impl Scale {
     }
 }
 
-/// A description of a run as `--json` writes it, with fixed times.
+/// A run description as written by `--json`, with fixed times.
 const RUN: &str = include_str!("run.json");
 
-/// The command line that writes the sample as SAM text, from which `derive_texts` makes further inputs.
+/// The command line that writes the sample as SAM text, from which `derive_texts` creates further
+/// inputs.
 const TEXT_LINES: [&str; 1] = ["prep reads.bam -o reads.sam --no-PG"];
 
-/// Command lines that make the other inputs, each from earlier ones.
+/// Command lines that create the other inputs, each from earlier ones.
 const FORM_LINES: [&str; 16] = [
     "prep reads.bam -o reads.sam.gz --no-PG",
     "sort reads.bam -o sorted.bam --no-PG",
@@ -82,8 +83,8 @@ const FORM_LINES: [&str; 16] = [
     "filter -f 0x80 aligned.bam -o aligned.last.bam",
 ];
 
-/// Makes all inputs in a directory, which is emptied first. `program` is the base revision, so that
-/// a change cannot hide itself by making other inputs.
+/// Creates all inputs in a directory, which is emptied first. `program` is the base revision, so
+/// that a change cannot hide itself by creating different inputs.
 pub fn make_inputs(directory: &Path, program: &Path, scale: &Scale, has_minibwa: bool) -> Result<()> {
     if directory.exists() {
         fs::remove_dir_all(directory)?;
@@ -148,7 +149,7 @@ const GENES: &str = "a\ta1\tchr1\t+\t1000\t9000\t1500\t8000\t2\t1000,4000,\t3000
 
 const REGIONS: &str = "chr1\t1000\t300000\nchr2\t5000\t9000\nchr3\t0\t200000\n";
 
-/// Writes the inputs that are made from the text of others: SAM, FASTQ, BED and tables.
+/// Writes the inputs that are derived from the text of others: SAM, FASTQ, BED and tables.
 fn derive_texts(directory: &Path, scale: &Scale) -> Result<()> {
     let read = |name: &str| fs::read_to_string(directory.join(name));
     let write = |name: &str, text: &str| fs::write(directory.join(name), text);
@@ -185,7 +186,7 @@ fn without_bases(sam: &str) -> String {
     text
 }
 
-/// Shuffles the records: orders them by the hash of their line.
+/// Shuffles the records by sorting them by the hash of their line.
 fn shuffle_records(sam: &str) -> String {
     let (header, mut records): (Vec<&str>, Vec<&str>) =
         sam.lines().partition(|line| line.starts_with('@'));
@@ -194,7 +195,7 @@ fn shuffle_records(sam: &str) -> String {
     format!("{header}\n{}\n", records.join("\n"))
 }
 
-/// Iterates over name, bases and qualities of the reads of a FASTQ text.
+/// Iterates over name, bases and qualities of the reads in a FASTQ text.
 fn fastq_records(text: &str) -> impl Iterator<Item = (&str, &str, &str)> {
     let mut lines = text.lines();
     std::iter::from_fn(move || {
@@ -214,7 +215,7 @@ fn interleave_pairs(one: &str, two: &str) -> String {
     text
 }
 
-/// Adds SAM fields after the names of reads, as a comment.
+/// Adds SAM fields to read names as a comment.
 fn with_comments(text: &str) -> String {
     let mut commented = String::new();
     for (name, bases, qualities) in fastq_records(text) {

@@ -1,4 +1,4 @@
-//! Runs command lines: each with one revision, a number of threads and an amount of memory.
+//! Runs command lines, each with one revision, a number of threads and an amount of memory.
 #![allow(clippy::disallowed_methods, reason = "programs are run beside each other")]
 
 use std::fs::{self, File};
@@ -16,12 +16,11 @@ use super::verdict::RunResult;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resources {
     pub threads: usize,
-    /// Memory as `-m` takes it; `None` for the minimum that the program accepts.
+    /// Memory as passed to `-m`; `None` for the minimum that the program accepts.
     pub memory: Option<&'static str>,
 }
 
-/// All combinations that a command line is run with. The first is the one to which others are
-/// compared.
+/// All combinations with which a command line is run. The others are compared with the first.
 pub const RESOURCES: [Resources; 6] = [
     Resources { threads: 1, memory: Some("4G") },
     Resources { threads: 1, memory: None },
@@ -70,8 +69,8 @@ pub fn run_all(
     });
 }
 
-/// The directory of one worker. File names are the same in every run, so that no output depends on
-/// a path.
+/// The directory of one worker. File names are the same in every run, so that outputs do not depend
+/// on paths.
 struct WorkerDir<'a> {
     directory: PathBuf,
     inputs: &'a Path,
@@ -113,7 +112,7 @@ impl WorkerDir<'_> {
         last.context("no standard output")?.read_to_end(&mut stdout)?;
         let mut code = 0;
         for child in &mut children {
-            // A program that was ended by a signal has no exit code.
+            // A program terminated by a signal has no exit code.
             let own = child.wait()?.code().unwrap_or(-1);
             code = if own == 0 { code } else { own };
         }
@@ -136,8 +135,8 @@ impl WorkerDir<'_> {
         command
     }
 
-    /// Returns the memory for one program. The minimum is taken from the program's error message if
-    /// it gets too little.
+    /// Returns the memory for one program. The minimum is parsed from the program's error message
+    /// when it gets too little.
     fn stage_memory(&self, job: &Job<'_>, stage: &Stage) -> Result<String> {
         if let Some(given) = job.resources.memory {
             return Ok(given.to_owned());
@@ -159,7 +158,7 @@ fn parse_min_memory(refusal: &str) -> Option<&str> {
     refusal.split("needs at least -m ").nth(1)?.split_whitespace().next()
 }
 
-/// Returns whether the messages say that the program does not know an option or command.
+/// Returns whether the messages report an unknown option or command.
 fn is_unknown(errors: &str) -> bool {
     let unknown =
         ["error: unexpected argument", "error: unrecognized subcommand", "error: invalid value"];
@@ -188,8 +187,8 @@ mod tests {
 
     #[test]
     fn a_pipe_is_run_and_what_is_written_is_collected() {
-        // A script replaces the program: it copies its input, and creates a file with the name of
-        // its first word.
+        // A script replaces the program: it copies its input, and creates a file named like its
+        // first argument.
         let home = tempfile::tempdir().unwrap();
         let program = home.path().join("program");
         fs::write(&program, "#!/bin/sh\ncat; echo \"$@\" > \"$1\"; exit \"$2\"\n").unwrap();

@@ -1,4 +1,4 @@
-//! Command lines for every command, and small inputs for them.
+//! Command lines for all commands, and small inputs for them.
 //!
 //! `./dev bytes` runs them with two revisions and compares the outputs; `tools/cli-fuzz` runs them
 //! on damaged inputs.

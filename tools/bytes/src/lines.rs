@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 const LINES: &str = include_str!("lines.txt");
 
-/// Commands without options for threads and memory. They run once.
+/// Commands without thread and memory options. They run once.
 const WITHOUT_RESOURCES: [&str; 16] = [
     "index",
     "depth",
@@ -33,10 +33,10 @@ const WITHOUT_RESOURCES: [&str; 16] = [
     "reheader",
 ];
 
-/// One command line: a program, or several in a pipe.
+/// A command line: one program, or several joined by pipes.
 #[derive(Clone, Debug)]
 pub struct CommandLine {
-    /// The line as it is in the file.
+    /// The line as written in the file.
     pub text: String,
     pub code: i32,
     /// File for standard input, relative to the working directory.
@@ -55,7 +55,7 @@ impl CommandLine {
         self.stages.iter().any(|stage| stage.takes_resources)
     }
 
-    /// Returns whether a program runs this command, such as `sort` or `bqsr table`.
+    /// Returns whether one of the programs runs this command, such as `sort` or `bqsr table`.
     #[cfg(test)]
     fn runs(&self, command: &str) -> bool {
         let wanted: Vec<&str> = command.split(' ').collect();
@@ -67,7 +67,7 @@ pub fn load_lines() -> Result<Vec<CommandLine>> {
     parse_lines(LINES).context("tools/bytes/src/lines.txt")
 }
 
-/// Parses command lines. Empty lines and lines that begin with `#` are skipped.
+/// Parses command lines. Empty lines and lines starting with `#` are skipped.
 pub fn parse_lines(text: &str) -> Result<Vec<CommandLine>> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines.map(|line| parse_line(line).with_context(|| line.to_owned())).collect()
@@ -95,7 +95,7 @@ fn parse_line(text: &str) -> Result<CommandLine> {
     Ok(CommandLine { text: text.to_owned(), code, stdin, stages: stages.collect::<Result<_>>()? })
 }
 
-/// Splits a line into words. Single quotes keep words with spaces together.
+/// Splits a line into words. Single quotes keep spaces within a word.
 fn split_words(text: &str) -> Result<Vec<String>> {
     let (mut words, mut word, mut is_quoted) = (Vec::new(), None::<String>, false);
     for c in text.chars() {
@@ -140,7 +140,8 @@ mod tests {
         assert_eq!(texts.len(), lines.len());
     }
 
-    /// Lists the variants of an enum of commands in the source of the program, as they are typed.
+    /// Lists the variants of a command enum in the program's source, in the spelling of the command
+    /// line.
     fn commands(file: &str, head: &str) -> Vec<String> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
         let source = std::fs::read_to_string(root.join(file)).unwrap();
@@ -162,10 +163,10 @@ mod tests {
         typed
     }
 
-    /// samtools commands that are rejected by name.
+    /// samtools commands that the program rejects by name.
     const LEFT_OUT: [&str; 1] = ["addreplacerg"];
 
-    /// Counts the lines with this word.
+    /// Counts the lines that contain this word.
     fn lines_with(word: &str) -> usize {
         LINES.lines().filter(|line| line.split(' ').any(|own| own == word)).count()
     }
@@ -173,11 +174,12 @@ mod tests {
     #[test]
     fn every_command_of_the_program_has_a_line() {
         let mut names = commands("src/cli/mod.rs", "enum Command {");
-        // The commands of tallies, which `readmill_filters::tally::TALLIES` lists.
+        // The tally commands, which `readmill_filters::tally::TALLIES` lists.
         assert!(names.contains(&"tally".into()), "{names:?}");
-        // The stages of `shard` are those of `--resume`, and its plan has a hash of the program.
+        // The stages of `shard` are tested with `--resume`, and its plan contains a hash of the
+        // program.
         assert!(lines_with("--resume") > 1);
-        // `cluster` is a Python program, which runs those stages.
+        // `cluster` is a Python program that runs those stages.
         names.retain(|name| !["tally", "shard", "cluster", "files"].contains(&name.as_str()));
         let mut small = commands("src/cli/files.rs", "enum FileCommand {");
         assert!(small.contains(&"dict".into()), "{small:?}");

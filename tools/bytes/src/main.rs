@@ -1,5 +1,5 @@
 //! `./dev bytes`: compares the outputs of the working tree with those of another revision, for many
-//! command lines, each with several numbers of threads and amounts of memory.
+//! command lines, each with several thread counts and memory limits.
 //!
 //! ```text
 //! trees    copies and builds both revisions in target/bytes
@@ -10,7 +10,8 @@
 //! ```
 //!
 //! Both trees are built in the dev profile with the same version number, and kept for the next
-//! call. A second hash, of inflated BGZF data, tells other blocks from other records.
+//! call. A second hash, of inflated BGZF data, distinguishes different blocks from different
+//! records.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -107,7 +108,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Builds both trees and returns the programs, the base first.
+/// Builds both trees and returns the two programs, base first.
 fn build_trees(
     root: &Path,
     target: &Path,
@@ -126,7 +127,7 @@ fn build_trees(
     Ok((base.build(features)?, here_program))
 }
 
-/// Hashes a program without the path of its build, if `strip` is available to remove it.
+/// Hashes a program. If `strip` is available, the build path is removed first.
 fn program_hash(program: &Path) -> Result<String> {
     let stripped = tempfile::NamedTempFile::new()?;
     let arguments = ["--strip-all", "--remove-section=.note.gnu.build-id", "-o"];
@@ -183,7 +184,7 @@ fn compare_lines(
     failed.map_or(Ok(sum), Err)
 }
 
-/// Returns the resources of a line. Lines without such options run once.
+/// Returns the resource combinations of a line. Lines without resource options run once.
 fn resources_of(line: &CommandLine) -> &'static [Resources] {
     if line.takes_resources() { &RESOURCES } else { &RESOURCES[..1] }
 }
@@ -195,7 +196,7 @@ struct CompareSummary {
 }
 
 impl CompareSummary {
-    /// Judges a line by its outcomes, those of the base first, and prints what differs.
+    /// Judges a line by its outcomes, those of the base first, and prints the differences.
     fn add_line(&mut self, line: &CommandLine, outcomes: &[RunResult]) {
         let resources = resources_of(line);
         let (base, here) = outcomes.split_at(resources.len());

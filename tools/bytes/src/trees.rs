@@ -1,5 +1,5 @@
-//! The two source trees that are built: the base revision, and the working tree with uncommitted
-//! changes, each in its own copy.
+//! The two source trees that are built: the base revision, and the working tree including
+//! uncommitted changes, each in its own copy.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -10,10 +10,10 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// Version that both trees get, so that `VN` of `@PG` is equal in both.
+/// Version number of both trees, so that `VN` of `@PG` is the same.
 const VERSION: &str = "0.0.0";
 
-/// A copy of a source tree and its build. Both are kept for the next call.
+/// A copy of a source tree, and its build. Both are kept for the next call.
 pub struct Tree {
     source: PathBuf,
     target: PathBuf,
@@ -38,7 +38,7 @@ impl Tree {
         self.mirror_files(unpacked.path(), &names)
     }
 
-    /// Copies the working tree: the files in git's index, and untracked files that are not ignored.
+    /// Copies the working tree: files in git's index, and untracked files that are not ignored.
     pub fn copy_working_tree(&self, root: &Path) -> Result<()> {
         let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
         let listed = Command::new("git").current_dir(root).args(arguments).output()?;
@@ -49,8 +49,8 @@ impl Tree {
         self.mirror_files(root, &names)
     }
 
-    /// Makes the copy contain exactly these files. Unchanged files keep their time, so that Cargo
-    /// does not rebuild them.
+    /// Makes the copy contain exactly these files. Unchanged files keep their modification time, so
+    /// that Cargo does not rebuild them.
     fn mirror_files(&self, from: &Path, names: &[PathBuf]) -> Result<()> {
         fs::create_dir_all(&self.source)?;
         let mut old = Vec::new();
@@ -59,7 +59,7 @@ impl Tree {
         for name in old.iter().filter(|name| !wanted.contains(name)) {
             let file = self.source.join(name);
             fs::remove_file(&file)?;
-            // Empty directories are removed, too, since Cargo could take them for a crate.
+            // Empty directories are removed as well, because Cargo could treat them as crates.
             let above = file.ancestors().skip(1).take_while(|above| *above != self.source);
             above.map_while(|above| fs::remove_dir(above).ok()).for_each(drop);
         }
@@ -84,8 +84,8 @@ impl Tree {
         !self.target.join("debug/.fingerprint").is_dir()
     }
 
-    /// Copies the built dependencies of another tree, unless this one was built before. The crates
-    /// of the workspace have other paths and are built again.
+    /// Copies the built dependencies of another tree, unless this tree was already built. The
+    /// workspace's own crates have different paths and are rebuilt.
     pub fn seed_build_from(&self, other: &Path) -> Result<()> {
         if !self.is_cold() || !other.join("debug/.fingerprint").is_dir() {
             return Ok(());

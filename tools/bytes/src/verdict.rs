@@ -1,5 +1,5 @@
-//! Judges a command line: whether two revisions write the same, and each the same with all
-//! resources.
+//! Judges a command line: whether both revisions write the same outputs, and each revision the same
+//! outputs with all resources.
 
 use super::digest::{Digest, Outputs};
 
@@ -12,16 +12,16 @@ pub struct RunResult {
     pub outputs: Outputs,
 }
 
-/// The verdict on a command line or on two of its runs, in increasing order of severity.
+/// The verdict on a command line or on two of its runs, in ascending order of severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LineVerdict {
     Same,
     /// The base does not know the command line.
     New,
-    /// BGZF files have equal data in other blocks; everything else is equal.
+    /// BGZF files have the same data in different blocks; everything else is equal.
     OtherBlocks,
     Differs,
-    /// One revision writes different bytes with other threads or memory.
+    /// One revision writes different bytes with different threads or memory.
     NotInvariant,
 }
 
@@ -44,10 +44,10 @@ pub struct Judgement {
     pub reasons: Vec<String>,
 }
 
-/// Judges a command line, which must exit with `code`, by its runs in both revisions.
+/// Judges a command line, whose expected exit code is `code`, by its runs in both revisions.
 ///
-/// `resources` has the description of each run. Each revision is compared with itself first, then
-/// both with each other. A line that the base does not know is only checked in the working tree.
+/// `resources` describes each run. The runs of each revision are compared with one another first,
+/// then the two revisions. A line that the base does not know is only checked in the working tree.
 pub fn judge_line(resources: &[String], code: i32, base: &[RunResult], here: &[RunResult]) -> Judgement {
     let mut judgement = Judgement { verdict: LineVerdict::Same, reasons: Vec::new() };
     let is_new = base.iter().all(|outcome| outcome.is_unknown);
@@ -124,8 +124,8 @@ fn has_other_blocks(one: &Digest, other: &Digest) -> bool {
     one.bytes != other.bytes && one.inflated.is_some() && one.inflated == other.inflated
 }
 
-/// Returns whether a file is the index of a BAM file in other blocks, since an index holds the
-/// offsets of blocks.
+/// Returns whether a file is the index of a BAM file with different blocks. Such indexes differ,
+/// because they store block offsets.
 fn indexes_other_blocks(name: &str, one: &RunResult, other: &RunResult) -> bool {
     let file = [".bai", ".csi"].iter().find_map(|end| name.strip_suffix(end));
     let Some(file) = file else { return false };

@@ -1,7 +1,8 @@
-//! Circles of imports: files of a crate that can be understood only together.
+//! Circular imports: files of a crate that can only be understood together.
 //!
-//! A file imports another when its production code names something through `crate::`, `super::`, `self::` or one of its child
-//! modules. A name that `pub use` passes on counts for the file that defines it. Paths inside macros are not seen.
+//! A file imports another if its production code names something through `crate::`, `super::`,
+//! `self::` or one of its child modules. A name re-exported by `pub use` counts for the file that
+//! defines it. Paths inside macros are not detected.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use syn::{Attribute, ImplItemFn, Item, ItemUse, UseTree, Visibility};
 
 use super::files;
 
-/// The names of the modules that lead to a place in a crate.
+/// The path of a module within a crate.
 type Module = Vec<String>;
 
 /// The modules of a crate that have files, and the names that each imports.
@@ -23,15 +24,15 @@ struct Graph {
 }
 
 struct Import {
-    /// From the root of the crate.
+    /// Path from the root of the crate.
     path: Module,
-    /// Its name in the file, if a `use` brings it in.
+    /// Its name in the file, if a `use` imports it.
     name: Option<String>,
-    /// Whether the file only passes it on.
+    /// Whether the file only re-exports it.
     is_reexport: bool,
 }
 
-/// Finds the circles of every crate.
+/// Finds the circular imports of all crates.
 pub fn check(root: &Path, paths: &[PathBuf]) -> Result<Vec<String>> {
     let mut graphs: BTreeMap<PathBuf, Graph> = BTreeMap::new();
     for path in paths.iter().filter(|path| !files::is_test(path)) {
@@ -48,7 +49,8 @@ pub fn check(root: &Path, paths: &[PathBuf]) -> Result<Vec<String>> {
     Ok(graphs.values().flat_map(Graph::circles).collect())
 }
 
-/// The source directory of a file's crate, and its module. `lib.rs` and `main.rs` are both the root.
+/// Returns the source directory of a file's crate, and the file's module. `lib.rs` and `main.rs`
+/// are both the root.
 fn module(path: &Path) -> Option<(PathBuf, Module)> {
     let parts: Vec<String> = path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
     let source = parts.iter().position(|part| part == "src")?;
@@ -72,7 +74,6 @@ fn imports(text: &str, module: &Module) -> Result<Vec<Import>> {
     Ok(finder.found)
 }
 
-/// Collects the imports of a file.
 struct Finder<'a> {
     module: &'a Module,
     children: BTreeSet<String>,
@@ -166,7 +167,6 @@ fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// Whether the attribute is `#[cfg(test)]`.
 fn is_for_tests(attribute: &Attribute) -> bool {
     let mut tests = false;
     if attribute.path().is_ident("cfg") {
@@ -179,7 +179,7 @@ fn is_for_tests(attribute: &Attribute) -> bool {
 }
 
 impl Graph {
-    /// The module in whose file the thing at `path` is defined.
+    /// Returns the module whose file defines the item at `path`.
     fn owner(&self, path: &[String], passes: usize) -> Module {
         let mut at = Module::new();
         for (i, name) in path.iter().enumerate() {
@@ -199,7 +199,7 @@ impl Graph {
         at
     }
 
-    /// The circles, each once: the modules that reach themselves, by what they reach.
+    /// Returns each circle once: modules that reach themselves through their imports.
     fn circles(&self) -> Vec<String> {
         let mut edges: BTreeMap<&Module, BTreeSet<Module>> = BTreeMap::new();
         for (module, imports) in &self.imports {

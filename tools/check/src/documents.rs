@@ -1,4 +1,4 @@
-//! Documents: the README stays short, paths that documents name exist, and no merge is left half done.
+//! Rules for documents: the README is short, named paths exist, and no merge conflict is left.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::files;
 
 const MAX_README_LINES: usize = 200;
 
-/// Checks README, CONTRIBUTING and the pages of `docs`.
+/// Checks README, CONTRIBUTING and the pages in `docs`.
 pub fn check(root: &Path) -> Result<Vec<String>> {
     let mut pages = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
     for directory in ["docs", "docs/data", "docs/design"].map(|directory| root.join(directory)) {
@@ -31,7 +31,7 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
     Ok(findings)
 }
 
-/// The paths that a page names and that do not exist.
+/// Finds paths that a page names but that do not exist.
 fn missing(root: &Path, page: &Path) -> Result<Vec<String>> {
     let text = files::read(page)?;
     let mut findings = Vec::new();
@@ -41,14 +41,14 @@ fn missing(root: &Path, page: &Path) -> Result<Vec<String>> {
     Ok(findings)
 }
 
-/// The lines at which git marks the sides of a conflict.
+/// Returns the numbers of lines with git conflict markers.
 fn conflicts(text: &str) -> impl Iterator<Item = usize> {
     let is_mark = |line: &str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
     (1..).zip(text.lines()).filter(move |(_, line)| is_mark(line)).map(|(number, _)| number)
 }
 
-/// The paths in backticks that begin with a directory of source, each with its line; of `src/x/<name>.rs` the part before
-/// what is left open.
+/// Returns the paths in backticks that begin with a source directory, each with its line number. A
+/// path is cut at its first placeholder, for example `<name>` in `src/x/<name>.rs`.
 fn paths(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let quoted = (1..).zip(text.lines()).flat_map(|(number, line)| {
         line.split('`').skip(1).step_by(2).map(move |quoted| (number, quoted))

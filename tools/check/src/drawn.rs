@@ -1,24 +1,25 @@
-//! Parts of documents that this tool writes, each between two marks.
+//! Parts of documents that this tool generates, each between two marks.
 
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 
-/// A part of a document that a command writes, and that [`check`](Self::check) compares with what it would write.
+/// A generated part of a document. [`check`](Self::check) compares it with newly generated text.
 ///
-/// The marks are comments of Markdown, so readers do not see them. What stands outside of them is never changed.
+/// The marks are Markdown comments, so readers do not see them. Text outside of them is never
+/// changed.
 pub struct DrawnPart {
-    /// Path below the root of the workspace.
+    /// Path relative to the workspace root.
     pub document: &'static str,
     /// The end of the text before the part.
     pub begin: &'static str,
-    /// The beginning of the text after it.
+    /// The start of the text after the part.
     pub end: &'static str,
 }
 
 impl DrawnPart {
-    /// Returns a finding if the document does not hold `drawn` between the marks.
+    /// Returns a finding unless the document has `drawn` between the marks.
     pub fn check(&self, root: &Path, drawn: &str) -> Result<Option<String>> {
         let text = fs::read_to_string(root.join(self.document))?;
         let [_, shown, _] = self.split(&text)?;
@@ -35,7 +36,8 @@ impl DrawnPart {
         Ok(())
     }
 
-    /// Returns the text up to the first mark, between the marks, and from the second mark on.
+    /// Returns the text up to and including the first mark, the text between the marks, and the
+    /// text from the second mark on.
     fn split<'a>(&self, text: &'a str) -> Result<[&'a str; 3]> {
         let (document, begin, end) = (self.document, self.begin, self.end);
         let start = text.find(begin).with_context(|| format!("{document} lacks the mark {begin:?}"))?;

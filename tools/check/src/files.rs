@@ -1,18 +1,19 @@
-//! The Rust files of the workspace, and how long they may be.
+//! The Rust files of the workspace, and their maximum length.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// Directories with Rust source, below the root of the workspace.
+/// Directories with Rust source, relative to the workspace root.
 pub const PLACES: [&str; 7] = ["src", "tests", "crates", "experiments", "examples", "tools", "fuzz"];
 
-/// Maximum lines of code of a file: comments and blank lines do not count, so that nobody saves on docs.
+/// Maximum lines of code in a file. Comments and blank lines are not counted, so that the limit
+/// does not discourage documentation.
 const MAX_LINES: usize = 500;
 const MAX_TEST_LINES: usize = 800;
 
-/// Adds the Rust files below a directory, without those of builds.
+/// Adds the Rust files below a directory, except those in build directories.
 pub fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     for entry in fs::read_dir(directory).into_iter().flatten() {
         let path = entry?.path();
@@ -26,12 +27,12 @@ pub fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// Whether the whole file is a test.
+/// Returns whether all code of the file is test code.
 pub fn is_test(path: &Path) -> bool {
     path.iter().any(|part| part == "tests" || part == "tests.rs")
 }
 
-/// The finding that a file is too long.
+/// Returns a finding if a file is too long.
 pub fn check_length(path: &Path) -> Result<Option<String>> {
     let text = read(path)?;
     let is_code = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
@@ -40,7 +41,6 @@ pub fn check_length(path: &Path) -> Result<Option<String>> {
     Ok((lines > most).then(|| format!("{}: {lines} lines, {most} at most: divide it", path.display())))
 }
 
-/// The text of a file.
 pub fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }

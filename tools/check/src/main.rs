@@ -1,6 +1,8 @@
-//! Rules that the compiler, clippy and Cargo cannot hold: imports do not go in a circle, the core does not name add-ons, no
-//! file is too long, documents name paths that exist, and names and docs keep the rules of [`words`]. `readmill-check picture` draws the crates and modules into docs/ARCHITECTURE.md, and `readmill-check
-//! rows` writes the index of accepted differences into docs/parity.md.
+//! Rules that the compiler, clippy and Cargo cannot enforce: no circular imports, no add-on names
+//! in the core, no file too long, documents name existing paths, and names and docs follow the
+//! rules of [`words`]. `readmill-check picture` draws the crates and modules into
+//! docs/ARCHITECTURE.md, and `readmill-check rows` writes the index of accepted differences into
+//! docs/parity.md.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -18,7 +20,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-/// Checks every rule and prints the places that break one.
+/// Checks every rule and prints all violations.
 fn main() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).context("no workspace")?;
     match std::env::args().nth(1).as_deref() {

@@ -1,10 +1,12 @@
-//! What grows with the input is charged before it is allocated (docs/design/0005-memory.md). The compiler cannot see that, but three
-//! shapes of code that break it can be seen:
+//! Memory that grows with the input is charged before it is allocated (docs/design/0005-memory.md).
+//! The compiler cannot check this, but three code patterns that violate it can be detected:
 //!
-//! - a charge that ends with the call that it is lent to, as in `read(path, &mut ledger.empty("names"))`: what was read outlives it;
-//! - a charge that is set to what is in use already (`Charge::resize`), which cannot refuse: only in files of [`SETTLES`], whose
-//!   memory was charged by a bound before;
-//! - a table that a struct holds in a file where nothing is charged: only in files of [`BOUNDED`], which say what bounds it.
+//! - A charge that ends with the call to which it is lent, as in
+//!   `read(path, &mut ledger.empty("names"))`: the data outlives it.
+//! - A charge that is set to memory already in use (`Charge::resize`), which cannot be refused.
+//!   Allowed only in files of [`SETTLES`], whose memory was charged by an upper bound before.
+//! - A table held by a struct in a file that charges nothing. Allowed only in files of
+//!   [`BOUNDED`], each with the reason why the table is bounded.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +16,7 @@ use syn::{Attribute, Expr, ExprMethodCall, ExprReference, Field, ImplItemFn, Ite
 
 use super::files;
 
-/// Files that set charges to what is in use, and what was charged before.
+/// Files that set charges to memory already in use, and what was charged before.
 const SETTLES: [(&str, &str); 14] = [
     ("crates/cram/src/decode/mod.rs", "gives back what a container took"),
     ("crates/format/src/sites/layers.rs", "gives back what layers that are merged took"),
@@ -35,13 +37,13 @@ const SETTLES: [(&str, &str); 14] = [
     ("src/run/marking.rs", "gives back what was decided"),
 ];
 
-/// More of them: a list of its own, since these wait for a mend.
+/// More such files, in a list of their own because they remain to be fixed.
 const SETTLES_LATER: [(&str, &str); 2] = [
     ("src/pipeline/ingest/claim.rs", "the largest record, which its limit bounds"),
     ("src/shard/recalibration.rs", "counts of a stage, which its share bounds"),
 ];
 
-/// Files with tables that are not charged, and what bounds them.
+/// Files with tables that are not charged, and what bounds their size.
 const BOUNDED: [(&str, &str); 15] = [
     ("crates/bqsr/src/report/write.rs", "contexts and cycles, which the table charges"),
     ("crates/cram/src/decode/mates.rs", "records of a container, each of which is charged"),
@@ -60,7 +62,7 @@ const BOUNDED: [(&str, &str); 15] = [
     ("src/outputs/extra_writer.rs", "pages under way, whose bytes are charged"),
 ];
 
-/// Words of code that charges, or that tells others how much to charge.
+/// Words in code that charges memory, or that tells callers how much to charge.
 const PAYS: [&str; 10] = [
     "ledger",
     "Ledger",
@@ -74,13 +76,12 @@ const PAYS: [&str; 10] = [
     "fn bytes",
 ];
 
-/// Types of tables.
 const TABLES: [&str; 6] = ["HashMap", "HashSet", "BTreeMap", "BTreeSet", "HashTable", "ByName"];
 
-/// Crates that run without a ledger, or that no input reaches.
+/// Crates and modules that run without a ledger, or that process no input.
 const APART: [&str; 5] = ["crates/simulate/", "crates/engine/", "src/cli/", "src/cluster/", "src/demo/"];
 
-/// Finds such code.
+/// Finds these patterns.
 pub fn check(root: &Path, paths: &[PathBuf]) -> Result<Vec<String>> {
     let mut findings = Vec::new();
     let (mut settling, mut bounded) = (Vec::new(), Vec::new());
@@ -131,13 +132,14 @@ pub fn check(root: &Path, paths: &[PathBuf]) -> Result<Vec<String>> {
     Ok(findings)
 }
 
-/// Where production code has each shape: functions, and fields.
+/// The functions (`temporary`, `settles`) and fields (`tables`) of production code with each
+/// pattern.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Seen {
     temporary: Vec<String>,
     settles: Vec<String>,
     tables: Vec<String>,
-    /// The function that is looked at.
+    /// The function that is being visited.
     function: String,
 }
 
@@ -147,7 +149,8 @@ fn see(text: &str) -> Result<Seen> {
     Ok(seen)
 }
 
-/// Whether an expression makes a charge: `ledger.empty(name)`, `ledger.charge(name, bytes)?`.
+/// Returns whether an expression creates a charge: `ledger.empty(name)`,
+/// `ledger.charge(name, bytes)?`.
 fn makes_charge(expression: &Expr) -> bool {
     match expression {
         Expr::Try(inner) => makes_charge(&inner.expr),
@@ -211,7 +214,7 @@ impl Visit<'_> for Seen {
     }
 
     fn visit_expr_method_call(&mut self, call: &ExprMethodCall) {
-        // (A list is resized by two arguments.)
+        // (Resizing a list takes two arguments.)
         if call.method == "resize" && call.args.len() == 1 {
             self.settles.push(self.function.clone());
         }
@@ -228,7 +231,7 @@ impl Visit<'_> for Seen {
     }
 }
 
-/// Finds tables in a type that is held, not borrowed.
+/// Finds tables in a type that are owned, not borrowed.
 struct TableFinder(bool);
 
 impl Visit<'_> for TableFinder {

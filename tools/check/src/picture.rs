@@ -1,4 +1,5 @@
-//! The picture of crates and modules in docs/ARCHITECTURE.md, drawn from the manifests and from each `lib.rs`.
+//! The picture of crates and modules in docs/ARCHITECTURE.md, generated from the manifests and from
+//! each `lib.rs`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,27 +15,28 @@ const PICTURE: DrawnPart = DrawnPart {
     end: "```\n<!-- end of the picture -->",
 };
 
-/// The most letters of a line.
+/// Maximum line width in characters.
 const WIDTH: usize = 118;
 
 /// A crate of the program.
 struct Crate {
-    /// Crates of ours that it uses.
+    /// Workspace crates that it uses.
     uses: Vec<String>,
     modules: Vec<String>,
 }
 
-/// Returns a finding if the picture does not show the code.
+/// Returns a finding if the picture in the document is out of date.
 pub fn check(root: &Path) -> Result<Option<String>> {
     PICTURE.check(root, &draw(root)?)
 }
 
-/// Draws the picture into the document.
+/// Writes the picture into the document.
 pub fn write(root: &Path) -> Result<()> {
     PICTURE.write(root, &draw(root)?)
 }
 
-/// Crates from the bottom to the top, each with those directly below it and with its modules.
+/// Draws the crates from the bottom to the top, each with those directly below it and with its
+/// modules.
 fn draw(root: &Path) -> Result<String> {
     let mut crates = BTreeMap::new();
     for entry in std::fs::read_dir(root.join("crates"))? {
@@ -92,13 +94,13 @@ fn read(directory: &Path) -> Result<Crate> {
     Ok(Crate { uses: used.lines().filter_map(ours).collect(), modules })
 }
 
-/// How many crates lie below at most.
+/// Returns the length of the longest dependency chain below a crate.
 fn level(crates: &BTreeMap<String, Crate>, name: &str) -> usize {
     let below = crates.get(name).map_or(&[][..], |it| &it.uses);
     below.iter().map(|it| 1 + level(crates, it)).max().unwrap_or(0)
 }
 
-/// Whether a crate uses another, directly or not.
+/// Returns whether a crate uses another one, directly or indirectly.
 fn reaches(crates: &BTreeMap<String, Crate>, from: &str, to: &str) -> bool {
     let below = crates.get(from).map_or(&[][..], |it| &it.uses);
     below.iter().any(|it| it == to || reaches(crates, it, to))

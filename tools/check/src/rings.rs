@@ -1,5 +1,6 @@
-//! The two rings of the program: the core does not name add-ons. It knows them only by the trait `AddOn` and by the table
-//! in src/addons/table.rs, so that each can be read, changed or left out alone.
+//! The two rings of the program: the core does not name add-ons. It knows them only through the
+//! trait `AddOn` and the table in src/addons/table.rs, so that each can be read, changed or omitted
+//! alone.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,17 +10,17 @@ use syn::{Item, UseTree};
 
 use super::files;
 
-/// Folders of the core.
+/// Directories of the core.
 const CORE: [&str; 5] = ["src/run/", "src/outputs/", "src/plan/", "src/pipeline/", "src/aligning/"];
 
 /// Crates that only add-ons use.
 const CRATES: [&str; 5] =
     ["readmill_coverage", "readmill_fastqc", "readmill_fingerprint", "readmill_qc", "readmill_report"];
 
-/// The file that lists the modules of add-ons, and passes on their names.
+/// The file that declares the modules of add-ons and re-exports their names.
 const ADD_ONS: &str = "src/addons/mod.rs";
 
-/// Modules in the folder of add-ons that belong to no add-on.
+/// Modules in the directory of add-ons that do not belong to an add-on.
 const GENERAL: [&str; 5] = ["add_on", "input_counter", "planned_file", "reported_tally", "table"];
 
 /// Finds names of add-ons in the core.
@@ -36,8 +37,8 @@ pub fn check(root: &Path, paths: &[PathBuf]) -> Result<Vec<String>> {
     Ok(findings)
 }
 
-/// Returns the names that only add-ons may use: their crates, the paths of their modules, and the types that
-/// `src/addons/mod.rs` passes on from these.
+/// Returns the names that only add-ons may use: their crates, the paths of their modules, and the
+/// types that `src/addons/mod.rs` re-exports from these.
 fn names_of_add_ons(text: &str) -> Result<BTreeSet<String>> {
     let mut names = BTreeSet::from_iter(CRATES.map(String::from));
     for item in syn::parse_file(text)?.items {
@@ -63,7 +64,7 @@ fn is_general(module: &str) -> bool {
     GENERAL.contains(&module)
 }
 
-/// Adds the names that a `use` brings in.
+/// Adds the names that a `use` imports.
 fn add_leaves(tree: &UseTree, names: &mut BTreeSet<String>) {
     match tree {
         UseTree::Path(path) => add_leaves(&path.tree, names),
@@ -74,7 +75,8 @@ fn add_leaves(tree: &UseTree, names: &mut BTreeSet<String>) {
     }
 }
 
-/// Returns a finding for each line of a file that has one of the names as a whole word, comments included.
+/// Returns a finding for each line of a file that contains one of the names as a whole word,
+/// including in comments.
 fn find_names(shown: &str, text: &str, names: &BTreeSet<String>) -> Vec<String> {
     let is_letter = |c: char| c.is_alphanumeric() || c == '_';
     let has_word = |line: &str, name: &str| {

@@ -1,14 +1,15 @@
-//! Accepted differences from other tools: numbered rows on the pages of docs, and their index in docs/parity.md.
+//! Accepted differences from other tools: numbered rows on the pages of docs, with an index in
+//! docs/parity.md.
 //!
-//! A row stands on the page of its command, below a heading "Differences …", in a table or in a list:
+//! A row is on the page of its command, below a heading "Differences …", in a table or a list:
 //!
 //! ```text
 //! | <a id="row-5"></a>5 | Subject | what the tool does | what readmill does | why |
 //! - <a id="row-5"></a>5 **Subject.** What the tool does, what readmill does, and why.
 //! ```
 //!
-//! Code, tests and documents cite a row by its number ("row 5", "rows 5 to 7 and 12") or link to its anchor. So a number
-//! stands once, keeps its meaning, and must exist where it is cited.
+//! Code, tests and documents cite a row by its number ("row 5", "rows 5 to 7 and 12") or link to
+//! its anchor. So a number is used once, keeps its meaning, and must exist if it is cited.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -28,23 +29,23 @@ const INDEX: DrawnPart = DrawnPart {
 
 const ANCHOR: &str = "<a id=\"row-";
 
-/// Endings of files that may cite rows.
+/// File name extensions of files that may cite rows.
 const CITING: [&str; 5] = ["rs", "md", "txt", "tsv", "py"];
 
 /// An accepted difference.
 #[derive(Debug, PartialEq)]
 struct Row {
     number: u32,
-    /// The case in which tools differ, in one line.
+    /// The case in which the tools differ, in one line.
     subject: String,
-    /// Name of the page, without its directory and its ending.
+    /// Name of the page without directory and extension.
     page: String,
     /// The heading above the row, without "Differences" and "from" or "in".
     tool: String,
 }
 
-/// Returns a finding for each row that stands twice or lacks its parts, for each citation of a row that does not exist, and
-/// for an index that is not up to date.
+/// Returns a finding for each duplicate or incomplete row, for each citation of a row that does not
+/// exist, and for an outdated index.
 pub fn check(root: &Path) -> Result<Vec<String>> {
     let (rows, mut findings) = read_rows(root)?;
     findings.extend(INDEX.check(root, &draw_index(&rows))?);
@@ -68,7 +69,7 @@ pub fn write(root: &Path) -> Result<()> {
     INDEX.write(root, &draw_index(&read_rows(root)?.0))
 }
 
-/// Returns the rows of all pages by their numbers, and the findings about them.
+/// Returns the rows of all pages by number, and the findings about them.
 fn read_rows(root: &Path) -> Result<(Vec<Row>, Vec<String>)> {
     let mut pages: Vec<PathBuf> = Vec::new();
     for entry in fs::read_dir(root.join("docs"))? {
@@ -98,7 +99,7 @@ fn read_rows(root: &Path) -> Result<(Vec<Row>, Vec<String>)> {
     Ok((rows, findings))
 }
 
-/// Returns the rows of a page, each with its line.
+/// Returns the rows of a page, each with its line number.
 fn rows_of_page(page: &str, text: &str) -> Vec<(usize, Result<Row>)> {
     let mut heading = "";
     let mut rows = Vec::new();
@@ -113,7 +114,7 @@ fn rows_of_page(page: &str, text: &str) -> Vec<(usize, Result<Row>)> {
     rows
 }
 
-/// Parses what follows the beginning of an anchor.
+/// Parses the text after the start of an anchor.
 fn parse_row(page: &str, heading: &str, anchored: &str) -> Result<Row> {
     let (number, rest) = anchored.split_once("\"></a>").context("the anchor of a row has no end")?;
     let rest = rest
@@ -137,7 +138,8 @@ fn parse_row(page: &str, heading: &str, anchored: &str) -> Result<Row> {
     })
 }
 
-/// Returns the text with `[words](target)` replaced by the words: targets on the page of a row are wrong in the index.
+/// Replaces `[words](target)` with the words, because targets relative to the page of a row are
+/// wrong in the index.
 fn remove_links(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;
@@ -149,14 +151,14 @@ fn remove_links(text: &str) -> String {
     plain + rest
 }
 
-/// Returns the text before the first link, its words, and the text after it.
+/// Returns the text before the first link, the words of the link, and the text after it.
 fn find_link(text: &str) -> Option<(&str, &str, &str)> {
     let (words, target) = text.split_once("](")?;
     let (before, words) = words.rsplit_once('[')?;
     Some((before, words, target.split_once(')')?.1))
 }
 
-/// Returns the index: the number of rows of each page, and a table of all rows.
+/// Returns the index: the number of rows on each page, and a table of all rows.
 fn draw_index(rows: &[Row]) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for row in rows {
@@ -174,7 +176,7 @@ fn draw_index(rows: &[Row]) -> String {
     index
 }
 
-/// Adds the files below a directory that may cite rows, without those of builds.
+/// Adds the files below a directory that may cite rows, except those in build directories.
 fn collect_citing(directory: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
     for entry in fs::read_dir(directory).into_iter().flatten() {
         let path = entry?.path();
@@ -190,8 +192,8 @@ fn collect_citing(directory: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the citations of rows that do not exist, and the links of documents to pages that lack the row, each with its
-/// line.
+/// Returns the citations of rows that do not exist, and the links of documents to pages that lack
+/// the row, each with its line number.
 fn find_wrong_citations(file: &Path, text: &str, pages: &BTreeMap<u32, &str>) -> Vec<(usize, String)> {
     let this_page = file.file_stem().unwrap_or_default().to_string_lossy();
     let is_document = file.extension().is_some_and(|extension| extension == "md");
@@ -213,8 +215,8 @@ fn find_wrong_citations(file: &Path, text: &str, pages: &BTreeMap<u32, &str>) ->
     wrong
 }
 
-/// Returns the numbers of a line that follow "row" or "rows". Of "rows 5 to 7" they are 5 and 7, because numbers between may
-/// be free. 0 is not the number of a row.
+/// Returns the numbers in a line that follow "row" or "rows". For "rows 5 to 7" these are 5 and 7,
+/// because the numbers in between may be unused. 0 is not a row number.
 fn cited_rows(line: &str) -> Vec<u32> {
     let mut cited = Vec::new();
     let words = ["row", "Row"].into_iter().flat_map(|word| line.match_indices(word));
@@ -235,7 +237,8 @@ fn cited_rows(line: &str) -> Vec<u32> {
     cited
 }
 
-/// Returns the number at the start of a text, and what follows; `None` of 1,000, 2.5 and 3rd, which name no row.
+/// Returns the number at the start of a text and the rest; `None` for 1,000, 2.5 and 3rd, which are
+/// not row numbers.
 fn take_number(text: &str) -> Option<(u32, &str)> {
     let end = text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len());
     let after = &text[end..];
@@ -248,7 +251,7 @@ fn take_number(text: &str) -> Option<(u32, &str)> {
     Some((text[..end].parse().ok().filter(|_| !is_longer)?, after))
 }
 
-/// Returns the rows that a line links to, each with the page of the link; `None` is the same page.
+/// Returns the rows to which a line links, each with the page of the link; `None` is the same page.
 fn linked_rows(line: &str) -> Vec<(Option<&str>, u32)> {
     let mut linked = Vec::new();
     for (at, mark) in line.match_indices("#row-") {

@@ -1,5 +1,6 @@
-//! Words that a machine can judge: documentation that only repeats a name, names of actions that are adjectives, `most` and
-//! `least` where the trade says max and min, type names with several meanings, and long subjects of commits.
+//! Wording that a machine can judge: docs that only repeat a name, adjectives as names of actions,
+//! `most` and `least` instead of max and min, type names with several meanings, and long commit
+//! subjects.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,34 +15,35 @@ use syn::{
 
 use super::files;
 
-/// The last commit before subjects were kept short.
+/// The last commit before subjects were limited.
 const FIRST_COMMIT: &str = "1558dddbfbc8415e490299e492f3a372438f333f";
 
-/// Letters of the subject of a commit.
+/// Maximum length of a commit subject in characters.
 const MAX_SUBJECT: usize = 72;
 
-/// Words of a doc comment up to which it may be a mere repetition.
+/// Maximum number of words of a doc comment that is checked for being a mere repetition.
 const MAX_STUB_WORDS: usize = 4;
 
-/// Definitions of a type name, beside those whose module makes them plain.
+/// Maximum number of definitions of a type name, not counting modules that make the name
+/// unambiguous.
 const MAX_MEANINGS: usize = 2;
 
-/// Words of a doc comment that say nothing of an item.
+/// Words of a doc comment that carry no information about an item.
 const EMPTY_WORDS: [&str; 24] = [
     "a", "an", "the", "of", "its", "it", "this", "is", "are", "in", "to", "and", "for", "returns",
     "creates", "makes", "gives", "gets", "one", "all", "some", "new", "own", "as",
 ];
 
-/// Verbs that end as participles do.
+/// Verbs that end like participles.
 const VERBS: [&str; 7] = ["need", "seed", "feed", "embed", "exceed", "proceed", "shed"];
 
-/// Names with a meaning of their own in each module that defines them, which is always written with them.
+/// Type names that each module defines for itself and that are always written with the module.
 const PLAIN_BY_MODULE: [&str; 1] = ["Error"];
 
-/// Names that another tool gives, here Picard's MergeBamAlignment.
+/// Names that come from another tool, here Picard's MergeBamAlignment.
 const TOOLS_NAMES: [&str; 2] = ["MostDistant", "choose_most_distant"];
 
-/// Finds such words.
+/// Finds such wording.
 pub fn check(root: &Path, paths: &[PathBuf]) -> Result<Vec<String>> {
     let mut findings = Vec::new();
     let mut types: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -69,7 +71,7 @@ pub fn check(root: &Path, paths: &[PathBuf]) -> Result<Vec<String>> {
     Ok(findings)
 }
 
-/// Returns the subjects of commits that are too long. Without git, or without the history, there are none.
+/// Returns the commit subjects that are too long. Without git or without history, there are none.
 fn check_subjects(root: &Path) -> Vec<String> {
     let range = format!("{FIRST_COMMIT}..HEAD");
     let log = Command::new("git")
@@ -86,9 +88,8 @@ fn check_subjects(root: &Path) -> Vec<String> {
     long.map(finding).collect()
 }
 
-/// What is found in one file.
 struct Words {
-    /// The type whose items are visited.
+    /// The type whose items are being visited.
     owner: String,
     findings: Vec<String>,
     types: Vec<String>,
@@ -214,7 +215,6 @@ fn has_attribute(attributes: &[Attribute], name: &str) -> bool {
     attributes.iter().any(|attribute| attribute.path().is_ident(name))
 }
 
-/// Whether an item is compiled for tests only.
 fn is_for_tests(item: &Item) -> bool {
     let Item::Mod(module) = item else { return false };
     module.attrs.iter().any(|attribute| {
@@ -223,7 +223,7 @@ fn is_for_tests(item: &Item) -> bool {
     })
 }
 
-/// Returns the text of doc comments.
+/// Returns the text of an item's doc comments.
 fn doc_text(attributes: &[Attribute]) -> String {
     let mut text = String::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("doc")) {
@@ -238,7 +238,8 @@ fn doc_text(attributes: &[Attribute]) -> String {
     text
 }
 
-/// Returns the words of a name or a text in lower case: of `max_bytes`, `MaxBytes` and "Max bytes." alike.
+/// Returns the words of a name or a text in lower case, the same for `max_bytes`, `MaxBytes` and
+/// "Max bytes."
 fn split_words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;
@@ -256,7 +257,7 @@ fn split_words(text: &str) -> Vec<String> {
     words
 }
 
-/// Whether two words are one but for their ending: `piece` and `pieces`, `len` and `length`.
+/// Returns whether two words differ only in their ending: `piece` and `pieces`, `len` and `length`.
 fn is_same_word(left: &str, right: &str) -> bool {
     let (short, long) = if left.len() <= right.len() { (left, right) } else { (right, left) };
     short == long || short.len() >= 3 && long.starts_with(short)

@@ -1,5 +1,5 @@
-//! One case: a command line, and the damaged inputs for it. Both are derived from the
-//! number of the case, so that a case can be repeated.
+//! A case: a command line and its damaged inputs. Both are derived from the case number, so that a
+//! case can be repeated.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,26 +22,26 @@ const SPARE_MEMORY_MIB: [u64; 3] = [0, 8, 64];
 
 const KEPT_DIRECTORIES: [&str; 2] = [STAGES, "work"];
 
-/// A command line that succeeds on undamaged inputs, with what [`Workplace::examine`] found
-/// out about it.
+/// A command line that succeeds on undamaged inputs, with the findings of
+/// [`Workplace::examine_line`].
 pub struct Target {
     pub line: Line,
     /// Minimum memory that it accepts with two threads, in MiB.
     pub min_memory_mib: u64,
-    /// Outputs that differ between runs, since they contain times.
+    /// Outputs that differ between runs because they contain times.
     pub changing_outputs: Vec<String>,
 }
 
 pub struct CaseResult {
     pub damaged: Vec<String>,
     pub code: Option<i32>,
-    /// Peak memory of both runs, as a fraction of the limit.
+    /// Peak memory as a fraction of the limit, the larger value of both runs.
     pub memory_share: f64,
     pub findings: Vec<Finding>,
 }
 
-/// The directory in which one thread runs its cases, one after the other. Each case
-/// replaces the files of the one before.
+/// The directory in which one thread runs its cases one after another. Each case replaces the files
+/// of the previous one.
 pub struct Workplace<'a> {
     directory: PathBuf,
     program: &'a Path,
@@ -57,9 +57,9 @@ impl<'a> Workplace<'a> {
         self.directory.join("scratch")
     }
 
-    /// Runs a command line on undamaged inputs to find its minimum memory and the outputs
-    /// that change from run to run. Returns the reason as inner error if the line does not
-    /// work, so that it cannot be fuzzed.
+    /// Runs a command line on undamaged inputs to determine its minimum memory and the outputs that
+    /// change from run to run. If the line fails and so cannot be fuzzed, the reason is returned as
+    /// the inner error.
     pub fn examine_line(&self, line: Line) -> Result<Result<Target, String>> {
         self.write_inputs(&line, &BTreeMap::new())?;
         let mut memory = 1;
@@ -67,8 +67,8 @@ impl<'a> Workplace<'a> {
             let outcome = self.run_line(&line, 2, memory, &BTreeMap::new())?;
             match judge::requested_memory_mib(judge::first_error(&outcome)) {
                 _ if outcome.code == Some(line.exit_code) => break,
-                // Each command of such a line gets a part of the memory, so the message
-                // states less than the line needs.
+                // Each command of such a line gets a part of the memory, so the message states less
+                // than the whole line needs.
                 Some(wanted) if wanted > memory => memory = wanted,
                 Some(_) => memory = judge::DEFAULT_MEMORY_MIB.min(2 * memory),
                 None => break,
@@ -90,8 +90,8 @@ impl<'a> Workplace<'a> {
         }))
     }
 
-    /// Runs case `number` with one and with two threads. Returns the index of its target
-    /// and the result. The files remain until the next case, for [`Self::keep`].
+    /// Runs case `number` with one and with two threads. Returns the index of its target and the
+    /// result. The files remain until the next case, for [`Self::keep`].
     pub fn run_case(&self, number: u64, targets: &[Target]) -> Result<(usize, CaseResult)> {
         let mut rng = Rng::new(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x636c_6966_757a);
         let which = rng.index(targets.len());
@@ -143,8 +143,8 @@ impl<'a> Workplace<'a> {
         Ok((which, CaseResult { damaged: names, code: one.code, memory_share: share, findings }))
     }
 
-    /// Damages one or two of the inputs that a command line names, or files that belong to
-    /// them, such as an index.
+    /// Damages one or two of the inputs that a command line names, or files that belong to them,
+    /// such as an index.
     fn damage_inputs(&self, line: &Line, damaged: &mut BTreeMap<String, Vec<u8>>, rng: &mut Rng) {
         let inputs = line.inputs();
         for _ in 0..if rng.is_once_in(8) { 2 } else { 1 } {
@@ -179,8 +179,8 @@ impl<'a> Workplace<'a> {
         Ok(())
     }
 
-    /// Writes the inputs of a line into `in/`, some of them damaged. Each case gets copies,
-    /// since a command may write an index beside its input, or replace it.
+    /// Writes the inputs of a line into `in/`, some of them damaged. Each case gets copies, because
+    /// a command may write an index next to its input, or replace it.
     fn write_inputs(&self, line: &Line, damaged: &BTreeMap<String, Vec<u8>>) -> Result<()> {
         let inputs = fresh_directory(&self.directory.join("in"))?;
         for name in line.inputs().iter().flat_map(|name| self.seeds.files_of(name)) {
@@ -211,8 +211,8 @@ impl<'a> Workplace<'a> {
         Ok(symlink(self.directory.join("in"), self.scratch().join("in"))?)
     }
 
-    /// Runs a line once in an empty directory. For a staged job, the prepared stage files
-    /// are copied there first, and those in `stages` replace them.
+    /// Runs a line once in an empty directory. For a staged job, the prepared stage files are first
+    /// copied there, and those in `stages` replace them.
     fn run_line(
         &self,
         line: &Line,
@@ -243,7 +243,7 @@ impl<'a> Workplace<'a> {
             .run()
     }
 
-    /// Writes `case.txt`, which says what was run and what is wrong. Without findings it
+    /// Writes `case.txt`, which describes the command line and the findings. Without findings,
     /// writes nothing.
     fn write_description(
         &self,

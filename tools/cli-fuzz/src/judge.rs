@@ -1,4 +1,4 @@
-//! Decides what is wrong with a run, and how two runs differ.
+//! Judges the outcome of a run, and compares two runs.
 
 use crate::run::{RunOutcome, STDOUT};
 
@@ -20,8 +20,8 @@ impl Finding {
         Self { kind, detail: detail.into() }
     }
 
-    /// Returns a text that is equal for findings that probably have the same cause: numbers
-    /// are replaced by `#`.
+    /// Returns a text that is equal for findings that probably have the same cause: numbers are
+    /// replaced with `#`.
     pub fn signature(&self) -> String {
         let mut text = format!("{}: ", self.kind);
         for c in self.detail.chars().take(200) {
@@ -34,9 +34,9 @@ impl Finding {
     }
 }
 
-/// Returns what is wrong with one run: a crash, a hang, an undocumented exit code, too much
-/// time or memory, or files that are left. `memory` is its limit in MiB. Names that start
-/// with an entry of `kept` may remain after a failure.
+/// Returns the findings of one run: a crash, a hang, an undocumented exit code, too much time or
+/// memory, or leftover files. `memory` is the run's memory limit in MiB. Names that start with an
+/// entry of `kept` may remain after a failure.
 pub fn judge_run(outcome: &RunOutcome, memory: u64, kept: &[&str]) -> Vec<Finding> {
     let mut findings = Vec::new();
     if outcome.hangs {
@@ -85,9 +85,9 @@ pub fn judge_run(outcome: &RunOutcome, memory: u64, kept: &[&str]) -> Vec<Findin
     findings
 }
 
-/// Returns how two runs with different numbers of threads differ in exit code, error or
-/// outputs. Outputs in `changing` are ignored. If a run was refused for lack of memory,
-/// nothing is compared, since more threads need more memory.
+/// Returns the difference between two runs with different thread counts, in exit code, error or
+/// outputs. Outputs in `changing` are ignored. If a run was refused for lack of memory, nothing is
+/// compared, because more threads need more memory.
 pub fn compare_runs(one: &RunOutcome, two: &RunOutcome, changing: &[String]) -> Option<Finding> {
     let errors = [first_error(one), first_error(two)];
     if errors.iter().any(|error| is_refusal_of_memory(error)) {
@@ -124,8 +124,7 @@ pub fn is_refusal_of_memory(error: &str) -> bool {
     ["raise -m", "raise --memory", "-m "].iter().any(|words| error.contains(words))
 }
 
-/// Returns the memory in MiB that a refusal asks for, or `None` if the error is not a
-/// refusal.
+/// Returns the memory in MiB that a memory error asks for, or `None` for other errors.
 pub fn requested_memory_mib(error: &str) -> Option<u64> {
     let after = ["needs at least -m ", "raise -m to ", "needs at least --memory ", "raise --memory to "];
     let rest = after.iter().find_map(|words| error.split(words).nth(1))?;

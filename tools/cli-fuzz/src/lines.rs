@@ -14,8 +14,8 @@ pub struct Line {
     pub exit_code: i32,
 }
 
-/// Returns all command lines that read at least one input. If a line joins programs by
-/// pipes, only the first program is fuzzed. Lines of minibwa are skipped.
+/// Returns all command lines that read at least one input. If a line joins programs with pipes,
+/// only the first program is fuzzed. minibwa lines are skipped.
 pub fn load_lines() -> Result<Vec<Line>> {
     let own = lines::parse_lines(LINES).context("tools/cli-fuzz/src/lines.txt")?;
     let mut all = Vec::new();
@@ -39,8 +39,8 @@ pub fn load_lines() -> Result<Vec<Line>> {
     Ok(all)
 }
 
-/// Removes thread and memory options, since the fuzzer sets both by environment variables,
-/// and moves positions into the tiny genome.
+/// Removes thread and memory options, because the fuzzer sets both by environment variables, and
+/// moves positions into the tiny genome.
 fn adapt_words(words: &[String]) -> Vec<String> {
     let mut adapted = Vec::new();
     let mut words = words.iter();

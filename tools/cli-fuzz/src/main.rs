@@ -1,13 +1,12 @@
 //! A fuzzer of the command line.
 //!
-//! A case takes a command line, damages one of its inputs in terms of its format (checksums
-//! are corrected), and runs the real program with one and with two threads under a memory
-//! limit.
+//! A case takes a command line, damages one of its inputs according to its format (and corrects
+//! checksums), and runs the real program with one and with two threads under a memory limit.
 //!
-//! These are findings: a panic, a signal, a hang, more memory than `-m`, a file that is
-//! left after a failure, an undocumented exit code, and a result that differs between one
-//! and two threads. Cases are derived from their number, so `--case N` repeats one. The
-//! program itself makes the undamaged inputs first.
+//! Findings are: a panic, a signal, a hang, more memory than `-m`, a leftover file after a failure,
+//! an undocumented exit code, and a result that differs between one and two threads. Cases are
+//! derived from their number, so `--case N` repeats one. The program itself first creates the
+//! undamaged inputs.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![allow(clippy::disallowed_methods, reason = "programs are run beside each other")]
@@ -117,9 +116,9 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Returns the directory in which cases run, and a guard that removes it at the end, unless
-/// the user has named it. `/dev/shm` is preferred: outputs are synced before they are
-/// renamed, which makes cases many times slower on a disk.
+/// Returns the directory in which cases run, and a guard that removes it at the end unless the user
+/// has named it. `/dev/shm` is preferred: outputs are synced before they are renamed, which makes
+/// cases many times slower on a disk.
 fn work_directory(args: &FuzzArgs, target: &Path) -> Result<(Option<TempDir>, PathBuf)> {
     if let Some(directory) = &args.directory {
         std::fs::create_dir_all(directory)?;
@@ -143,8 +142,8 @@ fn repeat_case(workplace: &Workplace<'_>, number: u64, targets: &[Target], found
     Ok(())
 }
 
-/// Runs all cases with one worker thread per job. Cases with a new finding are kept; an
-/// error of the fuzzer itself ends all workers.
+/// Runs all cases with one worker thread per job. Cases with a new finding are kept. An error of
+/// the fuzzer itself stops all workers.
 fn run_all(
     args: &FuzzArgs,
     program: &Path,

@@ -1,8 +1,8 @@
 //! Measures a run from a small parent process.
 //!
-//! When Linux starts a child, the child's peak memory starts at its parent's memory, and the
-//! fuzzer holds all inputs. Therefore this program starts itself with [`MEASURE`], and that
-//! small process starts the run and writes a report.
+//! When Linux starts a child, its peak memory starts at the memory of its parent, and the fuzzer
+//! holds all inputs. Therefore this program starts itself with [`MEASURE`], and that small process
+//! starts the run and writes a report.
 
 use std::ffi::OsString;
 use std::fs;
@@ -16,23 +16,23 @@ use readmill_peers::usage::{self, Usage};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, pidfd_open, prlimit};
 
-/// First argument of this program as the measuring parent. The report file, the program and
-/// its arguments follow.
+/// First argument when this program is started as the measuring parent. The report file, the
+/// program and its arguments follow.
 pub const MEASURE: &str = "--measure";
 
-/// Interval at which a run is examined. Most runs end within a fraction of a second, but a
-/// busy machine may delay one.
+/// Interval between checks of a run. Most runs end within a fraction of a second, but a busy
+/// machine may delay one.
 const CHECK_INTERVAL: Duration = Duration::from_secs(30);
 const MAX_CHECKS: u32 = 20;
 
-/// CPU time after which a run hangs, in ticks of 1/100 second.
+/// CPU time after which a run counts as hanging, in ticks of 1/100 second.
 const MAX_TICKS: u64 = 6000;
 
-/// Maximum address space of a run in bytes, so that a defect in the memory limit does not
-/// exhaust the machine.
+/// Maximum address space of a run in bytes, so that a bug in the memory limit does not exhaust the
+/// machine.
 const MAX_ADDRESS_SPACE: u64 = 16 << 30;
 
-/// Maximum size of one file that a run writes, in bytes. Beyond it, the run gets SIGXFSZ.
+/// Maximum size of a file that a run writes, in bytes. Above it, the run gets SIGXFSZ.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 
 pub struct MeasuredRun {
@@ -41,8 +41,8 @@ pub struct MeasuredRun {
     pub usage: Usage,
 }
 
-/// Returns a command that starts this program as the measuring parent of `program`. The
-/// caller appends the arguments. The parent writes its measurements to `report`.
+/// Returns a command that starts this program as the measuring parent of `program`. The caller
+/// appends the arguments. The parent writes its measurements to `report`.
 pub fn measuring_command(report: &Path, program: &Path) -> Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg(MEASURE).arg(report).arg(program);
@@ -58,8 +58,8 @@ pub fn run_and_read_report(command: &mut Command, report: &Path) -> Result<Measu
     Ok(MeasuredRun { hangs: hangs == 1, status: ExitStatus::from_raw(status as i32), usage })
 }
 
-/// Runs a program and writes the report. `words` are the arguments after [`MEASURE`];
-/// `main` calls this in the measuring parent.
+/// Runs a program and writes the report. `words` are the arguments after [`MEASURE`]; `main` calls
+/// this in the measuring parent.
 pub fn run_measured(words: &[OsString]) -> Result<()> {
     let [report, program, words @ ..] = words else { bail!("{MEASURE} needs a report and a program") };
     let child = Command::new(program).args(words).spawn().context("readmill does not start")?;
@@ -73,7 +73,7 @@ fn wait_with_limits(mut child: Child) -> Result<MeasuredRun> {
     let pid = Pid::from_child(&child);
     for (resource, bytes) in [(Resource::As, MAX_ADDRESS_SPACE), (Resource::Fsize, MAX_FILE_BYTES)] {
         let limit = Rlimit { current: Some(bytes), maximum: Some(bytes) };
-        // Setting a limit fails if the child has ended; that is no error.
+        // Setting a limit fails if the child has already exited, which is not an error.
         _ = prlimit(Some(pid), resource, limit);
     }
     let handle = pidfd_open(pid, PidfdFlags::empty()).context("no handle of a process")?;
@@ -102,8 +102,8 @@ fn wait_with_limits(mut child: Child) -> Result<MeasuredRun> {
 
 fn cpu_ticks(process: u32) -> u64 {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-    // The second field is the program name in parentheses, which may contain spaces; its
-    // state follows.
+    // The second field is the program name in parentheses, which may contain spaces; its state
+    // follows.
     let words = stat.rsplit(") ").next().unwrap_or_default().split(' ');
     words.skip(11).take(2).filter_map(|word| word.parse::<u64>().ok()).sum()
 }

@@ -1,5 +1,4 @@
-//! Runs one command line once under limits of time and memory, and collects everything that
-//! it leaves.
+//! Runs one command line once under time and memory limits, and collects all its outputs.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -31,18 +30,18 @@ pub struct RunOutcome {
     pub hangs: bool,
     pub usage: Usage,
     pub stderr: String,
-    /// Standard output and all files below the working directory, by name. Links are
-    /// skipped, and an empty directory counts as an empty file.
+    /// Standard output and all files below the working directory, by name. Links are skipped, and
+    /// an empty directory counts as an empty file.
     pub outputs: BTreeMap<String, Vec<u8>>,
-    /// Names of the entries that remain in the directory for temporary files.
+    /// Names of entries left in the directory for temporary files.
     pub temporary: Vec<String>,
 }
 
 pub const STDOUT: &str = "standard output";
 
 impl FuzzRun<'_> {
-    /// Runs the program, waits for its end and collects its outputs. An error means that
-    /// the run itself could not be made.
+    /// Runs the program, waits for it and collects its outputs. An error means that the run itself
+    /// could not be started or observed.
     pub fn run(&self) -> Result<RunOutcome> {
         let beside = self.directory.parent().context("a working directory of its own")?;
         let temporary = fresh_directory(&beside.join("temporary"))?;
@@ -85,8 +84,8 @@ pub fn fresh_directory(path: &Path) -> Result<PathBuf> {
     Ok(path.to_owned())
 }
 
-/// Returns the first [`MAX_KEPT`] bytes of a file. If it is longer, its length is appended,
-/// so that files of different length differ.
+/// Returns the first [`MAX_KEPT`] bytes of a file. If it is longer, its length is appended, so that
+/// files of different lengths differ.
 fn read_start(path: &Path) -> Result<Vec<u8>> {
     use std::io::Read;
     let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! The undamaged inputs: a tiny sample in each format that some command reads.
+//! The undamaged inputs: a tiny sample in every format that a command reads.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -40,15 +40,15 @@ pub struct Seeds {
 }
 
 impl Seeds {
-    /// Makes all inputs in a directory. The program that is fuzzed makes most of them; an
-    /// error includes its messages.
+    /// Creates all inputs in a directory. The fuzzed program creates most of them; an error
+    /// includes its messages.
     pub fn make_inputs(directory: &Path, program: &Path) -> Result<Self> {
         inputs::make_inputs(directory, program, &Scale::TINY, false)?;
         write_texts(directory)?;
         for line in FORMS {
             let mut command = Command::new(program);
             command.current_dir(directory).env_remove("TMPDIR").args(line.split_whitespace());
-            // A fixed number of threads: with the threads of a large machine, some commands
+            // The number of threads is fixed: with all threads of a large machine, some commands
             // need more than the default memory.
             command.env("READMILL_THREADS", "2");
             let done = command.stdin(Stdio::null()).output().context("the program does not start")?;
@@ -77,8 +77,7 @@ impl Seeds {
     }
 }
 
-/// Writes the inputs that are derived from text files: compressed copies, BCF, intervals,
-/// names and others.
+/// Writes the inputs derived from text files: compressed copies, BCF, intervals, names and others.
 fn write_texts(directory: &Path) -> Result<()> {
     let read = |name: &str| fs::read_to_string(directory.join(name));
     let write = |name: &str, bytes: &[u8]| fs::write(directory.join(name), bytes);
@@ -121,8 +120,8 @@ fn compress_bgzf(text: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Converts a VCF without samples to uncompressed BCF. Records have contig, position,
-/// length and first allele.
+/// Converts a VCF without samples to uncompressed BCF. Records have contig, position, length and
+/// first allele.
 fn vcf_to_bcf(vcf: &str) -> Vec<u8> {
     let header: Vec<&str> = vcf.lines().filter(|line| line.starts_with('#')).collect();
     let contigs = header.iter().filter_map(|line| line.strip_prefix("##contig=<ID=")?.split(',').next());

@@ -10,7 +10,7 @@ const MAX_KEPT_CASES: usize = 3;
 
 const CASES_PER_PROGRESS_LINE: u64 = 1000;
 
-/// Exit codes with a column of their own; all others share the last column.
+/// Exit codes with their own column; all others share the last column.
 const CODES: [i32; 6] = [0, 1, 2, 3, 4, 75];
 
 #[derive(Default)]
@@ -24,8 +24,8 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Adds a case, and prints each finding with a new signature. Returns whether the files
-    /// of the case should be kept.
+    /// Adds a case, and prints each finding with a new signature. Returns whether the files of the
+    /// case should be kept.
     pub fn add_case(&mut self, number: u64, line: &Line, done: &CaseResult) -> bool {
         let column = CODES.iter().position(|code| Some(*code) == done.code).unwrap_or(CODES.len());
         self.commands.entry(line.command()).or_default()[column] += 1;

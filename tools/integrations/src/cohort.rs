@@ -1,7 +1,6 @@
-//! The samples that every engine works on, and the results of direct runs of readmill to compare
-//! with.
+//! The samples that every engine processes, and the results of direct readmill runs for comparison.
 //!
-//! One sample has two lanes of pairs, whose rows are not in order in the sample sheet; the other
+//! One sample has two lanes of pairs, whose rows in the sample sheet are out of order; the other
 //! has one lane of single reads.
 
 use std::fs::{self, File};
@@ -21,13 +20,13 @@ pub const PAIRED: &str = "patient1";
 
 pub const SINGLE: &str = "patient2";
 
-/// Each sample with its FASTQ files and read groups, in the order of lanes.
+/// Each sample with its FASTQ files and read groups, in lane order.
 const SAMPLES: [(&str, &[&str], &[&str]); 2] = [
     (PAIRED, &["one_1.fq", "one_2.fq", "two_1.fq", "two_2.fq"], &["L1", "L10"]),
     (SINGLE, &["three_1.fq"], &["L1"]),
 ];
 
-/// The sample sheet. Rows of the first sample are not in order; workflows must sort `L1` before
+/// The sample sheet. Rows of the first sample are out of order; workflows must sort `L1` before
 /// `L10`, whatever else the names contain.
 const SHEET: &str = "sample,lane,fastq_1,fastq_2
 patient1,L10,two_1.fq,two_2.fq
@@ -52,7 +51,7 @@ const LINKED_INPUTS: [&str; 9] = [
     "unsorted.bam",
 ];
 
-/// The simulated files and the direct runs, in one directory, and the program that made them.
+/// The simulated files and the direct runs, in one directory, and the program that created them.
 pub struct Cohort {
     pub readmill: PathBuf,
     dir: PathBuf,
@@ -115,8 +114,8 @@ impl Cohort {
         Ok(())
     }
 
-    /// Makes the directory of an engine, with links to the files of the cohort and, if wanted, of
-    /// the index.
+    /// Creates the directory of an engine, with links to the files of the cohort and, if
+    /// `with_index`, of the index.
     pub fn make_directory(&self, engine: &str, with_index: bool) -> Result<PathBuf> {
         let directory = self.dir.join(engine);
         fs::create_dir(&directory)?;
@@ -131,7 +130,7 @@ impl Cohort {
         Ok(directory)
     }
 
-    /// Links the files of the index into the directory of an engine, unless they are there.
+    /// Links the index files into the directory of an engine, unless they exist.
     pub fn link_index(&self, directory: &Path) -> Result<()> {
         for name in INDEX.iter().filter(|name| !directory.join(name).exists()) {
             fs::hard_link(self.dir.join(name), directory.join(name))?;
@@ -153,7 +152,7 @@ impl Cohort {
         Ok(format!("{files} files, {bytes} bytes, are those of direct runs"))
     }
 
-    /// Compares a file with one of the cohort, byte by byte, and returns its size.
+    /// Compares a file byte by byte with one of the cohort, and returns its size.
     pub fn compare_file(&self, direct: &str, found: &Path) -> Result<usize> {
         let read = |path: &Path| fs::read(path).with_context(|| format!("no {}", path.display()));
         let (expected, found_bytes) = (read(&self.dir.join(direct))?, read(found)?);

@@ -1,5 +1,4 @@
-//! Runs the tests of `experiments/cluster`, the cost model of a sample that is processed on many
-//! machines.
+//! Runs the tests of `experiments/cluster`, the cost model of processing a sample on many machines.
 
 use anyhow::{Context, Result};
 use readmill_peers::{Peers, workspace};

@@ -1,4 +1,4 @@
-//! Runs the tests of `python` with Dask: they run jobs on a cluster, kill parts of it, and run the
+//! Runs the Dask tests of `python`: they run jobs on a cluster, kill parts of it, and run the
 //! commands of docs/cluster.md.
 
 use anyhow::{Context, Result};

@@ -8,9 +8,9 @@ use anyhow::{Context, Result, ensure};
 
 use crate::cohort::PAIRED;
 
-/// The script. readmill gets its last FASTQ file through a pipe that holds back the last record and
-/// stays open. So it waits there with its output begun until it is killed. The capacity of a pipe
-/// is unknown, so small batches keep memory within `-m`.
+/// The script. readmill reads its last FASTQ file from a pipe that withholds the last record and
+/// stays open. So it waits there, with its output begun, until it is killed. The capacity of the
+/// pipe is unknown, so small batches keep memory within `-m`.
 const SCRIPT: &str = r#"#!/bin/sh
 real=REAL state=STATE sample=SAMPLE
 case "${1-} $*" in "align "*"SM:$sample"*) ;; *) exec "$real" "$@" ;; esac
@@ -50,7 +50,7 @@ echo $code >"$state/killed/code"
 exit $code
 "#;
 
-/// The script, and the directory of its notes.
+/// The script, and the directory of its state files.
 pub struct Killer {
     pub program: PathBuf,
     state: PathBuf,
@@ -71,11 +71,11 @@ impl Killer {
         Ok(Killer { program, state })
     }
 
-    /// Returns the values of `-m` of the killed task and of its second attempt.
+    /// Returns the `-m` values of the killed task and of its second attempt.
     ///
     /// # Errors
     ///
-    /// If no task was killed, or if the engine did not repeat the task exactly once.
+    /// No task was killed, or the engine did not repeat the task exactly once.
     pub fn memory_of_attempts(&self) -> Result<[String; 2]> {
         let code = fs::read_to_string(self.state.join("killed/code")).context("nothing was killed")?;
         ensure!(code.trim() == "137", "the killed task ended with {}", code.trim());

@@ -3,8 +3,8 @@
 //!
 //! In each engine, the first task of one sample is killed with SIGKILL in the middle of its input,
 //! and the engine must repeat it. The same happens to two stages of a job in stages, whose files
-//! are then also removed and damaged. Every output must equal that of a direct run of readmill,
-//! byte for byte. Each check prints one line, `ok` or `FAIL`.
+//! are then also removed and damaged. Every output must be byte-for-byte equal to that of a direct
+//! run of readmill. Each check prints one line, `ok` or `FAIL`.
 
 mod cohort;
 mod cost;

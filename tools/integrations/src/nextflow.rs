@@ -11,7 +11,7 @@ use crate::killer::Killer;
 use crate::outcome::{CheckCounts, Ended, run_to_end};
 use crate::stages::{self, InputKind, RerunPolicy, StagedJob};
 
-/// Resources for small machines, and a trace with the number of the attempt.
+/// Nextflow configuration: limits for small machines, and a trace that includes the attempt number.
 const CONFIG: &str = "
 process {
     withLabel: process_high { cpus = 2; memory = { 1.GB * task.attempt } }
@@ -55,7 +55,7 @@ struct Nextflow<'a> {
 }
 
 impl Nextflow<'_> {
-    /// Runs a pipeline. `words` are the arguments after it, separated by spaces.
+    /// Runs a pipeline. `words` are its arguments, separated by spaces.
     fn run_pipeline(&self, pipeline: &Path, program: &Path, words: &str) -> Result<Ended> {
         let mut command = self.tool.command();
         command.current_dir(&self.directory).env("READMILL", program).arg("run").arg(pipeline);
@@ -68,8 +68,8 @@ impl Nextflow<'_> {
         self.run_pipeline(&self.home.join("main.nf"), program, &words)
     }
 
-    /// Returns the attempts of a task from the trace: status, exit code and number, in the order of
-    /// numbers.
+    /// Returns the attempts of a task from the trace, ordered by attempt number: status, exit code
+    /// and number.
     fn read_trace(&self, task: &str) -> Result<Vec<String>> {
         let text = fs::read_to_string(self.directory.join("trace.txt"))?;
         let mut rows: Vec<String> = text
@@ -180,7 +180,7 @@ impl Nextflow<'_> {
 }
 
 /// Compares the outputs of `sort`, `markdup` and `prep` of `unsorted.bam` with direct runs.
-/// Snakemake's checks use it, too.
+/// Snakemake's checks also use it.
 pub fn compare_module_outputs(cohort: &Cohort, found: &Path) -> Result<String> {
     let reports = |output: &str| {
         format!("--metrics {output}.metrics.txt --flagstat {output}.flagstat --stats {output}.stats.txt")

@@ -18,7 +18,7 @@ impl CheckCounts {
         println!("-- {engine}");
     }
 
-    /// Makes one check. `check` returns what it observed, which is printed; an error fails the
+    /// Runs one check. `check` returns what it observed, which is printed; an error fails the
     /// check.
     pub fn check(&mut self, what: &str, check: impl FnOnce() -> Result<String>) {
         self.checks += 1;
@@ -46,11 +46,11 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Returns the output of a command that must have succeeded.
+    /// Returns the output of a command that must succeed.
     ///
     /// # Errors
     ///
-    /// With the last 40 lines of the output, if the command failed.
+    /// The command failed. The error has the last 40 lines of its output.
     pub fn expect_success(self) -> Result<String> {
         if self.is_ok {
             return Ok(self.said);
@@ -58,11 +58,11 @@ impl Ended {
         Err(anyhow::anyhow!("the command failed:\n{}", self.last_lines()))
     }
 
-    /// Returns the output of a command that must have failed.
+    /// Returns the output of a command that must fail.
     ///
     /// # Errors
     ///
-    /// With the last 40 lines of the output, if the command succeeded.
+    /// The command succeeded. The error has the last 40 lines of its output.
     pub fn expect_failure(self) -> Result<String> {
         if !self.is_ok {
             return Ok(self.said);
@@ -76,8 +76,8 @@ impl Ended {
     }
 }
 
-/// Runs a command and returns its exit and output. The output goes through a file: with a pipe,
-/// this would also wait for background processes that the command leaves.
+/// Runs a command and returns its exit status and output. The output goes to a file: with a pipe,
+/// this would also wait for background processes left by the command.
 pub fn run_to_end(command: &mut Command, log: &Path) -> Result<Ended> {
     let file = File::create(log)?;
     let status = command

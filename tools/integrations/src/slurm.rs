@@ -1,6 +1,6 @@
 //! Checks of SLURM: the array script, `readmill cluster slurm`, and a job in stages.
 //!
-//! They start munged, slurmctld and slurmd as a cluster of one node, for this run only.
+//! They start munged, slurmctld and slurmd as a one-node cluster, for this run only.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -17,8 +17,8 @@ use crate::killer::Killer;
 use crate::outcome::{CheckCounts, Ended, run_to_end};
 use crate::stages::{self, InputKind, RerunPolicy, StagedJob};
 
-/// A cluster of one node. Jobs that are put back into the queue can start when the credentials of
-/// their first run have expired; 5 seconds is the minimum that SLURM accepts.
+/// A one-node cluster. Requeued jobs can only start when the credentials of their first run have
+/// expired; 5 seconds is the minimum that SLURM accepts.
 const CONFIGURATION: &str = "
 ClusterName=readmill
 SlurmctldHost=HOST(127.0.0.1)
@@ -116,7 +116,7 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // The daemon that was started first is stopped last, since the others need it.
+        // The daemons are stopped in reverse order, because later ones need those started earlier.
         for daemon in self.daemons.iter_mut().rev() {
             let _ = daemon.kill();
             let _ = daemon.wait();
@@ -147,7 +147,7 @@ fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Polls a condition every 200 ms. Fails after one minute.
+/// Polls a condition every 200 ms, and fails after one minute.
 fn wait_for(what: &str, mut is_so: impl FnMut() -> Result<bool>) -> Result<()> {
     for _ in 0..300 {
         if is_so()? {
@@ -213,7 +213,7 @@ impl Slurm<'_> {
             let mut command = self.cluster.client_command(words[0]);
             run_to_end(command.args(&words[1..]), &self.directory.join("client.log"))?.expect_success()
         };
-        // Each stage waits for those it depends on, and has a time limit of its own.
+        // Each stage waits for its dependencies, and has its own time limit.
         while !client(&["squeue", "-h"])?.trim().is_empty() {
             std::thread::sleep(Duration::from_millis(200));
         }
@@ -327,7 +327,7 @@ pub fn check_slurm(cohort: &Cohort, peers: &Peers, outcome: &mut CheckCounts) ->
         Ok("its message is that of sbatch".to_owned())
     });
     let job = StagedJob::plan_job(cohort, &it.directory, InputKind::Bam, "slurm", "stages.sh")?;
-    // Options of `sbatch` for memory, and the options that a stage must get.
+    // Memory options of `sbatch`, and the options that a stage must get.
     let ways =
         [("--mem=400M", "-@ 2 -m 400M"), ("--mem-per-cpu=250M", "-@ 2 -m 500M"), ("--mem=0", "-@ 2")];
     let mut next = ways.iter().cycle();

@@ -4,7 +4,7 @@
 //! plan ─► map 1, map 2 ─► ... ─► write 1, write 2, write 3 ─► join ─► out.bam
 //! ```
 //!
-//! A map and a write are killed and must be repeated. Then the workflow is started again after its
+//! A map and a write are killed and must be repeated. Then the workflow is restarted after its
 //! files were removed, truncated or changed. The output must equal that of a direct run each time.
 
 use std::fs;
@@ -18,8 +18,8 @@ use readmill_peers::Peers;
 use crate::cohort::Cohort;
 use crate::outcome::{CheckCounts, Ended, run_to_end};
 
-/// Name of the directory of each job and its program. Each character is special to a shell, SLURM,
-/// Groovy or Python.
+/// Name of the directory of each job, and of its program. Each character is special to a shell,
+/// SLURM, Groovy or Python.
 const ODD_NAME: &str = "it's a, \"b\" $HOME %j \\d;e";
 
 const PREP: &str = "prep unsorted.bam --reference ref.fa --sort coordinate --mark-duplicates --bqsr --known-sites known.vcf \
@@ -42,7 +42,7 @@ impl InputKind {
         }
     }
 
-    /// Returns the name of the output of the direct run, without extension.
+    /// Returns the file name of the direct run's output, without extension.
     fn direct_output(self) -> &'static str {
         match self {
             InputKind::Bam => "stages",
@@ -90,17 +90,17 @@ pub struct StagedJob<'a> {
     state: PathBuf,
 }
 
-/// The stages that an engine runs when its workflow is started again.
+/// The stages that an engine runs when its workflow is restarted.
 pub enum RerunPolicy {
-    /// All stages. Each then detects whether its own file is damaged.
+    /// All stages. Each detects whether its own file is damaged.
     All,
-    /// The last stage, and those whose files are missing.
+    /// The last stage, and stages whose files are missing.
     Missing,
 }
 
 impl<'a> StagedJob<'a> {
-    /// Plans the job below the directory of an engine, makes the direct run, and writes the
-    /// workflow to `file`.
+    /// Plans the job below the directory of an engine, does the direct run, and writes the workflow
+    /// to `file`.
     pub fn plan_job(
         cohort: &'a Cohort,
         directory: &Path,
@@ -157,12 +157,12 @@ impl<'a> StagedJob<'a> {
                 self.cohort.compare_file(&format!("{}.{end}", self.source.direct_output()), &file)?;
             fs::remove_file(file)?;
         }
-        // Metrics are not compared, since they contain the name of the output.
+        // Metrics are not compared, because they contain the name of the output.
         fs::remove_file(self.output.with_extension("metrics.txt")).context("there are no metrics")?;
         Ok(format!("{bytes} bytes are those of a direct run"))
     }
 
-    /// Returns the stages that ran since the last call, one entry for each attempt.
+    /// Returns the stages that ran since the last call, one entry per attempt.
     fn take_attempts(&self) -> Result<Vec<String>> {
         let file = self.state.join("attempts");
         let text = fs::read_to_string(&file).unwrap_or_default();
@@ -177,7 +177,7 @@ impl<'a> StagedJob<'a> {
         Ok(last.context("nothing was run")?.1.trim().to_owned())
     }
 
-    /// Fails unless one task of this stage was killed and repeated once.
+    /// Fails unless exactly one task of this stage was killed and repeated once.
     fn expect_killed_once(&self, stage: &str, attempts: &[String]) -> Result<()> {
         let code = fs::read_to_string(self.state.join(format!("killed-{stage}/code")))
             .with_context(|| format!("no {stage} was killed"))?;
@@ -199,7 +199,7 @@ impl<'a> StagedJob<'a> {
         Ok(file.set_len(file.metadata()?.len() - 1)?)
     }
 
-    /// Changes a byte in the data of a file. Only stages that read the data can detect it.
+    /// Changes a byte in the data of a file. Only stages that read the data can detect this.
     fn change_byte(&self, stage: &str) -> Result<()> {
         let file = fs::File::options().read(true).write(true).open(self.work.join(stage))?;
         let at = file.metadata()?.len() / 3;
@@ -229,7 +229,7 @@ pub fn check_kills(
     );
 }
 
-/// Checks the workflow of a job from BAM: kills, restarts, and missing, truncated and changed
+/// Checks the workflow of a job that reads BAM: kills, restarts, and missing, truncated and changed
 /// files.
 pub fn check_restarts(
     job: &StagedJob<'_>,

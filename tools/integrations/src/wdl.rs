@@ -25,7 +25,7 @@ const INPUTS: &str = r#"{
 }
 "#;
 
-/// Suffix of an output, and the name of the workflow's output that contains it.
+/// Suffix of an output file, and the name of the workflow output that contains it.
 const KINDS: [(&str, &str); 6] = [
     ("", "cram"),
     (".crai", "crai"),

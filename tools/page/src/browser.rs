@@ -9,7 +9,7 @@ use serde_json::Value;
 
 const PACKAGES: [&str; 2] = ["puppeteer-core@25.16.0", "axe-core@4.14.1"];
 
-/// The script that opens a page and reports what is wrong with it.
+/// The script that opens a page and reports its faults.
 const CHECK: &str = include_str!("check.mjs");
 
 const CHROMIUM_NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
@@ -46,7 +46,7 @@ impl Browser {
         Ok(Browser { home, program })
     }
 
-    /// Opens a page that was made from these run files, and returns the findings of `check.mjs`.
+    /// Opens a page created from these run files, and returns the findings of `check.mjs`.
     /// Screenshots are written next to the page.
     pub fn inspect_page(&self, page: &Path, runs: &[&Path]) -> Result<Value> {
         let mut command = Command::new("node");

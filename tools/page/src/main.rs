@@ -1,11 +1,11 @@
-//! `./dev page`: makes HTML reports of samples with one planted fault each, and checks them in a
+//! `./dev page`: creates HTML reports of samples with one planted fault each, and checks them in a
 //! browser.
 //!
-//! `readmill demo --page` makes the samples, `readmill report` their pages and one page of all
-//! samples. Chromium opens each page without a network: light, dark, narrow, and printed.
-//! `check.mjs` reports errors on the console, serious findings of axe-core, numbers that differ
-//! from the JSON, and elements that are wider than the page. This program also checks that the
-//! verdict of each page names the planted fault, and no fault for the clean sample.
+//! `readmill demo --page` creates the samples, `readmill report` their pages and one page of all
+//! samples. Chromium opens each page offline: light, dark, narrow, and printed. `check.mjs` reports
+//! console errors, serious findings of axe-core, numbers that differ from the JSON, and elements
+//! wider than the page. This program also checks that the verdict of each page names the planted
+//! fault, and no fault for the clean sample.
 
 mod browser;
 
@@ -34,8 +34,8 @@ struct PageArgs {
 
 /// A sample of the gallery.
 ///
-/// At least one metric of `shown_by` must fail or need a look. Metrics of `follow` may, and no
-/// others.
+/// At least one metric of `shown_by` must be marked as bad or worth a look. Metrics of `follow` may
+/// be, but no others.
 struct Planted {
     name: &'static str,
     fault: Option<&'static str>,
@@ -95,7 +95,7 @@ const GALLERY: &[Planted] = &[
 
 const MAX_BYTES_PER_SAMPLE: u64 = 1 << 20;
 
-/// Makes the gallery and checks each page. Fails if any check failed.
+/// Creates the gallery and checks each page. Fails if any check failed.
 fn main() -> Result<()> {
     let args = PageArgs::parse();
     let readmill = match &args.readmill {
@@ -151,8 +151,7 @@ fn make_sample(readmill: &Path, root: &Path, planted: &Planted) -> Result<()> {
     }
     let done = command.output()?;
     ensure!(done.status.success(), "{}: {}", planted.name, String::from_utf8_lossy(&done.stderr));
-    // The name of the fault becomes the name of the sample, so that the page of all samples shows
-    // it.
+    // The name of the fault becomes the sample name, so that the page of all samples shows it.
     let path = dir.join("run.json");
     let mut run: Value = serde_json::from_slice(&std::fs::read(&path)?)?;
     run["sample"] = planted.name.into();
@@ -176,7 +175,7 @@ fn make_cohort_page(readmill: &Path, root: &Path) -> Result<PathBuf> {
     Ok(page)
 }
 
-/// Prints what the browser found on a page, one line for each kind of check.
+/// Prints the browser's findings about a page, one line per kind of check.
 fn print_findings(
     say: &mut impl FnMut(bool, &str),
     name: &str,

@@ -1,5 +1,5 @@
-//! Peers that are compiled here: by Cargo, by Go, or by their own Makefiles from sources that a
-//! crate contains.
+//! Peers that are compiled here: by Cargo, by Go, or by their own Makefiles from sources in a
+//! crate.
 
 use std::fs;
 use std::path::Path;
@@ -14,13 +14,13 @@ use super::install::{
 
 pub struct Crate {
     pub name: &'static str,
-    /// Name of the program, which it also prints before its version.
+    /// Name of the program, which it prints before its version.
     pub program: &'static str,
     pub version: &'static str,
 }
 
-/// Sorts BAM files. Needs Rust 1.93, which is newer than readmill's minimum; Cargo reports if it is
-/// missing.
+/// Sorts BAM files. Needs Rust 1.93, which is newer than readmill's minimum; Cargo reports an older
+/// Rust.
 pub const FGUMI: Crate = Crate { name: "fgumi", program: "fgumi", version: "0.9.0" };
 
 /// Marks duplicates in a pipe after an aligner.
@@ -30,8 +30,8 @@ pub const DUPBLASTER: Crate = Crate { name: "dupblaster", program: "dupblaster",
 pub const RIKER: Crate = Crate { name: "riker-ngs", program: "riker", version: "0.2.0" };
 
 impl Crate {
-    /// Builds the program below `cache` with the dependencies that its authors locked and its
-    /// default features. Does nothing if it is built already.
+    /// Builds the program below `cache` with its locked dependencies and its default features. Does
+    /// nothing if it is already built.
     pub fn install(&self, cache: &Path) -> Result<Tool> {
         let Crate { name, program: binary, version } = self;
         let home = cache.join(format!("{name}-{version}"));
@@ -59,7 +59,7 @@ impl Crate {
 
 pub const ELPREP: &str = "5.1.3";
 
-/// Builds elPrep [`ELPREP`] below `cache`. elPrep writes logs below `$HOME`, so it gets a home
+/// Builds elPrep [`ELPREP`] below `cache`. elPrep writes logs below `$HOME`, so its home is a
 /// directory there.
 pub fn install_elprep(cache: &Path) -> Result<Tool> {
     let directory = cache.join(format!("elprep-{ELPREP}"));
@@ -67,8 +67,8 @@ pub fn install_elprep(cache: &Path) -> Result<Tool> {
     if !program.exists() {
         let go = find_or_install("go", "golang-go")?;
         fs::create_dir_all(&directory)?;
-        // Not `go install module@version`: it also reads the module's list of versions, which not
-        // every proxy serves. A module that requires one version needs no list.
+        // Not `go install module@version`, which also reads the module's version list, and not
+        // every proxy serves it. A module that requires one version needs no list.
         fs::write(directory.join("go.mod"), elprep_module())?;
         fs::write(directory.join("tools.go"), ELPREP_TOOLS)?;
         eprintln!("peers: building elPrep {ELPREP} by Go in {}", directory.display());
@@ -84,7 +84,7 @@ pub fn install_elprep(cache: &Path) -> Result<Tool> {
     }
     let home = directory.join("home");
     fs::create_dir_all(&home)?;
-    // Without a command elPrep prints its version and fails.
+    // Without a command, elPrep prints its version and fails.
     let text = output_of(Command::new(&program).env("HOME", &home))?;
     let version = word_after(&text, "version").context("elPrep states no version")?;
     let mut tool = Tool::without_arguments("elprep", program, version);
@@ -100,14 +100,14 @@ fn elprep_module() -> String {
 const ELPREP_TOOLS: &str =
     "//go:build tools\n\npackage tools\n\nimport _ \"github.com/exascience/elprep/v5\"\n";
 
-/// The release of bwa-mem2 to compare with, whose index is the reference for ours.
+/// The bwa-mem2 release to compare with. Its index is the reference for ours.
 pub const BWA_MEM2: &str = "2.2.1";
 
 /// The release of bwa-mem2-sys that contains it.
 const BWA_MEM2_SYS: &str = "0.1.1";
 
-/// Builds bwa-mem2 [`BWA_MEM2`] below `cache` by its own Makefile for the processor of this
-/// machine, like the launcher of its releases would choose. The library of the crate is not built.
+/// Builds bwa-mem2 [`BWA_MEM2`] below `cache` with its own Makefile, for the processor of this
+/// machine, as the launcher of its releases would choose. The crate's library is not built.
 pub fn install_bwa_mem2(cache: &Path) -> Result<Tool> {
     let home = cache.join(format!("bwa-mem2-{BWA_MEM2}"));
     let program = home.join("bwa-mem2");
@@ -137,7 +137,7 @@ fn bwa_mem2_version(program: &Path) -> Result<String> {
     word_after(&format!("bwa-mem2 {text}"), "bwa-mem2").context("bwa-mem2 states no version")
 }
 
-/// The release of minibwa-sys that readmill's kernel is built from, too.
+/// The minibwa-sys release, from which readmill's kernel is also built.
 const MINIBWA_SYS: &str = "0.2.0";
 
 pub fn install_minibwa(cache: &Path) -> Result<Tool> {
@@ -151,7 +151,7 @@ pub fn install_minibwa(cache: &Path) -> Result<Tool> {
         eprintln!("peers: building minibwa from source in {}", build.display());
         vendor_crate(&build, "minibwa-sys", MINIBWA_SYS)?;
         let source = build.join("vendor/minibwa-sys/vendor/minibwa");
-        // The crate lacks mimalloc and, for its licence, the indexer of bwa.
+        // The crate lacks mimalloc and, for licence reasons, bwa's indexer.
         run_make(&source, &["mimalloc=0", "gpl=0", "minibwa"])?;
         // The program is moved last, so a directory without it is an interrupted installation.
         fs::rename(source.join("minibwa"), &program)?;

@@ -1,4 +1,4 @@
-//! A program that is ready to run, and the helpers to find, fetch and build programs.
+//! A program that is ready to run, and helpers to find, fetch and build programs.
 
 use std::ffi::OsString;
 use std::fs;
@@ -21,9 +21,9 @@ impl Tool {
         Tool { name, version, program, arguments: Vec::new(), environment: Vec::new() }
     }
 
-    /// Returns a command that the caller adds arguments to. For samtools and fgumi the first is the
-    /// subcommand, for Picard the name of the Picard tool. Options of Java itself go into the
-    /// environment variable `JAVA_TOOL_OPTIONS`.
+    /// Returns a command to which the caller adds arguments. For samtools and fgumi the first
+    /// argument is the subcommand, for Picard the name of the Picard tool. Java's own options go
+    /// into the environment variable `JAVA_TOOL_OPTIONS`.
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.arguments);
@@ -44,7 +44,7 @@ pub fn find_or_install(program: &str, package: &str) -> Result<PathBuf> {
         .with_context(|| format!("package {package} is installed, yet {program} is not on the PATH"))
 }
 
-/// Makes sure that the C compiler finds a header. If not, installs its package, which needs root.
+/// Ensures that the C compiler finds a header. If not, installs its package, which needs root.
 pub fn ensure_header(compiler: &Path, header: &str, package: &str) -> Result<()> {
     let is_found = || {
         let mut command = Command::new(compiler);
@@ -62,14 +62,14 @@ pub fn ensure_header(compiler: &Path, header: &str, package: &str) -> Result<()>
     Ok(())
 }
 
-/// Installs a system package. Without root it returns an error instead that says what is missing
-/// and how to install it.
+/// Installs a system package. Without root, returns an error that says what is missing and how to
+/// install it.
 fn install_package(lack: &str, package: &str) -> Result<()> {
     if !is_root() || find_on_path("apt-get").is_none() {
         bail!("{lack}; install it, for instance with: sudo apt-get install {package}");
     }
     eprintln!("peers: apt-get install {package}");
-    // An old list of packages often suffices; if not, the installation reports the error.
+    // An outdated package list often suffices; if not, the installation reports the error.
     let _ = run_client(Command::new("apt-get").args(["-q", "update"]));
     run_client(
         Command::new("apt-get")
@@ -95,7 +95,7 @@ pub fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Runs a package client. Its output is only shown if it fails, as a part of the error.
+/// Runs a package client. Its output is only shown if it fails, as part of the error.
 pub fn run_client(command: &mut Command) -> Result<()> {
     let shown = format!("{command:?}");
     let output =
@@ -110,9 +110,9 @@ pub fn run_client(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Downloads the sources of a crate into `build/vendor`, with a package that depends on it.
+/// Downloads the sources of a crate into `build/vendor`, using a package that depends on it.
 pub fn vendor_crate(build: &Path, name: &str, version: &str) -> Result<()> {
-    // An own workspace, so that Cargo does not treat the package as a member of readmill's.
+    // A workspace of its own, so that Cargo does not treat the package as a member of readmill's.
     let manifest = format!(
         "[package]\nname = \"peer\"\nversion = \"0.0.0\"\nedition = \"2021\"\n[lib]\npath = \"lib.rs\"\n\
          [dependencies]\n{name} = \"={version}\"\n[workspace]\n"
@@ -138,13 +138,13 @@ pub fn output_of(command: &mut Command) -> Result<String> {
     Ok(text)
 }
 
-/// Returns the first word after `mark` that begins with a digit.
+/// Returns the first word after `mark` that starts with a digit.
 pub fn word_after(text: &str, mark: &str) -> Option<String> {
     let mut words = text.split_whitespace().skip_while(|word| *word != mark).skip(1);
     words.find(|word| word.starts_with(|first: char| first.is_ascii_digit())).map(str::to_owned)
 }
 
-/// Makes an empty directory, and removes the files of an interrupted installation.
+/// Creates an empty directory, removing the files of an interrupted installation.
 pub fn fresh_directory(path: &Path) -> Result<()> {
     if path.exists() {
         fs::remove_dir_all(path).with_context(|| format!("cannot clear {}", path.display()))?;

@@ -1,13 +1,13 @@
-//! The programs that readmill is compared with: finds them on this machine, or installs them with
+//! The programs with which readmill is compared. Finds them on this machine, or installs them with
 //! their usual package clients (apt, Maven, Go, Cargo, pip). They are run as processes, never
 //! linked.
 //!
-//! samtools, sambamba, samblaster, bwa, fastp, mosdepth and bamsormadup (a part of biobambam2) are
-//! taken from the PATH, or from `apt-get` if this process is root. All others have one fixed
-//! version and are installed into `target/peers` (below `CARGO_TARGET_DIR` if that is set), so that
-//! they are downloaded once and `cargo clean` removes them. Nothing is downloaded before a program
-//! is asked for. An interrupted installation starts again from its beginning; an installation by
-//! another process is waited for.
+//! samtools, sambamba, samblaster, bwa, fastp, mosdepth and bamsormadup (part of biobambam2) are
+//! taken from the PATH, or installed with `apt-get` if this process is root. All others have one
+//! fixed version and are installed into `target/peers` (below `CARGO_TARGET_DIR` if that is set),
+//! so that they are downloaded once and `cargo clean` removes them. Nothing is downloaded before a
+//! program is requested. An interrupted installation starts over; an installation by another
+//! process is waited for.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod compiled;
@@ -26,10 +26,10 @@ use install::{ensure_header, find_or_install, output_of, word_after};
 
 pub use install::Tool;
 
-/// The directory of installed programs, with a method for each program.
+/// The directory of installed programs, with one method per program.
 ///
 /// Methods for fixed versions install on first use and take a file lock, so that several processes
-/// can call them at the same time. The others find the program on the PATH.
+/// can call them concurrently. The others find the program on the PATH.
 #[derive(Clone, Debug)]
 pub struct Peers {
     cache: PathBuf,
@@ -43,7 +43,7 @@ impl Peers {
     pub fn in_directory(cache: impl Into<PathBuf>) -> Result<Self> {
         let cache = cache.into();
         fs::create_dir_all(&cache).with_context(|| format!("cannot make {}", cache.display()))?;
-        // Absolute, since callers run programs in other directories.
+        // Absolute, because callers run programs in other directories.
         let cache = cache.canonicalize()?;
         Ok(Self { cache })
     }
@@ -85,7 +85,7 @@ impl Peers {
         find_versioned("bamsormadup", "biobambam2", "version")
     }
 
-    /// Returns the bwa of the system. It prints its version, and fails, if it has no command.
+    /// Returns the system's bwa. Without a command, it prints its version and fails.
     pub fn bwa(&self) -> Result<Tool> {
         let program = find_or_install("bwa", "bwa")?;
         let text = output_of(&mut Command::new(&program))?;
@@ -101,7 +101,7 @@ impl Peers {
         let program = find_or_install("fastqc", "fastqc")?;
         let text = output_of(Command::new(&program).arg("--version"))?;
         let version = text.trim().strip_prefix("FastQC v").context("fastqc tells no version")?;
-        // The script limits Java to 250 MB. With a long page without groups that is too little, and
+        // The script limits Java to 250 MB. That is too little for a long, ungrouped report, and
         // FastQC hangs. This variable overrides it.
         let mut tool = Tool::without_arguments("fastqc", program, version.into());
         tool.environment.push(("_JAVA_OPTIONS", "-Xmx2g".into()));
@@ -210,8 +210,8 @@ impl Peers {
         Ok(Tool::without_arguments("dot", find_or_install("dot", "graphviz")?, String::new()))
     }
 
-    /// Waits until no other thread or process installs this program, and makes others wait until
-    /// the returned file is dropped. If this process dies, the system releases the lock.
+    /// Waits until no other thread or process is installing this program, and makes others wait
+    /// until the returned file is dropped. If this process dies, the system releases the lock.
     fn lock_install(&self, name: &str) -> Result<File> {
         let path = self.cache.join(format!("{name}.lock"));
         let file = File::create(&path).with_context(|| format!("cannot make {}", path.display()))?;
@@ -225,7 +225,7 @@ pub fn workspace() -> &'static Path {
     package.ancestors().nth(2).unwrap_or(package)
 }
 
-/// Returns the directory of build results: `CARGO_TARGET_DIR`, or `target` in this workspace.
+/// Returns the build directory: `CARGO_TARGET_DIR`, or `target` in this workspace.
 pub fn target_directory() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(directory) if !directory.is_empty() => workspace().join(directory),
@@ -240,7 +240,7 @@ pub fn build_readmill() -> Result<PathBuf> {
     Ok(target_directory().join("release/readmill").canonicalize()?)
 }
 
-/// Finds a program whose `--version` prints the version after the word `mark`, or installs its
+/// Finds a program whose `--version` prints its version after the word `mark`, or installs its
 /// package.
 fn find_versioned(name: &'static str, package: &str, mark: &str) -> Result<Tool> {
     let program = find_or_install(name, package)?;

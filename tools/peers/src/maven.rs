@@ -1,4 +1,4 @@
-//! Peers from Maven: Java archives, which are called by their main class.
+//! Peers from Maven: Java archives, run by their main class.
 
 use std::ffi::OsString;
 use std::fs;
@@ -9,19 +9,19 @@ use anyhow::{Result, bail};
 
 use super::install::{Tool, find_or_install, run_client};
 
-/// The release of Picard whose output is the reference for duplicates.
+/// The Picard release whose output is the reference for duplicates.
 pub const PICARD: &str = "3.4.0";
 
 const PICARD_MAIN: &str = "picard.cmdline.PicardCommandLine";
 
-/// The release of GATK whose output is the reference for recalibration.
+/// The GATK release whose output is the reference for recalibration.
 pub const GATK: &str = "4.6.2.0";
 
 const GATK_MAIN: &str = "org.broadinstitute.hellbender.Main";
 
-/// Archives (group, name, version) that GATK's tools for base qualities need: 44 of the 367 that it
-/// declares (78 of 440 MB; it does not start without these). The last six are the script engine,
-/// which Picard has, too.
+/// Archives (group, name, version) that GATK's base quality tools need: 44 of the 367 that it
+/// declares (78 of 440 MB). It does not start without these. The last six are the script engine,
+/// which Picard also has.
 const GATK_ARCHIVES: &str = "
     org.broadinstitute:gatk:4.6.2.0
     org.broadinstitute:barclay:5.0.0
@@ -75,12 +75,12 @@ const GATK_ARCHIVES: &str = "
     org.ow2.asm:asm-util:7.3.1
 ";
 
-/// The release of Nextflow that runs the workflows of `integrations/nextflow`.
+/// The Nextflow release that runs the workflows of `integrations/nextflow`.
 pub const NEXTFLOW: &str = "24.10.4";
 
 const NEXTFLOW_MAIN: &str = "nextflow.cli.Launcher";
 
-/// Java packages that Nextflow uses by reflection, which newer versions of Java forbid by default.
+/// Java packages that Nextflow accesses by reflection, which newer Java versions forbid by default.
 const OPENED_PACKAGES: [&str; 16] = [
     "java.lang",
     "java.io",
@@ -101,7 +101,7 @@ const OPENED_PACKAGES: [&str; 16] = [
 ];
 
 /// Installs Nextflow [`NEXTFLOW`] below `cache`, without its own launcher, which would download
-/// more. `nf-httpfs` for files behind URLs is left out.
+/// more, and without `nf-httpfs`, which is for files behind URLs.
 pub fn install_nextflow(cache: &Path) -> Result<Tool> {
     let dependency = format!(
         r#"    <dependency>
@@ -129,7 +129,7 @@ pub fn install_nextflow(cache: &Path) -> Result<Tool> {
     Ok(tool)
 }
 
-/// The release of htsjdk that can read CRAM 3.1. Picard [`PICARD`] itself has 4.2.0, which cannot.
+/// The htsjdk release that can read CRAM 3.1. Picard [`PICARD`] itself has 4.2.0, which cannot.
 pub const HTSJDK: &str = "4.3.0";
 
 pub fn install_picard(cache: &Path) -> Result<Tool> {
@@ -137,7 +137,7 @@ pub fn install_picard(cache: &Path) -> Result<Tool> {
 }
 
 /// Installs the same Picard with htsjdk [`HTSJDK`]. Maven prefers the version that the project
-/// itself asks for.
+/// itself requests.
 pub fn install_picard_with_htsjdk(cache: &Path) -> Result<Tool> {
     let htsjdk = project_dependency("com.github.samtools", "htsjdk", HTSJDK);
     let home = format!("picard-{PICARD}-htsjdk-{HTSJDK}");
@@ -153,7 +153,7 @@ fn picard_itself() -> String {
     project_dependency("com.github.broadinstitute", "picard", PICARD)
 }
 
-/// Returns a dependency of a Maven project, with its own dependencies.
+/// Returns a Maven dependency, including its own dependencies.
 fn project_dependency(group: &str, name: &str, version: &str) -> String {
     format!(
         r#"    <dependency>
@@ -165,7 +165,7 @@ fn project_dependency(group: &str, name: &str, version: &str) -> String {
     )
 }
 
-/// Installs the parts of GATK [`GATK`] below `cache` that BaseRecalibrator, ApplyBQSR,
+/// Installs below `cache` the parts of GATK [`GATK`] that BaseRecalibrator, ApplyBQSR,
 /// GatherBQSRReports, AnalyzeCovariates (without plots) and IndexFeatureFile need: archives without
 /// their own dependencies.
 pub fn install_gatk(cache: &Path) -> Result<Tool> {
@@ -184,15 +184,15 @@ struct JavaRelease {
 
 impl JavaRelease {
     /// Downloads the program and the dependencies of a Maven project into `cache/home`. Does
-    /// nothing if that was done with the same dependencies.
+    /// nothing if this was already done with the same dependencies.
     fn install(&self, cache: &Path, home: &str, dependencies: &str) -> Result<Tool> {
         let JavaRelease { name, shown, version, main } = *self;
         let java = find_or_install("java", "openjdk-17-jre-headless")?;
         let home = cache.join(home);
         let libraries = home.join("lib");
         let jar = libraries.join(format!("{name}-{version}.jar"));
-        // The stamp is written last: a directory without it is an interrupted installation, and one
-        // with another text has other dependencies.
+        // The stamp is written last: a directory without it is an interrupted installation, and a
+        // different text means different dependencies.
         let (stamp, project) = (home.join("complete"), maven_project(name, dependencies));
         let is_complete = fs::read_to_string(&stamp).is_ok_and(|stamp| stamp == project);
         if !(is_complete && jar.exists()) {

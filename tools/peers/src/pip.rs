@@ -9,11 +9,11 @@ use anyhow::{Context, Result, bail};
 use super::install::{Tool, find_or_install, fresh_directory, output_of, run_client, word_after};
 use super::samtools::PYSAM;
 
-/// The release of umi_tools whose groups of UMIs are the reference for ours.
+/// The umi_tools release whose UMI groups are the reference for ours.
 pub const UMI_TOOLS: &str = "1.1.6";
 
-/// Packages that the build of umi_tools needs but does not declare. Newer setuptools lack
-/// `pkg_resources`; without it the build tries to download setuptools 10 from a server that no
+/// Packages that the umi_tools build needs but does not declare. Newer setuptools lack
+/// `pkg_resources`; without it, the build tries to download setuptools 10 from a server that no
 /// longer exists.
 const UMI_TOOLS_BUILD: [&str; 4] = ["setuptools<81", "wheel", "cython", "numpy"];
 
@@ -42,17 +42,17 @@ pub fn install_umi_tools(cache: &Path) -> Result<Tool> {
     Ok(Tool::without_arguments("umi_tools", program, version))
 }
 
-/// Installs Python with pysam [`PYSAM`] below `cache`. It has the tabix of the same samtools
+/// Installs Python with pysam [`PYSAM`] below `cache`. It includes tabix of the same samtools
 /// release.
 pub fn install_pysam(cache: &Path) -> Result<Tool> {
     let home = make_environment(cache, &format!("pysam-{PYSAM}"), &[format!("pysam=={PYSAM}")])?;
     Ok(Tool::without_arguments("python3", home.join("bin/python3"), PYSAM.to_owned()))
 }
 
-/// The release of MultiQC that must be able to read our metrics.
+/// The MultiQC release that must be able to read our metrics.
 pub const MULTIQC: &str = "1.35";
 
-/// Installs MultiQC [`MULTIQC`] with all its dependencies below `cache`, 1 GB. It is not compared
+/// Installs MultiQC [`MULTIQC`] with all its dependencies below `cache` (1 GB). It is not compared
 /// with readmill but reads its metrics.
 pub fn install_multiqc(cache: &Path) -> Result<Tool> {
     let wanted = [format!("multiqc=={MULTIQC}")];
@@ -66,7 +66,7 @@ pub fn install_multiqc(cache: &Path) -> Result<Tool> {
     Ok(tool)
 }
 
-/// The release of Snakemake that runs the workflows of `integrations/snakemake`.
+/// The Snakemake release that runs the workflows of `integrations/snakemake`.
 pub const SNAKEMAKE: &str = "9.27.1";
 
 pub fn install_snakemake(cache: &Path) -> Result<Tool> {
@@ -74,24 +74,24 @@ pub fn install_snakemake(cache: &Path) -> Result<Tool> {
     let home = make_environment(cache, &format!("snakemake-{SNAKEMAKE}"), &wanted)?;
     let mut tool =
         Tool::without_arguments("snakemake", home.join("bin/snakemake"), SNAKEMAKE.to_owned());
-    // Snakemake caches the sources of wrappers there. A test must not see those of an earlier run.
+    // Snakemake caches the sources of wrappers there. A test must not use those of an earlier run.
     tool.environment = vec![("XDG_CACHE_HOME", home.join("cache").into_os_string())];
     Ok(tool)
 }
 
-/// The release of Dask that `python/readmill` is tested with.
+/// The Dask release with which `python/readmill` is tested.
 pub const DASK: &str = "2026.8.0";
 
-/// The release of dask-jobqueue, which starts Dask's workers as SLURM jobs.
+/// The dask-jobqueue release. It starts Dask workers as SLURM jobs.
 const DASK_JOBQUEUE: &str = "0.9.0";
 
 const CRYPTOGRAPHY: &str = "50.0.2";
 
-/// The release of pytest that runs `python/tests`.
+/// The pytest release that runs `python/tests`.
 const PYTEST: &str = "9.2.0";
 
-/// Installs Python with Dask [`DASK`], everything that `python/readmill` can use, and pytest, below
-/// `cache`, 90 MB.
+/// Installs Python with Dask [`DASK`], pytest, and all optional packages of `python/readmill` below
+/// `cache` (90 MB).
 pub fn install_dask(cache: &Path) -> Result<Tool> {
     let wanted = [
         format!("distributed=={DASK}"),
@@ -103,7 +103,7 @@ pub fn install_dask(cache: &Path) -> Result<Tool> {
     Ok(Tool::without_arguments("python3", home.join("bin/python3"), DASK.to_owned()))
 }
 
-/// Packages of `experiments/cluster` with their versions, one on each line.
+/// Packages of `experiments/cluster` with their versions, one per line.
 const CLUSTER: &str = include_str!("../../../experiments/cluster/requirements.txt");
 
 pub fn install_simpy(cache: &Path) -> Result<Tool> {
@@ -114,7 +114,7 @@ pub fn install_simpy(cache: &Path) -> Result<Tool> {
     Ok(Tool::without_arguments("python3", home.join("bin/python3"), version.to_owned()))
 }
 
-/// The release of miniwdl that runs the workflow of `integrations/wdl`.
+/// The miniwdl release that runs the workflow of `integrations/wdl`.
 pub const MINIWDL: &str = "1.16.0";
 
 const MINIWDL_BARE: &str = "0.0.1";
@@ -128,8 +128,8 @@ pub fn install_miniwdl(cache: &Path) -> Result<Tool> {
     Ok(tool)
 }
 
-/// Makes a virtual environment below `cache` with these packages and their dependencies, unless it
-/// exists. Returns its directory.
+/// Creates a virtual environment below `cache` with these packages and their dependencies, unless
+/// it exists. Returns its directory.
 fn make_environment(cache: &Path, name: &str, packages: &[String]) -> Result<PathBuf> {
     let home = cache.join(name);
     // The stamp is written last, so a directory without it is an interrupted installation.

@@ -1,10 +1,11 @@
-//! Builds samtools from its source, which is a part of pysam's source package on PyPI.
+//! Builds samtools from source, as included in pysam's source package on PyPI.
 //!
-//! Most of the time of a sort is spent in libdeflate, whose releases may differ by more than the
+//! A sort spends most of its time in libdeflate, whose releases may differ by more than the
 //! programs that use it: 5.0 s with 1.14 of Debian 12, 4.2 s with 1.26 (600,000 reads, level 6, one
 //! thread). So samtools gets the same libdeflate as readmill, and the comparison is one of
-//! programs. Everything else is built as by samtools itself: the same flags, htslib's own
-//! configure. Left out are network access, which is not used here, and `tview`, which the source
+//! programs. Everything else is built as samtools itself does: with the same flags and htslib's own
+//! configure. Omitted are network access, which is not used here, and `tview`, which the source
+//! package lacks.
 //! package lacks.
 
 use std::fs;
@@ -18,13 +19,13 @@ use super::install::{
     word_after,
 };
 
-/// The release to compare with, whose orders are the reference for ours.
+/// The samtools release to compare with. Its sort orders are the reference for ours.
 pub const VERSION: &str = "1.24";
 
-/// The release of pysam that contains samtools [`VERSION`].
+/// The pysam release that contains samtools [`VERSION`].
 pub const PYSAM: &str = "0.24.1";
 
-/// Builds samtools [`VERSION`] below `cache`, unless it is built already.
+/// Builds samtools [`VERSION`] below `cache`, unless it is already built.
 pub fn build_samtools_release(cache: &Path) -> Result<Tool> {
     let libdeflate = locked_libdeflate(include_str!("../../../Cargo.lock"))
         .context("Cargo.lock names no libdeflate-sys")?;
@@ -73,11 +74,11 @@ fn fetch_source(build: &Path) -> Result<()> {
     )
 }
 
-/// Builds libdeflate with Cargo, from the crate that contains its source, and copies `include` and
+/// Builds libdeflate with Cargo from the crate that contains its source, and copies `include` and
 /// `lib` into `directory`.
 fn build_libdeflate(directory: &Path, version: &str) -> Result<()> {
     fs::create_dir_all(directory)?;
-    // An own workspace, so that Cargo does not treat the package as a member of readmill's.
+    // A workspace of its own, so that Cargo does not treat the package as a member of readmill's.
     let manifest = format!(
         "[package]\nname = \"libdeflate\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\
          [lib]\npath = \"lib.rs\"\n[dependencies]\nlibdeflate-sys = \"={version}\"\n[workspace]\n"
@@ -88,7 +89,7 @@ fn build_libdeflate(directory: &Path, version: &str) -> Result<()> {
     run_client(cargo().current_dir(directory).args(["build", "--release", "--target-dir", "target"]))
 }
 
-/// A build script that copies the results of libdeflate-sys into the directory of its package.
+/// A build script that copies the output of libdeflate-sys into the directory of its package.
 const COPY_LIBDEFLATE: &str = r#"
 fn main() -> std::io::Result<()> {
     let made = std::path::PathBuf::from(std::env::var("DEP_LIBDEFLATE_ROOT").unwrap());
@@ -107,7 +108,7 @@ fn build_htslib(directory: &Path) -> Result<()> {
     {
         ensure_header(&compiler, header, package)?;
     }
-    // Relative paths, since configure rejects some names of directories.
+    // Relative paths, because configure rejects some directory names.
     run_client(Command::new("./configure").current_dir(directory).args([
         "--with-libdeflate",
         "--disable-libcurl",
@@ -119,8 +120,8 @@ fn build_htslib(directory: &Path) -> Result<()> {
     run_make(directory, &["lib-static", "htslib_static.mk"])
 }
 
-/// Builds `samtools`. The source package lacks its Makefile, and the files that the Makefile would
-/// write.
+/// Builds `samtools`. The source package lacks its Makefile and the files that the Makefile would
+/// generate.
 fn build_samtools(directory: &Path) -> Result<()> {
     let version = output_of(Command::new("sh").current_dir(directory).arg("version.sh"))?;
     let version = format!("#define SAMTOOLS_VERSION \"{}\"\n", version.trim());
@@ -140,11 +141,11 @@ const CONFIG: &str = r#"#define SAMTOOLS_CC "cc"
 #define SAMTOOLS_CURSES_LIB ""
 "#;
 
-/// Replaces the viewer, which the source package lacks.
+/// Replaces `tview`, which the source package lacks.
 const NO_TVIEW: &str =
     "int bam_tview_main(int argc, char **argv) { (void)argc; (void)argv; return 1; }\n";
 
-/// Excludes the files `*.pysam.c`, which are copies with other names for the standard streams.
+/// Excludes the files `*.pysam.c`, copies that use different names for the standard streams.
 const MAKEFILE: &str = "include ../htslib/htslib_static.mk
 CFLAGS = -g -Wall -O2
 CPPFLAGS = -I. -I../htslib -Ilz4

@@ -1,4 +1,4 @@
-//! CPU time and memory of processes, as the kernel counts them.
+//! CPU time and memory of processes, as measured by the kernel.
 #![allow(unsafe_code, reason = "asks the system for a child's usage")]
 
 use std::io;
@@ -7,19 +7,19 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
-/// Time and memory of a process and of the children that it waited for.
+/// Time and memory of a process and of the children it waited for.
 #[derive(Clone, Copy, Debug)]
 pub struct Usage {
     pub cpu: Duration,
     /// Peak resident memory in bytes.
     ///
-    /// Linux includes the memory that the parent had when it started the process. So a program that
+    /// Linux includes the memory of the parent at the start of the process. So a program that
     /// measures others must stay small.
     pub peak: u64,
 }
 
-/// Waits for a child and returns its exit status and usage. Repeats the call if a signal interrupts
-/// it.
+/// Waits for a child and returns its exit status and usage. Retries if a signal interrupts the
+/// call.
 pub fn wait_with_usage(child: Child) -> io::Result<(ExitStatus, Usage)> {
     let (mut status, mut usage) = (0, MaybeUninit::zeroed());
     loop {

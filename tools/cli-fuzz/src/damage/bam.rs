@@ -1,4 +1,4 @@
-//! Damages the inflated contents of a BAM file: header, contigs, and fields of records.
+//! Damages the inflated contents of a BAM file: header, contigs, and record fields.
 
 use readmill_fuzz::changes;
 use readmill_simulate::Rng;
@@ -10,8 +10,8 @@ use super::numbers::{MAX_BYTES, draw_number};
 /// 4.2).
 const FIXED_BYTES: usize = 32;
 
-/// Offsets and widths of numbers in the fixed part. Reference ID, position and FLAG are listed twice, so
-/// that they are damaged more often.
+/// Offsets and widths of numbers in the fixed part. Reference ID, position and FLAG are listed
+/// twice, so that they are damaged more often.
 const NUMBERS: [(usize, usize); 11] =
     [(0, 4), (4, 4), (9, 1), (10, 2), (14, 2), (20, 4), (24, 4), (28, 4), (0, 4), (4, 4), (14, 2)];
 
@@ -44,7 +44,7 @@ struct Bam {
     records: Vec<RecordParts>,
 }
 
-/// A record in parts. The length of a part can change while the others remain valid.
+/// A record in parts. The length of a part can change while the other parts remain valid.
 #[derive(Clone)]
 struct RecordParts {
     fixed: [u8; FIXED_BYTES],
@@ -55,8 +55,8 @@ struct RecordParts {
     fields: Vec<Vec<u8>>,
 }
 
-/// Damages one to three parts. If the contents are not BAM, and in one of 12 cases, bytes
-/// are changed instead.
+/// Damages one to three parts. In one of 12 cases, and if the contents are not BAM, changes bytes
+/// instead.
 pub fn damage_bam(content: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
     let parsed = if rng.is_once_in(12) { None } else { parse_bam(content) };
     let Some(mut bam) = parsed else {
@@ -170,8 +170,8 @@ fn damage_cigar(cigar: &mut Vec<u32>, rng: &mut Rng) {
             cigar[at] = operation(rng);
         }
         4 if !cigar.is_empty() => {
-            // Change the operation and keep its length: clips, deletions and insertions at
-            // the ends.
+            // Changes the operation and keeps its length, which gives clips, deletions and
+            // insertions at the ends.
             let at = rng.index(cigar.len());
             cigar[at] = cigar[at] & !15 | rng.index(9) as u32;
         }
@@ -242,7 +242,7 @@ fn write_bam(bam: &Bam, out: &mut Vec<u8>) {
     }
     for record in &bam.records {
         let mut record = record.clone();
-        // `damage_record` adds an empty field to mark lengths that are wrong on purpose.
+        // `damage_record` adds an empty field to mark deliberately wrong lengths.
         if !record.fields.iter().any(Vec::is_empty) {
             record.set_lengths();
         }

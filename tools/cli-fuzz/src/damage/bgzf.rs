@@ -1,4 +1,4 @@
-//! Compresses damaged text again, with block borders at random places.
+//! Recompresses damaged text, with block boundaries at random positions.
 
 use std::io::Write;
 
@@ -7,8 +7,8 @@ use flate2::write::GzEncoder;
 use readmill_format::bgzf::{Codec, Deflater, EOF_BLOCK, MAX_BLOCK};
 use readmill_simulate::Rng;
 
-/// Compresses `text` in the format of `model`: BGZF or plain gzip. Some files get empty
-/// blocks, a missing end marker or another odd frame, but all checksums are correct.
+/// Compresses `text` in the format of `model`: BGZF or plain gzip. Some files get empty blocks, no
+/// end marker, or another unusual structure, but all checksums are correct.
 pub fn compress_like(text: &[u8], model: &[u8], rng: &mut Rng) -> Vec<u8> {
     let is_bgzf = model.get(3) == Some(&4) && model.get(12..14) == Some(b"BC");
     if is_bgzf != rng.is_once_in(40) { compress_blocks(text, rng) } else { compress_members(text, rng) }

@@ -1,13 +1,13 @@
-//! Damages binary files of numbers: indexes of BAM and of text files, BCF, index files of
-//! the aligner, and stage files.
+//! Damages binary files of numbers: indexes of BAM and text files, BCF, aligner index files, and
+//! stage files.
 
 use readmill_fuzz::changes;
 use readmill_simulate::Rng;
 
 use super::numbers::{MAX_BYTES, draw_number};
 
-/// Replaces, removes or repeats one to three numbers of one to eight bytes, mostly at
-/// multiples of four bytes. Some changes are of random bytes.
+/// Replaces, removes or repeats one to three numbers of one to eight bytes, mostly at multiples of
+/// four bytes. Some changes affect random bytes.
 pub fn damage_cells(content: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
     let mut damaged = content.to_vec();
     for _ in 0..=rng.index(3) {
@@ -15,7 +15,7 @@ pub fn damage_cells(content: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
             changes::change_bytes(&mut damaged, other, MAX_BYTES, rng);
             continue;
         }
-        // The first numbers are usually counts of what follows.
+        // The first numbers are usually counts of the data that follows.
         let end = if rng.is_once_in(3) { damaged.len().min(64) } else { damaged.len() };
         let at = rng.index(end / 4 + 1) * 4;
         let at = if rng.is_once_in(4) { at + rng.index(4) } else { at };

@@ -1,6 +1,6 @@
-//! Damages CRAM by containers and blocks: compressed streams, contents of blocks, and the
-//! headers of blocks, slices and containers. Lengths, landmarks and checksums are corrected
-//! afterwards, so that the decoder reaches the damage.
+//! Damages CRAM containers and blocks: compressed streams, block contents, and the headers of
+//! blocks, slices and containers. Lengths, landmarks and checksums are corrected afterwards, so
+//! that the decoder reaches the damage.
 
 use std::io::{Read, Write};
 
@@ -22,7 +22,7 @@ const RAW: u8 = 0;
 const GZIP: u8 = 1;
 const SLICE_HEADER: u8 = 2;
 
-/// Numbers in a container header before the number of blocks: contig, start, span, records,
+/// Number of fields in a container header before the block count: contig, start, span, records,
 /// record counter and bases.
 const HEADER_NUMBERS: usize = 6;
 
@@ -43,8 +43,8 @@ struct BlockParts {
     data: Vec<u8>,
 }
 
-/// Damages one to three parts. If the contents cannot be parsed, and in one of 15 cases,
-/// bytes are changed instead.
+/// Damages one to three parts. In one of 15 cases, and if the contents cannot be parsed, changes
+/// bytes instead.
 pub fn damage_cram(content: &[u8], rng: &mut Rng) -> Vec<u8> {
     let mut damaged = content.to_vec();
     let parsed = if rng.is_once_in(15) { None } else { parse_containers(content) };
@@ -71,7 +71,7 @@ fn damage_part(containers: &mut Vec<ContainerParts>, rng: &mut Rng) {
     if containers.is_empty() {
         return;
     }
-    // The first container has the SAM header, and the last one is the end-of-file marker.
+    // The first container is the SAM header, the last one the end-of-file marker.
     let at = rng.index(containers.len());
     if rng.is_once_in(10) {
         let to = rng.index(containers.len());
@@ -150,8 +150,8 @@ fn damage_data(data: &[u8], rng: &mut Rng) -> Vec<u8> {
     damaged
 }
 
-/// Appends a container with correct length, landmarks and checksums. In a few cases, a
-/// landmark or the number of blocks is wrong.
+/// Appends a container with correct length, landmarks and checksums. In a few cases, a landmark or
+/// the block count is wrong.
 fn write_container(container: &ContainerParts, has_checksums: bool, out: &mut Vec<u8>, rng: &mut Rng) {
     let (mut blocks, mut landmarks) = (Vec::new(), Vec::new());
     for block in &container.blocks {
@@ -168,7 +168,7 @@ fn write_container(container: &ContainerParts, has_checksums: bool, out: &mut Ve
     }
     blocks.extend_from_slice(&container.rest);
     if landmarks.is_empty() {
-        // The container of the SAM header has no slices.
+        // The SAM header container has no slices.
         landmarks.clone_from(&container.landmarks);
     }
     if rng.is_once_in(40) && !landmarks.is_empty() {
@@ -199,7 +199,7 @@ fn encode_itf8(number: i64) -> Vec<u8> {
     out
 }
 
-/// Decodes an ITF8 number of up to four bytes. Longer numbers give 0.
+/// Decodes an ITF8 number of up to four bytes. Returns 0 for a longer number.
 fn decode_itf8(bytes: &[u8]) -> i64 {
     let more = bytes.first().map_or(0, |byte| byte.leading_ones());
     if more > 3 {
@@ -209,8 +209,8 @@ fn decode_itf8(bytes: &[u8]) -> i64 {
     bytes.iter().skip(1).fold(first, |value, &byte| value << 8 | i64::from(byte))
 }
 
-/// Removes an encoded number from the front of `rest` and returns its bytes. `is_long`
-/// selects LTF8.
+/// Removes an encoded number from the front of `rest` and returns its bytes. The number is LTF8 if
+/// `is_long`, otherwise ITF8.
 fn take_number(rest: &mut &[u8], is_long: bool) -> Option<Vec<u8>> {
     let more = rest.first()?.leading_ones() as usize;
     let (taken, after) = rest.split_at_checked(1 + more.min(if is_long { 8 } else { 4 }))?;
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_file_is_taken_apart_and_put_together() {
-        // A generator that never hits a rare case: what is written is what was parsed.
+        // The generator never selects a rare case, so the output must equal the parsed input.
         for file in readmill_fuzz::whole_cram_files() {
             let containers = parse_containers(&file).expect("a file of containers");
             let again = (0..200).map(Rng::new).find(|rng| {

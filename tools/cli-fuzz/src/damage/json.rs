@@ -1,4 +1,4 @@
-//! Damages JSON: values of other types, missing or repeated keys, and extreme numbers.
+//! Damages JSON: values of different types, missing or repeated keys, and extreme numbers.
 
 use readmill_fuzz::changes;
 use readmill_simulate::Rng;
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::numbers::{MAX_BYTES, draw_number};
 
-/// Replaces, removes or repeats one to four values anywhere in the document. In one of six
-/// cases, bytes are changed instead.
+/// Replaces, removes or repeats one to four values anywhere in the document. In one of six cases,
+/// changes bytes instead.
 pub fn damage_json(content: &[u8], rng: &mut Rng) -> Vec<u8> {
     let parsed = serde_json::from_slice::<Value>(content).ok().filter(|_| !rng.is_once_in(6));
     let Some(mut document) = parsed else {
@@ -30,8 +30,8 @@ fn count_values(value: &Value) -> usize {
     }
 }
 
-/// Changes the value with number `at` in depth-first order, or an element of it. Returns
-/// whether it was found; `at` is reduced by the values before it.
+/// Changes the value with index `at` in depth-first order, or an element of it. Returns whether it
+/// was found; otherwise `at` is reduced by the number of values visited.
 fn change_value(value: &mut Value, at: &mut usize, rng: &mut Rng) -> bool {
     if *at == 0 {
         *value = other_value(value, rng);

@@ -1,4 +1,4 @@
-//! Damages text by lines and cells: SAM, FASTQ, FASTA, VCF, BED, refFlat, tables and lists.
+//! Damages lines and cells of text: SAM, FASTQ, FASTA, VCF, BED, refFlat, tables and lists.
 
 use readmill_fuzz::changes;
 use readmill_simulate::Rng;
@@ -77,15 +77,15 @@ const LINES: [&str; 22] = [
     "r\t0\tchr1\t1\t60\t268435455M\t*\t0\t0\t*\t*",
 ];
 
-/// Damages one to four lines. With `is_fastq`, bases and qualities of a record can be
-/// resized as well. The result has at most [`MAX_BYTES`].
+/// Damages one to four lines. With `is_fastq`, also resizes bases and qualities of records. The
+/// result has at most [`MAX_BYTES`] bytes.
 pub fn damage_lines(content: &[u8], is_fastq: bool, rng: &mut Rng) -> Vec<u8> {
     let mut lines: Vec<Vec<u8>> = content.split(|&b| b == b'\n').map(<[u8]>::to_vec).collect();
     for _ in 0..=rng.index(4) {
         if lines.is_empty() {
             break;
         }
-        // Headers are short, and many rules read them, so they are damaged more often.
+        // Headers are short but affect much code, so they are damaged more often.
         let end = if rng.is_once_in(3) { lines.len().min(12) } else { lines.len() };
         let at = rng.index(end);
         match rng.index(16) {
@@ -123,8 +123,8 @@ pub fn damage_lines(content: &[u8], is_fastq: bool, rng: &mut Rng) -> Vec<u8> {
     damaged
 }
 
-/// Changes one cell of a line. Cells are separated by tabs, or by the first other separator
-/// that the line contains.
+/// Changes one cell of a line. Cells are separated by tabs, or by the first other separator in the
+/// line.
 fn damage_cell(line: &mut Vec<u8>, rng: &mut Rng) {
     let between = b"\t ,:=".iter().copied().find(|sign| line.contains(sign)).unwrap_or(b'\t');
     let mut cells: Vec<Vec<u8>> = line.split(|&b| b == between).map(<[u8]>::to_vec).collect();

@@ -1,8 +1,7 @@
-//! Damages an input in terms of its format: a field of a record, a compressed stream, a
-//! cell of an index.
+//! Damages an input according to its format: a record field, a compressed stream, an index cell.
 //!
-//! Compressed inputs are inflated, damaged and compressed again with correct checksums, so
-//! that the damage passes the codec and reaches the code that reads records.
+//! Compressed inputs are inflated, damaged and recompressed with correct checksums, so that the
+//! damage passes the codec and reaches the code that reads records.
 
 mod bam;
 mod bgzf;
@@ -20,8 +19,8 @@ use numbers::MAX_BYTES;
 use readmill_fuzz::changes;
 use readmill_simulate::Rng;
 
-/// Returns a damaged copy of a file. The result depends only on the arguments and the state
-/// of `rng`. `other` is another file whose bytes may be inserted.
+/// Returns a damaged copy of a file. The result depends only on the arguments and the state of
+/// `rng`. Bytes of the other file `other` may be inserted.
 pub fn damage_file(name: &str, bytes: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
     if rng.is_once_in(12) {
         return damage_bytes(bytes, other, rng);
@@ -46,8 +45,8 @@ fn is_fastq(name: &str, content: &[u8]) -> bool {
     content.starts_with(b"@") && (name.contains("fastq") || name.contains(".fq"))
 }
 
-/// Damages bytes regardless of the format: truncates, appends, repeats or changes them.
-/// Checksums become wrong.
+/// Damages bytes regardless of the format: truncates, appends, repeats or changes them. Checksums
+/// are not corrected.
 fn damage_bytes(bytes: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
     let mut damaged = bytes.to_vec();
     match rng.index(8) {
@@ -60,8 +59,8 @@ fn damage_bytes(bytes: &[u8], other: &[u8], rng: &mut Rng) -> Vec<u8> {
     damaged
 }
 
-/// Returns the inflated contents of a gzip file, or `None` for other files. A damaged file
-/// is treated as not compressed.
+/// Returns the inflated contents of a gzip file, or `None` for other files. A damaged gzip file is
+/// treated as uncompressed.
 fn inflate_gzip(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     let is_gzip = bytes.starts_with(&[0x1f, 0x8b]);

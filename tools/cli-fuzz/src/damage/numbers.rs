@@ -1,4 +1,4 @@
-//! Extreme numbers for damaged inputs, and the maximum size of these.
+//! Extreme numbers for damaged inputs, and the maximum size of a damaged input.
 
 use readmill_simulate::Rng;
 
@@ -29,7 +29,7 @@ const NUMBERS: [i64; 22] = [
     i64::MAX,
 ];
 
-/// Draws a number: a limit of [`NUMBERS`] in half of the cases, else a small number or one
+/// Draws a number: in half of the cases a limit from [`NUMBERS`], otherwise a small number or one
 /// near `from`.
 pub fn draw_number(from: i64, rng: &mut Rng) -> i64 {
     match rng.index(4) {

@@ -1,19 +1,18 @@
-//! Damages command lines: extreme values, values of another kind, missing or repeated
-//! words.
+//! Damages command lines: extreme values, values of the wrong type, missing or repeated words.
 
 use readmill_simulate::Rng;
 
 use super::numbers::draw_number;
 
-/// Values that some option accepts. None of them names a file outside the working
-/// directory, so that no case writes there.
+/// Values that some option accepts. None of them names a file outside the working directory, so
+/// that no case writes there.
 const VALUES: [&str; 26] = [
     "", "0", "-1", "1", "2", "0.0", "1.0", "1e308", "nan", "inf", "1,2,3", ",", "a", "RG", "NM:i:5",
     "chr1", "chr1:5-1", "chr9", "none", "all", "null", "true", "\u{e4}", "in/none", "in", "x\ty",
 ];
 
-/// Damages one or two words of a command line. The command and the paths of inputs are not
-/// changed, but may be repeated.
+/// Damages one or two words of a command line. The command and the input paths are not changed, but
+/// may be repeated.
 pub fn damage_words(words: &[String], rng: &mut Rng) -> Vec<String> {
     let mut damaged = words.to_vec();
     for _ in 0..=rng.index(2) {
