@@ -1,10 +1,10 @@
-//! The subcommand `align`: FASTQ to reads that are aligned, sorted, marked and indexed.
+//! The subcommand `align`: from FASTQ to aligned, sorted, marked and indexed reads.
 //!
-//! It compares readmill's single process with the time of its aligner kernel alone plus the codec
-//! floor, and with pipes of an aligner and samtools.
+//! It compares readmill's single process with its aligner kernel alone plus the codec floor, and
+//! with pipes of an aligner and samtools.
 //!
-//! All programs get the same reads, the same `-K`, the same read group, and each the same number of
-//! threads. Indexes are made in advance; readmill makes that of bwa-mem2, too.
+//! All programs get the same reads, the same `-K`, the same read group and the same number of
+//! threads. Indexes are built in advance; readmill also builds that of bwa-mem2.
 
 use std::path::PathBuf;
 
@@ -38,7 +38,7 @@ const GROUP: (&str, &str) = ("bench", r"@RG\tID:bench\tSM:sample1\tLB:lib1\tPL:I
 const KERNEL: &str = "bare kernel";
 const INFLATING: &str = "codec floor with inflating";
 
-/// The reads, the reference and `-K`, which are the same for all contenders.
+/// The reads, the reference and `-K`, the same for all contenders.
 struct Aligning<'a> {
     work: &'a Work,
     reference: PathBuf,
@@ -89,7 +89,7 @@ impl Aligning<'_> {
         Ok(())
     }
 
-    /// Makes bwa's index, whose format differs from that of bwa-mem2. Returns its prefix.
+    /// Builds bwa's index, whose format differs from that of bwa-mem2. Returns its prefix.
     fn index_for_bwa(&self, program: &Program) -> Result<PathBuf> {
         let prefix = self.reference.with_file_name("bwa");
         if !prefix.with_extension("sa").exists() {
@@ -233,7 +233,8 @@ fn print_results(work: &Work, contenders: &[Contender], mut rows: Vec<TableRow>)
     work.save_table(&DataTable { file: "align-rounds", title: &title, columns: &columns, rows: ratios })
 }
 
-/// The columns of the ratios round by round: who takes how many times as much as whom.
+/// The columns of the ratios, which are computed round by round: time, CPU or memory of one
+/// contender relative to another.
 const RATIO_COLUMNS: [&str; 11] = [
     "contender",
     "compared_with",
@@ -248,7 +249,7 @@ const RATIO_COLUMNS: [&str; 11] = [
     "peak_ratio_max",
 ];
 
-/// Returns the cells of a row of ratios, each given as `median (min–max)`.
+/// Returns the cells of a row of ratios, each formatted as `median (min–max)`.
 fn ratio_cells(names: [&TableRow; 2], ratios: [&str; 3]) -> Vec<String> {
     let names = names.map(|row| row.name.clone());
     names.into_iter().chain(ratios.into_iter().flat_map(table::split_range)).collect()

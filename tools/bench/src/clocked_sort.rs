@@ -1,8 +1,8 @@
 //! The hidden subcommand `serial-once`: a sort on one thread, with a clock around each phase that
 //! readmill runs on one thread at a time.
 //!
-//! It makes the calls of the passes in `src/pipeline`, on the same types and with the same sizes,
-//! ticket by ticket:
+//! It makes the same calls as the passes in `src/pipeline`, on the same types and with the same
+//! sizes, ticket by ticket:
 //!
 //! ```text
 //! reading   claim* ─ open ─ link* ─ check, accept ─ commit*      * clocked
@@ -10,8 +10,8 @@
 //! merging   claim* ─ order ─ link* ─ gather, encode ─ commit*
 //! ```
 //!
-//! The runner and the progress display are omitted; their cost is per ticket, not per record. Also
-//! omitted is the merge of runs before the end, which readmill does if there are very many.
+//! The runner and the progress display are omitted; their cost is per ticket, not per record.
+//! Merging runs early, which readmill does if there are very many, is also omitted.
 
 use std::fmt;
 use std::fs::File;
@@ -66,8 +66,8 @@ impl ClockedSortArgs {
     }
 }
 
-/// Returns the plan of a sort, as far as it determines how memory is divided: threads, memory and
-/// compression level.
+/// Returns the plan of a sort with the settings that determine the division of memory: threads,
+/// memory and compression level.
 fn sort_plan(memory: u64, threads: usize, level: u8) -> Plan {
     let mut plan = Plan::new(Vec::<PathBuf>::new(), "");
     plan.steps = Steps { sort: Some(sort::Order::Coordinate), ..Steps::default() };
@@ -89,8 +89,7 @@ struct ClockedSort {
     runs: Vec<SpilledRun>,
 }
 
-/// Sorts once and prints the number of records, and the phases of reading, of writing runs and of
-/// merging.
+/// Sorts once. Prints the number of records, and the phases of reading, writing runs and merging.
 pub fn clock_sort(args: &ClockedSortArgs) -> Result<()> {
     let source = data::open_bam(&args.input)?;
     let header = source.header().clone();
@@ -127,7 +126,7 @@ impl ClockedSort {
         Framing { size: self.memory.sizes.frame, codec: SpillCodec::default() }
     }
 
-    /// Makes an arena for all reserved reads, and for one more claim.
+    /// Creates an arena for all reserved reads and one more claim.
     fn new_arena(&self) -> Result<Arena> {
         Ok(Arena::new(self.memory.room as usize + 4 * MAX_CLAIM_BYTES)?)
     }
@@ -192,15 +191,15 @@ impl ClockedSort {
         Ok((link.record_count(), reading, spilling))
     }
 
-    /// Returns whether a run must be written before reading on. Like readmill, it reserves memory
-    /// for claims that are in flight.
+    /// Returns whether a run must be written before reading continues. Like readmill, it reserves
+    /// memory for claims in flight.
     fn is_nearly_full(&self) -> bool {
         let (room, in_flight) = (self.memory.room, self.memory.crew.in_flight as u64);
         let pieces = 2 * MAX_CLAIM_BYTES as u64 * in_flight; // bytes of claims, and bookkeeping
         self.charge.bytes() >= room - pieces.max(room / 8).min(room / 2)
     }
 
-    /// Takes everything in memory and sorts its lists, to merge them with `runs`.
+    /// Takes and sorts everything in memory, to merge it with `runs`.
     fn take_sources(&mut self, runs: Vec<SpilledRun>) -> Sources {
         let arena = std::mem::replace(&mut self.arena, Arena::empty());
         let sealed = Arc::new(arena.seal());
@@ -287,15 +286,15 @@ impl ClockedSort {
     }
 }
 
-/// Times of the serial phases of one pass. Printed as five numbers in one line, which `serial`
-/// parses.
+/// Times of the serial phases of one pass. They are printed as five numbers on one line, which
+/// `serial` parses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phases {
     pub tickets: u64,
     pub claim: Duration,
     pub link: Duration,
     pub commit: Duration,
-    /// CPU time of the whole pass, parallel phases included.
+    /// CPU time of the whole pass, including parallel phases.
     pub cpu: Duration,
 }
 
@@ -304,7 +303,7 @@ impl Phases {
         self.claim + self.link + self.commit
     }
 
-    /// Adds a second pass whose tickets are claimed, linked and committed by the same code.
+    /// Adds another pass whose tickets are claimed, linked and committed by the same code.
     pub fn combined_with(self, other: Phases) -> Phases {
         Phases {
             tickets: self.tickets + other.tickets,

@@ -1,9 +1,9 @@
-//! The subcommand `codecs`: speed and compressed size of every codec and level on the blocks of BAM
+//! The subcommand `codecs`: speed and compressed size of every codec and level on blocks of BAM
 //! files.
 //!
-//! The blocks are the ones that readmill cuts, with the reads in input order and sorted. One thread
+//! The blocks are those that readmill writes, with the reads in input order and sorted. One thread
 //! compresses and decompresses about 1 MiB of them at a time, as readmill does, and the result is
-//! compared with the original. Speed refers to CPU time, which other load on the machine affects
+//! compared with the original. Speeds are per CPU time, which other load on the machine affects
 //! less than wall time.
 
 use std::fs::File;
@@ -19,12 +19,12 @@ use crate::contender::Call;
 use crate::data_file::DataTable;
 use crate::work::Work;
 
-/// Minimum bytes of blocks to measure. They are spread evenly over the file.
+/// Minimum size of the measured blocks in bytes. They are spread evenly over the file.
 const MIN_SAMPLE_BYTES: usize = 24 << 20;
 
 const BATCH_BLOCKS: usize = 16;
 
-/// The codec to which others are compared for output: zlib's level 6, the default of htslib and
+/// The codec with which other output codecs are compared: zlib level 6, the default of htslib and
 /// htsjdk.
 const OUTPUT_BASE: (Codec, u8) = (Codec::ZlibRs, 6);
 
@@ -56,13 +56,13 @@ pub fn bench_codecs(work: &Work) -> Result<()> {
     Ok(())
 }
 
-/// Returns whether a level is measured. Levels that give the same result as their neighbours are
+/// Returns whether a level is measured. Levels with the same result as their neighbours are
 /// omitted.
 fn is_measured(codec: Codec, level: u8) -> bool {
     !matches!((codec, level), (Codec::Libdeflate, 8 | 10 | 11) | (Codec::ZlibRs, 7 | 8))
 }
 
-/// Rewrites the input with readmill in this order, so that its blocks are cut by readmill.
+/// Rewrites the input in this order with readmill, so that its blocks are those of readmill.
 fn rewrite_in_order(work: &Work, order: &str) -> Result<PathBuf> {
     let file = work.file(&format!("codecs-{order}.bam"));
     let call = Call::new(&work.readmill).arg("prep").arg(&work.data).arg("-o").arg(&file);
@@ -72,8 +72,8 @@ fn rewrite_in_order(work: &Work, order: &str) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// Returns the payloads of every n-th block of a file, [`SAMPLE`] bytes or more if the file has
-/// them.
+/// Returns the payloads of every n-th block of a file, at least [`MIN_SAMPLE_BYTES`] in total if
+/// the file is large enough.
 ///
 /// `n` starts at 1 and doubles whenever too many blocks are kept.
 fn sample_blocks(file: &Path) -> Result<Vec<Vec<u8>>> {
@@ -105,14 +105,14 @@ fn sample_blocks(file: &Path) -> Result<Vec<Vec<u8>>> {
     Ok(kept)
 }
 
-/// A codec under test: BGZF blocks, or frames of the spill.
+/// A codec under test: BGZF blocks, or spill frames.
 ///
-/// `compress` keeps its result, to which `size` and `decompress` refer. So only the work of the
-/// codec is timed, and buffers are reused.
+/// `compress` keeps its result, to which `size` and `decompress` refer. So only the codec's work is
+/// timed, and buffers are reused.
 trait Coder {
     fn compress(&mut self, payloads: &[Vec<u8>]);
     fn size(&self) -> usize;
-    /// Decompresses the data compressed last into `out`, which must be empty.
+    /// Decompresses the last compressed data into `out`, which must be empty.
     fn decompress(&mut self, out: &mut Vec<u8>) -> Result<()>;
 }
 
@@ -161,7 +161,7 @@ impl Coder for BgzfBlocks {
 struct SpillFrames {
     compressor: FrameCompressor,
     bytes: Vec<u8>,
-    /// Compressed and raw bytes of each frame.
+    /// Compressed and raw size of each frame in bytes.
     lengths: Vec<(usize, usize)>,
 }
 
@@ -213,7 +213,7 @@ impl CoderTimes {
         CoderTimes { name, coder: Box::new(coder), size: 0, compressing, decompressing }
     }
 
-    /// Compresses and decompresses all blocks once, and fails if the data changed.
+    /// Compresses and decompresses all blocks once. Fails if the data changed.
     fn measure_round(&mut self, blocks: &[Vec<u8>]) -> Result<()> {
         let (mut there, mut back, mut size, mut out) = (Duration::ZERO, Duration::ZERO, 0, Vec::new());
         for payloads in blocks.chunks(BATCH_BLOCKS) {
@@ -267,7 +267,7 @@ const COLUMNS: [&str; 9] = [
     "size_ratio",
 ];
 
-/// Prints a table and adds it to the data file. Ratios are to the codec named `base`.
+/// Prints a table and adds it to the data file. Ratios are relative to the codec named `base`.
 fn print_coders(
     work: &Work,
     title: &str,
@@ -291,7 +291,7 @@ fn print_coders(
     work.save_table(&DataTable { file: "codecs", title, columns: &COLUMNS, rows: lines })
 }
 
-/// Returns the name of a codec, its speeds and sizes, and their ratios to those of `base`.
+/// Returns the name of a codec, its speeds and sizes, and their ratios to `base`.
 fn cells(row: &CoderTimes, base: &CoderTimes, raw: usize) -> [String; 7] {
     let speed = |seconds: f64| format!("{:.0}", raw as f64 / 1e6 / seconds);
     let ((there, back), (base_there, base_back)) = (row.median_seconds(), base.median_seconds());

@@ -1,8 +1,9 @@
-//! A contender: the command lines with which a program does the work, and their measurement.
+//! A contender: the command lines with which a program does the measured work, and their
+//! measurement.
 //!
-//! A contender has stages, which run one after the other; a stage is a pipe of calls. Wall time is
-//! measured from the first start to the last exit. CPU time and peak memory are those that the
-//! kernel reports for each process.
+//! A contender has stages, which run one after another; a stage is a pipe of calls. Wall time is
+//! from the first start to the last exit. CPU time and peak memory are those that the kernel
+//! reports for each process.
 //!
 //! ```text
 //! Contender { stages: [[Call, Call, ...], [Call]] }
@@ -20,7 +21,7 @@ use readmill_peers::{Tool, usage};
 
 #[derive(Clone)]
 pub enum Program {
-    /// A program of this repository: its name in command lines, and its path.
+    /// A program of this repository: its name in command lines and its path.
     Own(&'static str, PathBuf),
     Peer(Tool),
 }
@@ -76,7 +77,7 @@ impl Call {
         Call { program, arguments, java, input: None, output: None, limit: None, path: None }
     }
 
-    /// Adds one argument for each word of `words`. Words cannot contain spaces. Extra spaces are
+    /// Adds each word of `words` as an argument. Words cannot contain spaces. Extra spaces are
     /// ignored, so optional flags may be formatted as empty strings.
     pub fn add_words(mut self, words: &str) -> Self {
         self.arguments.extend(words.split_whitespace().map(OsString::from));
@@ -95,7 +96,7 @@ impl Call {
         self.arg(argument)
     }
 
-    /// Adds Java options. They only affect Picard and GATK.
+    /// Adds Java options, which only affect Picard and GATK.
     pub fn with_java_options(self, options: &str) -> Self {
         Call { java: options.to_owned(), ..self }
     }
@@ -116,8 +117,8 @@ impl Call {
         Call { path: Some(path), ..self }
     }
 
-    /// Returns the command, within `timeout` if it has a time limit. Picard and GATK get their Java
-    /// options through `JAVA_TOOL_OPTIONS`.
+    /// Returns the command, wrapped in `timeout` if it has a time limit. Picard and GATK get their
+    /// Java options through `JAVA_TOOL_OPTIONS`.
     pub fn command(&self) -> Command {
         let Some(seconds) = self.limit else { return self.command_without_limit() };
         let (inner, mut command) = (self.command_without_limit(), Command::new("timeout"));
@@ -187,15 +188,15 @@ pub fn file_name_alone(word: &str) -> String {
     format!("{name}{}", file.map_or(value.into(), OsStr::to_string_lossy))
 }
 
-/// Java's heap limit. By default Java would take a quarter of the machine's memory.
+/// Java's heap limit. Java's default is a quarter of the machine's memory.
 const JAVA_OPTIONS: &str = "-Xmx4g";
 
-/// Java options that GATK's own launcher sets before those of `--java-options` (the script `gatk`
-/// of 4.6.2.0).
+/// Java options that GATK's own launcher (the script `gatk` of 4.6.2.0) sets before those of
+/// `--java-options`.
 const GATK_OPTIONS: &str = "-Dsamjdk.use_async_io_read_samtools=false -Dsamjdk.use_async_io_write_samtools=true \
     -Dsamjdk.use_async_io_write_tribble=false";
 
-/// One way to do the measured work. See the module for its structure.
+/// One way to do the measured work. The module docs describe its structure.
 ///
 /// `table::rounds` measures contenders in turns and removes their output after each run.
 #[derive(Clone)]
@@ -205,8 +206,8 @@ pub struct Contender {
     /// The file whose size is reported. A contender that leaves no such file has failed.
     pub output: PathBuf,
     pub runs: usize,
-    /// Whether the call measures itself, because its preparations do not count. It then prints
-    /// seconds of wall time and of CPU time.
+    /// Whether the call measures itself, to exclude its preparations. It then prints the seconds of
+    /// wall time and of CPU time.
     pub measures_itself: bool,
 }
 
@@ -214,8 +215,8 @@ pub struct Contender {
 pub struct Measurement {
     pub wall: Duration,
     pub cpu: Duration,
-    /// Maximum over the stages of the sum of the peak memory of their processes, in bytes; 0 if
-    /// unknown.
+    /// Peak memory in bytes: the sum over the processes of a stage, and the maximum over the
+    /// stages; 0 if unknown.
     pub peak: u64,
     pub bytes: u64,
     pub log_summary: Option<LogSummary>,
@@ -237,7 +238,7 @@ impl Contender {
     }
 
     /// Does the work once. Standard error of the i-th call of a stage goes to `i.err` in
-    /// `directory`, and its standard output to `i.out` unless it goes to a pipe or a file.
+    /// `directory`, and its standard output to `i.out`, unless it goes to a pipe or a file.
     pub fn measure(&self, directory: &Path) -> Result<Measurement> {
         let mut sample = Measurement::default();
         let started = Instant::now();
@@ -262,7 +263,7 @@ impl Contender {
 
 /// Runs the calls as one pipe. Returns their CPU time and the sum of their peak memory in bytes.
 ///
-/// If one fails, the error contains the last 15 lines of its messages, or is [`TooLong`].
+/// If a call fails, the error has the last 15 lines of its messages, or is [`TooLong`].
 fn run_pipe(calls: &[Call], directory: &Path) -> Result<(Duration, u64)> {
     let mut children: Vec<Child> = Vec::new();
     for (i, call) in calls.iter().enumerate() {
@@ -326,8 +327,8 @@ pub struct LogSummary {
 }
 
 impl LogSummary {
-    /// Finds the summary in a log: the last line of readmill's that contains its peak memory.
-    /// `None` for other programs.
+    /// Finds the summary in a log: readmill's last line with its peak memory. `None` for other
+    /// programs.
     pub fn from_log(log: &str) -> Option<Self> {
         let line =
             log.lines().rfind(|line| line.starts_with("readmill: ") && line.contains("peak memory"))?;

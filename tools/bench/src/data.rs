@@ -1,8 +1,8 @@
-//! The subcommand `data`: simulates a sample of any size in a fixed amount of memory, as BAM or
-//! FASTQ with its reference and known sites.
+//! The subcommand `data`: simulates a sample of any size in constant memory, as BAM or FASTQ with
+//! its reference and known sites.
 //!
-//! Also reads the records of a BAM file batch by batch on one thread, for counting them and for the
-//! floor of the spill.
+//! Also reads the records of a BAM file batch by batch on one thread, to count them and for the
+//! spill floor.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -78,7 +78,8 @@ impl ProfileName {
     }
 }
 
-/// Writes the reference, known sites, BAM and, if wanted, FASTQ; prints the path of the BAM file.
+/// Writes the reference, known sites, BAM and, if requested, FASTQ. Prints the path of the BAM
+/// file.
 pub fn simulate_data(args: DataArgs) -> Result<()> {
     let directory = &args.output;
     fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
@@ -130,8 +131,8 @@ pub fn open_bam(file: &Path) -> Result<Source> {
     Source::open(Box::new(input), &rules).with_context(|| file.display().to_string())
 }
 
-/// Calls `take` with each batch of a BAM file, in the order of the file. Everything runs on the
-/// calling thread; counting records and preparing the spill use it.
+/// Calls `take` with each batch of a BAM file, in file order, all on the calling thread. Used to
+/// count records and to prepare the spill.
 pub fn for_each_batch(file: &Path, mut take: impl FnMut(&Batch)) -> Result<()> {
     let mut source = open_bam(file)?;
     let mut opener = Opener::new(source.header(), None);

@@ -1,8 +1,9 @@
-//! Data files: the figures of a table as tab-separated text, one row for each contender.
+//! Data files: the figures of a table as tab-separated text, one row per contender.
 //!
-//! `--tables DIR` writes them beside what is printed. `docs/data/benchmarks` holds the figures behind `docs/benchmarks.md`. A file
-//! has one set of columns and the tables of several runs, so rows begin with three columns of their origin: the
-//! title of the table, the command that measured it, and the machine with the input.
+//! `--tables DIR` writes them in addition to the printed tables. `docs/data/benchmarks` has the
+//! figures of `docs/benchmarks.md`. A file has one set of columns and the tables of several runs,
+//! so each row begins with three columns about its origin: the table title, the command that
+//! measured it, and the machine with the input.
 
 use std::fs;
 use std::path::Path;
@@ -11,29 +12,28 @@ use anyhow::{Context, Result, ensure};
 
 use crate::contender::file_name_alone;
 
-/// The columns of origin, which every file begins with.
+/// The origin columns, with which every file begins.
 const ORIGIN: [&str; 3] = ["table", "command", "setting"];
 
-/// Flags whose values are places on this machine, which say nothing about the figures.
+/// Flags whose values are paths on this machine and say nothing about the figures.
 const PLACES: [&str; 3] = ["--tables", "--directory", "--binary"];
 
-/// The figures of one table.
 pub struct DataTable<'a> {
-    /// The name of its file, without the ending.
+    /// File name without extension.
     pub file: &'a str,
-    /// Its title, as it is printed.
+    /// Its title, as printed.
     pub title: &'a str,
-    /// The names of its columns, each with its unit.
+    /// Column names, each with its unit.
     pub columns: &'a [&'a str],
-    /// The cells of its rows. A dash or an empty cell means that there is no figure.
+    /// The cells of its rows. A dash or an empty cell means that the figure is missing.
     pub rows: Vec<Vec<String>>,
 }
 
 impl DataTable<'_> {
     /// Adds the table to its file in `directory`.
     ///
-    /// If the file already has a table of this title and command, the new rows replace the old ones. So a command
-    /// that runs again does not make the file longer.
+    /// If the file already has a table with this title and command, the new rows replace the old
+    /// ones. So rerunning a command does not make the file longer.
     pub fn add_to(&self, directory: &Path, command: &str, setting: &str) -> Result<()> {
         fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
         let path = directory.join(format!("{}.tsv", self.file));
@@ -46,7 +46,7 @@ impl DataTable<'_> {
         fs::write(&path, text).with_context(|| path.display().to_string())
     }
 
-    /// Returns the text of the file after the table was added to `old`.
+    /// Returns the text of the file after adding the table to `old`.
     fn merge_into(&self, old: &str, command: &str, setting: &str) -> Result<String> {
         let head = join(ORIGIN.iter().chain(self.columns));
         let (old_head, old_rows) = old.split_once('\n').unwrap_or_default();
@@ -65,13 +65,14 @@ impl DataTable<'_> {
     }
 }
 
-/// Joins cells by tabs. Tabs and line ends inside a cell become spaces.
+/// Joins cells with tabs. Tabs and line ends inside a cell become spaces.
 fn join<T: AsRef<str>>(cells: impl IntoIterator<Item = T>) -> String {
     let cells = cells.into_iter().map(|cell| cell.as_ref().replace(['\t', '\n'], " "));
     cells.collect::<Vec<_>>().join("\t")
 }
 
-/// Returns the command line of this process as a user would type it, without flags that only name places.
+/// Returns the command line of this process as a user would type it, without flags that only name
+/// paths.
 pub fn command_line(arguments: impl IntoIterator<Item = String>) -> String {
     let mut words = vec!["./dev bench".to_owned()];
     let mut arguments = arguments.into_iter();

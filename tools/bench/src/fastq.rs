@@ -1,5 +1,5 @@
-//! The subcommand `fastq`: what FastQC's modules and trimming add to a run, compared with FastQC
-//! and fastp.
+//! The subcommand `fastq`: the additional cost of FastQC modules and of trimming in a run, compared
+//! with FastQC and fastp.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ struct FastqJob {
     reads: [PathBuf; 2],
 }
 
-/// Prints two tables: FastQC's modules, then trimming (only if fastp is available).
+/// Prints two tables: FastQC modules, then trimming (only if fastp is available).
 pub fn bench_fastq(options: Options) -> Result<()> {
     if options.data.is_some() {
         bail!("reads are simulated here: --data has no FASTQ");
@@ -86,8 +86,8 @@ impl FastqJob {
             let call = Call::new(&work.readmill).add_words("index --unpacked").arg(&self.reference);
             work.run_once(call)?;
         }
-        // Measurements remove their output, so the reads to align are trimmed into files of their
-        // own.
+        // Outputs are removed after each measurement, so the reads to align are trimmed into
+        // separate files.
         let files = |name| [1, 2].map(|end| work.file(&format!("{name}.{end}.fastq")));
         let (trimmed, again) = (files("trimmed"), files("fastp"));
         work.run_once(fastp_call(work, &program, &self.reads, &trimmed))?;

@@ -1,7 +1,7 @@
-//! Command lines for the five steps, of each program, and for the steps with additional filters.
+//! Command lines of each program for the five steps, and for the steps with additional filters.
 //!
 //! Each peer runs in the fastest way that its manual allows: pipes of uncompressed BAM, its own
-//! threads, and the same memory if it has an option for it. Every program of samtools' pipe gets
+//! threads, and the same memory if it has an option for it. Every program in samtools' pipe gets
 //! `-@` and `-m` if it has them, so the pipe can use more threads and memory than readmill.
 
 use anyhow::Result;
@@ -14,9 +14,9 @@ use crate::work::Work;
 
 const GROUP: [&str; 5] = ["ID:bench", "LB:lib1", "PL:ILLUMINA", "PU:unit1", "SM:sample1"];
 
-/// Writes the files with the new dictionary: alone, and as whole headers with and without the old
-/// read groups, for programs that need a whole header. The new dictionary has the old names and one
-/// more field.
+/// Writes the files with the new dictionary: alone, and as complete headers with and without the
+/// old read groups, for programs that need a complete header. The new dictionary has the old names
+/// and one additional field.
 pub fn write_headers(work: &Work) -> Result<()> {
     let mut header = work.read_header()?;
     let mut lines: Vec<HeaderLine> = header.lines_of_kind(b"SQ").cloned().collect();
@@ -73,7 +73,7 @@ pub fn samtools_steps(work: &Work, program: &Program) -> Contender {
 }
 
 /// Runs the five steps with Picard. MarkDuplicates reads its input twice, so it needs a file, which
-/// is compressed lightly.
+/// is lightly compressed.
 pub fn picard_steps(work: &Work, program: &Program) -> Contender {
     let (sorted, output) = (work.file("picard.sorted.bam"), work.file("picard.bam"));
     let pipe = "INPUT=/dev/stdin OUTPUT=/dev/stdout COMPRESSION_LEVEL=0";
@@ -101,14 +101,14 @@ pub fn picard_steps(work: &Work, program: &Program) -> Contender {
     )
 }
 
-/// Filters in addition to the five steps. Each checks every read and drops none, so that the later
+/// Filters in addition to the five steps. Each checks every read but drops none, so that the later
 /// steps have the same work.
 const CHEAP: &str = "--min-mapq 0 --exclude-flags 0x8000 --include mapq>=0 --overlap all.bed \
 --in-read-groups all.groups --rename-contigs same.names --clean-sam --remove-optional-fields XX,YY";
 
 /// Compares the five steps with and without cheap filters.
 ///
-/// The filters check and rewrite every read and drop none, so everything else is the same work.
+/// The filters check and rewrite every read but drop none, so the remaining work is the same.
 pub fn bench_filters(work: &Work) -> Result<()> {
     write_headers(work)?;
     write_files(work)?;
@@ -120,8 +120,8 @@ pub fn bench_filters(work: &Work) -> Result<()> {
     table::measure("Filters in five steps", work, &contenders)
 }
 
-/// Returns the five steps with these filters. Words that name a file in the work directory become
-/// its path.
+/// Returns the five steps with these filters. Words that name a file in the work directory are
+/// replaced with its path.
 fn steps_with_filters(work: &Work, name: &str, flags: &str) -> Contender {
     let mut contender = readmill_steps(work);
     let call = &mut contender.stages[0][0];
@@ -133,7 +133,7 @@ fn steps_with_filters(work: &Work, name: &str, flags: &str) -> Contender {
     contender
 }
 
-/// Writes the files of the filters, so that they keep everything: whole sequences, all read groups,
+/// Writes the filters' files so that everything is kept: whole sequences, all read groups,
 /// unchanged names.
 fn write_files(work: &Work) -> Result<()> {
     let header = work.read_header()?;

@@ -1,11 +1,12 @@
-//! The codec floor: the time that any program needs to inflate the input and deflate the output.
+//! The codec floor: the minimum time that any program needs to inflate the input and deflate the
+//! output.
 //!
-//! It inflates exactly the input's blocks, deflates exactly the output's blocks, reads and writes
-//! both files, and does nothing else; with the same codec, level, threads and runner as readmill.
+//! It only inflates exactly the input's blocks, deflates exactly the output's blocks, and reads and
+//! writes both files, with the same codec, level, threads and runner as readmill.
 //!
 //! The bytes to deflate are taken from an output of readmill. They are loaded before the clock
-//! starts, since a sort has them in memory, too. If the run spilled, a second floor adds the codec
-//! of the spill ([`Spill`]).
+//! starts, because a sort also has them in memory. If the run spilled, a second floor adds the
+//! spill codec ([`SpillFloor`]).
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -52,8 +53,8 @@ pub struct FloorArgs {
 
 pub const FLOOR_NAME: &str = "codec floor";
 
-/// Returns the floor of a contender and, if it spills, a second one with the spill. The contender
-/// runs once to get its output.
+/// Returns the floor of a contender and, if it spills, a second one that includes the spill. Runs
+/// the contender once to get its output.
 pub fn floor_contenders(work: &Work, contender: &Contender) -> Result<Vec<Contender>> {
     let (kept, told) = run_and_keep_output(work, contender)?;
     let mut floors = vec![floor_contender(work, FLOOR_NAME, &work.data, &kept)];
@@ -67,8 +68,7 @@ pub fn floor_contenders(work: &Work, contender: &Contender) -> Result<Vec<Conten
     Ok(floors)
 }
 
-/// Runs a contender once and keeps its output as `floor-source.bam`. Also returns the summary of
-/// its log.
+/// Runs a contender once and keeps its output as `floor-source.bam`. Also returns its log summary.
 pub fn run_and_keep_output(work: &Work, contender: &Contender) -> Result<(PathBuf, Option<LogSummary>)> {
     let kept = work.file("floor-source.bam");
     let told = contender.measure(&work.directory)?.log_summary;
@@ -76,7 +76,7 @@ pub fn run_and_keep_output(work: &Work, contender: &Contender) -> Result<(PathBu
     Ok((kept, told))
 }
 
-/// Returns a floor that inflates one file (none for `-`) and deflates the content of another.
+/// Returns a floor that inflates one file (none for `-`) and deflates the contents of another.
 pub fn floor_contender(work: &Work, name: &str, inflated: &Path, deflated: &Path) -> Contender {
     let output = work.file("floor.bam");
     let call = work.own_call("floor-once").arg(inflated).arg(deflated).arg(&output);
@@ -92,8 +92,7 @@ struct Inflated {
 
 /// Measures once and prints seconds of wall time and of CPU time.
 ///
-/// Runs as `floor-once` in a process of its own; the contender that called it parses the printed
-/// line.
+/// Runs as `floor-once` in its own process; the contender that started it parses the printed line.
 pub fn measure_floor(args: &FloorArgs) -> Result<()> {
     let crew = Crew { threads: args.threads, in_flight: 2 * args.threads };
     let blocks = load_blocks(&args.output)?;
@@ -236,31 +235,30 @@ impl<'a> Pass for Deflate<'a> {
 const FRAME_BYTES: usize = 64 << 10;
 
 /// Measures the minimum cost of spilling: compresses as many bytes as readmill spilled with the
-/// codec of the spill, writes them to a file, reads them back and decompresses them.
+/// spill codec, writes them to a file, reads them back and decompresses them.
 ///
-/// The content of the real runs is unknown, but each held a random part of the final order. So the
-/// records of the output are distributed over one list for each run, and one more that stands for
-/// the reads that stay in memory. Pairs of records stay together, so that adjacent mates remain
-/// adjacent. Frames of the lists are compressed, repeatedly if need be, until they have as many
-/// compressed bytes as readmill spilled.
+/// The contents of the real runs are unknown, but each had a random part of the final order. So the
+/// records of the output are distributed over one list per run, and one more for the reads that
+/// stay in memory. Pairs of records stay together, so that adjacent mates remain adjacent. Frames
+/// of the lists are compressed, repeatedly if necessary, until they have as many compressed bytes
+/// as readmill spilled.
 pub struct SpillFloor {
     frames: Vec<Vec<u8>>,
     bytes: u64,
     directory: PathBuf,
 }
 
-/// A frame in the file: its offset, its compressed size and its raw size, in bytes.
+/// A frame in the file: its offset, compressed size and raw size, in bytes.
 type PackedFrame = (u64, usize, usize);
 
 impl SpillFloor {
-    /// Distributes the records of a sorted file over `runs` lists and cuts them into frames.
+    /// Distributes the records of a sorted file over `runs` lists and divides them into frames.
     pub fn distribute_records(sorted: &Path, runs: usize, bytes: u64, directory: &Path) -> Result<Self> {
         let mut hands = vec![Vec::new(); runs.max(1)];
         let (mut frames, mut number) = (Vec::new(), 0u64);
         data::for_each_batch(sorted, |batch| {
             for (_, record) in batch.records() {
-                // The real stamps are places in the input, which are nearly random in the sorted
-                // order.
+                // The real stamps are input positions, which are nearly random in sorted order.
                 let stamp = Stamp::new(number.wrapping_mul(0x9e37_79b9) & 0x07ff_ffff, 0);
                 let turn = (number / 2 % (hands.len() as u64 + 1)) as usize;
                 number += 1;

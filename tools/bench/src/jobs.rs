@@ -1,4 +1,4 @@
-//! The subcommands about sorting, marking duplicates and recalibration: each selects its contenders
+//! The subcommands for sorting, marking duplicates and recalibration. Each selects its contenders
 //! and prints one table.
 
 use std::path::{Path, PathBuf};
@@ -28,11 +28,12 @@ const MARKERS: [Peer; 7] = [
     Peer::Picard,
 ];
 
-/// Runs five steps: sort, mark duplicates, drop unmapped reads, replace read groups and dictionary.
+/// Runs the five steps: sort, mark duplicates, drop unmapped reads, replace read groups, replace
+/// the dictionary.
 pub fn bench_five_steps(work: &Work) -> Result<()> {
     five_steps::write_headers(work)?;
     let mut contenders = vec![five_steps::readmill_steps(work)];
-    // Without the floor of the spill, since the spill may contain duplicate ends.
+    // Without the spill floor, because the spill may include duplicate ends.
     contenders.extend(floor::floor_contenders(work, &contenders[0])?.into_iter().take(1));
     for peer in CHAINS {
         contenders.extend(work.find_peer(peer).and_then(|program| match peer {
@@ -45,8 +46,8 @@ pub fn bench_five_steps(work: &Work) -> Result<()> {
     measure(&table_title("Five steps", work), work, &contenders)
 }
 
-/// Runs sort, duplicates, counting and recalibration, and compares the recalibration tables of the
-/// programs.
+/// Runs sorting, marking, counting and recalibration, and compares the programs' recalibration
+/// tables.
 pub fn bench_four_steps(work: &Work, flags: &BqsrFlags) -> Result<()> {
     let truth = BqsrInputs::from_flags(work, flags)?;
     let job = Recalibrating { sorting: Sorting::from_work(work), truth: &truth };
@@ -55,7 +56,7 @@ pub fn bench_four_steps(work: &Work, flags: &BqsrFlags) -> Result<()> {
         job.readmill_table("readmill, the table alone"),
         job.readmill_marks("readmill without recalibration"),
     ];
-    // Without the floor of the spill, since the spill may contain duplicate ends.
+    // Without the spill floor, because the spill may include duplicate ends.
     contenders.extend(floor::floor_contenders(work, &contenders[0])?.into_iter().take(1));
     let mut others = Vec::new();
     if let Some(program) = work.find_peer(Peer::Elprep) {
@@ -71,8 +72,8 @@ pub fn bench_four_steps(work: &Work, flags: &BqsrFlags) -> Result<()> {
     job.compare_tables(&others)
 }
 
-/// Recalibrates sorted and marked reads, with one table for counting errors and one for applying
-/// the result.
+/// Recalibrates sorted and marked reads, and prints one table for counting errors and one for
+/// applying the result.
 pub fn bench_bqsr_alone(work: &mut Work, flags: &BqsrFlags) -> Result<()> {
     let truth = BqsrInputs::from_flags(work, flags)?;
     let sorted = work.file("sorted.bam");
@@ -88,8 +89,8 @@ pub fn bench_bqsr_alone(work: &mut Work, flags: &BqsrFlags) -> Result<()> {
         counting.push(job.gatk_counting(program));
     }
     measure(&table_title("Count errors of sorted reads", work), work, &counting)?;
-    // All programs apply the same table. It is made again here, because outputs are removed after
-    // each measurement.
+    // All programs apply the same table. It is created again here, because outputs are removed
+    // after each measurement.
     counting[0].measure(&work.directory)?;
     let table = job.table_path("given");
     std::fs::rename(job.table_path("readmill"), &table)?;
@@ -112,13 +113,13 @@ pub fn bench_sort(work: &mut Work) -> Result<()> {
     measure(&table_title(&sort_by(work), work), work, &contenders)
 }
 
-/// Sorts and marks reads in aligner order. A row without marking shows what marking costs.
+/// Sorts and marks reads in aligner order. A row without marking shows the cost of marking.
 pub fn bench_duplicates(work: &Work) -> Result<()> {
     let (sorting, marking) = (Sorting::from_work(work), Marking(Sorting::from_work(work)));
     let mut contenders = vec![marking.mark_with_readmill("readmill", "")];
     contenders.extend(marking.readmill_with_metrics("readmill with metrics"));
     contenders.push(sorting.sort_with_readmill("readmill sort alone"));
-    // Without the floor of the spill, since the spill may contain duplicate ends.
+    // Without the spill floor, because the spill may include duplicate ends.
     contenders.extend(floor::floor_contenders(work, &contenders[0])?.into_iter().take(1));
     for peer in MARKERS {
         let Some(program) = work.find_peer(peer) else { continue };
@@ -140,7 +141,7 @@ pub fn bench_duplicates(work: &Work) -> Result<()> {
     measure(&table_title("Sort and mark duplicates", work), work, &contenders)
 }
 
-/// Marks duplicates of reads that are sorted already. samtools must collate them by name first and
+/// Marks duplicates of reads that are already sorted. samtools must first collate them by name and
 /// sort them again.
 pub fn bench_duplicates_sorted(work: &mut Work) -> Result<()> {
     let sorted = sort_first(work)?;
@@ -189,8 +190,7 @@ pub fn bench_input(work: &Work) -> Result<()> {
     measure(&table_title("The same reads from two writers", work), work, &contenders)
 }
 
-/// Sorts reads that are sorted already, and copies them, with enough memory for all reads and with
-/// less.
+/// Sorts and copies reads that are already sorted, with enough memory for all reads and with less.
 pub fn bench_sorted(work: &mut Work) -> Result<()> {
     bring_mate_cigars(work)?;
     let (work, data) = (&*work, sort_first(work)?);
@@ -218,8 +218,8 @@ pub fn sort_first(work: &Work) -> Result<PathBuf> {
     Ok(sorted)
 }
 
-/// Returns a memory in MiB that does not hold all records: the value of the option, or the size of
-/// the compressed file, but at least the minimum that readmill accepts.
+/// Returns a memory in MiB that is too small for all records: the value of the option, or the size
+/// of the compressed file, but at least the minimum that readmill accepts.
 fn tight_memory(work: &Work, data: &Path) -> Result<u64> {
     let size = std::fs::metadata(data)?.len() >> 20;
     let least = work.min_memory_mib()?;
@@ -271,7 +271,7 @@ pub struct CramArgs {
 const CRAM_FORMATS: &str =
     "version=3.0;version=3.1,fast;version=3.1,normal;version=3.1,small;version=3.1,archive";
 
-/// Sorts BAM into CRAM by readmill and samtools in each format, with a table for each number of
+/// Sorts BAM into CRAM with readmill and samtools in each format, with one table per number of
 /// threads.
 ///
 /// Neither program writes an index. `parity --corpus` compares the content of the files; here only
@@ -305,7 +305,7 @@ fn readmill_to_cram(work: &Work, truth: &BqsrInputs, format: &str) -> Contender 
     Contender::new("readmill", runs, output, vec![vec![call]])
 }
 
-/// Sorts into CRAM with samtools. Its `-m` is per thread; its `-@` counts as in the other tables.
+/// Sorts into CRAM with samtools. Its `-m` is per thread; its `-@` is set as in the other tables.
 fn samtools_to_cram(work: &Work, truth: &BqsrInputs, program: &Program, format: &str) -> Contender {
     let output = work.file("samtools.cram");
     let call = samtools_sort(work, program, Sorting::from_work(work).memory).arg("--reference");

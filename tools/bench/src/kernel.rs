@@ -1,7 +1,7 @@
-//! The hidden subcommand `kernel-once`: the aligner's kernel alone. It aligns reads that are in
-//! memory and discards the records.
+//! The hidden subcommand `kernel-once`: the aligner kernel alone. It aligns reads from memory and
+//! discards the records.
 //!
-//! Reads are parsed before the clock starts, and the index is loaded. Batches, cohorts and the
+//! Reads are parsed and the index is loaded before the clock starts. Batches, cohorts and the
 //! number of threads are those of `readmill align`. Each thread has an aligner, takes the next free
 //! batch, and waits only at the end of a cohort. The C allocator keeps its default settings unless
 //! `--settled` is given.
@@ -44,8 +44,7 @@ pub struct KernelArgs {
 
 /// Measures once and prints seconds of wall time and of CPU time.
 ///
-/// Runs as `kernel-once` in a process of its own; the contender that called it parses the printed
-/// line.
+/// Runs as `kernel-once` in its own process; the contender that started it parses the printed line.
 pub fn measure_kernel(args: &KernelArgs) -> Result<()> {
     if args.settled {
         allocator::configure_allocator(Heaps::Aligning(args.threads));
@@ -121,7 +120,7 @@ fn align_cohort(
     Ok(records.into_iter().sum())
 }
 
-/// Calls `work` for each batch, on all threads. The results are in the order of the batches.
+/// Calls `work` for each batch, on all threads. The results are in batch order.
 fn map_batches<T: Send>(
     crew: &mut [Box<dyn Aligner>],
     batches: usize,

@@ -1,5 +1,5 @@
-//! Measures time and memory of readmill, of other programs, and of the work that any program must
-//! do.
+//! Measures time and memory of readmill, of other programs, and of the minimum work that any
+//! program must do.
 //!
 //! Each subcommand compares several contenders, which are measured in turns (A B C A B C ...), so
 //! that other load on the machine affects all of them. The result is a Markdown table on standard
@@ -12,7 +12,7 @@
 //! ```
 //!
 //! This process stays small, because Linux counts a parent's memory for its children. So data is
-//! made, counted and compressed in processes of their own (the hidden subcommands).
+//! generated, counted and compressed in separate processes (the hidden subcommands).
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

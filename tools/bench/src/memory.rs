@@ -19,7 +19,7 @@ use crate::work::Work;
 
 const MAX_MEMORY_MIB: u64 = 4096;
 
-/// Measures, prints the table, and fails if a peak exceeded its limit or an output differed from
+/// Measures and prints the table. Fails if a peak exceeded its limit, or if an output differed from
 /// the first one.
 pub fn bench_memory(work: &mut Work) -> Result<()> {
     bring_mate_cigars(work)?;
@@ -100,7 +100,7 @@ const COLUMNS: [&str; 10] = [
     "output",
 ];
 
-/// Returns the printed cells with one figure in each.
+/// Splits the printed cells into cells with one figure each.
 fn data_cells(cells: &[String]) -> Vec<String> {
     let split = |(column, cell): (usize, &String)| match column {
         5 => table::split_range(cell).to_vec(),

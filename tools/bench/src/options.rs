@@ -78,7 +78,7 @@ pub enum Peer {
     Fastp,
 }
 
-/// A sort order that other programs have, too.
+/// A sort order that other programs also have.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Order {
     /// By position
@@ -106,7 +106,7 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     text.parse().ok().filter(|&n| n > 0).ok_or_else(|| format!("{text:?} is not a number above zero"))
 }
 
-/// Parses a size such as `512M` or `1.5G` and returns MiB.
+/// Parses a size such as `512M` or `1.5G` into MiB.
 fn mebibytes(text: &str) -> Result<u64, String> {
     let wrong = || format!("{text:?} is not a size such as 512M or 1.5G");
     let (number, unit) = match (text.strip_suffix(['G', 'g']), text.strip_suffix(['M', 'm'])) {

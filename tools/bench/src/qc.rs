@@ -1,5 +1,5 @@
-//! The subcommand `qc`: quality metrics and coverage. It measures what they add to a run that sorts
-//! and marks, and compares them alone with Picard, riker and mosdepth.
+//! The subcommand `qc`: quality metrics and coverage. It measures their additional cost in a run
+//! that sorts and marks, and compares them alone with Picard, riker and mosdepth.
 
 use std::ffi::OsString;
 use std::fs;
@@ -24,7 +24,7 @@ const MEASURED_PROGRAMS: [&str; 6] = [
     "CollectGcBiasMetrics",
 ];
 
-/// Distance of targets and length of a target, in bases.
+/// Spacing and length of targets, in bases.
 const TARGET_SPACING: (u32, u32) = (10_000, 200);
 
 pub fn bench_qc(mut work: Work, flags: &BqsrFlags) -> Result<()> {
@@ -135,7 +135,7 @@ impl QcJob<'_> {
     }
 }
 
-/// Returns a search path with an `Rscript` that does nothing, since Picard calls R to draw its
+/// Returns a search path with an `Rscript` that does nothing, because Picard runs R to draw its
 /// charts.
 fn path_with_r(work: &Work) -> Result<OsString> {
     let bin = work.file("bin");

@@ -2,8 +2,8 @@
 //! qualities: for all four steps, and for the last two alone.
 //!
 //! GATK's chain is the fastest that its manuals allow: duplicates are marked first, in reads
-//! grouped by name, so that no sort by name is needed. Files that are read once are not compressed;
-//! files that are read twice are compressed lightly. It is not a pipe, because GATK prints a tool's
+//! grouped by name, so that no sort by name is needed. Files that are read once are uncompressed;
+//! files that are read twice are lightly compressed. It is not a pipe, because GATK prints a tool's
 //! return value on standard output, after the BAM data.
 
 use std::fs;
@@ -26,8 +26,8 @@ pub struct RecalibrationArgs {
 
 /// A recalibration to measure. Its methods return the contender of each program.
 ///
-/// Every program writes its recalibration table to a file of its own in the work directory, so that
-/// the tables can be compared after the measurement.
+/// Every program writes its recalibration table to its own file in the work directory, so that the
+/// tables can be compared after the measurement.
 pub struct Recalibrating<'a> {
     pub sorting: Sorting<'a>,
     pub truth: &'a BqsrInputs,
@@ -95,8 +95,8 @@ impl Recalibrating<'_> {
         contender
     }
 
-    /// Runs all steps in elPrep, in memory and with files in its own formats. Its compression level
-    /// cannot be set.
+    /// Runs all steps in elPrep, in memory and with files in its own formats. elPrep has no option
+    /// for the compression level.
     pub fn recalibrate_with_elprep(
         &self,
         program: &Program,
@@ -181,7 +181,7 @@ impl Recalibrating<'_> {
         call.arg("--reference").arg(&self.truth.reference).add_words("--create-output-bam-index false")
     }
 
-    /// Returns a GATK tool that turns one BAM file into another. Not all tools have an option for
+    /// Returns a GATK tool that converts one BAM file to another. Not all tools have an option for
     /// the level, so a Java option sets it.
     fn gatk_tool(&self, program: &Program, tool: &str, from: &Path, to: &Path, level: u8) -> Call {
         let call = Call::new(program).with_java_options(&format!("-Dsamjdk.compression_level={level}"));
@@ -203,14 +203,14 @@ pub struct BqsrFlags {
 /// The reference and the known sites.
 ///
 /// GATK needs a dictionary and indexes next to the files; elPrep needs files in its own formats.
-/// They are made once and kept, and are not measured. readmill takes the files as they are.
+/// They are created once and kept, and are not measured. readmill uses the original files.
 pub struct BqsrInputs {
     pub reference: PathBuf,
     pub known_sites: Vec<PathBuf>,
 }
 
 impl BqsrInputs {
-    /// Returns the files of the options, or those of the simulated reads.
+    /// Returns the files given by the options, or those of the simulated reads.
     pub fn from_flags(work: &Work, flags: &BqsrFlags) -> Result<Self> {
         if work.options.data.is_none() {
             let reference = work.data.with_file_name("reference.fa");
@@ -264,16 +264,16 @@ fn with_end(file: &Path, end: &str) -> PathBuf {
     name.into()
 }
 
-/// Makes `to` from `from`, unless `to` exists and is not older.
+/// Creates `to` from `from`, unless `to` exists and is not older.
 fn make_from(work: &Work, from: &Path, to: &Path, call: impl FnOnce(&Path) -> Call) -> Result<()> {
     let written = |file: &Path| file.metadata().and_then(|meta| meta.modified()).ok();
     if written(to).is_some_and(|made| Some(made) >= written(from)) {
         return Ok(());
     }
-    // The extension is kept, because it can decide the format.
+    // The extension is kept, because it may determine the format.
     let name = to.file_name().with_context(|| format!("{} has no name", to.display()))?;
     let partial = to.with_file_name(format!("partial-{}", name.to_string_lossy()));
-    // The programs do not overwrite the file that an interrupted run left.
+    // The programs do not overwrite a file left by an interrupted run.
     let _ = std::fs::remove_file(&partial);
     work.run_once(call(&partial))?;
     std::fs::rename(&partial, to).with_context(|| format!("cannot write {}", to.display()))

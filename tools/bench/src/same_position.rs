@@ -1,12 +1,12 @@
 //! The subcommand `piles`: marking duplicates of many reads at one position.
 //!
 //! It compares pairs at one position with the same number spread out, and copies of one molecule on
-//! one tile with the same number on all tiles. The ratio of times shows whether a program slows
+//! one tile with the same number on all tiles. The ratio of the times shows whether a program slows
 //! down if many reads have the same position.
 //!
 //! Only marking is measured: all programs read the same file, which samtools has sorted and given
-//! the fields that its own marking needs. readmill is also measured from reads grouped by name,
-//! sort included.
+//! the fields that its own marking needs. readmill is also measured on reads grouped by name,
+//! including the sort.
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -39,10 +39,10 @@ pub struct PilesArgs {
 
 type NamedPairs = (&'static str, PairSet);
 
-/// Makes the four sets of reads, measures all programs on each, and prints the table.
+/// Creates the four sets of reads, measures all programs on each, and prints the table.
 pub fn bench_piles(args: PilesArgs) -> Result<()> {
     let PilesArgs { options, pile: pairs, copies, time_limit: limit } = args;
-    // The usual data is not needed; the reads are made here.
+    // The usual data is not needed, because the reads are created here.
     let work = Work::prepare(Options { pairs: 1, ..options })?;
     let spread = PairSet { pairs, one_place: false, one_tile: false };
     let copies = PairSet { pairs: copies, one_place: true, one_tile: false };
@@ -134,8 +134,7 @@ fn samtools_markdup(work: &Work, program: &Program, words: &str) -> Call {
 
 type Runs = Result<Vec<Measurement>, TooLong>;
 
-/// Measures all contenders on all columns, in turns. Returns one cell for each column of each
-/// contender.
+/// Measures all contenders on all columns, in turns. Returns a cell per column for each contender.
 fn measure_columns(work: &Work, columns: &[Vec<Contender>]) -> Result<Vec<Vec<Runs>>> {
     let contenders = columns.first().map_or(0, Vec::len);
     let empty = || columns.iter().map(|_| Ok(Vec::new())).collect();
@@ -213,7 +212,7 @@ fn print_table(
     work.save_table(&DataTable { file: "piles", title: &title, columns: &DATA_COLUMNS, rows: lines })
 }
 
-/// Returns the printed cells with one figure in each: `CPU s (wall s)` becomes two.
+/// Splits the printed cells into cells with one figure each: `CPU s (wall s)` becomes two.
 fn data_cells(cells: &[String]) -> Vec<String> {
     let split = |(column, cell): (usize, &String)| match column {
         2 | 3 | 5 | 6 => split_range(cell)[..2].to_vec(),
@@ -255,7 +254,7 @@ fn slowdown_ratio(two: &[Runs]) -> String {
 
 const CONTIG_BASES: u64 = 200_000_000;
 
-/// Bases of a read, and of a template.
+/// Read length and template length in bases.
 const READ_BASES: usize = 50;
 const TEMPLATE_BASES: u64 = 300;
 
@@ -269,7 +268,7 @@ const COLUMNS_PER_TILE: u64 = 20_000;
 struct PairSet {
     pairs: u64,
     one_place: bool,
-    /// Whether all pairs were seen on one tile. Otherwise they are distributed over all tiles.
+    /// Whether all pairs are on one tile. Otherwise they are distributed over all tiles.
     one_tile: bool,
 }
 
@@ -291,8 +290,8 @@ impl PairSet {
         let (tile, seen) =
             if self.one_tile { (0, number) } else { (number % TILES_PER_LANE, number / TILES_PER_LANE) };
         let tile = 1000 * (tile / 56 + 1) + 100 * (tile / 28 % 2 + 1) + tile % 28 + 1;
-        // No two clusters of a tile have the same coordinates: the lowest digits of y count how
-        // often x occurred.
+        // No two clusters of a tile have the same coordinates: the lowest digits of y count the
+        // occurrences of x.
         let (x, y) =
             (1000 + seen % COLUMNS_PER_TILE, 1000 + 90 * random.below64(1000) + seen / COLUMNS_PER_TILE);
         for (flags, at, mate, length) in

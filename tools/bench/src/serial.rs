@@ -1,9 +1,9 @@
-//! The subcommand `serial`: times of the phases of a sort that run on one thread at a time, and the
-//! lower bound for the time of the sort that they imply.
+//! The subcommand `serial`: times of the sort phases that run on one thread at a time, and the
+//! lower bound of the sort time that they imply.
 //!
-//! `serial-once` clocks the phases; readmill itself is measured next to it, to check that both do
-//! the same work. A pass cannot be faster than its CPU time divided by the cores, nor than its
-//! largest serial phase.
+//! `serial-once` clocks the phases; readmill itself is also measured, to check that both do the
+//! same work. A pass cannot be faster than its CPU time divided by the number of cores, nor than
+//! its largest serial phase.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,8 +23,8 @@ const LEVELS: [u8; 2] = [1, 6];
 
 const CORES: [u32; 4] = [2, 16, 64, 128];
 
-/// The figures of one `serial-once`, see [`crate::clocked_sort`]. If memory held all reads, no run
-/// was written and `spilling` has no tickets.
+/// The figures of one `serial-once` run, see [`crate::clocked_sort`]. If memory held all reads, no
+/// run was written and `spilling` has no tickets.
 struct ClockedRun {
     records: u64,
     reading: Phases,
@@ -86,8 +86,8 @@ impl LevelRuns {
         Ok(())
     }
 
-    /// Returns CPU nanoseconds per record of reading (with the runs written meanwhile) and of
-    /// merging.
+    /// Returns CPU nanoseconds per record for reading (including the runs written meanwhile) and
+    /// for merging.
     fn cpu_ns_per_record(&self) -> [f64; 2] {
         let cpu = |of: fn(&ClockedRun) -> Duration| {
             median_of(&self.driven, |driven| driven.ns_per_record(of(driven)))
@@ -156,7 +156,7 @@ fn save(work: &Work, file: &str, columns: &[&str], rows: Vec<Vec<String>>) -> Re
     work.save_table(&DataTable { file, title: &title, columns, rows })
 }
 
-/// Prints a row of a table as Markdown.
+/// Prints a table row as Markdown.
 fn print_row(cells: &[String]) {
     println!("| {} |", cells.join(" | "));
 }
@@ -203,8 +203,8 @@ fn print_phases(work: &Work, all: &[&ClockedRun]) -> Result<()> {
     save(work, "serial-phases", &columns, rows)
 }
 
-/// Returns the name and nanoseconds per record of the largest serial phase: of reading (with
-/// writing runs), and of merging.
+/// Returns the name and nanoseconds per record of the largest serial phase of reading (including
+/// writing runs) and of merging.
 fn largest_phases(all: &[&ClockedRun]) -> [(&'static str, f64); 2] {
     let largest = |pass: PassPhases| {
         let phases = PHASES[..3].iter().map(|&(name, phase)| {
@@ -215,8 +215,8 @@ fn largest_phases(all: &[&ClockedRun]) -> [(&'static str, f64); 2] {
     [largest(|driven| driven.reading.combined_with(driven.spilling)), largest(|driven| driven.merging)]
 }
 
-/// Returns what bounds a pass that takes `cpu` nanoseconds per record, and its time on this number
-/// of cores.
+/// Returns the bottleneck of a pass that takes `cpu` nanoseconds per record, and its time on this
+/// number of cores.
 fn project_pass(cpu: f64, cores: u32, bound: (&'static str, f64)) -> (&'static str, f64) {
     let shared = cpu / f64::from(cores);
     if shared >= bound.1 { ("cores", shared) } else { bound }
@@ -274,7 +274,7 @@ fn print_projection(work: &Work, levels: &[LevelRuns], all: &[&ClockedRun]) -> R
     save(work, "serial-limits", &columns, limits)
 }
 
-/// Prints readmill's CPU time next to the sum of the clocked passes. Both should agree, since the
+/// Prints readmill's CPU time and the sum of the clocked passes. Both should agree, because the
 /// clocked sort does the same work.
 fn print_check(levels: &[LevelRuns], work: &Work) -> Result<()> {
     println!(

@@ -1,10 +1,10 @@
-//! Command lines for sorting, and for sorting and marking duplicates, of each program.
+//! Command lines of each program for sorting, and for sorting and marking duplicates.
 //!
 //! Every peer runs as fast as its manual allows with this number of threads, and with the same
 //! memory as the others or its default: uncompressed pipes if there are pipes, a lightly compressed
 //! file if the input is read twice, and no unnecessary work, such as dupblaster's count of
 //! sequencing duplicates. All spill to the same directory. No program writes an index except
-//! sambamba, which cannot be told not to.
+//! sambamba, which has no option against it.
 
 use std::path::Path;
 
@@ -14,8 +14,9 @@ use crate::work::Work;
 
 /// A sort to measure: input, memory and level. Its methods return the contender of each program.
 ///
-/// Variants are made by struct update, such as `Sorting { level: 1, ..Sorting::of(work) }`. `None`
-/// instead of a contender means that the program cannot sort in this order.
+/// Variants are created with struct update syntax, such as
+/// `Sorting { level: 1, ..Sorting::of(work) }`. `None` instead of a contender means that the
+/// program does not support this order.
 #[derive(Clone, Copy)]
 pub struct Sorting<'a> {
     pub work: &'a Work,
@@ -43,7 +44,7 @@ impl<'a> Sorting<'a> {
         self.readmill_with(name, "--no-index")
     }
 
-    /// Sorts with readmill, which writes an index if the order allows one.
+    /// Sorts with readmill, which writes an index if the order allows it.
     pub fn sort_with_readmill_indexed(&self, name: &str) -> Contender {
         self.readmill_with(name, "")
     }
@@ -73,7 +74,7 @@ impl<'a> Sorting<'a> {
         call.arg(&self.work.directory)
     }
 
-    /// Returns the contender of a peer; `None` if it cannot sort in this order.
+    /// Returns the contender of a peer; `None` if it does not support this order.
     pub fn sort_with_peer(&self, peer: Peer, program: &Program) -> Option<Contender> {
         match peer {
             Peer::Samtools => Some(self.sort_with_samtools(program, &program.title())),
@@ -86,8 +87,8 @@ impl<'a> Sorting<'a> {
         }
     }
 
-    /// Sorts with samtools. Its `-m` is per thread. Its help calls `-@` additional, but the main
-    /// thread only waits, and with `-@ 1` there is no thread pool at all.
+    /// Sorts with samtools. Its `-m` is per thread. Its help calls `-@` additional threads, but the
+    /// main thread only waits, and with `-@ 1` there is no thread pool at all.
     pub fn sort_with_samtools(&self, program: &Program, name: &str) -> Contender {
         let call = samtools_sort(self.work, program, self.memory);
         let call = match self.options().order {
@@ -101,7 +102,7 @@ impl<'a> Sorting<'a> {
         self.new_contender(name, "samtools.bam", call.arg(output).arg(self.data))
     }
 
-    /// Sorts with fgumi, whose `-m` is per thread, too.
+    /// Sorts with fgumi, whose `-m` is also per thread.
     pub fn sort_with_fgumi(&self, program: &Program) -> Contender {
         let (Options { threads, order, .. }, level) = (self.options(), self.level);
         let order = match order {
@@ -237,7 +238,7 @@ impl Marking<'_> {
         self.mark_after_fixmate(&name, program, vec![first])
     }
 
-    /// Marks sorted reads with samtools, which needs them collated by name first.
+    /// Marks sorted reads with samtools, which first needs them collated by name.
     pub fn samtools_on_sorted(&self, program: &Program) -> Contender {
         let name = format!("{} collate, fixmate, sort, markdup", program.title());
         let collate = format!("collate -@ {} -O -u", self.options().threads);

@@ -1,4 +1,4 @@
-//! Rounds of measurements, their medians, and the table.
+//! Rounds of measurements, their medians, and the printed table.
 
 use std::path::Path;
 
@@ -9,18 +9,18 @@ use crate::data_file::DataTable;
 use crate::floor;
 use crate::work::Work;
 
-/// A contender's figures.
+/// The figures of a contender.
 pub struct TableRow {
-    /// The contender's.
+    /// Name of the contender.
     pub name: String,
-    /// One for each time it was measured.
+    /// One measurement per round.
     pub samples: Vec<Measurement>,
-    /// Records and duplicates in its output.
+    /// Number of records and duplicates in its output.
     pub holds: String,
 }
 
 impl TableRow {
-    /// A row that was not measured itself: the sum of these rows, round by round.
+    /// Returns a row that was not measured itself: the sum of `parts`, round by round.
     pub fn together(name: &str, parts: &[&TableRow]) -> Self {
         let rounds = parts.iter().map(|part| part.samples.len()).min().unwrap_or(0);
         let round = |i: usize| {
@@ -36,7 +36,8 @@ impl TableRow {
         TableRow { name: name.into(), samples: (0..rounds).map(round).collect(), holds: "–".into() }
     }
 
-    /// This row's figure by the other's, round by round: the median, the least and the most.
+    /// Returns the ratio of this row's figure to the other's, computed round by round: median,
+    /// minimum and maximum.
     pub fn ratio(&self, other: &TableRow, figure: fn(&Measurement) -> f64) -> String {
         let both = self.samples.iter().zip(&other.samples);
         let mut ratios: Vec<f64> = both.map(|(one, other)| figure(one) / figure(other)).collect();
@@ -58,8 +59,8 @@ pub fn split_range(shown: &str) -> [String; 3] {
     [middle, min, max].map(str::to_owned)
 }
 
-/// Measures all contenders in turns and prints the table. The others are compared with the first one
-/// and the floor.
+/// Measures all contenders in turns and prints the table. Contenders are compared with the first
+/// one and with the floor.
 pub fn measure(title: &str, work: &Work, contenders: &[Contender]) -> Result<()> {
     let rows = rounds(work, contenders, |row, output| {
         row.holds = work.count_records(output)?;
@@ -71,7 +72,8 @@ pub fn measure(title: &str, work: &Work, contenders: &[Contender]) -> Result<()>
     save(title, work, &rows, floor::FLOOR_NAME, contenders)
 }
 
-/// Adds the table to the data file of this benchmark. Cells have the digits that [`print`] shows.
+/// Adds the table to the data file of this benchmark. Cells have the same digits as printed by
+/// [`print`].
 pub fn save(
     title: &str,
     work: &Work,
@@ -115,13 +117,13 @@ const COLUMNS: [&str; 20] = [
     "command_lines",
 ];
 
-/// Returns the figures that the others are compared with: those of the first row and of the floor.
+/// Returns the figures with which the others are compared: those of the first row and of the floor.
 fn bases(rows: &[TableRow], floor: &str) -> (Figures, Figures) {
     let floor = rows.iter().find(|row| row.name == floor);
     (rows.first().map(Figures::of).unwrap_or_default(), floor.map(Figures::of).unwrap_or_default())
 }
 
-/// Prints the table; `floor` is the name of the row that is the floor.
+/// Prints the table. `floor` is the name of the floor's row.
 pub fn print(title: &str, work: &Work, rows: &[TableRow], floor: &str) {
     println!("### {title}\n\n{}\n", work.describe_setup());
     println!(
@@ -137,7 +139,8 @@ pub fn print(title: &str, work: &Work, rows: &[TableRow], floor: &str) {
     );
 }
 
-/// Measures all contenders in turns. In the first round `look` can inspect each output before it is removed.
+/// Measures all contenders in turns. In the first round, `look` can inspect each output before it
+/// is removed.
 pub fn rounds(
     work: &Work,
     contenders: &[Contender],
@@ -182,7 +185,6 @@ fn say_ratios(rows: &[TableRow]) {
     }
 }
 
-/// Prints the command lines.
 pub fn print_commands(contenders: &[Contender]) {
     println!("\n```sh");
     for contender in contenders {
@@ -194,12 +196,12 @@ pub fn print_commands(contenders: &[Contender]) {
     println!("```");
 }
 
-/// `mine / other`, or a dash where one of them is not known.
+/// Returns `mine / other`, or a dash if either is unknown.
 fn ratio(mine: f64, other: f64) -> String {
     if mine > 0.0 && other > 0.0 { format!("{:.2}", mine / other) } else { "–".into() }
 }
 
-/// Medians, in seconds and 10^6 bytes; wall hours times 10^9 bytes.
+/// Medians, in seconds and 10^6 bytes. `gbh` is wall time in hours times peak memory in 10^9 bytes.
 #[derive(Default)]
 struct Figures {
     wall: f64,
@@ -230,7 +232,7 @@ impl Figures {
         }
     }
 
-    /// Returns the row as Markdown.
+    /// Formats the row as Markdown.
     fn line(&self, row: &TableRow, base: &Figures, floor: &Figures) -> String {
         let spilled = spilled(row).map_or("–".into(), |[size, runs]| format!("{size}, {runs}"));
         let mut cells = vec![
@@ -243,7 +245,7 @@ impl Figures {
         format!("| {} |", cells.join(" | "))
     }
 
-    /// Returns the row as cells of a data file, each with one figure; the command lines are not among them.
+    /// Returns the row as cells of a data file with one figure each, without the command lines.
     fn data_cells(&self, row: &TableRow, base: &Figures, floor: &Figures) -> Vec<String> {
         let mut cells = vec![row.name.clone(), row.samples.len().to_string()];
         cells.extend([self.wall, self.min, self.max].map(|seconds| format!("{seconds:.2}")));
@@ -255,7 +257,8 @@ impl Figures {
         cells
     }
 
-    /// Returns the ratios of wall time, then all other figures with their ratios, up to the size of the output.
+    /// Returns the ratios of wall time, then all other figures with their ratios, up to the output
+    /// size.
     fn compared(&self, base: &Figures, floor: &Figures) -> [String; 10] {
         let or_dash = |value: f64, shown: String| if value > 0.0 { shown } else { "–".into() };
         [
@@ -273,13 +276,14 @@ impl Figures {
     }
 }
 
-/// Returns the MiB and the runs that the first run spilled. (They can depend on the timing of threads.)
+/// Returns the MiB and the number of runs spilled in the first round. (They may depend on thread
+/// timing.)
 fn spilled(row: &TableRow) -> Option<[u64; 2]> {
     let told = row.samples.first()?.log_summary?;
     Some([told.spilled, told.runs])
 }
 
-/// The middle of sorted values, or the mean of the two in the middle.
+/// Returns the median of sorted values.
 pub fn median(values: &[f64]) -> f64 {
     match values.len() {
         0 => 0.0,

@@ -1,4 +1,4 @@
-//! The subcommand `view`: CPU time of readmill's and samtools' `view`, for random regions and for
+//! The subcommand `view`: CPU time of `view` in readmill and samtools, for random regions and for
 //! whole files of each format.
 
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub struct ViewBenchArgs {
     regions: usize,
 }
 
-/// Formats: name in the table, name of the file, and samtools' options for writing it.
+/// Formats: name in the table, file name, and samtools options for writing it.
 const FILES: [(&str, &str, &str); 4] = [
     ("BAM, BAI", "bai.bam", "-b"),
     ("BAM, CSI", "csi.bam", "-b"),
@@ -42,7 +42,7 @@ struct ViewCase {
     regions: Vec<String>,
 }
 
-/// Prepares the files with samtools, measures each case, and prints the ratio of CPU times.
+/// Prepares the files with samtools, measures each case, and prints the CPU time ratios.
 pub fn bench_view(args: ViewBenchArgs) -> Result<()> {
     let ViewBenchArgs { options, regions } = args;
     let mut work = Work::prepare(options)?;
@@ -103,8 +103,7 @@ fn measure_case(work: &Work, samtools: &Program, case: &ViewCase) -> Result<Vec<
     Ok(cells)
 }
 
-/// Draws regions from a fixed seed, in proportion to the lengths of the contigs. Lengths are 100 to
-/// 10,000 bases.
+/// Draws regions of 100 to 10,000 bases from a fixed seed, in proportion to the contig lengths.
 fn random_regions(work: &Work, number: usize) -> Result<Vec<String>> {
     let header = work.read_header()?;
     let contigs = header.references();

@@ -13,9 +13,9 @@ use crate::data_file::{self, DataTable};
 use crate::options::{Options, Peer};
 use crate::{data, machine};
 
-/// The setup of a benchmark, which all subcommands share.
+/// The setup of a benchmark, shared by all subcommands.
 ///
-/// It holds the options, the directory `target/bench`, and the input file. The methods find peers,
+/// It has the options, the directory `target/bench`, and the input file. The methods find peers,
 /// run calls that are not measured, and describe the setup for the report.
 pub struct Work {
     pub options: Options,
@@ -67,8 +67,8 @@ impl Work {
         Ok(self.ensure_simulated_data("data", "")?.join("reads.bam"))
     }
 
-    /// Returns the directory of simulated data, and makes it if it is missing or incomplete.
-    /// `words` are further options of `bench data`.
+    /// Returns the directory of simulated data, creating it if it is missing or incomplete. `words`
+    /// are further options of `bench data`.
     pub fn ensure_simulated_data(&self, name: &str, words: &str) -> Result<PathBuf> {
         let made = self.directory.join(format!("{name}-{}", self.options.pairs));
         let stamp = made.join("complete");
@@ -86,8 +86,8 @@ impl Work {
         self.directory.join(name)
     }
 
-    /// Returns a program to compare with. `None` if it is not selected, or not available, which is
-    /// reported on standard error.
+    /// Returns a program to compare with. `None` if it is not selected, or if it is not available,
+    /// which is reported on standard error.
     pub fn find_peer(&self, peer: Peer) -> Option<Program> {
         let is_slow = matches!(peer, Peer::Picard | Peer::Gatk | Peer::Bwa | Peer::Fastqc);
         let is_wanted =
@@ -114,8 +114,8 @@ impl Work {
         tool.map(Program::Peer).inspect_err(|error| eprintln!("left out: {error:#}")).ok()
     }
 
-    /// Returns a function that adds the option for duplicate metrics to a call. `None` for versions
-    /// of readmill without that option.
+    /// Returns a function that adds the option for duplicate metrics to a call. `None` for readmill
+    /// versions without that option.
     pub fn metrics_option(&self) -> Option<impl Fn(Call) -> Call> {
         let help = self.run_once(Call::new(&self.readmill).add_words("prep --help")).ok()?;
         let file = self.file("readmill.metrics");
@@ -127,7 +127,7 @@ impl Work {
     }
 
     /// Runs a call that is not measured, and returns its standard output. If it fails, the error
-    /// contains its standard error.
+    /// has its standard error.
     pub fn run_once(&self, call: Call) -> Result<String> {
         let mut command = call.command();
         let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
@@ -137,8 +137,8 @@ impl Work {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// Counts records and duplicates of a BAM file, in a process of its own. Returns a dash for
-    /// other files, since contenders may write tables or CRAM.
+    /// Counts records and duplicates of a BAM file, in a separate process. Returns a dash for other
+    /// files, because contenders may write tables or CRAM.
     pub fn count_records(&self, file: &Path) -> Result<String> {
         if file.extension().is_none_or(|end| end != "bam") {
             return Ok("–".into());
@@ -147,8 +147,8 @@ impl Work {
         Ok(said.trim().replace(' ', ", "))
     }
 
-    /// Returns the minimum memory in MiB that readmill accepts for sorting the input. It asks for 1
-    /// MiB, and reads the minimum from readmill's error message.
+    /// Returns the minimum memory in MiB that readmill accepts for sorting the input, as stated in
+    /// the error message for 1 MiB.
     pub fn min_memory_mib(&self) -> Result<u64> {
         let Options { threads, level, .. } = self.options;
         let call = Call::new(&self.readmill).arg("sort").arg(&self.data).arg("-o");

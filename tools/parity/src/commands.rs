@@ -1,6 +1,6 @@
-//! Runs readmill and the peers. A command is one string of words, as in docs/parity.md,
-//! split at spaces. It runs in the directory of its sample, so that file names are short
-//! and without spaces.
+//! Runs readmill and the peers. A command is a string of words separated by spaces, as in
+//! docs/parity.md. It runs in the directory of its sample, so that file names are short and without
+//! spaces.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -11,7 +11,7 @@ use std::process::{Command, Output, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 use readmill_peers::{Peers, Tool, build_readmill};
 
-/// JVM options for normal runs: files are small, so a fast start matters more than compiled
+/// JVM options for normal runs: the files are small, so a fast start matters more than compiled
 /// code.
 const JVM_OPTIONS: &str = "-Xmx2g -XX:+UseSerialGC -XX:TieredStopAtLevel=1";
 
@@ -19,16 +19,16 @@ const JVM_OPTIONS: &str = "-Xmx2g -XX:+UseSerialGC -XX:TieredStopAtLevel=1";
 /// the heap in each call, so a small heap is faster.
 const SMALL_JVM_OPTIONS: &str = "-Xmx200m -XX:+UseSerialGC -XX:TieredStopAtLevel=1";
 
-/// Shell script that limits readmill to 12 GiB of address space and five minutes. A run
-/// that needs more has a defect, and fails here before it stops the whole machine.
+/// Shell script that limits readmill to 12 GiB of address space and five minutes. A run that needs
+/// more has a bug, and fails before it affects the whole machine.
 const LIMIT_SCRIPT: &str = "ulimit -v 12582912; exec timeout 300 \"$@\"";
 
-/// The main class of Nashorn, the JavaScript engine that Picard's archive contains. It runs
-/// [`EACH`].
+/// The main class of Nashorn, the JavaScript engine in Picard's archive. It runs
+/// [`PICARD_CALLS_SCRIPT`].
 const NASHORN_SHELL: &str = "org.openjdk.nashorn.tools.Shell";
-/// A script for Nashorn that calls the Picard tools of a file, one per line, in one JVM. It
-/// prints a line per call: the exit code, or -1 and the exception. Line ends inside an
-/// exception become carriage returns.
+/// A Nashorn script that calls the Picard tools listed in a file, one per line, in a single JVM. It
+/// prints one line per call: the exit code, or -1 and the exception. Line ends inside an exception
+/// become carriage returns.
 const PICARD_CALLS_SCRIPT: &str = r#"
 var lines = new java.util.Scanner(new java.io.File(arguments[0]));
 while (lines.hasNextLine()) {
@@ -44,8 +44,8 @@ while (lines.hasNextLine()) {
 }
 "#;
 
-/// The programs that are compared. Two versions of samtools are used: the one of the
-/// system, and 1.24, which defines most of the orders.
+/// The programs that are compared. Two versions of samtools are used: the system's, and 1.24, which
+/// defines most of the sort orders.
 #[derive(Clone)]
 pub struct Commands {
     readmill: PathBuf,
@@ -55,8 +55,7 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// Finds the peers and builds readmill, unless `readmill` is the path of a built
-    /// program.
+    /// Finds the peers and builds readmill, unless `readmill` is the path of a built program.
     pub fn find_or_build(readmill: Option<&Path>, peers: &Peers) -> Result<Self> {
         let readmill = match readmill {
             Some(given) => given.canonicalize().with_context(|| format!("no {}", given.display()))?,
@@ -70,8 +69,7 @@ impl Commands {
         Ok(Commands { picard: peers.picard_reading_cram_3_1()?, ..self.clone() })
     }
 
-    /// Finds only the peers. `--regenerate` uses them to write oracles and never runs
-    /// readmill.
+    /// Finds only the peers. `--regenerate` writes oracles with them and never runs readmill.
     pub fn find_peers_only(peers: &Peers) -> Result<Self> {
         let newest = peers.newest_samtools()?;
         let readmill = PathBuf::from("readmill");
@@ -83,8 +81,8 @@ impl Commands {
         })
     }
 
-    /// Returns one line with the version of each program, for the first line of the output
-    /// and for reports.
+    /// Returns a line with the versions of all programs, for the first line of the output and for
+    /// reports.
     pub fn versions_line(&self) -> Result<String> {
         let own = Command::new(&self.readmill).arg("--version").output()?;
         let own = String::from_utf8_lossy(&own.stdout).trim().to_owned();
@@ -107,8 +105,7 @@ impl<'a> SampleDir<'a> {
         Ok(SampleDir { commands, directory: directory.canonicalize()? })
     }
 
-    /// Makes an empty subdirectory, in which programs can run. An existing one is removed
-    /// first.
+    /// Creates an empty subdirectory in which programs can run. An existing one is removed first.
     pub fn make_empty_subdirectory(&self, name: &str) -> Result<Self> {
         let directory = self.path(name);
         if directory.exists() {
@@ -139,8 +136,8 @@ impl<'a> SampleDir<'a> {
         self.with_words(command, words)
     }
 
-    /// Returns the minimum memory for a command, such as `38M`. readmill prints it when it
-    /// refuses `-m 1M`.
+    /// Returns the minimum memory of a command, such as `38M`. readmill prints it when it refuses
+    /// `-m 1M`.
     pub fn min_memory(&self, words: &str) -> Result<String> {
         let output = self.readmill_command(&format!("{words} -m 1M")).output()?;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -154,8 +151,7 @@ impl<'a> SampleDir<'a> {
         self.run_to_end(command)
     }
 
-    /// Runs samtools 1.24, which defines most of the sort orders, and returns its standard
-    /// error.
+    /// Runs samtools 1.24, which defines most of the sort orders, and returns its standard error.
     pub fn run_samtools_1_24(&self, words: &str) -> Result<String> {
         let mut command = self.samtools_1_24_command(words);
         command.stdin(Stdio::null());
@@ -186,24 +182,24 @@ impl<'a> SampleDir<'a> {
         command
     }
 
-    /// Runs several Picard tools in one JVM, since starting Java is slow, and returns their
-    /// exit codes. Each call is the name of a tool (with its package, unless that is
-    /// `picard.sam`) and its arguments.
+    /// Runs several Picard tools in one JVM, because starting Java is slow, and returns their exit
+    /// codes. A call is a tool name (with its package, unless that is `picard.sam`) and its
+    /// arguments.
     pub fn run_picard_calls(&self, calls: &[String]) -> Result<Vec<i32>> {
         let ends = self.run_picard_calls_verbose(calls)?;
         Ok(ends.into_iter().map(|(code, _)| code).collect())
     }
 
-    /// Runs Picard tools like [`Self::picard_each`]. Returns with each exit code the
-    /// exception, joined to one line.
+    /// Runs Picard tools like [`Self::run_picard_calls`]. Returns each exit code with the
+    /// exception, joined into one line.
     pub fn run_picard_calls_verbose(&self, calls: &[String]) -> Result<Vec<(i32, String)>> {
         let ends = self.run_picard_script(calls, JVM_OPTIONS)?.into_iter();
         let joined = |said: String| said.split_whitespace().collect::<Vec<_>>().join(" ");
         Ok(ends.map(|(code, said)| (code, joined(said))).collect())
     }
 
-    /// Runs Picard tools like [`Self::picard_each`], with a small heap for files of a few
-    /// records. Returns with each exit code the first line of the exception, unchanged.
+    /// Runs Picard tools like [`Self::run_picard_calls`], with a small heap for files of a few
+    /// records. Returns each exit code with the first line of the exception, unchanged.
     pub fn run_small_picard_calls(&self, calls: &[String]) -> Result<Vec<(i32, String)>> {
         let ends = self.run_picard_script(calls, SMALL_JVM_OPTIONS)?.into_iter();
         let first = |said: String| said.split('\r').next().unwrap_or_default().to_owned();
@@ -264,8 +260,8 @@ impl<'a> SampleDir<'a> {
         command
     }
 
-    /// Runs a command to its end and returns its standard error. If it fails, the error has
-    /// the command and the last six lines that it printed.
+    /// Runs a command to its end and returns its standard error. If it fails, the error has the
+    /// command and its last six lines of output.
     pub fn run_to_end(&self, command: Command) -> Result<String> {
         Ok(String::from_utf8_lossy(&self.run_checked(command)?.stderr).into_owned())
     }
@@ -283,8 +279,8 @@ impl<'a> SampleDir<'a> {
     }
 }
 
-/// Returns a command line as a user types it: without the shell and the JVM options before
-/// the program.
+/// Returns a command line as a user would type it: without the shell and JVM options before the
+/// program.
 pub fn command_line(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();

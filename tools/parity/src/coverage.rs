@@ -1,4 +1,4 @@
-//! Compares `readmill qc --coverage` with mosdepth: the text of all files that it writes.
+//! Compares `readmill qc --coverage` with mosdepth: the text of all output files.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -40,8 +40,7 @@ const OPTIONS: [(&str, &str); 8] = [
     ("--coverage-flag 4 --coverage-quantize 2:7", "-F 4 -q 2:7"),
 ];
 
-/// Compares coverage on a simulated sample and on `cases` random inputs, each with all
-/// `OPTIONS`.
+/// Compares coverage on a simulated sample and on `cases` random inputs, each with all `OPTIONS`.
 pub fn compare_with_mosdepth(
     dir: &SampleDir<'_>,
     peers: &Peers,
@@ -86,8 +85,8 @@ pub fn compare_with_mosdepth(
     Ok(())
 }
 
-/// Runs both programs on one input and compares all their files. Returns the number of
-/// equal lines and of files. If mosdepth does not write a file, readmill may not either.
+/// Runs both programs on one input and compares all their files. Returns the number of equal lines
+/// and of files. If mosdepth does not write a file, readmill must not write it either.
 pub fn compare_coverage_files(
     dir: &SampleDir<'_>,
     mosdepth: &Tool,
@@ -123,8 +122,8 @@ pub fn compare_coverage_files(
     Ok(format!("{lines} lines of {files} files"))
 }
 
-/// Returns a BED file of 60 random regions: with and without names, some overlapping, and
-/// one on a contig that does not exist.
+/// Returns a BED file of 60 random regions: with and without names, some overlapping, and one on a
+/// contig that does not exist.
 fn random_regions(contigs: &[(String, u64)], random: &mut SeededRandom) -> String {
     let mut text = "track name=x\n#contig\tstart\tend\nelsewhere\t1\t5\n".to_owned();
     for number in 0..60 {
@@ -160,7 +159,7 @@ const CIGARS: [(&str, u64, usize); 10] = [
     ("1M", 1, 1),
 ];
 
-/// Returns random read pairs that overlap in all ways, with duplicates, failed, secondary,
+/// Returns random read pairs that overlap in all possible ways, with duplicates, failed, secondary,
 /// supplementary and unmapped records. Some contigs have no reads.
 fn random_odd_reads(random: &mut SeededRandom) -> RandomReads {
     let n = 1 + random.below(7);

@@ -1,6 +1,6 @@
-//! Compares CRAM of both versions and all profiles with samtools and htsjdk. The inputs are
-//! unusual records, small random files, and simulated reads with their reference; each is
-//! compared like a file of the corpus.
+//! Compares CRAM of both versions and all profiles with samtools and htsjdk. The inputs are unusual
+//! records, small random files, and simulated reads with their reference; each is compared like a
+//! corpus file.
 
 use std::fs;
 use std::path::Path;
@@ -24,13 +24,12 @@ const FORMATS: [&str; 5] = [
 ];
 const QUICK_FORMATS: usize = 3;
 
-/// Maximum number of reads in a random input: enough that codecs are chosen that small
-/// blocks do not get. (Names are ASCII only, since htsjdk reads names as UTF-8.)
+/// Maximum number of reads in a random input, large enough for codecs that are not chosen for small
+/// blocks. (Names are ASCII only, because htsjdk reads names as UTF-8.)
 const MAX_RANDOM_READS: u64 = 300;
 
-/// Compares `cases` random inputs and `pairs` simulated templates in CRAM: in all formats
-/// if `full`, else in the first ones. `reading_3_1` has a Picard whose htsjdk reads version
-/// 3.1.
+/// Compares `cases` random inputs and `pairs` simulated templates in CRAM: in all formats if
+/// `full`, otherwise in the first ones. `reading_3_1` has a Picard whose htsjdk reads version 3.1.
 pub fn compare_cram_formats(
     commands: &Commands,
     reading_3_1: &Commands,

@@ -1,6 +1,5 @@
-//! Compares `readmill samtools depth`, `coverage` and `bedcov` with samtools, line by line.
-//! The inputs are random reads and a simulated sample, as BAM, CRAM and SAM, one file or
-//! several.
+//! Compares `readmill samtools depth`, `coverage` and `bedcov` with samtools, line by line. The
+//! inputs are random reads and a simulated sample, as BAM, CRAM and SAM, one file or several.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,8 +12,8 @@ use crate::outputs::ProgramLines;
 use crate::random::SeededRandom;
 use crate::samples;
 
-/// Command lines of depth. Excluded are `-s` with supplementary reads (row 203 of
-/// docs/parity.md), and qualities of reads without bases (row 204).
+/// Command lines of depth. Excluded are `-s` with supplementary reads (row 203 of docs/parity.md),
+/// and qualities of reads without bases (row 204).
 const DEPTH: [&str; 27] = [
     "a.bam",
     "a.sam",
@@ -45,8 +44,7 @@ const DEPTH: [&str; 27] = [
     "--min-BQ 25 --min-mq 5 c.bam",
 ];
 
-/// Command lines of depth with a region: the options before the region, and the files after
-/// it.
+/// Command lines of depth with a region: the options before the region, and the files after it.
 const DEPTH_OF_REGIONS: [(&str, &str); 6] = [
     ("-r", "a.bam"),
     ("-a -r", "a.bam"),
@@ -81,8 +79,7 @@ const COVERAGE: [&str; 21] = [
     "-m --min-depth 2 --ff 0x800 a.bam",
 ];
 
-/// Command lines of bedcov. Excluded are reads of CRAM near regions without bases (row
-/// 249).
+/// Command lines of bedcov. Excluded are CRAM reads near regions without bases (row 249).
 const BEDCOV: [&str; 14] = [
     "bed a.bam",
     "bed a.bam b.bam c.bam",
@@ -100,8 +97,7 @@ const BEDCOV: [&str; 14] = [
     "-X -c -d 2 bed a.bam b.bam a.bam.csi b.bam.csi",
 ];
 
-/// Command lines of coverage with a region: the options before the region, and the files
-/// after it.
+/// Command lines of coverage with a region: the options before the region, and the files after it.
 const COVERAGE_OF_REGIONS: [(&str, &str); 4] =
     [("-r", "a.bam"), ("-Q 20 -r", "a.cram"), ("-d 4 -r", "a.bam b.bam"), ("-m -w 17 -r", "a.bam")];
 
@@ -145,8 +141,8 @@ pub(crate) fn parse_contigs(header: &str) -> Vec<(String, u64)> {
     lines.map(|line| (field(line, "SN:"), field(line, "LN:").parse().unwrap_or(1))).collect()
 }
 
-/// Writes the files that command lines name in addition to BAM files: BED files, positions,
-/// a list of inputs, and `a.bam` as SAM and CRAM.
+/// Writes the files that command lines name in addition to BAM files: BED files, positions, a list
+/// of inputs, and `a.bam` as SAM and CRAM.
 fn write_companion_files(
     dir: &SampleDir<'_>,
     contigs: &[(String, u64)],
@@ -218,8 +214,8 @@ fn compare_random_case(dir: &SampleDir<'_>, case: u64) -> Result<usize> {
     Ok(lines)
 }
 
-/// Runs both programs and returns the number of lines, or an error if their outputs differ.
-/// `-o out.txt` is read from that file.
+/// Runs both programs and returns the number of lines, or an error if their outputs differ. With
+/// `-o out.txt`, the output is read from that file.
 pub fn compare_outputs(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
     let written = |printed: Vec<u8>| -> Result<Vec<u8>> {
         if !words.contains("out.txt") {
@@ -264,9 +260,9 @@ pub(crate) const CIGARS: [(&str, u64, usize); 18] = [
 ];
 
 /// Returns contigs, and three SAM files of unusual reads on them: mates that overlap in all
-/// ways; duplicates, failed, secondary and supplementary records; reads without qualities
-/// and, if `bare`, without bases; unmapped reads; reads that extend beyond their contig;
-/// contigs without reads.
+/// possible ways; duplicates, failed, secondary and supplementary records; reads without qualities
+/// and, if `bare`, without bases; unmapped reads; reads that extend beyond their contig; contigs
+/// without reads.
 fn random_sam_files(random: &mut SeededRandom, bare: bool) -> (Vec<(String, u64)>, [String; 3]) {
     let n = 1 + random.below(6);
     let contigs: Vec<(String, u64)> = (0..n)

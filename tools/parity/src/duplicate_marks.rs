@@ -1,9 +1,8 @@
-//! Compares the duplicate marks and tags of two files on every record, and checks whether
-//! different choices are only ties (row 8 of docs/parity.md).
+//! Compares the duplicate marks and tags of two files on every record, and checks whether different
+//! choices are only ties (row 8 of docs/parity.md).
 //!
-//! Two templates tie fully if their library, ends, score and location are equal. Then the
-//! order in the file decides which one is marked, and a file that Picard has sorted has
-//! another order than its source.
+//! Two templates tie fully if they have the same library, ends, score and location. Then file order
+//! decides which one is marked, and a file sorted by Picard has a different order than its source.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -19,12 +18,11 @@ struct Mark {
     marked: bool,
 }
 
-/// The marks of all records of a file, sorted by record, so that files in different orders
-/// can be compared.
+/// The marks of all records of a file, sorted by record, so that files in different orders can be
+/// compared.
 pub struct Marks(Vec<Mark>);
 
-/// Names of the templates that only one of two files marks, and the number of records
-/// concerned.
+/// Names of the templates that only one of two files marks, and the number of affected records.
 #[derive(Default)]
 pub struct Differences {
     ours: BTreeSet<String>,
@@ -54,8 +52,8 @@ impl Marks {
         format!("{} records, {marked} duplicates", self.0.len())
     }
 
-    /// Returns the templates that only one file marks. Returns an error if the files do not
-    /// have the same records.
+    /// Returns the templates that only one file marks. Returns an error if the files do not have
+    /// the same records.
     pub fn find_differences(&self, theirs: &Marks) -> Result<Differences> {
         if self.0.len() != theirs.0.len() {
             bail!("{} records, theirs has {}", self.0.len(), theirs.0.len());
@@ -93,8 +91,8 @@ impl Marks {
     }
 }
 
-/// The properties of a template that decide whether it is a duplicate, and which template
-/// of a set is kept.
+/// The properties of a template that determine whether it is a duplicate, and which template of a
+/// set is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct TieKey {
     library: String,
@@ -104,9 +102,9 @@ struct TieKey {
     location: Option<[i16; 3]>,
 }
 
-/// Returns an error unless the templates that only readmill marks equal, as a multiset of
-/// [`TieKey`]s, those that only the peer marks. Then each set of duplicates keeps an
-/// equivalent template.
+/// Returns an error unless the templates that only readmill marks and those that only the peer
+/// marks have the same multiset of [`TieKey`]s. Then each duplicate set keeps an equivalent
+/// template.
 pub fn ensure_only_ties(dir: &SampleDir<'_>, input: &str, differences: &Differences) -> Result<String> {
     let names: BTreeSet<&String> = differences.ours.union(&differences.theirs).collect();
     if names.is_empty() {
@@ -189,8 +187,8 @@ fn sum_base_qualities(fields: &[&str]) -> Result<i32> {
     Ok(if failed { sum - 16384 } else { sum })
 }
 
-/// Parses a location from a read name as Picard 3.4.0 does: the last three of 5 or 7
-/// fields, each wrapped to 16 bits.
+/// Parses a location from a read name like Picard 3.4.0: the last three of 5 or 7 fields, each
+/// wrapped to 16 bits.
 fn parse_location(name: &str) -> Option<[i16; 3]> {
     let fields: Vec<&str> = name.split(':').collect();
     if !matches!(fields.len(), 5 | 7) {
@@ -207,7 +205,7 @@ fn parse_location(name: &str) -> Option<[i16; 3]> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum SetComparison {
     Numbered,
-    /// The sets must be the same, but may have other numbers.
+    /// The sets must be the same, but may have different numbers.
     Renamed,
 }
 
@@ -245,8 +243,8 @@ struct TagComparisonTotals {
     marked: u64,
     optical: u64,
     in_sets: u64,
-    /// Our set numbers by theirs, and theirs by ours: together they show that the relation
-    /// is one-to-one.
+    /// readmill's set numbers by the peer's, and the peer's by readmill's: together they show that
+    /// the relation is one-to-one.
     sets: [HashMap<String, String>; 2],
 }
 
@@ -283,8 +281,8 @@ impl TagComparisonTotals {
     }
 }
 
-/// Compares flags, DT, DS and DI on every record of two files in the same order. Returns
-/// the totals as text.
+/// Compares flags, DT, DS and DI on every record of two files in the same order. Returns the totals
+/// as text.
 pub fn compare_tags(
     dir: &SampleDir<'_>,
     ours: &str,

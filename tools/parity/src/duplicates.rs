@@ -1,8 +1,8 @@
 //! Compares duplicate marks, tags and metrics with Picard MarkDuplicates.
 //!
-//! Picard breaks the last ties by the order of its input. Marks must therefore be equal if
-//! both programs read the same file. If Picard sorts the file first, differences must be
-//! full ties. The metrics file is compared as text, and as MultiQC reads it.
+//! Picard breaks the last ties by input order. So marks must be equal if both programs read the
+//! same file. If Picard sorts the file first, differences must be full ties. The metrics file is
+//! compared as text, and as MultiQC reads it.
 
 use std::fs;
 use std::path::Path;
@@ -18,8 +18,8 @@ use crate::samples;
 
 const MARK: &str = "--mark-duplicates --duplicate-mode";
 
-/// Compares marks in coordinate mode. Leaves `coordinate.bam` (ours, sorted and marked) and
-/// `picard.coordinate.bam`. `with_sort_sam` compares on the file of Picard SortSam as well.
+/// Compares marks in coordinate mode. Leaves `coordinate.bam` (readmill's, sorted and marked) and
+/// `picard.coordinate.bam`. `with_sort_sam` also compares on the output of Picard SortSam.
 pub fn compare_coordinate_mode(dir: &SampleDir<'_>, with_sort_sam: bool, ledger: &mut Ledger) {
     ledger.check("coordinate mode: as MarkDuplicates on the file of samtools sort", || {
         run_mark_duplicates(dir, "samtools.bam", "picard.coordinate.bam", "coordinate", ALL_TAGS)?;
@@ -89,8 +89,7 @@ pub fn compare_template_mode(dir: &SampleDir<'_>, with_sort_sam: bool, ledger: &
     }
 }
 
-/// Makes MarkDuplicates write all its optional fields. The marks do not depend on these
-/// options.
+/// Makes MarkDuplicates write all its optional fields. The marks do not depend on these options.
 const ALL_TAGS: &str = "TAGGING_POLICY=All TAG_DUPLICATE_SET_MEMBERS=true";
 
 const RULES: [(&str, &str); 3] = [
@@ -101,8 +100,8 @@ const RULES: [(&str, &str); 3] = [
 
 const UMI_RULE: (&str, &str) = ("BARCODE_TAG", "RX");
 
-/// One mode in which marks, tags and metrics are compared: the commands of both programs,
-/// and their files.
+/// A mode in which marks, tags and metrics are compared: the commands of both programs, and their
+/// files.
 struct TagComparison {
     mode: &'static str,
     readmill: &'static str,
@@ -118,8 +117,8 @@ const COORDINATE: TagComparison = TagComparison {
     input: "samtools.bam",
     order: "coordinate",
     marked: "picard.coordinate",
-    // Picard numbers reads by their place in the sorted file, which readmill does not have
-    // yet when it marks.
+    // Picard numbers reads by their position in the sorted file, which readmill does not know yet
+    // when it marks.
     sets: SetComparison::Renamed,
 };
 
@@ -134,27 +133,27 @@ const TEMPLATE: TagComparison = TagComparison {
 
 type Rule = (&'static str, &'static str);
 
-/// Returns the rules that a sample is compared with in addition to the defaults: `RULES` if
-/// `all`, and the rule for UMIs if its reads have them.
+/// Returns the rules that are compared on a sample in addition to the defaults: `RULES` if `all`,
+/// and the rule for UMIs if its reads have them.
 pub fn additional_rules(has_umis: bool, all: bool) -> Vec<Rule> {
     let rules = RULES.into_iter().filter(|_| all);
     rules.chain(has_umis.then_some(UMI_RULE)).collect()
 }
 
 /// Compares metrics, DT, DS and DI in coordinate mode with the Picard output that
-/// [`coordinate`] leaves.
+/// [`compare_coordinate_mode`] leaves.
 pub fn compare_coordinate_tags(dir: &SampleDir<'_>, rules: &[Rule], ledger: &mut Ledger) {
     COORDINATE.compare_with_picard(dir, rules, ledger);
 }
 
 /// Compares metrics, DT, DS and DI in template mode with the Picard output that
-/// [`template`] leaves.
+/// [`compare_template_mode`] leaves.
 pub fn compare_template_tags(dir: &SampleDir<'_>, rules: &[Rule], ledger: &mut Ledger) {
     TEMPLATE.compare_with_picard(dir, rules, ledger);
 }
 
-/// Checks that metrics, DT, DS and DI do not change with the minimum memory, on a sample
-/// that does not fit into it. Picard is not run.
+/// Checks that metrics, DT, DS and DI do not change with the minimum memory, on a sample that does
+/// not fit in it. Picard is not run.
 pub fn compare_spilled_tags(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     for asked in [COORDINATE, TEMPLATE] {
         let what = "metrics, DT, DS and DI are the same with the least memory";
@@ -223,8 +222,8 @@ pub fn mark_duplicates(dir: &SampleDir<'_>, input: &str, output: &str, order: &s
     run_mark_duplicates(dir, input, output, order, "")
 }
 
-/// Runs MarkDuplicates with further options. Its metrics file gets the name of the output
-/// with `.metrics`.
+/// Runs MarkDuplicates with further options. Its metrics file is named like the output, plus
+/// `.metrics`.
 fn run_mark_duplicates(
     dir: &SampleDir<'_>,
     input: &str,
@@ -293,9 +292,9 @@ const CASES: [DuplicateMetricsCase; 4] = [
     },
 ];
 
-/// Compares metrics of one library and of three, each sample with `pairs` templates.
-/// MultiQC reads only the metrics of one library: of several it reports only the first
-/// (release 1.35, for Picard's file as well).
+/// Compares metrics of one library and of three, each sample with `pairs` templates. MultiQC reads
+/// only the metrics of one library: if there are several, it reports only the first (release 1.35,
+/// also for Picard's file).
 pub fn compare_duplicate_metrics(
     commands: &Commands,
     peers: &Peers,
@@ -334,8 +333,8 @@ fn compare_metrics_cases(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     }
 }
 
-/// Compares two metrics files line by line, except the command line and the date. Returns
-/// the rows of the table, one per library, as text.
+/// Compares two metrics files line by line, except the command line and the date. Returns the table
+/// rows, one per library, as text.
 fn compare_metrics_files(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<String> {
     let [ours, theirs] = [ours, theirs].map(|file| fs::read_to_string(dir.path(file)));
     let (ours, theirs) = (ours?, theirs?);
@@ -360,8 +359,8 @@ fn compare_metrics_files(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Resul
     Ok(rows.collect::<Vec<_>>().join(", "))
 }
 
-/// Checks that MultiQC finds our metrics, takes the sample name from the output, and reads
-/// each number unchanged; and that it keeps all reports of two runs apart.
+/// Checks that MultiQC finds readmill's metrics, takes the sample name from the output and reads
+/// each number unchanged, and that it keeps all reports of two runs apart.
 fn compare_multiqc_values(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledger) {
     ledger.check("metrics: MultiQC reads the sample and all numbers", || {
         let multiqc = peers.multiqc()?;
@@ -392,7 +391,7 @@ fn compare_multiqc_values(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledge
                  --idxstats {name}.bam.idxstats --qc {name} --coverage {name} --coverage-by 1000 -m 1G"
             )
         };
-        // NA1 is named after the output; NA2 by `--sample`, since its output is /dev/null.
+        // NA1 is named after the output, NA2 by `--sample`, because its output is /dev/null.
         let prep = "prep --mark-duplicates --sort coordinate in.bam";
         dir.run_readmill(&format!("{prep} -o NA1.bam {}", reports("NA1")))?;
         let named = format!("{prep} -o /dev/null --sample NA2 {}", reports("NA2"));
@@ -412,8 +411,7 @@ fn compare_multiqc_values(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledge
             let path = dir.path(&format!("joined/multiqc_data/{file}.txt"));
             let text = fs::read_to_string(path).with_context(|| format!("MultiQC found no {file}"))?;
             let samples = text.lines().skip(1).filter_map(|line| line.split('\t').next());
-            // MultiQC appends a suffix to the sample name for a part of a sample: NA1_FR,
-            // NA1_R1.
+            // MultiQC appends a suffix to the sample name for part of a sample: NA1_FR, NA1_R1.
             let mut samples: Vec<&str> = samples.map(|name| name.split('_').next().unwrap_or(name)).collect();
             samples.dedup();
             ensure!(samples == ["NA1", "NA2"], "{file} has {samples:?}");

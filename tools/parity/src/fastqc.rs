@@ -1,5 +1,5 @@
-//! Compares the FastQC modules of readmill with FastQC, line by line: on FASTQ and on BAM,
-//! in runs that only count and in runs that write reads.
+//! Compares readmill's FastQC modules with FastQC, line by line: on FASTQ and BAM, in runs that
+//! only count and in runs that write reads.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -42,15 +42,15 @@ fn random_bases(rng: &mut Rng, length: u32) -> String {
     (0..length).map(|_| rng.pick(&['A', 'C', 'G', 'T', 'T'])).collect()
 }
 
-/// Returns qualities around `mean` that fall along the read, encoded from the character
+/// Returns qualities around `mean` that decrease along the read, encoded from the character
 /// `offset` on.
 fn random_qualities(rng: &mut Rng, length: u32, mean: u32, offset: u32) -> String {
     let one = |at: u32| (mean + rng.below(9)).saturating_sub(4 + at * 8 / length.max(1)).clamp(2, 41);
     (0..length).map(one).filter_map(|qual| char::from_u32(offset + qual)).collect()
 }
 
-/// Returns all FASTQ files, with up to `number` reads each. Each file stresses another
-/// module: lengths, adapters, duplicates, N, low qualities, encodings, and no reads at all.
+/// Returns all FASTQ files, with up to `number` reads each. Each file stresses a different module:
+/// lengths, adapters, duplicates, N, low qualities, encodings, or no reads at all.
 fn make_fastq_files(number: u32) -> Vec<FastqFile> {
     let fixed = |length: u32, mean: u32, offset: u32| {
         move |rng: &mut Rng, at: u32| {
@@ -120,9 +120,8 @@ fn make_fastq_files(number: u32) -> Vec<FastqFile> {
     ]
 }
 
-/// Compares on FASTQ files of about `reads` reads and on a simulated sample as BAM and SAM.
-/// A full run adds `--nogroup`, MultiQC, and a file with more distinct sequences than
-/// FastQC tracks.
+/// Compares on FASTQ files of about `reads` reads and on a simulated sample as BAM and SAM. A full
+/// run adds `--nogroup`, MultiQC, and a file with more distinct sequences than FastQC tracks.
 pub fn compare_with_fastqc(
     dir: &SampleDir<'_>,
     peers: &Peers,
@@ -193,8 +192,8 @@ pub fn compare_with_fastqc(
     Ok(())
 }
 
-/// Compares the reports of all inputs in two directories, and counts the overrepresented
-/// sequences that have another source (row 270).
+/// Compares the reports of all inputs in two directories, and counts the overrepresented sequences
+/// that have a different source (row 270).
 fn compare_reports(dir: &SampleDir<'_>, theirs: &str, ours: &str) -> Result<String> {
     let (mut reports, mut lines, mut named) = (0, 0, 0);
     for entry in fs::read_dir(dir.path(theirs))? {
@@ -210,8 +209,8 @@ fn compare_reports(dir: &SampleDir<'_>, theirs: &str, ours: &str) -> Result<Stri
     Ok(format!("{reports} reports, {lines} lines, {named} sources are named otherwise (row 270)"))
 }
 
-/// Compares one file of a report, except the line with the version. Returns its number of
-/// lines, and of overrepresented sequences whose possible source is named differently.
+/// Compares one report file, except the version line. Returns its number of lines, and the number
+/// of overrepresented sequences whose possible source is named differently.
 fn compare_report_file(
     dir: &SampleDir<'_>,
     name: &str,

@@ -1,4 +1,4 @@
-//! Compares fingerprints with samtools mpileup: the counts of bases at each site.
+//! Compares fingerprints with samtools mpileup: the base counts at each site.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -57,8 +57,8 @@ pub fn compare_with_mpileup(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger
     Ok(())
 }
 
-/// Parses a line of mpileup that was made without a reference. Returns contig and position,
-/// and the counts of A, of C and of other bases.
+/// Parses a line of mpileup output created without a reference. Returns contig and position, and
+/// the counts of A, of C and of other bases.
 fn parse_mpileup_line(line: &str) -> Option<(String, [u64; 3])> {
     let fields: Vec<&str> = line.split('\t').collect();
     let [name, pos, _, _, column, ..] = &fields[..] else { return None };

@@ -1,4 +1,4 @@
-//! Runs GATK. Many calls share one process, since starting Java is slow.
+//! Runs GATK. Many calls share one process, because starting Java is slow.
 
 use std::ffi::OsString;
 use std::fs;
@@ -9,9 +9,9 @@ use readmill_peers::{Peers, Tool};
 use crate::commands::SampleDir;
 
 const NASHORN_SHELL: &str = "org.openjdk.nashorn.tools.Shell";
-/// A script for Nashorn that calls the GATK tools of a file, one per line, in one JVM. It
-/// prints `ended:` for each call, followed by the exception if there was one. Line ends
-/// inside an exception become carriage returns.
+/// A Nashorn script that calls the GATK tools listed in a file, one per line, in a single JVM. It
+/// prints `ended:` for each call, followed by the exception if there was one. Line ends inside an
+/// exception become carriage returns.
 const GATK_CALLS_SCRIPT: &str = r#"
 var home = "org.broadinstitute.hellbender.";
 var text = "java.lang.String[]";
@@ -50,8 +50,8 @@ impl Gatk {
         &self.0.version
     }
 
-    /// Calls tools one after the other and returns an error for the first call that throws.
-    /// A call is the class of a tool below `tools`, and its arguments.
+    /// Calls tools one after another, and returns an error for the first call that throws. A call
+    /// is the class of a tool below `tools`, and its arguments.
     pub fn run_calls(&self, dir: &SampleDir<'_>, calls: &[String]) -> Result<()> {
         for (call, refused) in calls.iter().zip(self.run_calls_verbose(dir, calls)?) {
             if let Some(why) = refused {
@@ -61,8 +61,8 @@ impl Gatk {
         Ok(())
     }
 
-    /// Calls tools one after the other. Returns for each call the class and message of its
-    /// exception, or `None` if it succeeded.
+    /// Calls tools one after another. Returns for each call the class and message of its exception,
+    /// or `None` if it succeeded.
     pub fn run_calls_verbose(
         &self,
         dir: &SampleDir<'_>,

@@ -1,5 +1,5 @@
-//! Compares `readmill index`, `faidx`, `dict`, `cat` and `reheader` with samtools and
-//! tabix, on many small files.
+//! Compares `readmill index`, `faidx`, `dict`, `cat` and `reheader` with samtools and tabix, on
+//! many small files.
 
 use std::fs;
 use std::process::Command;
@@ -13,8 +13,8 @@ use crate::ledger::{FULL_RUN, Ledger};
 use crate::outputs::compare_files;
 use crate::random::SeededRandom;
 
-/// Runs each comparison on `files` files. Structural variants need htslib 1.24 through
-/// pysam, so quick runs skip them.
+/// Runs each comparison on `files` files. Structural variants need htslib 1.24 through pysam, so
+/// quick runs skip them.
 pub fn compare_index_commands(
     dir: &SampleDir<'_>,
     peers: &Peers,
@@ -69,8 +69,8 @@ pub fn compare_index_commands(
     ledger.check("cat and reheader: records", || compare_cat_and_reheader(dir, files));
 }
 
-/// Makes `files` small sorted files `in.sam` with long alignments, and calls `compare` for
-/// each. The error names the seed of the file.
+/// Generates `files` small sorted files `in.sam` with long alignments, and calls `compare` for
+/// each. An error names the seed of its file.
 fn compare_on_random_files(
     dir: &SampleDir<'_>,
     files: u64,
@@ -137,8 +137,8 @@ fn compare_tabix_indexes(dir: &SampleDir<'_>, files: u64, preset: &str, end: &st
     Ok(format!("{files} files"))
 }
 
-/// Compares indexes of VCF records whose end is given by END, SVLEN or LEN. The peer is
-/// pysam, which has the rules of htslib 1.24.
+/// Compares indexes of VCF records whose end is given by END, SVLEN or LEN. The peer is pysam,
+/// which follows the rules of htslib 1.24.
 fn compare_structural_variants(dir: &SampleDir<'_>, pysam: &Tool, files: u64) -> Result<String> {
     const INDEX: &str =
         "import pysam; pysam.tabix_index('in.vcf.gz', preset='vcf', force=True, keep_original=True)";

@@ -1,5 +1,5 @@
-//! Compares our indexes with `samtools index` for the same file: their contents,
-//! and the records that are found with them.
+//! Compares readmill's indexes with those of `samtools index` for the same file: their contents,
+//! and the records found with them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,8 +14,7 @@ use crate::random::SeededRandom;
 
 const REGIONS: usize = 300;
 
-/// Number of regions that are queried one at a time as well; with `--quick` it is
-/// [`SINGLE_QUICK`].
+/// Number of regions that are also queried one at a time; with `--quick`, it is [`SINGLE_QUICK`].
 const SINGLE_REGIONS: usize = 300;
 const SINGLE_REGIONS_QUICK: usize = 30;
 
@@ -39,8 +38,7 @@ pub fn compare_sample_indexes(dir: &SampleDir<'_>, sorted: &str, quick: bool, le
     }
 }
 
-/// Compares indexes of a contig that is too long for BAI, and of small files with long
-/// alignments.
+/// Compares indexes of a contig that is too long for BAI, and of small files with long alignments.
 pub fn compare_unusual_indexes(dir: &SampleDir<'_>, files: u64, ledger: &mut Ledger) {
     ledger.print_heading("indexes", "long contigs, long alignments, few reads");
     ledger.check("csi: chosen by itself for a contig of more than 512 Mb", || {
@@ -101,8 +99,8 @@ impl IndexKind {
     }
 }
 
-/// Compares bins, chunks, windows and counts, and the bytes. Leaves the index of samtools
-/// as `theirs.bai` or `theirs.csi`.
+/// Compares bins, chunks, windows, counts and bytes. Leaves samtools' index as `theirs.bai` or
+/// `theirs.csi`.
 fn compare_contents(dir: &SampleDir<'_>, kind: IndexKind, file: &str) -> Result<String> {
     let (flag, theirs) = match kind {
         IndexKind::Bai => ("-b", "theirs.bai"),
@@ -142,8 +140,8 @@ fn compare_queries(
     both("view -c", &all)?;
     let mut records = both("view", &all)?;
     records += both("view -M", &all)?;
-    // A query for one region at a time shows a missing record that a query for all regions
-    // may find by its neighbour.
+    // A query for a single region reveals a missing record that a query for all regions may find
+    // through a neighbouring one.
     for region in regions.iter().take(single) {
         both("view -c", region)?;
     }
@@ -154,8 +152,8 @@ fn compare_queries(
     ))
 }
 
-/// Returns random regions: whole contigs, short and long parts, borders of index windows,
-/// ends of contigs and positions beyond them. `*` queries the reads without a position.
+/// Returns random regions: whole contigs, short and long parts, boundaries of index windows, ends
+/// of contigs and positions beyond them. `*` queries the reads without a position.
 fn random_regions(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
     let header = ProgramLines::start_samtools_1_24(dir, &format!("view -H {file}"))?.read_text()?;
     let field = |line: &str, key: &str| {
@@ -191,9 +189,8 @@ fn random_regions(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
     Ok(regions)
 }
 
-/// Returns unsorted SAM with up to 400 reads on these contigs: short ones, some with long
-/// skips, some placed but unaligned, and some unplaced. A long tag spreads them over
-/// several BGZF blocks.
+/// Returns unsorted SAM with up to 400 reads on these contigs: short ones, some with long skips,
+/// some placed but unaligned, and some unplaced. A long tag spreads them over several BGZF blocks.
 pub fn random_long_alignments(seed: u64, lengths: &[u64]) -> String {
     let mut random = SeededRandom::new(seed);
     let mut text = String::new();
@@ -222,22 +219,21 @@ pub fn random_long_alignments(seed: u64, lengths: &[u64]) -> String {
     text
 }
 
-/// The content of a BAI or CSI file, independent of compression and of the order of bins
-/// (SAM specification, section 5.2, and the CSI specification).
+/// The contents of a BAI or CSI file, independent of compression and bin order (SAM specification,
+/// section 5.2, and the CSI specification).
 #[derive(Debug, PartialEq, Eq)]
 struct IndexFile {
-    /// For CSI: bits of the smallest bin, number of levels, and auxiliary bytes. `None` for
-    /// BAI.
+    /// For CSI: bits of the smallest bin, number of levels, and auxiliary bytes. `None` for BAI.
     binning: Option<(u32, u32, Vec<u8>)>,
     references: Vec<ContigIndex>,
-    /// Number of reads without a position, if the index has it.
+    /// Number of reads without a position, if stored in the index.
     unplaced: Option<u64>,
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
 struct ContigIndex {
-    /// Bins by number. The virtual offset of a bin's first record is only in CSI; chunks
-    /// are pairs of virtual offsets.
+    /// Bins by number. Only CSI has the virtual offset of a bin's first record; chunks are pairs of
+    /// virtual offsets.
     bins: BTreeMap<u32, (Option<u64>, Vec<[u64; 2]>)>,
     /// Virtual offsets of the linear index, which only BAI has.
     windows: Vec<u64>,

@@ -1,16 +1,15 @@
 //! `./dev parity`: compares the results of readmill with samtools, Picard, GATK, bwa and
 //! other tools (the peers).
 //!
-//! 1. `samples` simulates reads, or takes files of the user, and puts them into a directory
-//!    per sample.
+//! 1. `samples` simulates reads, or uses the user's files, and puts them into one directory per
+//!    sample.
 //! 2. `commands` runs readmill and the peers there, on the same files and with equivalent
 //!    options.
-//! 3. `outputs` compares what they wrote: SAM text line by line, BAM bytes record by
-//!    record.
+//! 3. `outputs` compares their outputs: SAM text line by line, BAM bytes record by record.
 //! 4. `ledger` prints one line per comparison, `ok` or `FAIL`, and counts them.
 //!
-//! docs/parity.md lists what is compared with which tool, and gives a reason for each
-//! accepted difference.
+//! docs/parity.md lists all comparisons with their tools, and gives a reason for each accepted
+//! difference.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -170,8 +169,8 @@ impl ParityArgs {
     }
 }
 
-/// Runs the comparisons that the command line selects. Returns an error if one of them
-/// failed, so that CI fails, too.
+/// Runs the comparisons that the command line selects. Returns an error if one of them failed, so
+/// that CI fails as well.
 fn main() -> Result<()> {
     let args = ParityArgs::parse();
     let peers = Peers::new()?;
@@ -232,8 +231,7 @@ fn main() -> Result<()> {
     report_totals(&ledger)
 }
 
-/// Prints the number of comparisons and of skipped parts. Returns an error if a comparison
-/// failed.
+/// Prints the number of comparisons and of skipped parts. Returns an error if a comparison failed.
 fn report_totals(ledger: &Ledger) -> Result<()> {
     let left_out = match ledger.skipped_count() {
         0 => String::new(),
@@ -248,8 +246,8 @@ fn report_totals(ledger: &Ledger) -> Result<()> {
     }
 }
 
-/// Runs the comparisons that make inputs of their own. Those that share the simulated
-/// samples are in [`compare`].
+/// Runs the comparisons that generate their own inputs. Those that share the simulated samples are
+/// in [`compare_sample`].
 fn compare_small_inputs(
     args: &ParityArgs,
     commands: &Commands,
@@ -360,8 +358,8 @@ fn compare_small_inputs(
     Ok(())
 }
 
-/// Returns the samples that at least one selected part compares: the simulated ones, and
-/// the files of `--data`.
+/// Returns the samples that at least one selected part compares: the simulated ones, and the files
+/// of `--data`.
 fn collect_samples(args: &ParityArgs) -> Result<Vec<Sample>> {
     let pairs = args.pairs.unwrap_or(if args.quick { 8_000 } else { 100_000 });
     let mut samples = if args.only_data { Vec::new() } else { samples::simulated_samples(pairs) };
@@ -377,14 +375,14 @@ fn collect_samples(args: &ParityArgs) -> Result<Vec<Sample>> {
     Ok(samples)
 }
 
-/// Returns whether `orders` uses this sample. With `--quick`, only samples with all kinds
-/// of templates, and the deep sample, are sorted in every order.
+/// Returns whether `orders` uses this sample. With `--quick`, only samples with all kinds of
+/// templates, and the deep sample, are sorted in every order.
 fn is_ordered(args: &ParityArgs, sample: &Sample) -> bool {
     sample.has_all_kinds || sample.is_deep || !args.quick
 }
 
-/// Runs the comparisons on one sample. The order matters: later comparisons read files that
-/// earlier ones leave in the directory, such as `sorted.bam` and `five.bam`.
+/// Runs the comparisons on one sample. The order matters: later comparisons read files that earlier
+/// ones leave in the directory, such as `sorted.bam` and `five.bam`.
 fn compare_sample(dir: &SampleDir<'_>, sample: &Sample, quick: bool, ledger: &mut Ledger) {
     let every = !quick;
     sort::compare_with_samtools(dir, sample.is_deep, ledger);

@@ -1,5 +1,5 @@
-//! Compares every sort order with the tool that defines it, on reads in aligner order and
-//! on shuffled reads.
+//! Compares every sort order with the tool that defines it, on reads in aligner order and on
+//! shuffled reads.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -34,7 +34,7 @@ const fn samtools_order(name: &'static str, flags: &'static str) -> OrderCompari
     OrderComparison { name, own: flags, of: OrderTool::Samtools124(flags) }
 }
 
-/// All sort orders. `TAG` in the flags is replaced by the tag that a sample is sorted by.
+/// All sort orders. `TAG` in the flags is replaced with the tag by which a sample is sorted.
 pub const ORDERS: [OrderComparison; 10] = [
     OrderComparison { name: "coordinate", own: "", of: OrderTool::System },
     samtools_order("coordinate", ""),
@@ -62,13 +62,12 @@ impl OrderComparison {
         self.own.replace("TAG", tag)
     }
 
-    /// Returns the command of readmill for this order; `rest` has further options and the
-    /// files.
+    /// Returns readmill's command for this order. `rest` has further options and the files.
     pub fn readmill_command(&self, dir: &SampleDir<'_>, tag: &str, rest: &str) -> Command {
         dir.readmill_command(&format!("sort {} {rest}", self.flags(tag)))
     }
 
-    /// Returns the command of samtools for this order, or `None` if Picard defines it.
+    /// Returns samtools' command for this order, or `None` if Picard defines it.
     pub fn samtools_command(&self, dir: &SampleDir<'_>, tag: &str, rest: &str) -> Option<Command> {
         match self.of {
             OrderTool::Samtools124(flags) => {
@@ -80,13 +79,12 @@ impl OrderComparison {
     }
 }
 
-/// The inputs, and the tag by which each is sorted: AS is a number that all records have;
-/// CB is a text that half of them lack.
+/// The inputs, and the tag by which each is sorted: AS is a number that all records have, CB a
+/// string that half of them lack.
 const FILES: [(&str, &str); 2] = [("orders.bam", "AS"), ("shuffled.bam", "CB")];
 
-/// Compares every order on one sample. A deep sample is sorted with the minimum memory as
-/// well. Without `every` (that is, with `--quick`), only one file of a deep sample is
-/// sorted.
+/// Compares every order on one sample. A deep sample is also sorted with the minimum memory. Unless
+/// `every` (that is, with `--quick`), only one file of a deep sample is sorted.
 pub fn compare_orders(dir: &SampleDir<'_>, is_deep: bool, every: bool, ledger: &mut Ledger) {
     ledger.check("orders: inputs with MC, MI, CB, secondary alignments and repeated names", || {
         let records = write_inputs(dir)?;
@@ -145,8 +143,7 @@ fn compare_with_samtools(dir: &SampleDir<'_>, asked: OrderComparison) -> Result<
     Ok(format!("{lines} lines of header, {bytes} bytes of records"))
 }
 
-/// Compares with SortSam as text, since htsjdk computes the bins of BAM records when it
-/// writes.
+/// Compares with SortSam as text, because htsjdk computes the bins of BAM records when it writes.
 fn compare_with_picard(dir: &SampleDir<'_>, input: &str) -> Result<String> {
     dir.run_picard(&format!(
         "SortSam I={input} O=theirs.bam SORT_ORDER=queryname COMPRESSION_LEVEL=0 VALIDATION_STRINGENCY=SILENT"
@@ -156,8 +153,8 @@ fn compare_with_picard(dir: &SampleDir<'_>, input: &str) -> Result<String> {
     Ok(format!("{records} records"))
 }
 
-/// Sorts with the minimum memory, so that readmill spills, once per spill codec. The output
-/// must be the bytes of `ours.bam`.
+/// Sorts with the minimum memory, so that readmill spills, once per spill codec. The output must
+/// have the same bytes as `ours.bam`.
 fn compare_spilled(
     dir: &SampleDir<'_>,
     asked: OrderComparison,
@@ -180,12 +177,11 @@ fn compare_spilled(
 
 const PARTS: [&str; 3] = ["part-1.bam", "part-2.bam", "part-3.bam"];
 
-/// Makes `orders.bam`, its parts, and `shuffled.bam` from `in.bam`. Returns the number of
+/// Creates `orders.bam`, its parts, and `shuffled.bam` from `in.bam`. Returns the number of
 /// records.
 ///
-/// All paired reads get MC, most reads MI and CB. Some alignments get a secondary alignment
-/// at the same place, and some templates the name of an earlier one, so that all orders
-/// have ties.
+/// All paired reads get MC, most reads MI and CB. Some alignments get a secondary alignment at the
+/// same position, and some templates the name of an earlier one, so that all orders have ties.
 fn write_inputs(dir: &SampleDir<'_>) -> Result<usize> {
     let (header, records) = read_input_bam(dir)?;
     let mut records = add_fields_and_ties(records);

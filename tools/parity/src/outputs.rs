@@ -1,5 +1,5 @@
-//! Reads the outputs of programs and compares them: SAM text line by line, BAM bytes record
-//! by record. Small outputs are held in memory.
+//! Reads the outputs of programs and compares them: SAM text line by line, BAM bytes record by
+//! record. Small outputs are held in memory.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -34,8 +34,8 @@ impl ProgramLines {
         Self::start(dir.samtools_1_24_command(words))
     }
 
-    /// Reads the next line, without its newline. Returns false at the end of the output, or
-    /// an error if the program failed.
+    /// Reads the next line, without its newline. Returns false at the end of the output, or an
+    /// error if the program failed.
     pub fn read_line(&mut self, line: &mut Vec<u8>) -> Result<bool> {
         line.clear();
         if self.reader.read_until(b'\n', line)? == 0 {
@@ -71,14 +71,13 @@ impl ProgramLines {
 
 impl Drop for ProgramLines {
     fn drop(&mut self) {
-        // If a comparison ends early, the program still waits for its reader.
+        // If a comparison ends early, the program is still waiting for its reader.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Normalizes a line before it is compared. Returns false if the line is not compared at
-/// all.
+/// Normalizes a line before it is compared. Returns false if the line is not compared.
 pub type LineFilter = fn(&mut Vec<u8>) -> bool;
 
 #[expect(clippy::ptr_arg, reason = "it is a `Normal`")]
@@ -106,8 +105,8 @@ pub fn sort_tags(line: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Compares the lines of two programs after `normal` was applied to both. Returns the
-/// number of equal lines, or an error that shows the first difference.
+/// Compares the lines of two programs after applying `normal` to both. Returns the number of equal
+/// lines, or an error that shows the first difference.
 pub fn compare_lines(
     mut ours: ProgramLines,
     mut theirs: ProgramLines,
@@ -150,8 +149,8 @@ pub fn compare_files(dir: &SampleDir<'_>, one: &str, other: &str) -> Result<u64>
         .with_context(|| format!("{one} and {other}"))
 }
 
-/// Compares the inflated records of two BAM files byte by byte, and ignores headers and
-/// compression. Returns the number of bytes.
+/// Compares the inflated records of two BAM files byte by byte, ignoring headers and compression.
+/// Returns the number of bytes.
 pub fn compare_bam_records(dir: &SampleDir<'_>, ours: &str, theirs: &str) -> Result<u64> {
     let mut one = ProgramLines::start(dir.inflate_command(ours))?;
     let mut other = ProgramLines::start(dir.inflate_command(theirs))?;
@@ -206,8 +205,7 @@ pub struct ProgramOutput {
     pub succeeded: bool,
 }
 
-/// Starts all programs at once, waits for them, and returns their outputs in the given
-/// order.
+/// Starts all programs at once, waits for them, and returns their outputs in the given order.
 pub fn run_in_parallel(commands: impl IntoIterator<Item = Command>) -> Result<Vec<ProgramOutput>> {
     let start = |mut command: Command| {
         let shown = command_line(&command);
@@ -241,13 +239,12 @@ impl ProgramOutput {
 #[derive(Debug, PartialEq, Eq)]
 pub struct ReadsFile {
     pub header: Vec<String>,
-    /// Records in file order: lines of SAM, or raw bytes of BAM with `block_size`.
+    /// Records in file order: SAM lines, or raw BAM bytes with `block_size`.
     pub records: Vec<Vec<u8>>,
 }
 
 impl ReadsFile {
-    /// Parses the bytes of a SAM or BAM file. A file that starts with the magic number of
-    /// gzip is BAM.
+    /// Parses the bytes of a SAM or BAM file. A file with the gzip magic number is BAM.
     pub fn parse(file: &[u8]) -> Result<Self> {
         if file.starts_with(&[0x1f, 0x8b]) { Self::parse_bam(file) } else { Ok(Self::parse_sam(file)) }
     }
@@ -278,15 +275,14 @@ impl ReadsFile {
         Ok(ReadsFile { header, records })
     }
 
-    /// Clears the bin of each BAM record. htsjdk computes bins when it writes, so they can
-    /// differ.
+    /// Clears the bin of each BAM record. htsjdk computes bins when it writes, so they can differ.
     pub fn without_bins(mut self) -> Self {
         self.records.iter_mut().filter_map(|record| record.get_mut(14..16)).for_each(|bin| bin.fill(0));
         self
     }
 
-    /// Returns an error unless both files have the same header, apart from `@PG` lines, and
-    /// the same records in the same order.
+    /// Returns an error unless both files have the same header, except `@PG` lines, and the same
+    /// records in the same order.
     pub fn ensure_same(&self, theirs: &ReadsFile) -> Result<()> {
         let lines = |reads: &ReadsFile| -> Vec<String> {
             reads.header.iter().filter(|line| !line.starts_with("@PG\t")).cloned().collect()

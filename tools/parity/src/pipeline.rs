@@ -1,6 +1,6 @@
-//! Compares five steps in one pass of readmill with a chain of samtools and Picard
-//! commands. Checks as well that the output bytes do not depend on threads, memory or a
-//! pipe, and that peak memory stays within `-m`.
+//! Compares five steps in one pass of readmill with a chain of samtools and Picard commands. Also
+//! checks that the output bytes do not depend on threads, memory or a pipe, and that peak memory
+//! stays within `-m`.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ fn five_step_options() -> String {
     )
 }
 
-/// Compares records and header of the single pass (`five.bam`) with the chain's result
+/// Compares records and header of the single pass (`five.bam`) with the result of the chain
 /// (`chain.bam`), and leaves both files.
 pub fn compare_with_chain(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     ledger.check("five steps: records as the chain's, field by field", || {
@@ -42,8 +42,8 @@ pub fn compare_with_chain(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     });
 }
 
-/// Writes `other.dict`: the sequences of the input in reverse order, without the second
-/// one. Returns the name of the one that was removed.
+/// Writes `other.dict`: the sequences of the input in reverse order, without the second one.
+/// Returns the name of the removed sequence.
 fn write_reversed_dictionary(dir: &SampleDir<'_>) -> Result<String> {
     let header = ProgramLines::start_samtools(dir, "view -H --no-PG in.bam")?.read_text()?;
     let mut sequences: Vec<&str> = header.lines().filter(|line| line.starts_with("@SQ\t")).collect();
@@ -55,8 +55,8 @@ fn write_reversed_dictionary(dir: &SampleDir<'_>) -> Result<String> {
     Ok(name.unwrap_or_default().to_owned())
 }
 
-/// Runs the five steps with samtools and Picard, one program after the other. ReorderSam
-/// makes reads on the removed contig unmapped; they are dropped after it.
+/// Runs the five steps with samtools and Picard, one program after another. ReorderSam makes reads
+/// on the removed contig unmapped; the next program drops them.
 fn run_peer_chain(dir: &SampleDir<'_>) -> Result<()> {
     dir.run_samtools("view -b -F 4 -o chain.1.bam in.bam")?;
     let rules = "ALLOW_INCOMPLETE_DICT_CONCORDANCE=true VALIDATION_STRINGENCY=SILENT";
@@ -93,8 +93,8 @@ const RESOURCES: [(u32, Option<&str>); 7] = [
     (8, Some("4G")),
 ];
 
-/// Runs the five steps with all `RESOURCES` and from a pipe. The output must have the same
-/// bytes, and the logged peak must not exceed the memory that was given.
+/// Runs the five steps with all `RESOURCES` and from a pipe. The output must have the same bytes,
+/// and the logged peak must not exceed the given memory.
 pub fn compare_resources(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     ledger.check(
         "means: the same bytes for 1, 2, 8 threads, the least memory to 4G, and from a pipe",

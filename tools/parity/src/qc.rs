@@ -11,7 +11,7 @@ use crate::ledger::Ledger;
 use crate::random::SeededRandom;
 use crate::samples;
 
-/// File name endings of all collectors. Those that need a reference are last, see
+/// File name suffixes of all collectors. Those that need a reference are last, see
 /// [`WITHOUT_REFERENCE`].
 const ENDINGS: [&str; 13] = [
     "alignment_summary_metrics",
@@ -31,7 +31,7 @@ const ENDINGS: [&str; 13] = [
 
 const WITHOUT_REFERENCE: usize = 6;
 
-/// Equivalent options: of readmill, of Picard, and of the Picard collectors that need a reference.
+/// Equivalent options: of readmill, of Picard, and of Picard's collectors that need a reference.
 const OPTIONS: [(&str, &str, &str); 4] = [
     ("", "", ""),
     (
@@ -124,8 +124,8 @@ pub fn compare_collectors(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) 
     Ok(())
 }
 
-/// Runs both programs on one input and returns the numbers of equal files and lines. If
-/// Picard does not write a file, ours must be empty.
+/// Runs both programs on one input and returns the number of equal files and lines. If Picard does
+/// not write a file, readmill's must be empty.
 fn compare_metrics_files(
     dir: &SampleDir<'_>,
     input: &str,
@@ -188,9 +188,9 @@ const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:c1\tLN:9000\n@SQ\tSN:c2\tLN:3000\n@RG
 
 const ADAPTER: &str = "AGATCGGAAGAGCACACGTCTGAACTCCAGTCACATCACGATCTCGTATGCCGTCTTCTGCTTG";
 
-/// Returns random pairs in all orientations, with clips, gaps, N, adapters, original
-/// qualities, duplicates, secondary and supplementary records. Some mates are unmapped or
-/// on another contig, and some read groups lack fields or are missing in the header.
+/// Returns random pairs in all orientations, with clips, gaps, N, adapters, original qualities,
+/// duplicates, secondary and supplementary records. Some mates are unmapped or on a different
+/// contig, and some read groups lack fields or are missing from the header.
 pub fn random_odd_reads(pairs: u64) -> OddReads {
     let mut random = SeededRandom::new(11);
     let mut contig = |length: usize, letters: &[u8]| -> String {
@@ -221,8 +221,7 @@ pub fn random_odd_reads(pairs: u64) -> OddReads {
     OddReads { fasta, sam }
 }
 
-/// Appends a pair to the SAM text. Some pairs get a secondary or supplementary record of
-/// the first read.
+/// Appends a pair to the SAM text. Some pairs get a secondary or supplementary record of read 1.
 fn write_pair(sam: &mut String, number: u64, contigs: &[String; 2], random: &mut SeededRandom) {
     let mut one_in = |n: u64| random.below(n) == 0;
     let (mut flags, mut other) = ([0x63, 0x93], false);

@@ -1,7 +1,6 @@
-//! Compares quality metrics that depend on the order of reads: depths with Picard
-//! CollectWgsMetrics, CollectRawWgsMetrics and CollectWgsMetricsWithNonZeroCoverage, and
-//! sites with CollectOxoGMetrics. Each file must be the same byte for byte, except the
-//! comments at its start.
+//! Compares quality metrics that depend on read order: depths with Picard CollectWgsMetrics,
+//! CollectRawWgsMetrics and CollectWgsMetricsWithNonZeroCoverage, and sites with
+//! CollectOxoGMetrics. Each file must be the same byte for byte, except the comments at its start.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -21,14 +20,13 @@ const DEPTHS: Programs = &[
     ("CollectWgsMetricsWithNonZeroCoverage", "wgs_metrics_with_non_zero_coverage"),
 ];
 
-/// This collector draws a chart and needs R, so it gets a process of its own with a fake
-/// Rscript.
+/// This collector draws a chart and needs R, so it runs in its own process with a fake Rscript.
 const WITH_CHART: &str = "CollectWgsMetricsWithNonZeroCoverage";
 
 const SITES: Programs = &[("CollectOxoGMetrics", "oxog_metrics")];
 
-/// The collectors of a case, and equivalent options of readmill and Picard. `INPUT` is
-/// replaced by the name of the input.
+/// The collectors of a case, and equivalent options of readmill and Picard. `INPUT` is replaced
+/// with the name of the input.
 const OPTIONS: [(Programs, &str, &str); 8] = [
     (DEPTHS, "--sample-size 30", "SAMPLE_SIZE=30"),
     (
@@ -68,9 +66,8 @@ const OPTIONS: [(Programs, &str, &str); 8] = [
     ),
 ];
 
-/// Compares on three inputs: reads that are deep at few places, random pairs, and no
-/// records. Without `every`, most cases run on the deep input only, since starting Java is
-/// slow.
+/// Compares on three inputs: reads with high depth at few positions, random pairs, and no records.
+/// Unless `every`, most cases run on the deep input only, because starting Java is slow.
 pub fn compare_depth_collectors(
     dir: &SampleDir<'_>,
     pairs: u64,
@@ -82,7 +79,7 @@ pub fn compare_depth_collectors(
         "depths and sites, beside Picard CollectWgsMetrics and CollectOxoGMetrics",
     );
     let mut odd = random_odd_reads(pairs.min(3_000));
-    // CollectOxoGMetrics throws an exception at a read without a read group.
+    // CollectOxoGMetrics throws an exception for a read without a read group.
     odd.sam = odd.sam.replace("\tRG:Z:no", "\tRG:Z:a").replace("\tXX:i:1", "\tRG:Z:b");
     let (deep_fasta, deep_sam) = random_deep_reads(pairs.min(3_000));
     let header = |sam: &str| -> String {
@@ -126,8 +123,8 @@ pub fn compare_depth_collectors(
     Ok(())
 }
 
-/// Runs both programs on one input and returns the numbers of equal files and lines.
-/// Records are sorted and marked by readmill first.
+/// Runs both programs on one input and returns the number of equal files and lines. readmill first
+/// sorts and marks the records.
 fn compare_collector_files(
     dir: &SampleDir<'_>,
     input: &str,
@@ -174,8 +171,8 @@ fn compare_collector_files(
 const HEADER: &str =
     "@HD\tVN:1.6\n@SQ\tSN:c1\tLN:2000\n@SQ\tSN:c2\tLN:500\n@SQ\tSN:c3\tLN:90\n@RG\tID:a\tSM:s\n";
 
-/// Returns a reference with runs of N, and pairs with overlapping mates, most of them at
-/// few places.
+/// Returns a reference with runs of N, and pairs with overlapping mates, most of them at few
+/// positions.
 ///
 /// Records have gaps, deletions, clips and adapters; some are supplementary, secondary or
 /// duplicates. Some names are used twice. Some reads have no mate, are unmapped, fail

@@ -61,11 +61,11 @@ pub fn compare_jumping_metrics(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Led
     Ok(())
 }
 
-/// Returns SAM records of pairs in all directions, with insert sizes around three modes and
-/// some that are large.
+/// Returns SAM records of pairs in all orientations, with insert sizes around three modes and some
+/// large ones.
 ///
-/// Some pairs are duplicates, on two contigs, or have one mapped read or none; some records
-/// are secondary or supplementary. Some MQ tags are missing or differ from the mate.
+/// Some pairs are duplicates, on two contigs, or have one mapped read or none; some records are
+/// secondary or supplementary. Some MQ tags are missing or differ from the mate's MAPQ.
 fn random_pairs(pairs: u64) -> String {
     let (mut random, mut sam) = (SeededRandom::new(71), String::new());
     for number in 0..pairs {
@@ -73,7 +73,7 @@ fn random_pairs(pairs: u64) -> String {
         let size = if random.once_in(30) { 90_000 + random.below(20_000) } else { size };
         let (left, right) = (1 + random.below(700_000), size - 50);
         let places = [left, left + right];
-        // The directions of the left and the right read.
+        // The strands of the left and the right read.
         let is_reverse = random.pick(&[[true, false], [true, false], [false, true], [false, false]]);
         let (first, kind) = (random.below(2) as usize, random.below(20));
         for read in 0..2 {
@@ -117,8 +117,8 @@ fn random_pairs(pairs: u64) -> String {
     sam
 }
 
-/// Returns the first reads of 60,000 pairs that face outward. The most frequent insert size
-/// of the first 50,000, which Picard looks at, is not that of all.
+/// Returns read 1 of 60,000 outward-facing pairs. The most frequent insert size of the first
+/// 50,000, which Picard examines, differs from that of all pairs.
 fn pairs_whose_mode_changes() -> String {
     let mut sam = String::new();
     for number in 0..60_000 {

@@ -1,5 +1,5 @@
-//! Compares Picard CollectRnaSeqMetrics with readmill: bases per part of genes, strands,
-//! and the evenness of coverage along transcripts, byte for byte except the comments.
+//! Compares Picard CollectRnaSeqMetrics with readmill: bases per gene part, strands, and the
+//! evenness of coverage along transcripts, byte for byte except the comments.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -61,8 +61,8 @@ const CONTIGS: &str =
 const GROUPS: &str =
     "@RG\tID:a\tSM:s\tLB:l\tPU:p\n@RG\tID:b\tSM:s\tLB:m\tPU:q\n@RG\tID:c\tSM:t\tLB:n\tPU:r\n";
 
-/// Genes in refFlat format. They overlap, share a place, have transcripts that contradict
-/// each other, or are on a contig that does not exist.
+/// Genes in refFlat format. They overlap, share a position, have contradictory transcripts, or are
+/// on a contig that does not exist.
 const GENES: &str = "#a comment
 A A1 c1 + 100 3000 300 2800 3 100,1000,2500, 600,1400,3000,
 A A2 c1 + 150 3000 150 150 2 150,2500, 600,3000,
@@ -132,8 +132,8 @@ pub fn compare_rna_metrics(
     Ok(())
 }
 
-/// Returns SAM records of pairs that face each other, face away, or have the same
-/// direction, with introns, indels and clips.
+/// Returns SAM records of pairs that face each other, face away, or have the same direction, with
+/// introns, indels and clips.
 ///
 /// Some MC tags are wrong. Some records are supplementary, secondary or duplicates. Some
 /// reads have no mate, are unmapped, or fail quality checks.

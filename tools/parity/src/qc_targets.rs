@@ -1,6 +1,6 @@
-//! Compares depths of targets with Picard CollectHsMetrics and CollectTargetedPcrMetrics:
-//! metrics, histograms, and coverage per target and per base, byte for byte except the
-//! comments of the metrics.
+//! Compares target depths with Picard CollectHsMetrics and CollectTargetedPcrMetrics: metrics,
+//! histograms, and coverage per target and per base, byte for byte except the comments of the
+//! metrics.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -17,8 +17,8 @@ const PROGRAMS: [(&str, &str, &str); 2] = [
     ("CollectTargetedPcrMetrics", "targeted_pcr", "AMPLICON_INTERVALS"),
 ];
 
-/// An input, its target set, and equivalent options of readmill and Picard. In Picard's
-/// options, `FILES` and `SET_NAME` are replaced.
+/// An input, its target set, and equivalent options of readmill and Picard. In Picard's options,
+/// `FILES` and `SET_NAME` are replaced.
 type Case = (&'static str, &'static str, &'static str, &'static str);
 
 const CASES: [Case; 9] = [
@@ -60,8 +60,8 @@ const TARGETS: [(&str, &str); 3] = [
 
 const BAITS: &str = "c1 250 500 + b2\nc1 100 300 + b1\nc1 1700 1800 + b3\nc2 50 60 + b4\n";
 
-/// Compares on deep reads, and, if `every`, on few reads and on none. In some cases the
-/// targets are their own baits.
+/// Compares on deep reads and, if `every`, on few reads and on none. In some cases the targets are
+/// also the baits.
 pub fn compare_target_metrics(
     dir: &SampleDir<'_>,
     pairs: u64,
@@ -126,8 +126,8 @@ fn picard_calls(number: usize, &(input, targets, _, options): &Case) -> Vec<Stri
     PROGRAMS.into_iter().map(|program| call(program).trim().to_owned()).collect()
 }
 
-/// Runs readmill for both collectors in one command, and returns the numbers of files and
-/// lines that equal Picard's.
+/// Runs readmill for both collectors in one command, and returns the number of files and lines that
+/// equal Picard's.
 fn compare_target_files(
     dir: &SampleDir<'_>,
     number: usize,
@@ -166,7 +166,7 @@ fn compare_target_files(
     Ok(format!("{files} files, {lines} lines"))
 }
 
-/// Returns a reference, and pairs with overlapping mates, most of them at few places.
+/// Returns a reference, and pairs with overlapping mates, most of them at few positions.
 ///
 /// Records have gaps, indels, clips and adapters; some are supplementary, secondary or
 /// duplicates. Some reads have no mate, are unmapped, fail quality checks, or extend beyond

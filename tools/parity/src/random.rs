@@ -1,10 +1,8 @@
-//! Seeded random numbers that are the same on every machine, for inputs that can be made
-//! again.
+//! Seeded random numbers that are the same on every machine, for reproducible inputs.
 
 use readmill_simulate::Rng;
 
-/// A seeded generator. The test inputs are derived from its numbers: a change here changes
-/// all of them.
+/// A seeded generator. All test inputs are derived from it, so a change here changes all of them.
 pub struct SeededRandom(Rng);
 
 impl SeededRandom {

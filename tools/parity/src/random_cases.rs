@@ -1,6 +1,6 @@
-//! Compares small random inputs in every sort order. Cases that aligners rarely write are
-//! frequent: equal positions, equal names with all combinations of flags, names that differ
-//! only in zeros and digits, and tags of every type.
+//! Compares small random inputs in every sort order. Cases that aligners rarely write are frequent:
+//! equal positions, equal names with all combinations of flags, names that differ only in zeros and
+//! digits, and tags of every type.
 
 use std::fs;
 
@@ -14,8 +14,8 @@ use crate::random::SeededRandom;
 
 const MAX_READS: u64 = 40;
 
-/// Sorts `cases` inputs in every order with readmill and with the tool that defines the
-/// order. samtools gets half of them as SAM and half as BAM.
+/// Sorts `cases` inputs in every order with readmill and with the tool that defines the order.
+/// samtools reads half of them as SAM and half as BAM.
 pub fn compare_random_cases(dir: &SampleDir<'_>, cases: u64, ledger: &mut Ledger) {
     ledger.print_heading("cases", "small random inputs in every order");
     ledger.check("cases: inputs for samtools and for Picard", || {
@@ -45,8 +45,7 @@ fn input_stem(case: u64, oracle: Oracle) -> String {
     }
 }
 
-/// Writes one input as SAM, and also as BAM if it is read as BAM. Returns the number of its
-/// records.
+/// Writes one input as SAM, and also as BAM if it is read as BAM. Returns the number of records.
 fn write_input(dir: &SampleDir<'_>, case: u64, oracle: Oracle) -> Result<usize> {
     let random = &mut SeededRandom::new(2 * case + u64::from(oracle == Oracle::Picard));
     let mut text = random_header(random).into_bytes();
@@ -102,9 +101,8 @@ fn ensure_missing_mc_refused(dir: &SampleDir<'_>) -> Result<String> {
     Ok(ours.messages.lines().last().unwrap_or_default().to_owned())
 }
 
-/// Sorts by queryname: each set of files with readmill, and one file with the same reads
-/// with SortSam. Compares the records byte for byte, except their bins. Returns the number
-/// of records.
+/// Sorts by queryname: each set of files with readmill, and a file with the same reads with
+/// SortSam. Compares the records byte for byte, except their bins. Returns the number of records.
 pub fn compare_queryname(
     dir: &SampleDir<'_>,
     asked: OrderComparison,
@@ -150,9 +148,9 @@ pub fn random_header(random: &mut SeededRandom) -> String {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Oracle {
     Samtools,
-    /// Picard. It has no consistent order for pairs that are neither first nor last (or
-    /// both), nor for an `HI` that is not an integer, so inputs for it have none. They have
-    /// no bytes beyond ASCII either.
+    /// Picard. It has no consistent order for reads that are neither read 1 nor read 2 (or both),
+    /// nor for an `HI` that is not an integer, so inputs for it have none of these. They are also
+    /// ASCII only.
     Picard,
 }
 
@@ -173,7 +171,7 @@ pub fn random_reads(random: &mut SeededRandom, oracle: Oracle, most: u64) -> Vec
 struct RecordMaker {
     names: Vec<Vec<u8>>,
     oracle: Oracle,
-    /// One read in `alike` gets a common position and CIGAR, so that the last criterion of
+    /// One read in `alike_interval` gets a common position and CIGAR, so that the last criterion of
     /// an order decides.
     alike_interval: u64,
     serial: u64,
@@ -277,8 +275,7 @@ impl RecordMaker {
         name
     }
 
-    /// Returns the optional fields in random order. ZZ is unique, so that each record can
-    /// be recognized.
+    /// Returns the optional fields in random order. ZZ is unique and identifies the record.
     fn random_tags(&mut self, random: &mut SeededRandom, mate_cigar: &str) -> String {
         self.serial += 1;
         let mut fields = vec![format!("ZZ:i:{}", self.serial), format!("MC:Z:{mate_cigar}")];
@@ -320,8 +317,8 @@ fn random_cigar(random: &mut SeededRandom) -> String {
     }
 }
 
-/// Returns bases, or `*`. Their lengths are near the k-mer length of minhash, and few kinds
-/// of bases make k-mers equal.
+/// Returns bases, or `*`. Lengths are near the k-mer length of minhash, and the small alphabet
+/// makes k-mers equal.
 fn random_bases(random: &mut SeededRandom) -> String {
     let from = random.pick(&["ACACG", "ACGT", "ACGTN", "ACMGRSVTWYHKDBN=", "A"]).as_bytes();
     let length = random.pick(&[0, 7, 19, 20, 21, 45]);

@@ -1,5 +1,5 @@
-//! Compares reports and additional outputs with samtools: flagstat, idxstats, stats,
-//! checksum, fastq and split.
+//! Compares reports and additional outputs with samtools: flagstat, idxstats, stats, checksum,
+//! fastq and split.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,14 +11,13 @@ use crate::ledger::Ledger;
 use crate::outputs::{ProgramLines, compare_lines};
 use crate::{samples, sort};
 
-/// Compares on a simulated sample with all kinds of templates, and on records that no
-/// aligner writes.
+/// Compares on a simulated sample with all kinds of templates, and on records that no aligner
+/// writes.
 pub fn compare_reports(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) -> Result<()> {
     ledger.print_heading("reports", "what is learnt, split and written in passing");
     let sample = samples::simulated_samples(pairs).into_iter().find(|sample| sample.has_all_kinds);
     sample.context("a sample with all kinds of templates")?.write_input_bam(dir)?;
-    // (samtools complements "=", which is a reference base in SEQ and no base of its own,
-    // to "!".)
+    // (samtools complements "=", which stands for the reference base in SEQ, to "!".)
     fs::write(dir.path("odd.sam"), sort::unusual_records().replace("\t=acg\t", "\tGacg\t"))?;
     dir.run_samtools_1_24("view --no-PG -b -o odd.bam odd.sam")?;
     for input in ["in.bam", "odd.bam"] {
@@ -36,8 +35,8 @@ struct ReportInput<'a> {
 }
 
 impl ReportInput<'_> {
-    /// Compares the reports of a run that sorts and marks, and the checksums of the
-    /// unchanged input.
+    /// Compares the reports of a run that sorts and marks, and the checksums of the unchanged
+    /// input.
     fn compare_tallies(&self, ledger: &mut Ledger) {
         let ReportInput { dir, input } = *self;
         ledger.check(&format!("{input}: flagstat, idxstats, checksum in the pass that sorts"), || {
@@ -47,8 +46,8 @@ impl ReportInput<'_> {
             ))?;
             let lines = compare_with_output(dir, "flagstat.txt", "flagstat out.bam")?
                 + compare_with_output(dir, "idxstats.txt", "idxstats out.bam")?
-                // (Some odd reads are so long that stats has no rows for them: see the
-                // accepted differences.)
+                // (Some unusual reads are so long that stats has no rows for them: see the accepted
+                // differences.)
                 + if input == "in.bam" { compare_stats(dir, "stats.txt", "stats out.bam")? } else { 0 };
             let own = run_readmill(dir, "checksum -q out.bam")?;
             ensure!(own == fs::read_to_string(dir.path("checksum.txt"))?, "another checksum afterwards");
@@ -66,8 +65,8 @@ impl ReportInput<'_> {
         });
     }
 
-    /// Compares FASTQ of unsorted reads with samtools fastq, which needs the reads sorted
-    /// by name. The order of reads is ignored, except if both ends are interleaved.
+    /// Compares FASTQ of unsorted reads with samtools fastq, which needs reads sorted by name. The
+    /// order of reads is ignored, unless reads 1 and 2 are interleaved.
     fn compare_fastq(&self, ledger: &mut Ledger) {
         let ReportInput { dir, input } = *self;
         for flags in ["", "-N -O", "-t", "-F 0x904", "-n"] {
@@ -158,7 +157,7 @@ fn compare_stats(dir: &SampleDir<'_>, ours: &str, samtools: &str) -> Result<usiz
         ProgramLines::start_samtools_1_24(dir, samtools)?.read_text()?,
     );
     let rows = |text: &str| -> Vec<String> {
-        // Comments name the program.
+        // Comments contain the name of the program.
         text.lines().filter(|line| !line.starts_with('#')).map(str::to_string).collect()
     };
     let (ours, theirs) = (rows(&ours), rows(&theirs));

@@ -1,5 +1,5 @@
-//! The samples that are compared: simulated ones, each of which stresses other rules, and
-//! BAM files of the user.
+//! The samples that are compared: simulated ones, each of which stresses different rules, and the
+//! user's BAM files.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -23,14 +23,13 @@ pub struct Sample {
     pub is_first: bool,
     /// Use this sample even with `--quick`.
     pub is_quick: bool,
-    /// Many reads tie in score and location, so that the rules for ties decide which is the
-    /// duplicate.
+    /// Many reads tie in score and location, so that the tie rules decide which is the duplicate.
     pub has_ties: bool,
     pub has_umis: bool,
     pub has_all_kinds: bool,
     pub is_grouped: bool,
-    /// The sample does not fit into the minimum memory and spills to disk. It is compared only
-    /// with samtools and with other runs of readmill.
+    /// The sample does not fit in the minimum memory and spills to disk. It is compared only with
+    /// samtools and with other runs of readmill.
     pub is_deep: bool,
     reads: ReadOrigin,
 }
@@ -42,8 +41,8 @@ impl SampleFiles {
     }
 }
 
-/// Returns the eight simulated samples, each with `pairs` templates. The deep sample has
-/// five times as many (100,000 or more), enough to spill.
+/// Returns the eight simulated samples, each with `pairs` templates. The deep sample has five times
+/// as many, and at least 100,000, enough to spill.
 pub fn simulated_samples(pairs: u64) -> Vec<Sample> {
     let base = Profile::small().with_pairs(pairs);
     let sample = |seed, name: &str, about, change: fn(&mut Profile)| {
@@ -110,9 +109,9 @@ pub fn simulated_samples(pairs: u64) -> Vec<Sample> {
     ]
 }
 
-/// Returns a sample with all kinds of reads that duplicate metrics count: optical
-/// duplicates, unmapped and single reads, supplementary alignments. Metrics are per
-/// library, so the number of libraries is given.
+/// Returns a sample with all kinds of reads that duplicate metrics count: optical duplicates,
+/// unmapped and single reads, supplementary alignments. Metrics are per library, so the number of
+/// libraries is a parameter.
 pub fn sample_with_libraries(libraries: u32, pairs: u64) -> Sample {
     let profile = Profile {
         libraries,
@@ -145,10 +144,9 @@ pub struct SampleFiles {
 }
 
 impl Sample {
-    /// Puts the reference and the known sites into the directory of the sample. For a
-    /// simulated sample they are simulated, too. For a file of the user, `ref.fasta.gz`,
-    /// `known.vcf.gz` and `known.vcf.gz.tbi` beside it are linked; `None` if one of them is
-    /// missing.
+    /// Puts the reference and the known sites into the directory of the sample. For a simulated
+    /// sample, they are simulated as well. For a user's file, `ref.fasta.gz`, `known.vcf.gz` and
+    /// `known.vcf.gz.tbi` next to it are linked; `None` if one of them is missing.
     pub fn prepare_known_files(&self, dir: &SampleDir<'_>) -> Result<Option<SampleFiles>> {
         match &self.reads {
             ReadOrigin::Simulated(profile) => {
@@ -172,8 +170,8 @@ impl Sample {
         }
     }
 
-    /// Makes a sample of the user's BAM file. The sort order in its header says whether
-    /// templates are adjacent. Returns an error if samtools does not read the header.
+    /// Creates a sample from the user's BAM file. The sort order in its header determines whether
+    /// templates are adjacent. Returns an error if samtools cannot read the header.
     pub fn from_file(path: &Path) -> Result<Self> {
         let path = path.canonicalize().with_context(|| format!("no {}", path.display()))?;
         let header = Command::new("samtools").args(["view", "-H"]).arg(&path).output()?;
@@ -201,8 +199,8 @@ impl Sample {
         matches!(self.reads, ReadOrigin::File(_))
     }
 
-    /// Puts the reads into `in.bam`: a link to the user's file, or simulated reads that
-    /// samtools compresses.
+    /// Puts the reads into `in.bam`: a link to the user's file, or simulated reads that samtools
+    /// compresses.
     pub fn write_input_bam(&self, dir: &SampleDir<'_>) -> Result<()> {
         let target = dir.path("in.bam");
         if target.exists() {

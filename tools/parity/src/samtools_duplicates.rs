@@ -1,5 +1,5 @@
-//! Compares `readmill samtools markdup` with samtools markdup on random reads. Most reads
-//! share their ends with others, and many have the same score, so that ties are frequent.
+//! Compares `readmill samtools markdup` with samtools markdup on random reads. Most reads share
+//! their ends with others, and many have the same score, so that ties are frequent.
 
 use std::fmt::Write;
 use std::fs;
@@ -25,8 +25,8 @@ const OPTIONS: [&str; 9] = [
     "-d 2000 -m s -r --barcode-tag RX",
 ];
 
-/// The option set for which no report is compared: samtools writes its rows per read group,
-/// and readmill writes none.
+/// The option set for which no report is compared: samtools writes a row per read group, readmill
+/// none.
 const WITHOUT_REPORT: &str = "--use-read-groups";
 
 pub fn compare_samtools_markdup(dir: &SampleDir<'_>, cases: u64, ledger: &mut Ledger) {
@@ -48,8 +48,8 @@ pub fn compare_samtools_markdup(dir: &SampleDir<'_>, cases: u64, ledger: &mut Le
     }
 }
 
-/// Runs both programs on one input and compares the records, and the reports without their
-/// command line. Returns the number of bytes of the records.
+/// Runs both programs on one input and compares the records, and the reports without their command
+/// line. Returns the size of the records in bytes.
 fn compare_case(dir: &SampleDir<'_>, case: u64, options: &str) -> Result<u64> {
     let report = |name: &str| match options {
         WITHOUT_REPORT => String::new(),
@@ -118,8 +118,8 @@ impl OddRead {
     }
 }
 
-/// Returns SAM text of templates with adjacent records: pairs, single reads, half-mapped
-/// pairs, and pairs with a supplementary record.
+/// Returns SAM text of templates with adjacent records: pairs, single reads, half-mapped pairs, and
+/// pairs with a supplementary record.
 fn random_sam(random: &mut SeededRandom) -> String {
     let mut text = String::from(
         "@HD\tVN:1.6\tGO:query\n@SQ\tSN:a\tLN:9000\n@SQ\tSN:b\tLN:9000\n@RG\tID:x\n@RG\tID:y\n",

@@ -1,6 +1,6 @@
-//! Compares runs with several inputs. If all headers are equal, the result must equal that
-//! of the concatenated inputs. If headers differ, the result must have the same meaning as
-//! after `samtools merge` and Picard MergeSamFiles.
+//! Compares runs with several inputs. If all headers are equal, the result must equal that of the
+//! concatenated inputs. If headers differ, the result must be equivalent to that of
+//! `samtools merge` and Picard MergeSamFiles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,8 +15,8 @@ use crate::outputs::{ReadsFile, run_in_parallel};
 use crate::random::SeededRandom;
 use crate::random_cases::{self, Oracle};
 
-/// Compares `sets` random sets of inputs with clashing headers, and a third as many with
-/// equal headers.
+/// Compares `sets` random sets of inputs with clashing headers, and a third as many with equal
+/// headers.
 pub fn compare_several_inputs(dir: &SampleDir<'_>, sets: u64, ledger: &mut Ledger) {
     ledger.print_heading("several", "inputs with equal headers, and with headers that clash");
     let equal = (sets / 3).max(3);
@@ -88,8 +88,8 @@ fn compare_concatenated(dir: &SampleDir<'_>, asked: OrderComparison, sets: u64) 
         let left = run_in_parallel([ours, theirs.context("no order of samtools")?])?;
         let (mut ours, mut theirs) = (left[0].parse_reads()?, left[1].parse_reads()?);
         // Two differences are accepted. readmill keeps the comments of all inputs, samtools cat
-        // only of the first. If the inputs' @HD has no order, the sort adds it, so the fields
-        // of @HD can be in another order.
+        // only those of the first. If the inputs' @HD has no order, the sort adds it, so the fields
+        // of @HD can be in a different order.
         for reads in [&mut ours, &mut theirs] {
             reads.header.retain(|line| !line.starts_with("@CO\t"));
             for line in reads.header.iter_mut().filter(|line| line.starts_with("@HD\t")) {
@@ -133,8 +133,8 @@ impl SetTotals {
     }
 }
 
-/// Writes a set of inputs with clashing headers, each sorted in the order of its own
-/// header. Returns the file names and the headers.
+/// Writes a set of inputs with clashing headers, each sorted in the order stated in its own header.
+/// Returns the file names and the headers.
 fn write_clashing_set(
     dir: &SampleDir<'_>,
     set: u64,
@@ -221,7 +221,7 @@ fn ensure_two_lengths_refused(dir: &SampleDir<'_>) -> Result<String> {
     Ok(reason.to_owned())
 }
 
-/// Returns the IDs of read groups and programs. For samtools some look like the IDs that it
+/// Returns the IDs of read groups and programs. For samtools, some look like the IDs that it
 /// generates; Picard would confuse those.
 fn all_ids(oracle: Oracle) -> [&'static str; 6] {
     match oracle {
@@ -238,8 +238,7 @@ fn random_selection<'a>(random: &mut SeededRandom, of: &[&'a str]) -> Vec<&'a st
 }
 
 /// Returns a random header whose sequences, read groups and programs clash with other headers.
-/// Sequences are mostly sorted by name, so that the dictionaries can be merged without
-/// reordering.
+/// Sequences are mostly sorted by name, so that dictionaries can be merged without reordering.
 fn random_clashing_header(random: &mut SeededRandom, oracle: Oracle) -> String {
     let all_ids = all_ids(oracle);
     let mut text =
@@ -269,15 +268,15 @@ fn random_clashing_header(random: &mut SeededRandom, oracle: Oracle) -> String {
     text
 }
 
-/// Returns the IDs of all header lines of one kind: SN of `@SQ`, ID of others.
+/// Returns the IDs of all header lines of one type: SN for `@SQ`, ID for others.
 fn header_ids<'a>(header: &'a str, kind: &str) -> Vec<&'a str> {
     let tag = if kind == "@SQ" { "SN:" } else { "ID:" };
     let lines = header.lines().filter(|line| line.starts_with(kind));
     lines.filter_map(|line| line.split('\t').find_map(|field| field.strip_prefix(tag))).collect()
 }
 
-/// Returns the header with random reads. For samtools, some reads name a read group or
-/// program that the header lacks.
+/// Returns the header with random reads. For samtools, some reads name a read group or program that
+/// is missing from the header.
 fn add_clashing_reads(random: &mut SeededRandom, header: &str, oracle: Oracle) -> String {
     let (sequences, mut text) = (header_ids(header, "@SQ"), header.to_owned());
     for i in 0..random.below(12) {
@@ -305,13 +304,13 @@ fn add_clashing_reads(random: &mut SeededRandom, header: &str, oracle: Oracle) -
     text
 }
 
-/// A header and its records, in which IDs of read groups and programs are replaced by their
-/// contents. Merging may rename IDs, so only the contents can be compared.
+/// A header and its records, with the IDs of read groups and programs replaced by their contents.
+/// Merging may rename IDs, so only the contents can be compared.
 struct ResolvedFile {
     sequences: Vec<String>,
     lines: BTreeSet<String>,
     groups: BTreeMap<String, String>,
-    /// Fields of each program and its predecessors (PP) by its ID.
+    /// Fields of each program and its predecessors (PP), by its ID.
     chains: BTreeMap<String, String>,
     comments: Vec<String>,
     records: Vec<String>,
@@ -371,8 +370,8 @@ impl ResolvedFile {
         Ok(meaning)
     }
 
-    /// Returns a record with resolved and sorted optional fields. An RG or PG that the
-    /// header lacks is removed.
+    /// Returns a record with resolved and sorted optional fields. An RG or PG that is missing from
+    /// the header is removed.
     fn resolve_record(&self, line: &str) -> String {
         let columns: Vec<&str> = line.split('\t').collect();
         let (columns, fields) = columns.split_at(columns.len().min(11));
@@ -388,8 +387,8 @@ impl ResolvedFile {
         format!("{}\t{}", columns.join("\t"), said.join("\t"))
     }
 
-    /// Returns an error unless both files have the same meaning. Sequences and records may
-    /// be in another order.
+    /// Returns an error unless both files are equivalent. Sequences and records may be in a
+    /// different order.
     fn ensure_same_meaning(&self, theirs: &ResolvedFile) -> Result<()> {
         let values = |by_id: &BTreeMap<String, String>| by_id.values().cloned().collect::<BTreeSet<_>>();
         for (what, ours, theirs) in [
@@ -412,8 +411,8 @@ impl ResolvedFile {
         Ok(())
     }
 
-    /// Returns whether the sequences of an input header are in the same relative order
-    /// here.
+    /// Returns whether the sequences of an input header are in the same relative order in this
+    /// file.
     fn keeps_order_of(&self, header: &str) -> bool {
         let place = |name: &&str| self.sequences.iter().position(|other| other == name);
         header_ids(header, "@SQ").iter().map(place).is_sorted()

@@ -1,5 +1,5 @@
-//! Compares `readmill sort` with samtools sort, on samples and on records that no aligner
-//! writes. Checks files from blocks of htsjdk, and lets Picard validate our outputs.
+//! Compares `readmill sort` with samtools sort, on samples and on records that no aligner writes.
+//! Also checks inputs with htsjdk's blocks, and validates readmill's outputs with Picard.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ use crate::outputs::{
 };
 
 /// Compares a coordinate sort with samtools: header, records, `@PG` chains, SAM input, and
-/// spilling. Leaves `sorted.bam` (ours) and `samtools.bam` (theirs) for later comparisons.
+/// spilling. Leaves `sorted.bam` (readmill's) and `samtools.bam` (samtools') for later comparisons.
 pub fn compare_with_samtools(dir: &SampleDir<'_>, must_spill: bool, ledger: &mut Ledger) {
     ledger.check("sort: header and records as samtools sort, as text", || {
         dir.run_samtools("sort -o samtools.bam in.bam")?;
@@ -61,8 +61,8 @@ fn start_view(dir: &SampleDir<'_>, file: &str) -> Result<ProgramLines> {
     ProgramLines::start_samtools(dir, &format!("view -h --no-PG {file}"))
 }
 
-/// Returns the `@PG` lines of a file. A line that is not in the input is reduced to its PP
-/// field, since name and command line differ between the programs.
+/// Returns the `@PG` lines of a file. A line that is not in the input is reduced to its PP field,
+/// because name and command line differ between the programs.
 fn read_program_lines(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
     let lines = |file: &str| -> Result<Vec<String>> {
         let header =
@@ -79,8 +79,8 @@ fn read_program_lines(dir: &SampleDir<'_>, file: &str) -> Result<Vec<String>> {
     Ok(lines(file)?.into_iter().map(reduced).collect())
 }
 
-/// Returns the last part of the log's last line, which says how much was spilled and in how
-/// many runs.
+/// Returns the last part of the log's last line, which states how much was spilled and in how many
+/// runs.
 fn spill_summary(said: &str) -> String {
     let line = said.lines().last().unwrap_or_default();
     line.rsplit("; ").next().unwrap_or_default().to_owned()
@@ -99,8 +99,8 @@ const UNUSUAL_HEADER: &str = "\
 @PG\tID:samtools\tPN:another
 ";
 
-/// Records with all tag types at their limits, a repeated tag, and unusual bases,
-/// qualities, CIGARs and positions.
+/// Records with all tag types at their limits, a repeated tag, and unusual bases, qualities, CIGARs
+/// and positions.
 const UNUSUAL_RECORDS: &str = "\
 tags\t0\tc1\t100\t60\t4M\t*\t0\t0\tACGT\tIIII\tXA:A:!\tXi:i:-1\tXj:i:4294967295\tXk:i:-2147483648\tXf:f:3.14159\tXz:Z:\tXh:H:1AE3\tXb:B:c,-1,2\tXB:B:C,255\tXs:B:s,-300\tXS:B:S,65535\tXl:B:i,-70000\tXL:B:I,4000000000\tXF:B:f,1.5,-2e10,1e-9\tXE:B:c\tXQ:f:1e+20\tXR:f:-0\tXT:f:123456789
 twice\t0\tc1\t100\t60\t4M\t*\t0\t0\tACGT\tIIII\tNM:i:1\tNM:i:2
@@ -136,12 +136,11 @@ pub fn compare_unusual(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     }
 }
 
-/// Returns a SAM file of records that no aligner writes, but which the SAM specification
-/// allows.
+/// Returns a SAM file of records that no aligner writes, but that the SAM specification allows.
 pub fn unusual_records() -> String {
     let mut text = format!("{UNUSUAL_HEADER}{UNUSUAL_RECORDS}");
-    // BAM has 16 bits for the number of CIGAR operators: the maximum, and more, which need
-    // a CG tag.
+    // BAM has 16 bits for the number of CIGAR operators. One record has the maximum, and one has
+    // more, which needs a CG tag.
     for operators in [65_535, 70_000] {
         let (cigar, bases) = ("1M".repeat(operators), "A".repeat(operators));
         let _ = writeln!(text, "long-{operators}\t0\tc1\t7\t60\t{cigar}\t*\t0\t0\t{bases}\t*");
@@ -151,8 +150,8 @@ pub fn unusual_records() -> String {
     text
 }
 
-/// Sorts the same reads from BGZF blocks of htsjdk and of htslib. The block borders must
-/// not change our output.
+/// Sorts the same reads from htsjdk's and from htslib's BGZF blocks. Block boundaries must not
+/// affect readmill's output.
 pub fn compare_block_writers(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     ledger.check("input: the same bytes from blocks of htsjdk and of htslib", || {
         dir.run_samtools("view --no-PG -b -o htslib.bam picard.template.bam")?;
@@ -165,8 +164,8 @@ pub fn compare_block_writers(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     });
 }
 
-/// Validates our outputs and the peers' with Picard's ValidateSamFile. Ours may have no error
-/// that theirs do not have.
+/// Validates readmill's and the peers' outputs with Picard's ValidateSamFile. Every error in
+/// readmill's must also occur in the peers'.
 pub fn validate_outputs(dir: &SampleDir<'_>, ledger: &mut Ledger) {
     ledger.check("output: ValidateSamFile finds nothing that samtools sort's file has not", || {
         let (ours, theirs) =
@@ -185,7 +184,7 @@ pub fn validate_outputs(dir: &SampleDir<'_>, ledger: &mut Ledger) {
 fn run_validate_sam_file(dir: &SampleDir<'_>, file: &str) -> Result<BTreeMap<String, u64>> {
     let report = dir.path("validation.txt");
     let _ = fs::remove_file(&report);
-    // Its exit code only says whether it found anything.
+    // Its exit code only tells whether it found anything.
     let words = format!("ValidateSamFile I={file} O=validation.txt MODE=SUMMARY");
     dir.picard_command(&words).stderr(Stdio::null()).stdout(Stdio::null()).status()?;
     let text = fs::read_to_string(report)?;

@@ -1,6 +1,5 @@
-//! Compares `readmill samtools stats` with samtools: all rows, and the titles of the
-//! sections that exist only for sorted reads. The inputs are random reads and a simulated
-//! sample.
+//! Compares `readmill samtools stats` with samtools: all rows, and the titles of the sections that
+//! exist only for sorted reads. The inputs are random reads and a simulated sample.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -83,8 +82,8 @@ fn compare_random_case(dir: &SampleDir<'_>, case: u64) -> Result<usize> {
     Ok(rows)
 }
 
-/// Writes the files that command lines name in addition to `a.bam`. Returns all command
-/// lines, some with random regions.
+/// Writes the files that command lines name in addition to `a.bam`. Returns all command lines, some
+/// with random regions.
 fn write_files_and_list_commands(dir: &SampleDir<'_>, random: &mut SeededRandom) -> Result<Vec<String>> {
     let contigs = parse_contigs(&ProgramLines::start_samtools_1_24(dir, "view -H a.bam")?.read_text()?);
     dir.run_samtools_1_24("view --no-PG -h -o a.sam a.bam")?;
@@ -123,8 +122,8 @@ fn write_files_and_list_commands(dir: &SampleDir<'_>, random: &mut SeededRandom)
     Ok(all)
 }
 
-/// Runs both programs and returns the number of rows, or an error that shows the first
-/// different row.
+/// Runs both programs and returns the number of rows, or an error that shows the first different
+/// row.
 pub fn compare_outputs(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
     let theirs = ProgramLines::start_samtools_1_24(dir, words)?.read_text()?;
     let ours = ProgramLines::start(dir.readmill_command(&format!("samtools {words}")))?.read_text()?;
@@ -136,8 +135,8 @@ pub fn compare_outputs(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
     Ok(ours.len())
 }
 
-/// Returns the rows of the statistics, and the titles of sections that depend on the order
-/// of reads. Other comments are removed.
+/// Returns the rows of the statistics, and the titles of sections that depend on read order. Other
+/// comments are removed.
 pub fn comparable_rows(text: &str) -> Vec<String> {
     let in_order = ["# Coverage distribution. Use", "# GC-depth. Use"];
     let is_row =
@@ -145,9 +144,9 @@ pub fn comparable_rows(text: &str) -> Vec<String> {
     Vec::from_iter(text.lines().filter(is_row).map(str::to_owned))
 }
 
-/// Returns random templates as SAM. Mates overlap in all ways or are on other contigs.
-/// There are duplicates, failed, secondary and supplementary records, reads without
-/// qualities or bases, unmapped reads and single reads.
+/// Returns random templates as SAM. Mates overlap in all possible ways or are on different contigs.
+/// There are duplicates, failed, secondary and supplementary records, reads without qualities or
+/// bases, unmapped reads and single reads.
 fn random_sam(random: &mut SeededRandom, templates: u64) -> String {
     let n = 1 + random.below(4);
     let contigs: Vec<(String, u64)> = (0..n)

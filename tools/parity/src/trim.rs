@@ -1,5 +1,5 @@
-//! Compares `readmill align --trim` with fastp. Records must be the same as if fastp had
-//! trimmed the reads first, and the counts must equal its report.
+//! Compares `readmill align --trim` with fastp. Records must be the same as if fastp had trimmed
+//! the reads first, and the counts must equal those of its report.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use crate::commands::SampleDir;
 use crate::ledger::Ledger;
 use crate::random::SeededRandom;
 
-/// The version of fastp whose rules readmill follows; other versions trim differently.
+/// The fastp version whose rules readmill follows; other versions trim differently.
 const VERSION: &str = "0.23.2";
 
 /// Cases: the input, and options by their fastp names. The read names of `nextseq` are from a
@@ -96,9 +96,9 @@ const ADAPTERS: [&[u8]; 2] = [
     b"AGATCGGAAGAGCGTCGTGTAGGGAAAGAGTGTAGATCTCGGTGGTCGCCGTATCATT",
 ];
 
-/// Compares all cases on `pairs` read pairs per input. Without `every`, only the first
-/// [`QUICK`] cases run. If fastp is missing or has another version, the comparison is
-/// recorded as skipped.
+/// Compares all cases on `pairs` read pairs per input. Unless `every`, only the first [`QUICK`]
+/// cases run. If fastp is missing or has a different version, the comparison is recorded as
+/// skipped.
 pub fn compare_with_fastp(
     dir: &SampleDir<'_>,
     peers: &Peers,
@@ -139,8 +139,8 @@ pub fn compare_with_fastp(
     Ok(())
 }
 
-/// Runs both programs for one case and returns the numbers of equal records and report
-/// fields. Reads that fastp has trimmed are aligned by readmill as well.
+/// Runs both programs for one case and returns the number of equal records and report fields. Reads
+/// trimmed by fastp are then aligned by readmill.
 fn compare_case(dir: &SampleDir<'_>, fastp: &Tool, files: &str, options: &str) -> Result<String> {
     let ends: &[u8] = if files == "singles" { &[1] } else { &[1, 2] };
     let names = |of: &str| ends.iter().map(|end| format!("{of}.{end}.fq")).collect::<Vec<_>>();
@@ -204,8 +204,8 @@ fn flatten_counted_fields(value: &Value) -> BTreeMap<String, Value> {
     all
 }
 
-/// Returns random pairs as FASTQ: short templates, adapter dimers, tails of one base, N,
-/// bad qualities, and all lengths.
+/// Returns random pairs as FASTQ: short templates, adapter dimers, homopolymer tails, N, low
+/// qualities, and all lengths.
 fn random_odd_pairs(contig: &[u8], prefix: &str, pairs: u64, random: &mut SeededRandom) -> [String; 2] {
     let mut files = [String::new(), String::new()];
     let contig = contig.to_ascii_uppercase();
@@ -239,8 +239,8 @@ fn random_odd_pairs(contig: &[u8], prefix: &str, pairs: u64, random: &mut Seeded
     files
 }
 
-/// Returns qualities that are good, bad at one end, or mixed. There are 64 more than
-/// `length`, since the read may get insertions afterwards.
+/// Returns qualities that are high, low at one end, or mixed. There are 64 more than `length`,
+/// because the read may get insertions afterwards.
 fn random_qualities(length: usize, random: &mut SeededRandom) -> String {
     let (kind, border) = (random.below(10), random.below(length as u64 + 1) as usize);
     let of = |at: usize, random: &mut SeededRandom| match kind {

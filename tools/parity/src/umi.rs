@@ -1,7 +1,6 @@
 //! Compares molecules from UMIs with umi_tools and, for duplex molecules, with fgumi.
 //!
-//! Only the grouping of templates is compared, since each tool numbers molecules in its own
-//! way.
+//! Only the grouping of templates is compared, because each tool numbers molecules differently.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
@@ -17,8 +16,8 @@ use crate::random::SeededRandom;
 
 type Molecules = BTreeMap<String, String>;
 
-/// UMI methods: readmill's name, umi_tools' name, and the maximum number of edits between
-/// UMIs of one molecule.
+/// UMI methods: readmill's name, umi_tools' name, and the maximum number of edits between UMIs of
+/// one molecule.
 const METHODS: [(&str, &str, u32); 5] = [
     ("exact", "unique", 1),
     ("directional", "directional", 1),
@@ -62,8 +61,8 @@ pub fn compare_molecules(dir: &SampleDir<'_>, peers: &Peers, positions: u64, led
     }
 }
 
-/// Writes random reads in coordinate order with an index, for readmill and umi_tools, and
-/// in template-coordinate order, which fgumi needs.
+/// Writes random reads in coordinate order with an index, for readmill and umi_tools, and in
+/// template-coordinate order, which fgumi needs.
 fn write_inputs(dir: &SampleDir<'_>, name: &str, positions: u64, duplex: bool) -> Result<String> {
     let mut random = SeededRandom::new(2 * positions + u64::from(duplex));
     let (text, molecules) = random_families(&mut random, positions, duplex);
@@ -77,8 +76,8 @@ fn write_inputs(dir: &SampleDir<'_>, name: &str, positions: u64, duplex: bool) -
     Ok(format!("{positions} positions, {molecules} molecules, {templates} templates"))
 }
 
-/// Returns the molecules that readmill writes to MI. Returns an error unless both reads of
-/// a template have the same MI, and exactly one template per molecule is not a duplicate.
+/// Returns the molecules that readmill writes to MI. Returns an error unless both reads of a
+/// template have the same MI, and exactly one template per molecule is not a duplicate.
 fn molecules_by_readmill(
     dir: &SampleDir<'_>,
     name: &str,
@@ -141,8 +140,8 @@ fn molecules_by_fgumi(dir: &SampleDir<'_>, fgumi: &Tool, edits: u32) -> Result<M
     text.lines().map(name_and_molecule).collect()
 }
 
-/// Returns an error unless both results group the templates in the same way, under any
-/// names.
+/// Returns an error unless both results group the templates in the same way. Names of the groups
+/// may differ.
 fn ensure_same_grouping(ours: &Molecules, theirs: &Molecules) -> Result<String> {
     ensure!(ours.keys().eq(theirs.keys()), "{} templates, theirs has {}", ours.len(), theirs.len());
     let (mut to, mut from) = (HashMap::new(), HashMap::new());
@@ -156,8 +155,7 @@ fn ensure_same_grouping(ours: &Molecules, theirs: &Molecules) -> Result<String> 
     Ok(format!("{} templates, {} molecules", ours.len(), to.len()))
 }
 
-/// Returns an error unless each template has the same strand (`/A` or `/B`) in both
-/// results.
+/// Returns an error unless each template has the same strand (`/A` or `/B`) in both results.
 fn ensure_same_strands(ours: &Molecules, theirs: &Molecules) -> Result<()> {
     let strand = |molecule: &str| molecule.split_once('/').map(|(_, strand)| strand.to_owned());
     for (name, molecule) in ours {
@@ -180,27 +178,27 @@ fn remove_strands(mut molecules: Molecules) -> Molecules {
 
 const READ: u64 = 30;
 
-/// Distance in bases between two positions, so that no molecules of different positions are
-/// near each other.
+/// Distance in bases between two positions, so that molecules of different positions are never
+/// close.
 const POSITION_DISTANCE: u64 = 3_000;
 
 struct Position {
     sequence: u64,
-    /// Leftmost base, 1-based.
+    /// Leftmost base (1-based).
     start: u64,
     length: u64,
 }
 
-/// The UMIs at the lower and at the higher end of a molecule. Only duplex molecules have
-/// the second one.
+/// The UMIs at the lower and at the higher end of a molecule. Only duplex molecules have the second
+/// one.
 type EndUmis = [Vec<u8>; 2];
 
-/// Returns SAM text with reads of random molecules at `positions` positions, and the number
-/// of molecules. A duplex molecule has a UMI at each end, and both of its strands are read;
-/// other molecules have one UMI and one strand.
+/// Returns SAM text with reads of random molecules at `positions` positions, and the number of
+/// molecules. A duplex molecule has a UMI at each end, and both of its strands are sequenced; other
+/// molecules have one UMI and one strand.
 ///
-/// Reads have nothing for which the three tools define positions differently: no clips,
-/// gaps, mapping qualities of 0 or mates on another sequence. UMIs of one position have one
+/// Reads have nothing for which the three tools define positions differently: no clips, gaps,
+/// mapping qualities of 0 or mates on a different sequence. UMIs at one position have the same
 /// length, and duplex UMIs have no N.
 pub fn random_families(random: &mut SeededRandom, positions: u64, duplex: bool) -> (String, u64) {
     let (mut templates, mut molecules) = (Vec::new(), 0);
@@ -218,8 +216,7 @@ pub fn random_families(random: &mut SeededRandom, positions: u64, duplex: bool) 
         let number = 1 + random.below(most);
         let mut ends: EndUmis = Default::default();
         for _ in 0..number {
-            // Near molecules with few templates are those for which the rules on counts and
-            // ties decide.
+            // For similar molecules with few templates, the rules on counts and ties decide.
             ends = match random.once_in(2) && !ends[0].is_empty() {
                 true => ends.map(|umi| add_errors(random, &umi, 8)),
                 false => lengths.map(|length| (0..length).map(|_| random.pick(b"ACGT")).collect()),
@@ -247,8 +244,7 @@ fn add_errors(random: &mut SeededRandom, umi: &[u8], once_in: u64) -> Vec<u8> {
     umi.iter().map(|&base| if random.once_in(once_in) { random.pick(b"ACGT") } else { base }).collect()
 }
 
-/// Returns a UMI as it was read, with errors. In duplex, the UMI of the first read comes
-/// first.
+/// Simulates the UMI as sequenced, with errors. For duplex UMIs, that of read 1 comes first.
 fn read_umi(random: &mut SeededRandom, ends: &EndUmis, duplex: bool, first_is_lower: bool) -> String {
     let [mut first, mut second] = ends.clone().map(|umi| add_errors(random, &umi, 40));
     if !duplex {

@@ -1,5 +1,5 @@
-//! Compares `readmill view` with samtools view: its flags, and queries of regions on all
-//! kinds of indexed files.
+//! Compares `readmill view` with samtools view: its flags, and region queries on all kinds of
+//! indexed files.
 
 use std::fs;
 
@@ -11,8 +11,7 @@ use crate::outputs::ProgramLines;
 use crate::random::SeededRandom;
 use crate::samples;
 
-/// Indexed files of the same reads, and the samtools command that makes each from
-/// `sorted.bam`.
+/// Indexed files of the same reads, and the samtools command that creates each from `sorted.bam`.
 const FILES: [(&str, &str); 5] = [
     ("bai.bam", "view --no-PG -b -o bai.bam sorted.bam"),
     ("csi.bam", "view --no-PG -b -o csi.bam sorted.bam"),
@@ -51,8 +50,8 @@ const FLAGS: [&str; 27] = [
     "-L regions.bed -e [NM]<3",
 ];
 
-/// Compares on a simulated sample with all kinds of templates, with `regions` random
-/// regions per file.
+/// Compares on a simulated sample with all kinds of templates, with `regions` random regions per
+/// file.
 pub fn compare_view(dir: &SampleDir<'_>, pairs: u64, regions: usize, ledger: &mut Ledger) -> Result<()> {
     ledger.print_heading("view", "regions and flags, beside samtools view");
     let sample = samples::simulated_samples(pairs).into_iter().find(|sample| sample.has_all_kinds);
@@ -102,7 +101,7 @@ pub fn compare_view(dir: &SampleDir<'_>, pairs: u64, regions: usize, ledger: &mu
     Ok(())
 }
 
-/// A region: its 0-based, half-open coordinates, and its text for a command line.
+/// A region: its coordinates (0-based, half-open), and its text for a command line.
 struct ViewRegion {
     contig: String,
     start: u64,
@@ -145,8 +144,8 @@ fn compare_output(dir: &SampleDir<'_>, words: &str) -> Result<usize> {
     compare_outputs(dir, words, words)
 }
 
-/// Runs both programs, each with its own arguments, and returns the number of lines.
-/// Returns an error that shows the first difference in their output.
+/// Runs both programs, each with its own arguments, and returns the number of lines, or an error
+/// that shows the first difference.
 fn compare_outputs(dir: &SampleDir<'_>, words: &str, of_samtools: &str) -> Result<usize> {
     let theirs = ProgramLines::start_samtools_1_24(dir, &format!("view {of_samtools}"))?;
     let ours = ProgramLines::start(dir.readmill_command(&format!("view {words}")))?;

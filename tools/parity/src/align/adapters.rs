@@ -12,8 +12,7 @@ use crate::ledger::Ledger;
 use crate::outputs::ProgramLines;
 use crate::random::SeededRandom;
 
-/// The input (`pairs` or `singles`), and options by their Picard names, which both programs
-/// accept.
+/// The input (`pairs` or `singles`), and options by their Picard names, which both programs accept.
 type AdapterCase = (&'static str, &'static [(&'static str, &'static str)]);
 
 const CASES: [AdapterCase; 6] = [
@@ -57,7 +56,7 @@ const ADAPTERS: [[&[u8]; 2]; 3] = [
 ];
 
 /// Compares the XT tags and metrics of `pairs` read pairs for all `CASES`. `ref.fa` must be
-/// indexed, since readmill marks adapters while it aligns.
+/// indexed, because readmill marks adapters during alignment.
 pub fn compare_adapter_marks(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) {
     if let Err(error) = write_adapter_reads(dir, pairs) {
         ledger.check("align: reads with adapters", || Err(error));
@@ -77,8 +76,7 @@ pub fn compare_adapter_marks(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledge
     }
 }
 
-/// Returns the Picard call of a case. It writes `xt.NUMBER.sam` and the metrics
-/// `xt.NUMBER.txt`.
+/// Returns the Picard call of a case, which writes `xt.NUMBER.sam` and the metrics `xt.NUMBER.txt`.
 fn picard_call(number: usize, (files, options): AdapterCase) -> String {
     let mut call = format!(
         "picard.illumina.MarkIlluminaAdapters I={files}.sam O=xt.{number}.sam M=xt.{number}.txt"
@@ -92,9 +90,8 @@ fn picard_call(number: usize, (files, options): AdapterCase) -> String {
     call
 }
 
-/// Runs readmill for one case and compares the metrics, and XT of each record with XT of
-/// the same read in Picard's output. Secondary and supplementary records must have it as
-/// well.
+/// Runs readmill for one case and compares the metrics, and the XT field of each record with that
+/// of the same read in Picard's output. Secondary and supplementary records must have it as well.
 fn compare_adapter_case(
     dir: &SampleDir<'_>,
     number: usize,
@@ -128,8 +125,7 @@ fn compare_adapter_case(
     Ok(format!("{} reads; {marked} of {records} records with XT", theirs.len()))
 }
 
-/// Returns the name of a record, whether it is the last read of its pair, and its XT field
-/// (empty without one).
+/// Returns the name of a record, whether it is read 2, and its XT field (empty if missing).
 fn parse_adapter_mark(line: &str) -> ((&str, bool), &str) {
     let mut columns = line.split('\t');
     let name = columns.next().unwrap_or_default();
@@ -137,8 +133,8 @@ fn parse_adapter_mark(line: &str) -> ((&str, bool), &str) {
     ((name, flags & 0x80 != 0), columns.find(|column| column.starts_with("XT:i:")).unwrap_or_default())
 }
 
-/// Writes read pairs as FASTQ and as SAM. Many templates are shorter than their reads,
-/// which therefore contain adapter bases.
+/// Writes read pairs as FASTQ and as SAM. Many templates are shorter than their reads, which
+/// therefore contain adapter bases.
 fn write_adapter_reads(dir: &SampleDir<'_>, pairs: u64) -> Result<()> {
     let random = &mut SeededRandom::new(pairs + 3);
     let header = "@HD\tVN:1.6\tSO:queryname\n";
@@ -167,8 +163,8 @@ fn write_adapter_reads(dir: &SampleDir<'_>, pairs: u64) -> Result<()> {
     Ok(())
 }
 
-/// Returns both reads of a template, with errors, N and IUPAC codes, upper or lower case,
-/// and unequal lengths.
+/// Returns both reads of a template, with errors, N and IUPAC codes, upper or lower case, and
+/// different lengths.
 fn random_read_pair(random: &mut SeededRandom) -> [Vec<u8>; 2] {
     let longest = random.pick(&[30, 64, 65, 76, 128, 151, 151, 151]);
     let insert = random.below(longest * 3 / 2);

@@ -16,8 +16,8 @@ use crate::ledger::Ledger;
 use crate::outputs::{LineFilter, ProgramLines, compare_bam_records, compare_files, compare_lines};
 use crate::random::SeededRandom;
 
-/// Sets of bwa options that each change the records. They run on pairs with a small `-K`,
-/// so that borders of cohorts cut batches.
+/// Sets of bwa options that each change the records. They run on pairs with a small `-K`, so that
+/// cohort ends split batches.
 const OPTIONS: [&str; 21] = [
     "",
     "-a",
@@ -42,7 +42,7 @@ const OPTIONS: [&str; 21] = [
     "-I 300,60,700,10",
 ];
 
-/// Other input layouts, cohort sizes and references. A cohort is the reads from which the
+/// Other input layouts, cohort sizes and references. A cohort is the set of reads from which the
 /// insert size is estimated.
 const LAYOUTS: [AlignCase; 15] = [
     AlignCase { reference: "ref", files: PAIRS, flags: "", options: "-K 100000000" },
@@ -67,8 +67,8 @@ const LAYOUTS: [AlignCase; 15] = [
     AlignCase { reference: "simulated", files: "r1.fq r2.fq", flags: "-K 1000000 -Y -M", options: "" },
 ];
 
-/// Command lines that readmill must refuse (rows 104 to 106): the reads, the options, and a
-/// part of the expected message.
+/// Command lines that readmill must refuse (rows 104 to 106): the reads, the options, and part of
+/// the expected message.
 const REFUSED: [(&str, &str, &str); 10] = [
     (PAIRS, "-V", "not supported"),
     (PAIRS, "-j", "not supported"),
@@ -82,8 +82,8 @@ const REFUSED: [(&str, &str, &str); 10] = [
     ("long-name.fq", "", "254"),
 ];
 
-/// Compares alignments of `pairs` read pairs. A full run compares indexes and the kernel
-/// minibwa as well, whose peers are built from source.
+/// Compares alignments of `pairs` read pairs. A full run also compares indexes and the minibwa
+/// kernel, whose peers are built from source.
 pub fn compare_aligners(
     dir: &SampleDir<'_>,
     peers: &Peers,
@@ -110,8 +110,8 @@ pub fn compare_aligners(
 
 /// Compares records with `bwa mem`, which gets the same options and the same `-K`.
 ///
-/// The bwa of the system is used. The results must match 0.7.17; later versions write MQ
-/// and HN, which are then ignored (row 103 of docs/parity.md).
+/// The system's bwa is used. The results must match 0.7.17; later versions write MQ and HN, which
+/// are then ignored (row 103 of docs/parity.md).
 fn compare_with_bwa(dir: &SampleDir<'_>, bwa: &Tool, ledger: &mut Ledger) {
     ledger.check("align: indexes of three references", || make_indexes(dir, bwa));
     let normal = line_filter_for(&bwa.version);
@@ -129,8 +129,8 @@ fn compare_with_bwa(dir: &SampleDir<'_>, bwa: &Tool, ledger: &mut Ledger) {
     }
 }
 
-/// Writes the references and all FASTQ files that the cases read, including those that must
-/// be refused.
+/// Writes the references and all FASTQ files that the cases read, including those that must be
+/// refused.
 fn write_inputs(dir: &SampleDir<'_>, pairs: u64) -> Result<()> {
     let write = |name: &str, text: &[u8]| {
         fs::write(dir.path(name), text).with_context(|| format!("cannot write {name}"))
@@ -151,8 +151,8 @@ fn write_inputs(dir: &SampleDir<'_>, pairs: u64) -> Result<()> {
     let (long, name) = (200_001, "n".repeat(255));
     write("long-read.fq", format!("@r\n{}\n+\n{}\n", "A".repeat(long), "I".repeat(long)).as_bytes())?;
     write("long-name.fq", format!("@{name}\nACGT\n+\nIIII\n").as_bytes())?;
-    // `mixed.fq` lacks the first read of every fifth pair and the last read of every
-    // seventh, so that it has pairs and single reads.
+    // `mixed.fq` lacks read 1 of every fifth pair and read 2 of every seventh, so that it has both
+    // pairs and single reads.
     let lines: Vec<&str> = files.both.split_inclusive('\n').collect();
     let kept = lines
         .chunks(4)
@@ -184,9 +184,8 @@ fn make_indexes(dir: &SampleDir<'_>, bwa: &Tool) -> Result<String> {
 }
 
 impl AlignCase {
-    /// Aligns with both programs and compares headers and records as SAM text, in file
-    /// order. Returns an error if there are fewer lines than reads, since then nothing was
-    /// compared.
+    /// Aligns with both programs and compares headers and records as SAM text, in file order.
+    /// Returns an error if there are fewer lines than reads, because then nothing was compared.
     fn compare_case(
         &self,
         dir: &SampleDir<'_>,
@@ -218,19 +217,19 @@ impl AlignCase {
     }
 }
 
-/// Returns the normalization for this version of bwa: versions after 0.7.17 write fields
-/// that 0.7.17 does not.
+/// Returns the normalization for this bwa version: versions after 0.7.17 write fields that 0.7.17
+/// does not.
 fn line_filter_for(version: &str) -> LineFilter {
     if version.starts_with("0.7.17") { normalize_line } else { normalize_line_without_mq }
 }
 
-/// Normalizes a line for bwa 0.7.17: skips `@HD`, which it does not write, and `@PG`, and
-/// reads `pa` as a number (row 102).
+/// Normalizes a line for bwa 0.7.17: skips `@PG` and `@HD`, which it does not write, and reads `pa`
+/// as a number (row 102).
 fn normalize_line(line: &mut Vec<u8>) -> bool {
     normalize_fields(line, |_| true)
 }
 
-/// Normalizes a line for later versions of bwa, which write MQ and HN as well (row 103).
+/// Normalizes a line for later bwa versions, which also write MQ and HN (row 103).
 fn normalize_line_without_mq(line: &mut Vec<u8>) -> bool {
     normalize_fields(line, |field| !field.starts_with(b"MQ:i:") && !field.starts_with(b"HN:i:"))
 }
@@ -249,8 +248,8 @@ fn normalize_fields(line: &mut Vec<u8>, keep: fn(&[u8]) -> bool) -> bool {
     true
 }
 
-/// Checks that readmill refuses the input with a message that contains `word`, and leaves
-/// no output file.
+/// Checks that readmill refuses the input with a message that contains `word`, and leaves no output
+/// file.
 fn ensure_refused(dir: &SampleDir<'_>, files: &str, options: &str, word: &str) -> Result<String> {
     let mut command = dir.readmill_command(&format!("align ref.fa {files} -o refused.bam"));
     command.arg("--bwa").arg(options).stdin(Stdio::null());
@@ -278,9 +277,9 @@ fn compare_bwa_mem2_indexes(dir: &SampleDir<'_>, tool: &Tool, ledger: &mut Ledge
 struct AlignCase {
     reference: &'static str,
     files: &'static str,
-    /// Flags that both programs spell alike.
+    /// Flags with the same spelling in both programs.
     flags: &'static str,
-    /// Options of the aligner, which readmill takes after `--bwa` or `--minibwa`.
+    /// Options of the aligner, passed to readmill after `--bwa` or `--minibwa`.
     options: &'static str,
 }
 
@@ -332,12 +331,12 @@ const MINIBWA_LAYOUTS: [AlignCase; 7] = [
     AlignCase { reference: "simulated", files: "r1.fq r2.fq", flags: "-K 1000000", options: "-b MD -Y" },
 ];
 
-/// Compares with minibwa on the files that bwa was compared on. If readmill was built
-/// without this kernel, the comparisons are recorded as skipped.
+/// Compares with minibwa on the same files as with bwa. If readmill was built without this kernel,
+/// the comparisons are recorded as skipped.
 ///
-/// Both programs get the same options and the same `-K`. minibwa comes from the crate whose
-/// C code the kernel calls, and is built by its own Makefile. samtools converts its output
-/// to BAM, so that types of fields are compared, too.
+/// Both programs get the same options and the same `-K`. minibwa comes from the crate whose C code
+/// the kernel calls, and is built with its own Makefile. samtools converts its output to BAM, so
+/// that field types are compared as well.
 fn compare_with_minibwa(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledger) {
     match has_kernel(dir) {
         Ok(true) => {}
@@ -385,8 +384,8 @@ fn compare_minibwa_index(dir: &SampleDir<'_>, tool: &Tool, name: &str) -> Result
     Ok(format!("{bytes} bytes"))
 }
 
-/// Aligns with both programs; compares header and records as SAM text and records as BAM
-/// bytes, in file order.
+/// Aligns with both programs. Compares header and records as SAM text, and records as BAM bytes, in
+/// file order.
 fn compare_minibwa_case(
     dir: &SampleDir<'_>,
     tool: &Tool,
@@ -394,8 +393,8 @@ fn compare_minibwa_case(
     threads: usize,
 ) -> Result<String> {
     let AlignCase { reference, files, flags, options } = case;
-    // minibwa reads adjacent records with one name in a single file as a pair; readmill
-    // needs `-p` for it.
+    // minibwa treats adjacent records with the same name in a single file as a pair; readmill needs
+    // `-p` for that.
     let both = if *files == "both.fq" { "-p" } else { "" };
     let words = format!(
         "align --kernel minibwa {reference}.fa {files} {both} -o ours.minibwa.bam -@ {threads} {flags}"

@@ -1,4 +1,4 @@
-//! Makes a small genome, and read pairs from it that are easy or hard to align.
+//! Generates a small genome, and read pairs from it that are easy or hard to align.
 
 use std::fmt::Write as _;
 
@@ -10,18 +10,18 @@ pub type Contig = (&'static str, Vec<u8>);
 pub struct FastqFiles {
     pub first: String,
     pub last: String,
-    /// Interleaved reads: both reads of a pair, then the next pair.
+    /// Interleaved reads: both reads of a pair, then those of the next pair.
     pub both: String,
 }
 
-/// Differing bases, per mille: between a repeat and its family, and between a read and its
+/// Differences per mille of bases: between a repeat and its family, and between a read and its
 /// origin.
 const REPEAT_DIFFERENCES: [u64; 4] = [0, 5, 50, 150];
 const READ_DIFFERENCES: [u64; 5] = [0, 2, 2, 10, 60];
 
-/// Makes three reference sequences with N, IUPAC codes and lower case. A good third of the
-/// bases are repeats with few or many differences. The last sequence resembles a part of
-/// the first one, like an alternate locus.
+/// Generates three reference sequences with N, IUPAC codes and lower case. More than a third of the
+/// bases are repeats with few or many differences. The last sequence resembles a part of the first
+/// one, like an alternate locus.
 pub fn simulate_genome(random: &mut SeededRandom) -> Vec<Contig> {
     let families: Vec<Vec<u8>> = (1..6).map(|n| random_bases(random, 300 * n)).collect();
     let mut genome: Vec<Contig> = Vec::new();
@@ -72,8 +72,8 @@ pub fn simulate_pairs(random: &mut SeededRandom, genome: &[Contig], pairs: u64) 
     files
 }
 
-/// Returns the bases of both reads of a template. Some templates are chimeric, random or
-/// have mates from different places; some reads contain adapter bases, N or IUPAC codes.
+/// Returns the bases of both reads of a template. Some templates are chimeric, random or have mates
+/// from different positions; some reads contain adapter bases, N or IUPAC codes.
 fn simulate_pair(random: &mut SeededRandom, genome: &[Contig]) -> [Vec<u8>; 2] {
     let length = 30 + random.below(670);
     let mut insert = random_segment(random, genome, length);
@@ -151,7 +151,7 @@ pub fn mutate(random: &mut SeededRandom, of: &[u8], per_mille: u64) -> Vec<u8> {
     copy
 }
 
-/// Returns the reverse complement. Each base other than ACGT becomes N.
+/// Returns the reverse complement. Bases other than A, C, G and T become N.
 pub fn reverse_complement(of: &[u8]) -> Vec<u8> {
     let complement = |base: &u8| match base {
         b'A' => b'T',

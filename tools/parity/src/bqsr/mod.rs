@@ -1,8 +1,8 @@
-//! Compares recalibrated base qualities with GATK: tables as text, records with all their
+//! Compares recalibrated base qualities with GATK: tables as text, and records with all their
 //! fields.
 //!
-//! GATK reads the file that readmill has sorted and marked. Other comparisons check that
-//! this file is right.
+//! GATK reads the file that readmill has sorted and marked. Other comparisons check that this file
+//! is correct.
 
 mod reads;
 
@@ -17,8 +17,7 @@ use crate::ledger::Ledger;
 use crate::outputs::{ProgramLines, compare_bam_records, compare_files, compare_lines};
 use crate::samples::{self, Sample, SampleFiles};
 
-/// One run of BaseRecalibrator or ApplyBQSR. readmill accepts the options of GATK by the
-/// same names.
+/// One run of BaseRecalibrator or ApplyBQSR. readmill accepts GATK's options under the same names.
 struct GatkCase {
     name: &'static str,
     about: &'static str,
@@ -57,8 +56,7 @@ const APPLY_CASES: [GatkCase; 4] = [
     },
 ];
 
-/// Compares on two inputs: unusual reads, in which each rule decides often, and simulated
-/// reads.
+/// Compares on two inputs: unusual reads, in which every rule often applies, and simulated reads.
 pub fn compare_simulated(
     odd: &SampleDir<'_>,
     dir: &SampleDir<'_>,
@@ -88,8 +86,8 @@ pub fn compare_simulated(
     compare_sample(dir, peers, &reads, quick, ledger);
 }
 
-/// Compares base qualities on one sample. Prints that it is skipped if the sample has no
-/// reference or known sites.
+/// Compares base qualities on one sample. A sample without a reference or known sites is reported
+/// as skipped.
 pub fn compare_sample(
     dir: &SampleDir<'_>,
     peers: &Peers,
@@ -155,8 +153,8 @@ struct RecalibrationInput<'a> {
 }
 
 impl RecalibrationInput<'_> {
-    /// Makes the files that GATK needs: `marked.bam` (`in.bam` sorted and marked) with its
-    /// index, and the FASTA index and dictionary of the reference.
+    /// Creates the files that GATK needs: `marked.bam` (`in.bam` sorted and marked) with its index,
+    /// and the FASTA index and dictionary of the reference.
     fn make_gatk_inputs(&self) -> Result<()> {
         let SampleFiles { reference, dictionary, .. } = self.known;
         self.dir.run_readmill("prep in.bam --sort coordinate --mark-duplicates -o marked.bam -m 1G")?;
@@ -194,8 +192,8 @@ impl RecalibrationInput<'_> {
         Ok(calls)
     }
 
-    /// Returns the first contig and all the others as `-L` options. GATK makes tables of
-    /// both parts to gather them.
+    /// Returns two `-L` option sets: the first contig, and all others. GATK creates tables for both
+    /// parts, which are then gathered.
     fn contig_parts(&self) -> Result<[String; 2]> {
         let header = ProgramLines::start_samtools(self.dir, "view -H marked.bam")?.read_text()?;
         let name = |line: &str| {
@@ -235,8 +233,8 @@ impl RecalibrationInput<'_> {
         Ok(format!("{} bytes", compare_bam_records(self.dir, "again.bam", "ours.plain.bam")?))
     }
 
-    /// Sorts, marks and recalibrates in one command. The table must equal GATK's, and the
-    /// records must equal the result of separate commands.
+    /// Sorts, marks and recalibrates in one command. The table must equal GATK's, and the records
+    /// must equal the result of separate commands.
     fn compare_single_command(&self) -> Result<String> {
         self.run_prep("prep.table", "prep.bam", "-m 1G")?;
         let rows = compare_texts(self.dir, "prep.table", "gatk.plain.table")?;
@@ -280,7 +278,7 @@ impl RecalibrationInput<'_> {
     }
 }
 
-/// Sorts the optional fields of a record by name, since GATK writes them in another order.
+/// Sorts the optional fields of a record by name, because GATK writes them in a different order.
 fn sort_fields(line: &mut Vec<u8>) -> bool {
     let mut fields: Vec<&[u8]> = line.split(|&b| b == b'\t').collect();
     let first = fields.len().min(11);

@@ -1,5 +1,5 @@
-//! Reads that no aligner writes, with a reference and known sites. The input is small, and
-//! all rare cases that decide whether a base counts for recalibration are frequent.
+//! Reads that no aligner writes, with a reference and known sites. The input is small, but all rare
+//! cases that decide whether a base is counted for recalibration are frequent.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,8 +9,8 @@ use anyhow::Result;
 use crate::commands::SampleDir;
 use crate::random::SeededRandom;
 
-/// Read groups. Two share a platform unit, one has none, and the unit of the last one is
-/// the ID of another.
+/// Read groups. Two share a platform unit, one has none, and the unit of the last one is the ID of
+/// another.
 const GROUPS: [(&str, &str); 4] =
     [("a", "\tPU:unit.1"), ("b", "\tPU:unit.1"), ("lane 3", ""), ("4", "\tPU:a")];
 
@@ -69,8 +69,7 @@ impl BqsrReads {
         text
     }
 
-    /// Returns a random CIGAR with at least one aligned base, often with clips, indels and
-    /// padding.
+    /// Returns a random CIGAR with at least one aligned base, often with clips, indels and padding.
     fn random_cigar(&mut self) -> Vec<(u64, char)> {
         let mut parts = Vec::new();
         let clip = |it: &mut Self, kind, rarity| {
@@ -121,7 +120,7 @@ impl BqsrReads {
         bases
     }
 
-    /// Returns qualities: one value for all or mixed ones, often with low qualities at the ends.
+    /// Returns base qualities: constant or mixed, often low at the ends.
     fn random_qualities(&mut self, length: usize) -> String {
         let level = self.random.pick(&QUALITIES[2..]);
         let is_mixed = self.random.once_in(2);
@@ -139,8 +138,8 @@ impl BqsrReads {
         all.iter().map(|quality| char::from(quality + 33)).collect()
     }
 
-    /// Returns FLAG, RNEXT, PNEXT and TLEN. Mates are often so close that a read runs into
-    /// the adapter, and some combinations contradict each other.
+    /// Returns FLAG, RNEXT, PNEXT and TLEN. Mates are often so close that a read extends into the
+    /// adapter, and some combinations are contradictory.
     fn random_mate_fields(&mut self, start: u64, span: u64) -> (u64, &'static str, u64, i64) {
         let rare = [4, 0x100, 0x200, 0x400, 0x800, 0x800, 0x800];
         let odd = if self.random.once_in(12) { self.random.pick(&rare) } else { 0 };
@@ -190,7 +189,7 @@ impl BqsrReads {
         text.push('\n');
     }
 
-    /// Returns a VCF with a known site at about every thirtieth base. Some sites touch or
+    /// Returns a VCF with a known site about every thirty bases. Some sites are adjacent or
     /// overlap.
     fn random_sites(&mut self) -> String {
         let mut text = String::from("##fileformat=VCFv4.2\n");

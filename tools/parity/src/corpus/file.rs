@@ -1,5 +1,5 @@
-//! One file of the corpus and the reference that fits it, read and written by readmill and by samtools; where lines of SAM
-//! differ, and what CRAM keeps of them.
+//! A corpus file with its matching reference, read and written by readmill and samtools. Also finds
+//! differences between SAM lines, and the parts of them that CRAM preserves.
 
 use std::collections::HashMap;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::corpus::report::Verdict;
 /// The lines that a program printed, or its message if it refused the file.
 pub type Printed = std::result::Result<Vec<String>, String>;
 
-/// Runs a command that prints SAM. It finds references only by its arguments.
+/// Runs a command that prints SAM. It finds references only through its arguments.
 fn printed(mut command: Command) -> Result<Printed> {
     command.stdin(Stdio::null()).env("REF_PATH", "/nowhere").env_remove("REF_CACHE");
     let output = command.output()?;
@@ -26,22 +26,21 @@ fn printed(mut command: Command) -> Result<Printed> {
     Ok(Err(last.unwrap_or("no message").to_string()))
 }
 
-/// A file, and the reference that fits it.
+/// A corpus file and its matching reference.
 pub struct File<'a> {
-    /// Where the programs run.
+    /// The directory in which the programs run.
     pub dir: &'a SampleDir<'a>,
-    /// The file itself.
     pub path: &'a Path,
-    /// Its number; files made from it have it in their names.
+    /// Its number, which is part of the names of files derived from it.
     pub number: usize,
-    /// The version and profile in which readmill writes it as CRAM.
+    /// The CRAM version and profile in which readmill writes it.
     pub cram: &'a str,
-    /// The FASTA file whose contigs its header has.
+    /// The FASTA file with the contigs of its header.
     pub reference: Option<Fitting>,
 }
 
 impl File<'_> {
-    /// The name of its CRAM file by readmill.
+    /// Returns the name of the CRAM file that readmill writes.
     pub fn ours(&self) -> String {
         format!("{}.cram", self.number)
     }
@@ -53,20 +52,20 @@ impl File<'_> {
         command
     }
 
-    /// The reference for writing CRAM. Without one, or if the MD5 in the header differs, all bases
-    /// are stored.
+    /// Returns the reference for writing CRAM. Without one, or if an MD5 in the header differs, all
+    /// bases are stored.
     pub fn to_write_with(&self) -> Option<&str> {
         self.reference.as_ref().filter(|it| it.is_same).map(|it| &it.name[..])
     }
 
-    /// Reads the file with samtools, with this file's reference.
+    /// Reads a file with samtools, using the reference of `self`.
     pub fn samtools(&self, path: &Path) -> Result<Printed> {
         let mut command = self.with_reference(self.dir.samtools_1_24_command("view"), "-T");
         command.arg(path);
         self.without_paths(path, printed(command)?)
     }
 
-    /// Returns the lines that a program printed, or its message without names of the program and of directories.
+    /// Returns a program's output with directories and the program name removed from its message.
     fn without_paths(&self, path: &Path, printed: Printed) -> Result<Printed> {
         let shown = path.display().to_string();
         let directory = format!("{}/", self.dir.directory().display());
@@ -77,7 +76,7 @@ impl File<'_> {
         }))
     }
 
-    /// Reads the file with readmill, with this file's reference and these options.
+    /// Reads a file with readmill and these options, using the reference of `self`.
     pub fn readmill(&self, path: &Path, options: &str) -> Result<Printed> {
         let command = self.dir.readmill_command(&format!("prep -q --no-PG -O sam {options}"));
         let mut command = self.with_reference(command, "--reference");
@@ -85,7 +84,8 @@ impl File<'_> {
         self.without_paths(path, printed(command)?)
     }
 
-    /// Writes it as CRAM with samtools, with options of its `-O cram`; returns the message if samtools refuses.
+    /// Writes the file as CRAM with samtools and these options of `-O cram`. Returns the message if
+    /// samtools refuses.
     pub fn write_by_samtools(&self, name: &str, options: &str) -> Result<Printed> {
         let without = if self.to_write_with().is_none() { ",no_ref=1" } else { "" };
         let words = format!("view -C -O cram{options}{without} -o {name}");
@@ -94,7 +94,8 @@ impl File<'_> {
         self.without_paths(self.path, printed(command)?)
     }
 
-    /// Writes it as CRAM and reads that with both programs; `before` has its records.
+    /// Writes the file as CRAM with readmill, and reads that with both programs. `before` has its
+    /// records.
     pub fn write(&self, before: &[String]) -> Result<Verdict> {
         let name = self.ours();
         let mut command = self.dir.readmill_command("prep -q --no-PG -o");
@@ -125,7 +126,7 @@ impl File<'_> {
         })
     }
 
-    /// Writes it as CRAM with samtools and reads that with both programs.
+    /// Writes the file as CRAM with samtools, and reads that with both programs.
     pub fn written_by_samtools(&self) -> Result<Verdict> {
         let name = format!("samtools.{}.cram", self.number);
         if self.write_by_samtools(&name, "")?.is_err() {
@@ -136,7 +137,7 @@ impl File<'_> {
     }
 }
 
-/// Whether readmill reads another program's CRAM file as samtools does.
+/// Returns whether readmill and samtools read the same from another program's CRAM file.
 pub fn alike(ours: &Printed, theirs: &Printed) -> Verdict {
     match (ours, theirs) {
         (Ok(ours), Ok(theirs)) => difference(ours, theirs)
@@ -147,37 +148,34 @@ pub fn alike(ours: &Printed, theirs: &Printed) -> Verdict {
     }
 }
 
-/// Length and MD5 of contigs by their names.
+/// Length and MD5 of each contig, by name.
 type Contigs = HashMap<String, (String, String)>;
 
-/// The FASTA files of a corpus, copied to where indexes can be written beside them.
+/// The FASTA files of a corpus, copied to a directory in which indexes can be written.
 pub struct References {
     list: Vec<Reference>,
 }
 
-/// A FASTA file of a corpus.
 struct Reference {
-    /// Where it came from.
+    /// The path of the original.
     path: PathBuf,
-    /// The name of its copy.
     name: String,
     contigs: Contigs,
-    /// Names of its contigs, in their order.
+    /// Contig names in file order.
     order: Vec<String>,
 }
 
-/// A FASTA file that fits a header.
+/// A FASTA file that matches a header.
 pub struct Fitting {
-    /// The name of its copy.
     pub name: String,
-    /// Whether the header names no other MD5 for a contig.
+    /// Whether it has every MD5 that the header states.
     pub is_same: bool,
-    /// Whether it has no other contigs than the header, and in the same order.
+    /// Whether it has exactly the contigs of the header, in the same order.
     pub is_whole: bool,
 }
 
 impl References {
-    /// The FASTA files below `root`.
+    /// Collects the FASTA files below `root`.
     pub fn below(root: &Path, dir: &SampleDir<'_>) -> Result<Self> {
         let mut files = Vec::new();
         collect(root, &mut files)?;
@@ -199,7 +197,8 @@ impl References {
         Ok(References { list })
     }
 
-    /// The one whose contigs a file's header has: of several one with the same MD5s, and the nearest.
+    /// Returns the reference that has all contigs of a file's header. If there are several, one
+    /// with the same MD5s is preferred, then the one nearest in the directory tree.
     pub fn of(&self, dir: &SampleDir<'_>, file: &Path) -> Result<Option<Fitting>> {
         let mut command = dir.samtools_1_24_command("view -H");
         let output = command.arg(file).output()?;
@@ -228,7 +227,7 @@ impl References {
     }
 }
 
-/// The contigs of a header, those without MD5 with an empty one.
+/// Returns the contigs of a header with length and MD5 (empty if missing).
 fn contigs(header: &str) -> impl Iterator<Item = (String, (String, String))> {
     header.lines().filter(|line| line.starts_with("@SQ\t")).filter_map(|line| {
         let value = |tag: &str| line.split('\t').find_map(|field| field.strip_prefix(tag));
@@ -250,19 +249,19 @@ fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// The records of SAM text.
+/// Returns the records of SAM text.
 pub fn lines(text: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(text);
     let is_record = |line: &&str| !is_header(line);
     text.lines().filter(is_record).map(str::to_string).collect()
 }
 
-/// Whether a line belongs to the header: two letters after the @, and fewer than eleven columns.
+/// Returns whether a line is a header line: two letters after the @, and fewer than eleven columns.
 fn is_header(line: &str) -> bool {
     line.starts_with('@') && line.split('\t').next().is_some_and(|word| word.len() == 3)
 }
 
-/// The first difference of two files.
+/// Returns the first difference between two files.
 pub fn difference(a: &[String], b: &[String]) -> Option<String> {
     let at = a.iter().zip(b).position(|(a, b)| a != b);
     let at = at.or((a.len() != b.len()).then(|| a.len().min(b.len())))?;
@@ -274,8 +273,8 @@ fn shorten(line: &str) -> String {
     line.chars().take(400).collect::<String>().replace('\t', " ")
 }
 
-/// Returns the parts of a record that CRAM keeps. It does not keep MAPQ and CIGAR of unmapped reads, RNEXT of unpaired
-/// reads, the order of fields, and whether aligned bases match.
+/// Returns the parts of a record that CRAM preserves. It loses MAPQ and CIGAR of unmapped reads,
+/// RNEXT of unpaired reads, the order of fields, and the distinction between = and X.
 pub fn kept_by_cram(line: &str) -> String {
     let mut columns: Vec<String> = line.split('\t').map(str::to_string).collect();
     if columns.len() < 11 {
@@ -294,13 +293,14 @@ pub fn kept_by_cram(line: &str) -> String {
     columns.join("\t")
 }
 
-/// The same without MD and NM, which htsjdk does not restore, and without cF, which it reads as an optional field.
+/// Returns the same without MD and NM, which htsjdk does not restore, and without cF, which it
+/// reads as an optional field.
 pub fn kept_by_htsjdk(line: &str) -> String {
     let made = |field: &&str| ["MD:Z:", "NM:i:", "cF:i:"].iter().any(|made| field.starts_with(made));
     kept_by_cram(&line.split('\t').filter(|field| !made(field)).collect::<Vec<_>>().join("\t"))
 }
 
-/// A CIGAR with M for = and X, and without operators of no length.
+/// Returns a CIGAR with = and X replaced by M, and without zero-length operators.
 fn aligned(cigar: &str) -> String {
     let (mut operators, mut n): (Vec<(u64, char)>, u64) = (Vec::new(), 0);
     for c in cigar.chars() {

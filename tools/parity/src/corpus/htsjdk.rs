@@ -1,4 +1,5 @@
-//! htsjdk reads our CRAM files, and readmill reads the CRAM files that htsjdk writes from them.
+//! htsjdk reads readmill's CRAM files, and readmill reads the CRAM files that htsjdk writes from
+//! them.
 
 use std::collections::HashSet;
 use std::fs;
@@ -10,21 +11,19 @@ use crate::corpus::file::{self, File, alike, difference, lines};
 use crate::corpus::reading::{HTSJDKS, OURS, OURS_BY_HTSJDK};
 use crate::corpus::report::{CorpusRow, Verdict};
 
-/// The records that htsjdk read in a CRAM file, or its message.
+/// The records that htsjdk read from a CRAM file, or its message.
 type HtsjdkResult = std::result::Result<Vec<String>, String>;
 
-/// A CRAM file of ours that htsjdk reads differently.
+/// A CRAM file of readmill that htsjdk reads differently.
 struct HtsjdkDifference {
-    /// The number of the file.
+    /// Index of the file.
     at: usize,
     read: HtsjdkResult,
-    /// The records that readmill reads.
     ours: Vec<String>,
-    /// The first difference.
     what: String,
 }
 
-/// Fills in the verdicts on all files that were written as CRAM.
+/// Fills in the verdicts on all files written as CRAM.
 pub fn compare(dir: &SampleDir<'_>, files: &[File<'_>], rows: &mut [CorpusRow]) -> Result<()> {
     let some: Vec<usize> =
         (0..rows.len()).filter(|&at| rows[at].verdicts[OURS] == Verdict::Same).collect();
@@ -48,7 +47,7 @@ pub fn compare(dir: &SampleDir<'_>, files: &[File<'_>], rows: &mut [CorpusRow]) 
     Ok(())
 }
 
-/// Describes the difference between htsjdk's reading and ours.
+/// Describes the difference between the records that htsjdk and readmill read.
 fn compared(theirs: &HtsjdkResult, ours: &[String]) -> Option<String> {
     let theirs = match theirs {
         Ok(theirs) => theirs,
@@ -57,7 +56,8 @@ fn compared(theirs: &HtsjdkResult, ours: &[String]) -> Option<String> {
     difference(theirs, ours).map(|what| format!("htsjdk and readmill: {what}"))
 }
 
-/// Whether htsjdk treats samtools' CRAM of a file, in the same version, as it treats ours.
+/// Judges a difference: checks whether htsjdk treats samtools' CRAM of the file, in the same
+/// version, in the same way.
 fn judge(
     dir: &SampleDir<'_>,
     files: &[File<'_>],
@@ -68,7 +68,7 @@ fn judge(
     for &HtsjdkDifference { at, .. } in &again {
         let name = format!("samtools3.{at}.cram");
         let _ = files[at].write_by_samtools(&name, &format!(",{}", files[at].cram))?;
-        // htsjdk reads an index that is there, whether it needs it or not.
+        // htsjdk reads an existing index even if it does not need it.
         if dir.path(&format!("{}.crai", files[at].ours())).exists() {
             let _ = dir.run_samtools_1_24(&format!("index {name}"));
         }
@@ -86,11 +86,12 @@ fn judge(
     Ok(())
 }
 
-/// Whether what htsjdk reads in our file is, field by field, what readmill reads in it or what htsjdk reads in
-/// samtools' file; and where these two agree, it is that.
+/// Returns whether every field that htsjdk reads from readmill's file equals the field that
+/// readmill reads from it, or the one that htsjdk reads from samtools' file. Where these two agree,
+/// htsjdk must agree with both.
 fn is_explained(read: &[String], of_theirs: &[String], ours: &[String]) -> bool {
     let fields = |line: &str| -> HashSet<(usize, String)> {
-        // Optional fields have no order.
+        // The order of optional fields is irrelevant.
         line.split('\t').enumerate().map(|(at, field)| (at.min(11), field.to_string())).collect()
     };
     let line = |((a, b), c): ((&String, &String), &String)| {
@@ -103,7 +104,7 @@ fn is_explained(read: &[String], of_theirs: &[String], ours: &[String]) -> bool 
         && read.iter().zip(of_theirs).zip(ours).all(line)
 }
 
-/// The exception of a message.
+/// Returns the exception class of a message.
 fn kind_of(said: &str) -> &str {
     said.split(':').next().unwrap_or_default()
 }
@@ -125,7 +126,7 @@ fn reads(dir: &SampleDir<'_>, crams: &[(String, &File<'_>)]) -> Result<Vec<Htsjd
     read.collect()
 }
 
-/// Writes CRAM with htsjdk, which needs a reference, and reads that with readmill and samtools.
+/// Writes CRAM with htsjdk, which needs a reference, and reads it with readmill and samtools.
 fn back(dir: &SampleDir<'_>, crams: &[(String, &File<'_>)]) -> Result<Vec<Verdict>> {
     let calls = crams.iter().filter_map(|(name, file)| {
         let reference = file.to_write_with()?;

@@ -1,5 +1,6 @@
-//! `./dev parity --corpus DIR --metrics`: quality metrics of each file beside those of Picard, its coverage beside that of mosdepth,
-//! its depths and statistics beside those of samtools. Both programs get the file sorted by coordinate, by samtools.
+//! `./dev parity --corpus DIR --metrics`: compares the quality metrics of each file with Picard's,
+//! its coverage with mosdepth's, and its depths and statistics with those of samtools. Both
+//! programs read the file sorted by coordinate by samtools.
 
 use std::collections::HashSet;
 use std::fs;
@@ -65,7 +66,7 @@ This section reports whether quality metrics and coverage of these files are tho
     by_format: false,
 };
 
-/// The programs of Picard, as the columns of the report, and the files of each by their endings.
+/// The Picard programs, as columns of the report, with the suffixes of their output files.
 const PROGRAMS: [(&str, &[&str]); 10] = [
     ("CollectAlignmentSummaryMetrics", &["alignment_summary_metrics"]),
     ("CollectBaseDistributionByCycle", &["base_distribution_by_cycle_metrics"]),
@@ -88,13 +89,13 @@ const PROGRAMS: [(&str, &[&str]); 10] = [
     ("CollectOxoGMetrics", &["oxog_metrics"]),
 ];
 
-/// How many of them need no reference.
+/// The first of them, up to this number, need no reference.
 const WITHOUT_REFERENCE: usize = 6;
 
-/// How many of them CollectMultipleMetrics runs.
+/// The first of them, up to this number, are run by CollectMultipleMetrics.
 const OF_MULTIPLE: usize = 8;
 
-/// Options of coverage, and the same options of mosdepth.
+/// Coverage options of readmill, and the same options of mosdepth.
 const COVERAGE: [(&str, &str); 2] = [
     ("", ""),
     (
@@ -103,30 +104,30 @@ const COVERAGE: [(&str, &str); 2] = [
     ),
 ];
 
-/// About how many windows a file has.
+/// Approximate number of windows per file.
 const WINDOWS: u64 = 1_000;
 
-/// Options of samtools.
+/// samtools command lines.
 const DEPTH: [&str; 2] = ["depth", "depth -J -q 13 -Q 10"];
 const SAMTOOLS_COVERAGE: [&str; 2] = ["coverage", "coverage -q 10 -Q 13"];
 const STATS: [&str; 2] = ["stats", "stats -p -q 20"];
 
-/// Files of fewer reads test formats and not numbers.
+/// Files with fewer reads test formats rather than numbers.
 const MIN_READS: u64 = 10;
 
-/// A file of the corpus, sorted.
+/// A sorted corpus file.
 pub struct Sorted {
-    /// Its name where the programs run.
+    /// Its file name in the directory where the programs run.
     pub bam: String,
-    /// Its number, with which the programs' output files are named.
+    /// Its number, used in the names of the programs' output files.
     number: usize,
-    /// The FASTA file that has its contigs, and no others.
+    /// The FASTA file with exactly its contigs.
     reference: Option<String>,
-    /// The length of the windows in which its coverage is averaged.
+    /// The window length for its average coverage.
     window: u64,
 }
 
-/// The exit code of each program of Picard, and its exception.
+/// The exit code and the exception of each Picard program.
 type Ends = Vec<(i32, String)>;
 
 /// Compares all files below `root` that have reads, and writes the report.
@@ -164,7 +165,8 @@ pub fn compare(
     conclude(&METRICS, &rows, &versions, report, ledger)
 }
 
-/// Sorts a file; `None` if samtools does not, if it has few reads, or the same as a file before it.
+/// Sorts a file. `None` if samtools refuses it, if it has too few reads, or if they equal those of
+/// an earlier file.
 fn sorted(
     dir: &SampleDir<'_>,
     references: &References,
@@ -198,13 +200,13 @@ fn sorted(
 }
 
 impl Sorted {
-    /// The programs of Picard that can run.
+    /// Returns the Picard programs that can run on the file.
     fn programs(&self) -> &'static [(&'static str, &'static [&'static str])] {
         let number = if self.reference.is_some() { PROGRAMS.len() } else { WITHOUT_REFERENCE };
         &PROGRAMS[..number]
     }
 
-    /// The call of CollectMultipleMetrics for these programs.
+    /// Returns the CollectMultipleMetrics call for these programs.
     fn multiple(&self, programs: &[&str]) -> String {
         let mut call = format!(
             "picard.analysis.CollectMultipleMetrics I={} O=theirs.{} PROGRAM=null",
@@ -223,7 +225,8 @@ impl Sorted {
     }
 }
 
-/// Runs Picard on all files, in few starts of Java; for each file, returns how its programs ended.
+/// Runs Picard on all files with few starts of Java. Returns for each file the results of its
+/// programs.
 fn picard(dir: &SampleDir<'_>, files: &[Sorted]) -> Result<Vec<Ends>> {
     let of_multiple = |file: &Sorted| {
         let programs = file.programs().iter().take(OF_MULTIPLE);
@@ -233,7 +236,7 @@ fn picard(dir: &SampleDir<'_>, files: &[Sorted]) -> Result<Vec<Ends>> {
     let mut ends = Vec::new();
     let mut again = Vec::new();
     for (file, end) in files.iter().zip(dir.run_picard_calls_verbose(&calls)?) {
-        // One program that stops takes the others with it.
+        // If one program fails, all others of the call fail as well.
         if end.0 != 0 {
             again.extend(of_multiple(file).iter().map(|&program| file.multiple(&[program])));
         }
@@ -266,7 +269,7 @@ fn picard(dir: &SampleDir<'_>, files: &[Sorted]) -> Result<Vec<Ends>> {
     Ok(all.collect())
 }
 
-/// Compares all programs of Picard with readmill.
+/// Compares all Picard programs with readmill.
 fn metrics(dir: &SampleDir<'_>, file: &Sorted, ends: &Ends) -> Result<Vec<Verdict>> {
     let mut verdicts = Vec::new();
     let programs = file.programs().iter().zip(refusals(dir, file)?).zip(ends);
@@ -289,7 +292,8 @@ fn metrics(dir: &SampleDir<'_>, file: &Sorted, ends: &Ends) -> Result<Vec<Verdic
     Ok(verdicts)
 }
 
-/// Runs all programs of readmill at once, or, if it refuses that, each alone; returns its messages.
+/// Runs all of readmill's programs at once or, if readmill refuses that, one by one. Returns the
+/// messages of those refused.
 fn refusals(dir: &SampleDir<'_>, file: &Sorted) -> Result<Vec<Option<String>>> {
     let names = Vec::from_iter(file.programs().iter().map(|(program, _)| *program));
     let refused = |names: &str| {
@@ -308,12 +312,13 @@ fn refusals(dir: &SampleDir<'_>, file: &Sorted) -> Result<Vec<Option<String>>> {
     }
 }
 
-/// Whether Picard wrote these files.
+/// Returns whether Picard wrote these files.
 fn written(dir: &SampleDir<'_>, number: usize, endings: &[&str]) -> bool {
     endings.iter().all(|ending| dir.path(&format!("theirs.{number}.{ending}")).exists())
 }
 
-/// Fails unless one file of metrics is the same, or is empty and not there.
+/// Returns an error unless a metrics file is the same, or is empty in readmill and missing in
+/// Picard.
 fn same_metrics(dir: &SampleDir<'_>, number: usize, ending: &str) -> Result<()> {
     let read = |program: &str| fs::read_to_string(dir.path(&format!("{program}.{number}.{ending}")));
     let ours = read("ours")?;
@@ -346,7 +351,7 @@ fn beside_mosdepth(dir: &SampleDir<'_>, mosdepth: &Tool, file: &Sorted) -> Resul
     Ok(Verdict::Same)
 }
 
-/// A comparison of a command of samtools.
+/// A function that compares a samtools command.
 type Same = fn(&SampleDir<'_>, &str) -> Result<usize>;
 
 fn beside_samtools(dir: &SampleDir<'_>, file: &Sorted, lines: [&str; 2], same: Same) -> Result<Verdict> {
@@ -368,7 +373,7 @@ fn beside_samtools(dir: &SampleDir<'_>, file: &Sorted, lines: [&str; 2], same: S
     Ok(Verdict::Same)
 }
 
-/// The last line that a program says if it refuses its input.
+/// Returns the last line of the message if the program refuses its input.
 fn refusal(mut command: Command) -> Result<Option<String>> {
     let output = command.stdin(Stdio::null()).output()?;
     if output.status.success() {

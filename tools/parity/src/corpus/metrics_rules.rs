@@ -1,5 +1,5 @@
-//! Rules for accepted differences in quality metrics and coverage. Each uses the content of the file or a message, none the
-//! file's name. The numbers are those of the accepted differences in docs/parity.md.
+//! Rules for accepted differences in quality metrics and coverage. Each rule uses the contents of
+//! the file or a message, never the file name. The constants are row numbers of docs/parity.md.
 
 use anyhow::Result;
 
@@ -9,30 +9,30 @@ use crate::corpus::report::Verdict;
 use crate::outputs::ProgramLines;
 use crate::stats;
 
-/// Cycles of statistics after the 1,000th, and sections of barcodes.
+/// Statistics of cycles after the 1,000th, and barcode sections.
 const LEFT_OUT: u32 = 93;
 /// No pair has an insert size.
 const NO_TABLE: u32 = 177;
-/// No read passes quality controls.
+/// No read passes quality control.
 const NONE_PASSES: u32 = 178;
 /// Mapped reads without bases or qualities.
 const BARE_READS: u32 = 179;
-/// A pair on two contigs with TLEN.
+/// A pair on two contigs that has a TLEN.
 const TWO_CONTIGS: u32 = 180;
-/// A library that is not in the header.
+/// A library that is missing from the header.
 const NO_LIBRARY: u32 = 189;
-/// Reads that reach beyond the end of their contig.
+/// Reads that extend beyond the end of their contig.
 const BEYOND_CONTIG: u32 = 191;
-/// Reads without bases, and the least base quality of depths.
+/// Reads without bases, and the minimum base quality for depths.
 const NO_BASES: u32 = 204;
-/// The ring of depths of statistics.
+/// The ring buffer of depths in `samtools stats`.
 const RING: u32 = 247;
 /// Mates that align no base.
 const ALIGNS_NOTHING: u32 = 276;
 /// Headers without contigs.
 const NO_CONTIGS: u32 = 277;
 
-/// A difference by this row if it has been shown to be one, else a defect.
+/// Returns an accepted difference if `row` is given, otherwise a defect.
 fn numbered(row: Option<u32>, what: String) -> Verdict {
     match row {
         Some(row) => Verdict::Numbered(row, what),
@@ -40,12 +40,13 @@ fn numbered(row: Option<u32>, what: String) -> Verdict {
     }
 }
 
-/// The records of a file that `samtools view` gives with these options.
+/// Returns the records that `samtools view` prints with these options.
 fn records(dir: &SampleDir<'_>, bam: &str, options: &str) -> Result<Vec<String>> {
     Ok(lines(&ProgramLines::start_samtools_1_24(dir, &format!("view {options} {bam}"))?.read_bytes()?))
 }
 
-/// readmill refuses a file of which another program makes numbers. Such programs need not look at all fields.
+/// Judges a file that readmill refuses but another program processes. Such programs need not
+/// examine all fields.
 pub fn refuses_alone(dir: &SampleDir<'_>, bam: &str, ours: String) -> Result<Verdict> {
     let view = dir.samtools_1_24_command(&format!("view -h -o viewed.sam {bam}")).output()?;
     Ok(match view.status.success() {
@@ -54,12 +55,12 @@ pub fn refuses_alone(dir: &SampleDir<'_>, bam: &str, ours: String) -> Result<Ver
     })
 }
 
-/// Picard writes no file, and the one of readmill has no table.
+/// Judges a missing Picard file, for which readmill's file has no table.
 pub fn no_file() -> Verdict {
     Verdict::Numbered(NO_TABLE, "Picard writes no file".to_owned())
 }
 
-/// A program of Picard ends with an exception, and readmill's does not.
+/// Judges a Picard program that throws an exception where readmill succeeds.
 pub fn picard_stops(dir: &SampleDir<'_>, bam: &str, program: &str, said: &str) -> Result<Verdict> {
     let row = match row_of_exception(program, said) {
         Some(BARE_READS) if !records(dir, bam, "-F 0x904")?.iter().any(|it| is_bare(it)) => None,
@@ -68,7 +69,7 @@ pub fn picard_stops(dir: &SampleDir<'_>, bam: &str, program: &str, said: &str) -
     Ok(numbered(row, format!("Picard alone refuses it: {said}")))
 }
 
-/// The row to which the exception of a program of Picard belongs.
+/// Returns the row to which an exception of a Picard program belongs.
 fn row_of_exception(program: &str, said: &str) -> Option<u32> {
     const EXCEPTIONS: [(&str, &str, u32); 4] = [
         ("CollectAlignmentSummaryMetrics", "Input file contains no PF_READS", NONE_PASSES),
@@ -80,12 +81,12 @@ fn row_of_exception(program: &str, said: &str) -> Option<u32> {
     EXCEPTIONS.iter().find(is_of).map(|it| it.2)
 }
 
-/// Whether a read lacks bases or qualities.
+/// Returns whether a read lacks bases or qualities.
 fn is_bare(record: &str) -> bool {
     record.split('\t').skip(9).take(2).any(|column| column == "*")
 }
 
-/// mosdepth ends with an exception, and readmill does not.
+/// Judges a mosdepth run that throws an exception where readmill succeeds.
 pub fn mosdepth_stops(dir: &SampleDir<'_>, bam: &str, said: &str) -> Result<Verdict> {
     let header = ProgramLines::start_samtools_1_24(dir, &format!("view -H {bam}"))?.read_text()?;
     let has_contigs = header.lines().any(|line| line.starts_with("@SQ\t"));
@@ -97,19 +98,19 @@ pub fn mosdepth_stops(dir: &SampleDir<'_>, bam: &str, said: &str) -> Result<Verd
     Ok(numbered(row, format!("mosdepth alone refuses it: {said}")))
 }
 
-/// Coverage differs.
+/// Judges a difference in coverage.
 pub fn coverage(dir: &SampleDir<'_>, bam: &str, what: String) -> Result<Verdict> {
     let all = records(dir, bam, "-f 0x2")?;
     Ok(numbered(all.iter().any(|it| aligns_nothing(it)).then_some(ALIGNS_NOTHING), what))
 }
 
-/// Whether the CIGAR of a read is one operator that aligns no base.
+/// Returns whether the CIGAR of a read is a single operator that aligns no base.
 fn aligns_nothing(record: &str) -> bool {
     let operators: Vec<char> = cigar(record).map(|(_, operator)| operator).collect();
     matches!(operators[..], [operator] if !"M=X".contains(operator))
 }
 
-/// The operators of the CIGAR of a record, with their lengths.
+/// Returns the CIGAR operators of a record with their lengths.
 fn cigar(record: &str) -> impl Iterator<Item = (u64, char)> {
     let cigar = record.split('\t').nth(5).unwrap_or_default();
     let operators = cigar.split_inclusive(|c: char| !c.is_ascii_digit());
@@ -119,7 +120,7 @@ fn cigar(record: &str) -> impl Iterator<Item = (u64, char)> {
     })
 }
 
-/// Depths differ.
+/// Judges a difference in depths.
 pub fn depths(dir: &SampleDir<'_>, bam: &str, line: &str, what: String) -> Result<Verdict> {
     let has_least_quality = line.starts_with("depth") && line.contains(" -q ");
     let all = records(dir, bam, "-F 0x704")?;
@@ -127,7 +128,7 @@ pub fn depths(dir: &SampleDir<'_>, bam: &str, line: &str, what: String) -> Resul
     Ok(numbered((has_least_quality && has_no_bases).then_some(NO_BASES), what))
 }
 
-/// Statistics differ.
+/// Judges a difference in statistics.
 pub fn statistics(dir: &SampleDir<'_>, bam: &str, line: &str, what: String) -> Result<Verdict> {
     let words = format!("{line} {bam}");
     let theirs = stats::comparable_rows(&ProgramLines::start_samtools_1_24(dir, &words)?.read_text()?);
@@ -149,15 +150,16 @@ pub fn statistics(dir: &SampleDir<'_>, bam: &str, line: &str, what: String) -> R
     Ok(numbered(row, what))
 }
 
-/// Bases on the contig beyond which samtools' ring of depths mixes those of reads of up to 300 bases.
+/// Width of a read on its contig, in bases, above which samtools' ring buffer of depths mixes
+/// positions, for reads of up to 300 bases.
 const WIDTH_OF_RING: u64 = 1_500;
 
-/// Bases of the contig over which a read extends.
+/// Returns the number of contig bases that a read spans.
 fn span(record: &str) -> u64 {
     cigar(record).filter(|(_, operator)| "MDN=X".contains(*operator)).map(|(length, _)| length).sum()
 }
 
-/// Whether a row is of a cycle after the 1,000th, or of barcodes.
+/// Returns whether a row is about a cycle after the 1,000th or about barcodes.
 fn is_left_out(row: &str) -> bool {
     const CYCLES: [&str; 8] = ["FFQ", "LFQ", "MPC", "GCC", "GCT", "FBC", "LBC", "IC"];
     const BARCODES: [&str; 8] = ["BCC", "CRC", "OXC", "RXC", "QTQ", "CYQ", "BZQ", "QXQ"];

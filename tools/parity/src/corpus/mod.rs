@@ -1,6 +1,7 @@
-//! `./dev parity --corpus DIR`: every SAM, BAM and CRAM file below a directory, such as the test files of
-//! htslib, samtools and hts-specs, read by readmill and by samtools; and written as CRAM by readmill, samtools and
-//! htsjdk, and read by the others. With `--metrics`, quality metrics and coverage of each file beside those of the tools.
+//! `./dev parity --corpus DIR`: reads every SAM, BAM and CRAM file below a directory, such as the
+//! test files of htslib, samtools and hts-specs, with readmill and samtools. Writes each as CRAM
+//! with readmill, samtools and htsjdk, and reads it with the others. With `--metrics`, compares
+//! quality metrics and coverage of each file with those of other tools.
 
 mod file;
 mod htsjdk;
@@ -21,7 +22,8 @@ use report::{CorpusRow, Report, ReportPaths, Verdict};
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
 
-/// Reads and writes all files below `root`, as CRAM in the version and profile `cram`, and writes the report.
+/// Reads and writes all files below `root`, as CRAM in the version and profile `cram`, and writes
+/// the report.
 pub fn compare(
     dir: &SampleDir<'_>,
     root: &Path,
@@ -42,7 +44,7 @@ pub fn compare(
     conclude(&READING, &rows, &dir.versions_line()?, report, ledger)
 }
 
-/// Says how each comparison ended, and writes the report.
+/// Prints the result of each comparison, and writes the report.
 fn conclude(
     of: &Report,
     rows: &[CorpusRow],
@@ -56,7 +58,7 @@ fn conclude(
     of.write(rows, versions, report)
 }
 
-/// Makes all comparisons of a file that need no htsjdk.
+/// Makes all comparisons of a file that do not need htsjdk.
 fn row(file: &File<'_>, shown: String, kind: &'static str) -> Result<CorpusRow> {
     let (ours, theirs) = (file.readmill(file.path, "")?, file.samtools(file.path)?);
     let mut row = CorpusRow { shown, kind, verdicts: vec![Verdict::Blank; READING.comparisons.len()] };
@@ -68,7 +70,7 @@ fn row(file: &File<'_>, shown: String, kind: &'static str) -> Result<CorpusRow> 
     Ok(row)
 }
 
-/// Prints the files that are not the same; returns an error if there is a defect.
+/// Prints the files that differ. Returns an error if there is a defect.
 fn judged(rows: &[CorpusRow], comparison: usize) -> Result<String> {
     for row in rows {
         let verdict = &row.verdicts[comparison];
@@ -81,7 +83,7 @@ fn judged(rows: &[CorpusRow], comparison: usize) -> Result<String> {
     Ok(counted)
 }
 
-/// All files of reads below a directory, in the order of their paths.
+/// Returns all files with reads below a directory, in path order.
 fn files_below(directory: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     collect(directory, &mut files)?;
@@ -89,7 +91,6 @@ fn files_below(directory: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The files with reads below a directory.
 fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     for entry in fs::read_dir(directory).with_context(|| directory.display().to_string())? {
         let path = entry?.path();
@@ -103,7 +104,7 @@ fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// Returns the format that the name of a file gives.
+/// Returns the format indicated by a file name.
 fn kind(path: &Path) -> Option<&'static str> {
     match path.extension()?.to_str()? {
         "sam" => Some("SAM"),

@@ -2,7 +2,6 @@
 
 use crate::corpus::report::Report;
 
-/// The comparisons of a file.
 pub const READING: Report = Report {
     comparisons: &[
         "read",
@@ -39,13 +38,13 @@ for name in htslib samtools hts-specs; do git clone --depth 1 https://github.com
     by_format: true,
 };
 
-/// Read by readmill as by samtools.
+/// readmill reads the file like samtools.
 pub const READ: usize = 0;
-/// Written as CRAM by readmill: samtools and readmill read what was written.
+/// readmill writes the file as CRAM; samtools and readmill read the same from it.
 pub const OURS: usize = 1;
-/// Written as CRAM by samtools, in its own version: readmill reads it as samtools does.
+/// samtools writes the file as CRAM, in its own version; readmill reads it like samtools.
 pub const THEIRS: usize = 2;
 /// htsjdk reads readmill's CRAM.
 pub const OURS_BY_HTSJDK: usize = 3;
-/// readmill reads htsjdk's CRAM as samtools does.
+/// readmill reads htsjdk's CRAM like samtools.
 pub const HTSJDKS: usize = 4;

@@ -1,4 +1,5 @@
-//! The verdicts on a file, one for each comparison; their sums as a page, and each of them in data files.
+//! The verdicts on each file, one per comparison, with their totals on a page and all verdicts in
+//! data files.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -7,7 +8,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-/// Verdicts as they are counted: blank, same, refused, numbered, as samtools', defects.
+/// Number of each verdict: blank, same, refused, numbered, as samtools', defect.
 type VerdictCounts = [usize; 6];
 
 fn class(verdict: &Verdict) -> usize {
@@ -21,7 +22,7 @@ fn class(verdict: &Verdict) -> usize {
     }
 }
 
-/// The number of each verdict in a comparison, in words.
+/// Describes the number of each verdict in a comparison.
 pub fn counted(rows: &[CorpusRow], comparison: usize) -> String {
     let mut counts = VerdictCounts::default();
     rows.iter().for_each(|row| counts[class(&row.verdicts[comparison])] += 1);
@@ -35,33 +36,32 @@ pub fn counted(rows: &[CorpusRow], comparison: usize) -> String {
     )
 }
 
-/// The comparisons that are made of each file, and the text around their tables.
+/// The comparisons made for each file, and the text around their tables.
 pub struct Report {
-    /// The comparisons of a file, in the order of the columns.
+    /// Names of the comparisons, in column order.
     pub comparisons: &'static [&'static str],
     /// The text before the versions.
     pub introduction: &'static str,
-    /// The meanings of the verdicts.
+    /// Explanation of the verdicts.
     pub legend: &'static str,
-    /// The Markdown marks before the titles of tables.
+    /// Markdown heading marks for table titles.
     pub heading: &'static str,
-    /// The first part of the names of its data files.
+    /// Prefix of the names of its data files.
     pub data_prefix: &'static str,
-    /// Whether the first comparison is summed by format.
+    /// Whether the totals of the first comparison are split by format.
     pub by_format: bool,
 }
 
-/// Where a report goes. By default, none is written.
+/// Where a report is written. By default, none is written.
 #[derive(Clone, Copy, Default)]
 pub struct ReportPaths<'a> {
-    /// The page, as Markdown.
     pub page: Option<&'a Path>,
-    /// The directory of the data files, which have a row for each file or difference.
+    /// The directory of the data files, which have one row per file or per difference.
     pub tables: Option<&'a Path>,
 }
 
 impl Report {
-    /// Writes the page and the data files that are asked for.
+    /// Writes the requested page and data files.
     pub fn write(&self, rows: &[CorpusRow], versions: &str, paths: ReportPaths<'_>) -> Result<()> {
         let write = |path: &Path, text: String| {
             fs::write(path, text).with_context(|| path.display().to_string())
@@ -78,7 +78,8 @@ impl Report {
         Ok(())
     }
 
-    /// The page: sums, meanings of the verdicts, directories and classes of differences.
+    /// Formats the page: totals, explanation of the verdicts, directories and classes of
+    /// differences.
     pub fn markdown(&self, rows: &[CorpusRow], versions: &str) -> String {
         let mut out = format!("{}{versions}.\n\n", self.introduction);
         self.sums(rows, &mut out);
@@ -88,7 +89,7 @@ impl Report {
         out
     }
 
-    /// By comparison and by format. Only CRAM can be as samtools'.
+    /// Appends the totals by comparison and format. Only CRAM can have the verdict "as samtools'".
     fn sums(&self, rows: &[CorpusRow], out: &mut String) {
         let _ = writeln!(out, "{} Sums\n", self.heading);
         let has_as_samtools =
@@ -112,7 +113,7 @@ impl Report {
         out.push('\n');
     }
 
-    /// By directory: for each comparison the number of equal files and of compared files.
+    /// Appends, for each directory and comparison, the number of equal files and of compared files.
     fn directories(&self, rows: &[CorpusRow], out: &mut String) {
         let _ = writeln!(out, "{} By directory\n", self.heading);
         out.push_str(
@@ -142,7 +143,7 @@ impl Report {
         out.push('\n');
     }
 
-    /// Counts the files of each verdict that is not "ok", and names the data files.
+    /// Counts the files with each verdict other than "ok", and names the data files.
     fn classes(&self, rows: &[CorpusRow], out: &mut String) {
         let (heading, prefix) = (self.heading, self.data_prefix);
         let _ = writeln!(out, "{heading} Not the same\n");
@@ -165,7 +166,8 @@ impl Report {
         }
     }
 
-    /// The data file of differences: a row for each comparison of a file that is not the same, with the reason.
+    /// Returns the data file of differences: one row with the reason for each comparison of a file
+    /// that is not the same.
     fn differences(&self, rows: &[CorpusRow]) -> String {
         let mut out = "file\tcomparison\tverdict\treason\n".to_owned();
         for row in rows {
@@ -180,7 +182,7 @@ impl Report {
         out
     }
 
-    /// The data file of files: a row for each file with its verdicts.
+    /// Returns the data file of files: one row per file, with its verdicts.
     fn files(&self, rows: &[CorpusRow]) -> String {
         let mut out = format!("file\t{}\n", self.comparisons.join("\t"));
         for row in rows {
@@ -192,37 +194,36 @@ impl Report {
     }
 }
 
-/// A table's head.
+/// Appends the header of a table.
 fn head(out: &mut String, columns: &[&str]) {
     let _ = writeln!(out, "| {} |\n|{}", columns.join(" | "), "---|".repeat(columns.len()));
 }
 
-/// The class of what htsjdk does the same with samtools' CRAM.
+/// Index of the class for which htsjdk treats samtools' CRAM in the same way.
 const AS_SAMTOOLS: usize = 4;
 
-/// The names of the classes, from 1 on.
+/// Names of the verdict classes, from 1 on.
 const CLASSES: [&str; 5] = ["ok", "refused", "row", "as samtools'", "DEFECT"];
 
-/// How one comparison ended.
+/// The result of one comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Verdict {
-    /// There was nothing to compare.
     #[default]
     Blank,
-    /// What was compared is the same.
+    /// The compared outputs are the same.
     Same,
-    /// Refused, as it should be: the other program refuses it, too, or the specification's own tests require it.
+    /// Correctly refused: the other program also refuses it, or the specification's own tests
+    /// require it.
     Refused(String),
-    /// Different on purpose: a row of the accepted differences in docs/parity.md.
+    /// An accepted difference: a row of docs/parity.md.
     Numbered(u32, String),
-    /// htsjdk does the same with samtools' CRAM of the file.
+    /// htsjdk treats samtools' CRAM of the file in the same way.
     AsSamtools(String),
-    /// A defect.
     Defect(String),
 }
 
 impl Verdict {
-    /// The reason if it is not the same, else `None`.
+    /// Returns the reason, or `None` if the outputs are the same.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Verdict::Blank | Verdict::Same => None,
@@ -233,7 +234,6 @@ impl Verdict {
         }
     }
 
-    /// Whether it is a defect.
     pub fn is_defect(&self) -> bool {
         matches!(self, Verdict::Defect(_))
     }
@@ -252,12 +252,12 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A file of the corpus and its verdicts, one for each comparison of its [`Report`].
+/// A corpus file with its verdicts, one per comparison of its [`Report`].
 #[derive(Clone, Debug)]
 pub struct CorpusRow {
-    /// Its path below the corpus.
+    /// Path relative to the corpus.
     pub shown: String,
-    /// SAM, BAM or CRAM, by its name.
+    /// SAM, BAM or CRAM, according to its name.
     pub kind: &'static str,
     pub verdicts: Vec<Verdict>,
 }

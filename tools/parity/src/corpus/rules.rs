@@ -1,5 +1,5 @@
-//! Rules for accepted differences in reading. Each uses the content of the file or a message, none the file's name. The
-//! numbers are those of the accepted differences in docs/parity.md.
+//! Rules for accepted differences in reading. Each rule uses the contents of the file or a message,
+//! never the file name. The constants are row numbers of docs/parity.md.
 
 use std::fs;
 use std::process::Stdio;
@@ -15,13 +15,13 @@ const NO_END: u32 = 95;
 const LONG_CONTIGS: u32 = 96;
 /// Positions below -1 in BAM.
 const NEGATIVE: u32 = 97;
-/// Headers and names of contigs that samtools refuses.
+/// Headers and contig names that samtools refuses.
 const HEADERS: u32 = 98;
 const EMPTY_NAMES: u32 = 99;
 /// U in SAM text.
 const URACIL: u32 = 100;
 
-/// Returns the verdict on a file, from the records or the refusals of both programs.
+/// Returns the verdict on a file, from the records or the error messages of both programs.
 pub fn reading(file: &File<'_>, kind: &str, ours: &Printed, theirs: &Printed) -> Result<Verdict> {
     Ok(match (ours, theirs) {
         (Ok(ours), Ok(theirs)) => match difference(ours, theirs) {
@@ -34,12 +34,12 @@ pub fn reading(file: &File<'_>, kind: &str, ours: &Printed, theirs: &Printed) ->
     })
 }
 
-/// readmill refuses what samtools reads.
+/// Judges a file that readmill refuses but samtools reads.
 fn refuses_alone(file: &File<'_>, theirs: &[String], said: String) -> Result<Verdict> {
     let ours = || file.readmill(file.path, "--allow-missing-eof");
     let is_same = |ours: &Printed| ours.as_ref().is_ok_and(|ours| difference(ours, theirs).is_none());
     Ok(match () {
-        // hts-specs puts the files that a reader must refuse into directories of this name.
+        // hts-specs has directories of this name for files that a reader must refuse.
         () if file.path.components().any(|part| part.as_os_str() == "failed") => Verdict::Refused(said),
         () if has_no_end(file)? && is_same(&ours()?) => Verdict::Numbered(NO_END, said),
         () if has_long_contigs(file)? => Verdict::Numbered(LONG_CONTIGS, said),
@@ -48,7 +48,7 @@ fn refuses_alone(file: &File<'_>, theirs: &[String], said: String) -> Result<Ver
     })
 }
 
-/// Whether `samtools quickcheck` finds that the end is missing.
+/// Returns whether `samtools quickcheck` reports a missing end.
 fn has_no_end(file: &File<'_>) -> Result<bool> {
     let mut command = file.dir.samtools_1_24_command("quickcheck -v");
     let output = command.arg(file.path).stdin(Stdio::null()).output()?;
@@ -56,7 +56,7 @@ fn has_no_end(file: &File<'_>) -> Result<bool> {
     Ok(String::from_utf8_lossy(&said).contains("missing EOF block"))
 }
 
-/// The lines of its header, as samtools gives them.
+/// Returns the header lines as samtools prints them.
 fn header(file: &File<'_>) -> Result<String> {
     let mut command = file.dir.samtools_1_24_command("view -H");
     let output = command.arg(file.path).stdin(Stdio::null()).output()?;
@@ -76,7 +76,8 @@ fn has_negative_position(line: &str) -> bool {
     [3, 7].iter().any(|&at| columns.get(at).is_some_and(|position| position.starts_with('-')))
 }
 
-/// samtools refuses what readmill reads: its header, or a name of a contig in it.
+/// Judges a file that samtools refuses but readmill reads: because of its header, or of a contig
+/// name.
 fn reads_alone(file: &File<'_>, said: String) -> Result<Verdict> {
     let text = fs::read(file.path)?;
     let text = String::from_utf8_lossy(&text);
@@ -90,13 +91,13 @@ fn reads_alone(file: &File<'_>, said: String) -> Result<Verdict> {
     })
 }
 
-/// Whether a contig may have this name (SAM specification, section 1.2.1).
+/// Returns whether a contig may have this name (SAM specification, section 1.2.1).
 fn is_name(name: &str) -> bool {
     let may_be = |c: char| c.is_ascii_graphic() && !"\\,\"`'()[]{}<>".contains(c);
     !name.starts_with(['*', '=']) && !name.is_empty() && name.chars().all(may_be)
 }
 
-/// Both read it, and not the same.
+/// Judges a file that both programs read, but differently.
 fn reads_otherwise(
     file: &File<'_>,
     kind: &str,
@@ -127,7 +128,8 @@ fn reads_otherwise(
     })
 }
 
-/// Whether two records differ only where the text has U, which is N for one and T for the other.
+/// Returns whether two records differ only where the text has U, which one reads as N and the other
+/// as T.
 fn is_uracil(ours: &[&str], theirs: &[&str], source: &[&str]) -> bool {
     const SEQ: usize = 9;
     let (Some(a), Some(b), Some(c)) = (ours.get(SEQ), theirs.get(SEQ), source.get(SEQ)) else {

@@ -1,5 +1,5 @@
-//! Compares edits of records: mate information with Picard FixMateInformation and samtools
-//! fixmate, and NM, MD and UQ with Picard SetNmMdAndUqTags and samtools calmd.
+//! Compares edits of records: mate fields with Picard FixMateInformation and samtools fixmate; NM,
+//! MD and UQ with Picard SetNmMdAndUqTags and samtools calmd.
 
 use std::fs::{self, File};
 use std::io::BufWriter;
@@ -48,9 +48,9 @@ fn compare_mate_records(dir: &SampleDir<'_>, normal: crate::outputs::LineFilter)
     Ok(format!("{} records", compare_lines(ours?, theirs?, normal)?))
 }
 
-/// Writes `mates.bam` from `in.bam`: some strands are flipped, and mate information is
-/// missing or wrong. Some reads reach beyond their reference sequence, some get a secondary
-/// alignment, and some lose their mate.
+/// Writes `mates.bam` from `in.bam`: some strands are flipped, and mate fields are missing or
+/// wrong. Some reads extend beyond their reference sequence, some get a secondary alignment, and
+/// some lose their mate.
 fn write_broken_mates(dir: &SampleDir<'_>) -> Result<String> {
     let text = ProgramLines::start_samtools_1_24(dir, "view -h --no-PG in.bam")?.read_text()?;
     let lengths = parse_sequences(&text);
@@ -100,8 +100,8 @@ fn break_mate_fields(line: &str, lengths: &[(&str, u64)], random: &mut SeededRan
     lines
 }
 
-/// Compares NM, MD and UQ on simulated reads, sorted and unsorted. Bases and tags of some
-/// reads were changed.
+/// Compares NM, MD and UQ on simulated reads, sorted and unsorted. Bases and tags of some reads
+/// have been changed.
 pub fn compare_nm_md_uq(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) {
     ledger.check("altered.bam: bases, NM, MD and UQ are changed", || write_altered_reads(dir, pairs));
     let picard = "SetNmMdAndUqTags";
@@ -135,8 +135,8 @@ fn compare_records(dir: &SampleDir<'_>, ours: &str, theirs: &str, normal: LineFi
     Ok(format!("{} records", compare_lines(ours?, theirs?, normal)?))
 }
 
-/// Removes UQ, which calmd does not write, and skips records with N in the read or in the
-/// reference below it (row 86).
+/// Removes UQ, which calmd does not write, and skips records with N in the read or in the reference
+/// at its position (row 86).
 fn skip_n_and_remove_uq(line: &mut Vec<u8>) -> bool {
     let text = String::from_utf8_lossy(line).into_owned();
     let fields: Vec<&str> = text.split('\t').filter(|field| !field.starts_with("UQ:i:")).collect();

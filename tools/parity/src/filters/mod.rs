@@ -1,5 +1,4 @@
-//! Compares filters and edits with the tools that have the same ones: samtools view, elPrep
-//! and Picard.
+//! Compares filters and edits with tools that also have them: samtools view, elPrep and Picard.
 
 mod edits;
 
@@ -16,12 +15,11 @@ use crate::outputs::{ProgramLines, compare_lines, sort_tags};
 use crate::random::SeededRandom;
 use crate::samples;
 
-/// BED file with regions on the sequences of the current input. It is written again for
-/// each input.
+/// BED file with regions on the sequences of the current input. It is rewritten for each input.
 const REGIONS: &str = "regions.bed";
 
-/// Compares on a simulated sample with all kinds of templates, and on reads near the ends
-/// of sequences. A full run compares with elPrep as well.
+/// Compares on a simulated sample with all kinds of templates, and on reads near the ends of
+/// sequences. A full run also compares with elPrep.
 pub fn compare_filters(
     dir: &SampleDir<'_>,
     peers: &Peers,
@@ -188,8 +186,8 @@ impl FilterInput<'_> {
         }
     }
 
-    /// Compares `--rename-contigs` with samtools reheader, which does not change SA. Names
-    /// in SA are replaced here.
+    /// Compares `--rename-contigs` with samtools reheader, which does not change SA. This function
+    /// replaces the names in SA.
     fn compare_renamed_contigs(&self, ledger: &mut Ledger) {
         let what =
             format!("{}: filter --rename-contigs as samtools reheader, and SA by hand", self.input);
@@ -221,7 +219,7 @@ impl FilterInput<'_> {
         self.dir.run_readmill(&format!("filter {} -o ours.bam {flags}", self.input)).map(drop)
     }
 
-    /// Compares sorted lines, since elPrep keeps the record order only for sorted files.
+    /// Compares sorted lines, because elPrep keeps the record order only for sorted files.
     fn compare_unordered(&self, theirs: &str) -> Result<String> {
         let lines = |words: &str| -> Result<Vec<Vec<u8>>> {
             let bytes = ProgramLines::start_samtools_1_24(self.dir, words)?.read_bytes()?;
@@ -274,12 +272,11 @@ fn rename_contigs_in_sa(line: &str, names: &[String]) -> String {
 
 const SEQUENCES: [(&str, u64); 3] = [("c1", 1_000), ("c2", 300), ("c3", 2_000)];
 
-/// Returns a SAM file of `reads` alignments near the ends of short sequences, with the tags
-/// that filters use.
+/// Returns a SAM file of `reads` alignments near the ends of short sequences, with the tags that
+/// filters use.
 ///
-/// The alignments are restricted to those for which Picard's CleanSam has a defined result:
-/// few deletions in the part beyond the end, and a start on the sequence (row 62 of
-/// docs/parity.md).
+/// All alignments have a defined result in Picard's CleanSam: few deletions in the part beyond the
+/// end, and a start on the sequence (row 62 of docs/parity.md).
 fn random_reads_near_ends(reads: u64) -> String {
     let mut text = String::from("@HD\tVN:1.6\tSO:unsorted\n");
     for (name, length) in SEQUENCES {
@@ -293,7 +290,7 @@ fn random_reads_near_ends(reads: u64) -> String {
     text
 }
 
-/// A random alignment: its CIGAR, and the numbers of read bases and reference bases that it
+/// A random alignment: its CIGAR, and the number of read bases and reference bases that it
 /// consumes.
 struct RandomAlignment {
     cigar: String,
@@ -326,8 +323,8 @@ impl RandomAlignment {
         self.span_bases += if "MD=X".contains(operator) { length } else { 0 };
     }
 
-    /// Returns a 1-based position at which the alignment ends near the end of the sequence,
-    /// or a random one.
+    /// Returns a position (1-based) at which the alignment ends near the end of the sequence, or a
+    /// random one.
     fn random_position(&self, random: &mut SeededRandom, length: u64) -> u64 {
         if random.once_in(3) {
             return 1 + random.below(length - self.span_bases);

@@ -1,6 +1,5 @@
-//! Makes unaligned reads and their bwa alignments, as inputs of MergeBamAlignment. Among
-//! them are reads with marked adapters, short inserts, chimeras, random bases, and pieces
-//! of other reads.
+//! Generates unaligned reads and their bwa alignments, as inputs of MergeBamAlignment. They include
+//! reads with marked adapters, short inserts, chimeras, random bases, and pieces of other reads.
 
 use std::fs;
 
@@ -11,8 +10,8 @@ use crate::commands::SampleDir;
 
 const ADAPTERS: [&str; 2] = ["AGATCGGAAGAGCACACGTCTGAACTCCAG", "AGATCGGAAGAGCGTCGTGTAGGGAAAGAG"];
 
-/// An unaligned read. `adapter` is the 1-based position of its first adapter base, the
-/// value of XT.
+/// An unaligned read. `adapter` is the position of its first adapter base (1-based), the value of
+/// XT.
 #[derive(Clone)]
 struct MadeRead {
     bases: String,
@@ -20,8 +19,8 @@ struct MadeRead {
     adapter: Option<usize>,
 }
 
-/// Writes `merge.sam` (unaligned, sorted by name) from the FASTQ texts `one` and `two`, and
-/// several files of bwa alignments to `genome.fa`, which must be indexed.
+/// Writes `merge.sam` (unaligned, sorted by name) from the FASTQ texts `one` and `two`, and several
+/// files of bwa alignments to `genome.fa`, which must be indexed.
 pub fn write_merge_inputs(dir: &SampleDir<'_>, peers: &Peers, one: &str, two: &str) -> Result<()> {
     let write = |name: &str, text: &str| {
         fs::write(dir.path(name), text).with_context(|| format!("cannot write {name}"))
@@ -133,8 +132,8 @@ fn with_adapter(read: &MadeRead, insert: &str, adapter: &str) -> MadeRead {
     MadeRead { bases, adapter: (insert.len() < length).then(|| insert.len() + 1), ..read.clone() }
 }
 
-/// Returns bases that do not align, from a generator of its own, so that they are the same
-/// in each run.
+/// Returns bases that do not align, from a separate generator, so that they are the same in each
+/// run.
 fn random_bases(seed: usize, length: usize) -> String {
     let mut state = seed as u64 + 1;
     let mut base = || {
@@ -155,8 +154,8 @@ fn reverse_complement(bases: &str) -> String {
     bases.chars().rev().map(complement).collect()
 }
 
-/// Returns the optional fields of a read: RG and RX, sometimes OQ, E2 and others, and XT
-/// for an adapter.
+/// Returns the optional fields of a read: RG and RX, sometimes OQ, E2 and others, and XT if it has
+/// an adapter.
 fn format_tags(number: usize, read: &MadeRead) -> String {
     let mut text = format!("\tRG:Z:{}\tRX:Z:ACGT-AAC", if number.is_multiple_of(3) { "a" } else { "b" });
     if number.is_multiple_of(4) {

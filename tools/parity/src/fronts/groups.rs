@@ -1,5 +1,5 @@
-//! Makes reads with unusual read groups, mates and flags, and tables that map read groups
-//! to output files.
+//! Generates reads with unusual read groups, mates and flags, and tables that map read groups to
+//! output files.
 
 use std::fs;
 

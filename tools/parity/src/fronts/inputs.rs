@@ -1,4 +1,4 @@
-//! Makes the files that the command lines in `lines.txt` name.
+//! Generates the files that the command lines in `lines.txt` name.
 
 use std::fs;
 
@@ -15,8 +15,8 @@ use super::{alignments, groups};
 
 const SECOND_SEED: u64 = 9;
 
-/// Makes reads in several orders, a reference with its indexes, known sites, tables and
-/// lists. Some of the files are made by readmill.
+/// Generates reads in several orders, a reference with its indexes, known sites, tables and lists.
+/// Some of the files are written by readmill.
 pub fn write_inputs(dir: &SampleDir<'_>, peers: &Peers, pairs: u64) -> Result<()> {
     let write = |name: &str, text: &[u8]| {
         fs::write(dir.path(name), text).with_context(|| format!("cannot write {name}"))
@@ -111,7 +111,7 @@ fn bed_regions(dir: &SampleDir<'_>) -> Result<String> {
     Ok(contigs.iter().take(2).map(region).collect())
 }
 
-/// Replaces the comment of each read name by a SAM tag, for `bwa mem -C`.
+/// Replaces the comment of each read name with a SAM tag, for `bwa mem -C`.
 fn add_comments(fastq: &[u8]) -> Result<String> {
     let text = std::str::from_utf8(fastq).context("FASTQ is text")?;
     let line = |(number, line): (usize, &str)| match number % 4 {
@@ -134,9 +134,9 @@ fn add_adapters(text: &str, adapter: &str) -> String {
     text.lines().enumerate().map(line).collect()
 }
 
-/// Returns reads for RevertSam: with original qualities, trimmed bases, and a value per
-/// base in some tags. Some reads lack their mate or their qualities, and some records are
-/// repeated. All read groups belong to one sample and library.
+/// Returns reads for RevertSam: with original qualities, trimmed bases, and some tags with a value
+/// per base. Some reads lack their mate or their qualities, and some records are repeated. All read
+/// groups belong to one sample and library.
 fn make_revert_input(sam: &str) -> String {
     let mut text = String::new();
     for (number, line) in sam.lines().enumerate() {
@@ -169,8 +169,8 @@ fn make_revert_input(sam: &str) -> String {
     text
 }
 
-/// Writes FASTQ with other quality encodings, in a series of files per lane, with comments,
-/// with adapters, and without reads.
+/// Writes FASTQ with other quality encodings, in several files per lane, with comments, with
+/// adapters, and without reads.
 fn write_other_fastq(dir: &SampleDir<'_>, one: &str, two: &str) -> Result<()> {
     let encoded = |by: u8, least: u8| -> String {
         let letter = |c: char| char::from((c as u8 + by).clamp(least, b'~'));
@@ -206,8 +206,8 @@ fn write_other_fastq(dir: &SampleDir<'_>, one: &str, two: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns interleaved pairs whose names end in `/1` and `/2`, with single reads between
-/// them. Comments are SAM tags.
+/// Returns interleaved pairs whose names end in `/1` and `/2`, with single reads between them.
+/// Comments are SAM tags.
 fn interleave_with_singles(one: &str, two: &str) -> String {
     let (one, two): (Vec<&str>, Vec<&str>) = (one.lines().collect(), two.lines().collect());
     let mut text = String::new();
@@ -221,8 +221,7 @@ fn interleave_with_singles(one: &str, two: &str) -> String {
     text
 }
 
-/// Returns reads with Casava comments of the given end (1 or 2), complete and incomplete
-/// ones.
+/// Returns reads with complete and incomplete Casava comments for this read number (1 or 2).
 fn add_casava_comments(text: &str, end: u8) -> String {
     let line = |(number, line): (usize, &str)| match number % 4 {
         0 => {

@@ -1,4 +1,4 @@
-//! Runs command lines of other tools with the tool and with readmill's front of it, and
+//! Runs command lines of other tools both with the tool and with readmill's front for it, and
 //! compares the results: the set of files, records, reports, FASTQ, and the exit status.
 
 mod alignments;
@@ -15,8 +15,8 @@ use readmill_peers::{Peers, Tool};
 use crate::commands::SampleDir;
 use crate::ledger::{FULL_RUN, Ledger};
 
-/// The command lines of `lines.txt`, one per line. The prefix `* ` marks lines of quick
-/// runs, `! ` lines that fail in both programs, and `- ` lines that the front refuses.
+/// The command lines of `lines.txt`, one per line. The prefix `* ` marks lines of quick runs, `! `
+/// lines that fail in both programs, and `- ` lines that the front refuses.
 const LINES: &str = include_str!("lines.txt");
 
 const JAVA: &str = "-Xmx2g -XX:+UseSerialGC -XX:TieredStopAtLevel=1";
@@ -76,12 +76,12 @@ fn split_words(text: &str) -> Vec<String> {
 struct OtherTools {
     gatk: Tool,
     bwa: Tool,
-    /// elPrep and bwa-mem2, which only full runs use.
+    /// elPrep and bwa-mem2, used only by full runs.
     full: Option<(Tool, Tool)>,
 }
 
-/// Compares all command lines. A quick run takes the marked ones, the refusals, and the
-/// failures that need no Java.
+/// Compares all command lines. A quick run includes the marked ones, the refusals, and the failures
+/// that do not need Java.
 pub fn compare_fronts(
     dir: &SampleDir<'_>,
     peers: &Peers,
@@ -132,8 +132,8 @@ impl ForeignLine {
         }
     }
 
-    /// Runs the command line in an empty directory, with the tool itself if `tools` is
-    /// given, else with the front. `< FILE` and `> FILE` become standard input and output.
+    /// Runs the command line in an empty directory, with the tool itself if `tools` is given,
+    /// otherwise with the front. `< FILE` and `> FILE` become standard input and output.
     fn run_line(&self, dir: &SampleDir<'_>, tools: Option<&OtherTools>) -> Result<ExitReport> {
         let mut words = self.words.clone();
         let mut redirected = |mark: &str| {
@@ -177,8 +177,8 @@ fn last_line(said: &str) -> &str {
 }
 
 impl OtherTools {
-    /// Returns the command of the tool that the first word names. Options for a Java
-    /// launcher are removed, since the JVM is started directly.
+    /// Returns the command of the tool named by the first word. Options for a Java launcher are
+    /// removed, because the JVM is started directly.
     fn tool_command(&self, dir: &SampleDir<'_>, words: &[String]) -> Result<Command> {
         let (tool, words) = words.split_first().context("no tool")?;
         let mut words = words.to_vec();

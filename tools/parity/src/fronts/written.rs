@@ -1,4 +1,4 @@
-//! Compares the files that a tool and readmill's front of it have written.
+//! Compares the files written by a tool and by readmill's front for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,11 +12,11 @@ use crate::outputs::{ProgramLines, clear_duplicate_flag, sort_tags};
 /// File for standard output, if the command line does not redirect it.
 pub const STDOUT: &str = "stdout";
 
-/// Name endings of index files, which `indexes` and `index_command` compare.
+/// Suffixes of index files, which `indexes` and `index_command` compare.
 const INDEXES: [&str; 3] = [".bai", ".csi", ".crai"];
 
-/// Compares the directories `ours` and `theirs`: their file names, and then each file as
-/// records or as text. Returns the numbers of records and lines.
+/// Compares the directories `ours` and `theirs`: first their file names, then each file as records
+/// or as text. Returns the number of records and lines.
 pub fn compare_directories(dir: &SampleDir<'_>, line: &str, tool: &str) -> Result<String> {
     let (ours, theirs) = (list_files(dir, "ours", tool)?, list_files(dir, "theirs", tool)?);
     ensure!(ours == theirs, "files: {ours:?}, and the tool has {theirs:?}");
@@ -34,8 +34,8 @@ pub fn compare_directories(dir: &SampleDir<'_>, line: &str, tool: &str) -> Resul
     Ok(figures.join(", "))
 }
 
-/// Returns the names of the files in a directory. Empty standard output and the messages of
-/// GATK are not counted.
+/// Returns the names of the files in a directory. Empty standard output and GATK's messages are not
+/// included.
 fn list_files(dir: &SampleDir<'_>, below: &str, tool: &str) -> Result<BTreeSet<String>> {
     let mut files = BTreeSet::new();
     for entry in fs::read_dir(dir.path(below))? {
@@ -54,12 +54,12 @@ fn is_reads_file(dir: &SampleDir<'_>, file: &str) -> Result<bool> {
     Ok(named && fs::metadata(dir.path(&format!("theirs/{file}")))?.len() > 0)
 }
 
-/// Compares contigs, read groups and records of a file. Records that tie may be in another
+/// Compares contigs, read groups and records of a file. Records that tie may be in a different
 /// order, unless samtools or bwa wrote them.
 fn compare_records(dir: &SampleDir<'_>, file: &str, line: &str, tool: &str) -> Result<String> {
-    // Without -c, samtools merge renames read groups by chance (row 20 of docs/parity.md).
+    // Without -c, samtools merge renames read groups randomly (row 20 of docs/parity.md).
     let has_groups = !line.starts_with("samtools merge") || line.contains(" -c ");
-    // elPrep breaks ties in another way, and keeps duplicate marks of the input (row 163).
+    // elPrep breaks ties differently, and keeps duplicate marks of the input (row 163).
     let has_marks = tool != "elprep";
     let read =
         |below: &str| read_normalized_records(dir, &format!("{below}/{file}"), has_groups, has_marks);
@@ -71,7 +71,7 @@ fn compare_records(dir: &SampleDir<'_>, file: &str, line: &str, tool: &str) -> R
     }
     let differing = ours.records.iter().zip(&theirs.records).find(|(one, other)| one != other);
     let shown = || format!("{number} and {} records; {differing:?}", theirs.records.len());
-    // samtools collate orders names by their hashes (row 159).
+    // samtools collate sorts names by their hashes (row 159).
     let is_collated = ["samtools collate", "samtools bamshuf"].iter().any(|it| line.starts_with(it));
     ensure!(is_collated || tool != "samtools" && !tool.starts_with("bwa"), "{}", shown());
     ensure!(count_records(&ours.records) == count_records(&theirs.records), "{}", shown());
@@ -161,7 +161,7 @@ fn compare_text_files(dir: &SampleDir<'_>, file: &str) -> Result<String> {
         let text = String::from_utf8(bytes).context("no text")?;
         let left_out = ["#", "@PG\t", "COMMAND: ", "    \"COMMAND\": "];
         let kept = text.lines().filter(|line| !left_out.iter().any(|start| line.starts_with(start)));
-        // A dictionary has the path of the directory in which the tool ran.
+        // A dictionary contains the path of the directory in which the tool ran.
         Ok(kept.map(|line| line.replace("/ours/../", "/theirs/../")).collect())
     };
     let (ours, theirs) = (read("ours")?, read("theirs")?);

@@ -1,5 +1,5 @@
-//! A request to regenerate oracles: the selected cases, and the directory in which the real
-//! tools run.
+//! A request to regenerate oracles: the selected cases, and the directory in which the real tools
+//! run.
 
 use std::path::Path;
 

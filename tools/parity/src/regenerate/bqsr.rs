@@ -1,5 +1,4 @@
-//! Regenerates the expected reports, qualities and plot data of GATK's base quality
-//! recalibration.
+//! Regenerates the expected reports, qualities and plot data of GATK's base quality recalibration.
 
 use std::fs;
 use std::path::Path;
@@ -22,8 +21,8 @@ struct PlacedCase<'a> {
     case: &'a BqsrCase,
 }
 
-/// Returns the text of the case file with the current results of GATK. All calls share one
-/// process, so all files are written first.
+/// Returns the text of the case file with GATK's current results. All calls share one process, so
+/// all files are written first.
 pub fn regenerate_bqsr_cases(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
     let (mut file, numbers) = asked.read_cases(path)?;
     let given = cases::read(&file.text());
@@ -60,8 +59,8 @@ impl PlacedCase<'_> {
         format!("{}/{name}", self.number)
     }
 
-    /// Writes the files of the case, with the indexes and dictionaries that GATK expects
-    /// beside them.
+    /// Writes the files of the case, with the indexes and dictionaries that GATK expects next to
+    /// them.
     fn write_files(&self, asked: &RegenerateRequest<'_>) -> Result<()> {
         let dir = &asked.dir;
         fs::create_dir_all(dir.path(&self.number.to_string()))?;
@@ -134,8 +133,8 @@ impl PlacedCase<'_> {
         }
     }
 
-    /// Returns a word of a run, with the directory in front if it is a file of the case or
-    /// the output of an earlier run.
+    /// Returns a word of a run, prefixed with the directory if it is a file of the case or the
+    /// output of an earlier run.
     fn place_word(&self, word: &str) -> String {
         let is_table =
             |run: &BqsrRun| matches!(run.verb.as_str(), "table" | "gather") && run.words[0] == word;
@@ -144,8 +143,8 @@ impl PlacedCase<'_> {
         if is_file { self.placed_path(word) } else { word.to_owned() }
     }
 
-    /// Returns the blocks of the case with new expected results. A run that GATK refuses
-    /// gets a block `refused` with the message.
+    /// Returns the blocks of the case with new expected results. A run that GATK refuses gets a
+    /// block `refused` with the message.
     fn update_blocks(
         &self,
         asked: &RegenerateRequest<'_>,
@@ -181,7 +180,7 @@ impl PlacedCase<'_> {
         Ok(blocks)
     }
 
-    /// Returns a report in short form. Tables that an earlier run wrote as well become
+    /// Returns a report in short form. Tables that an earlier run also wrote become
     /// `tables as NAME`.
     fn shorten_report(
         &self,
@@ -209,8 +208,8 @@ fn has_intervals(run: &BqsrRun) -> bool {
     run.words.iter().any(|word| word == "-L")
 }
 
-/// Returns records in the form of case files: QNAME, FLAG, QUAL and the tags with
-/// qualities. Equal adjacent records become one line with `repeat N`.
+/// Returns records as in case files: QNAME, FLAG, QUAL and the quality tags. Equal adjacent records
+/// become one line with `repeat N`.
 fn format_records(text: &str) -> Vec<String> {
     let brief = |record: &str| {
         let first = [0, 1, 10].map(|at| sam::column(record, at)).into_iter();

@@ -1,5 +1,5 @@
-//! The case files of recalibration and their short form of reports. The tests' own parser
-//! is included, so that both read the same.
+//! The case files of recalibration and their short report form. Includes the tests' own parser, so
+//! that both read them in the same way.
 
 #[allow(dead_code)] // the tests use more of it
 #[path = "../../../../tests/program/bqsr/cases.rs"]

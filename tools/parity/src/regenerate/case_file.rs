@@ -1,5 +1,5 @@
-//! Reads and writes case files: headings with lines below them. The start of each file
-//! explains its headings.
+//! Reads and writes case files: headings with lines below them. The start of each file explains its
+//! headings.
 
 use std::fs;
 use std::path::Path;
@@ -24,8 +24,8 @@ pub struct Block {
 }
 
 impl CaseFile {
-    /// Reads a file. Returns an error unless [`Self::text`] would write the same bytes,
-    /// since then regenerating would change more than results.
+    /// Reads a file. Returns an error unless [`Self::text`] would write the same bytes, because
+    /// then regenerating would change more than results.
     pub fn read(path: &Path) -> Result<Self> {
         let text = fs::read_to_string(path).with_context(|| format!("no {}", path.display()))?;
         let file = Self::parse(&text).with_context(|| path.display().to_string())?;

@@ -1,5 +1,4 @@
-//! Regenerates the list of option names, which it reads from the help of each tool with a
-//! front.
+//! Regenerates the list of option names from the help of each tool with a front.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -10,8 +9,8 @@ use readmill_peers::Tool;
 
 use super::asked::RegenerateRequest;
 
-/// Subcommands of each tool. (MarkDuplicatesSpark is missing, since its help needs all of
-/// Spark; its line is kept by hand.)
+/// Subcommands of each tool. (MarkDuplicatesSpark is missing, because its help needs all of Spark;
+/// its line is maintained by hand.)
 const SAMTOOLS: &str = "sort view markdup fixmate merge index flagstat stats idxstats fastq bam2fq collate bamshuf cat quickcheck \
                         addreplacerg faidx dict head reheader import reset split depth coverage bedcov";
 const PICARD: &str = "SortSam MarkDuplicates MergeSamFiles AddOrReplaceReadGroups ReorderSam CleanSam \
@@ -58,11 +57,10 @@ pub fn list_front_options(asked: &RegenerateRequest<'_>, path: &Path) -> Result<
     Ok(text + "\n")
 }
 
-/// Returns the option names in a line of help that starts with an option. The names end at
-/// two spaces.
+/// Returns the option names in a help line that starts with an option. The names end at two spaces.
 fn option_names(line: &str) -> Vec<String> {
     let line = line.trim_start().trim_start_matches("Options:").trim_start().trim_start_matches('[');
-    // A line that starts with a dash may also be a sentence or a rule of dashes.
+    // A line that starts with a dash may also be a sentence or a line of dashes.
     if !line.starts_with('-') || line.starts_with("---") {
         return Vec::new();
     }
@@ -91,7 +89,7 @@ fn restore_dash((number, piece): (usize, &str)) -> String {
     if number == 0 { piece.to_owned() } else { format!("-{piece}") }
 }
 
-/// Returns the names that a word of the help stands for: `--excl[ude]-flags` is two names.
+/// Returns the names that a word of the help represents: `--excl[ude]-flags` is two names.
 fn expand_optional_part(word: &str) -> Vec<String> {
     let word = word.trim_end_matches([',', ']']).split('=').next().unwrap_or_default();
     match (word.split_once('['), word.split_once(']')) {

@@ -1,5 +1,5 @@
-//! Regenerates the expected duplicate marks of Picard MarkDuplicates without options, on
-//! the input in its own order and after SortSam.
+//! Regenerates the expected duplicate marks of Picard MarkDuplicates without options, on the input
+//! in its own order and after SortSam.
 
 use std::collections::HashSet;
 use std::fs;
@@ -77,8 +77,7 @@ fn mark_duplicates_call(stem: &str, order: &str) -> String {
     format!("{MARK_DUPLICATES} {files} ASSUME_SORT_ORDER={order}")
 }
 
-/// Returns the records of the input that Picard's output has with 0x400, in the form of
-/// case files.
+/// Returns the records of the input that have 0x400 in Picard's output, as in case files.
 fn read_marked_records(asked: &RegenerateRequest<'_>, stem: &str, input: &str) -> Result<Vec<String>> {
     let output = fs::read_to_string(asked.dir.path(&format!("{stem}.marked.sam")))?;
     let marked = sam::record_lines(&output)
@@ -95,8 +94,8 @@ fn format_record(record: &str) -> String {
         .join("\t")
 }
 
-/// Returns the blocks of a mode. If the case has an `oracle` block, Picard must fail, and
-/// the marks of the case are kept. The marks after SortSam are written only if they differ.
+/// Returns the blocks of a mode. If the case has an `oracle` block, Picard must fail, and the marks
+/// of the case are kept. The marks after SortSam are written only if they differ.
 fn mode_blocks(case: &Case, mode: &str, marks: MarkedLines) -> Result<Vec<Block>> {
     let [oracle, duplicates, sorted] =
         ["oracle", "duplicates", "duplicates-after-sortsam"].map(|word| format!("{mode}-{word}"));

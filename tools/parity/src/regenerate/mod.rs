@@ -1,8 +1,8 @@
-//! `./dev parity --regenerate`: writes the oracles below `tests/oracles` again, from the
-//! results of the real tools.
+//! `./dev parity --regenerate`: rewrites the oracles below `tests/oracles` with the results of the
+//! real tools.
 //!
-//! Inputs, remarks and accepted differences are written by hand and kept. Only expected
-//! results are replaced. With the same versions of the tools, the files do not change.
+//! Inputs, remarks and accepted differences are written by hand and kept. Only expected results are
+//! replaced. With the same tool versions, the files do not change.
 
 mod asked;
 mod bqsr;
@@ -26,7 +26,7 @@ use asked::{RegenerateRequest, skip_first_line};
 
 struct Oracle {
     file: &'static str,
-    /// Returns the new text of the file. Its first line is replaced afterwards.
+    /// Returns the new text of the file, whose first line is replaced afterwards.
     make: fn(&RegenerateRequest<'_>, &Path) -> Result<String>,
 }
 
@@ -64,8 +64,8 @@ impl Oracle {
     }
 }
 
-/// Regenerates the oracles whose file names contain one of `names`, or all if there are
-/// none. Prints for each file whether it changed.
+/// Regenerates the oracles whose file names contain one of `names`, or all if `names` is empty.
+/// Prints for each file whether it changed.
 pub fn regenerate_oracles(
     names: &[String],
     only_case: Option<&str>,

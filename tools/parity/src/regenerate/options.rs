@@ -14,8 +14,7 @@ const TAGS: [&str; 5] = ["DT:", "DI:", "DS:", "MI:", "ZZ:"];
 
 struct PicardAnswer {
     records: Vec<String>,
-    /// The rows of the metrics table, each with a `|` in front. `None` if the file has no
-    /// table.
+    /// The rows of the metrics table, each prefixed with `|`. `None` if the file has no table.
     metrics: Option<Vec<String>>,
 }
 
@@ -23,12 +22,12 @@ struct Stem(String);
 
 const MODES: [&str; 2] = ["template", "coordinate"];
 
-/// Endings of the keys of blocks that are written by hand: expected results if Picard
-/// fails, or if readmill differs on purpose.
+/// Suffixes of the keys of blocks that are written by hand: expected results if Picard fails, or if
+/// readmill differs on purpose.
 const OWN_BLOCK_SUFFIXES: [&str; 2] = ["-records", "-metrics"];
 
-/// Returns the text of the case file with Picard's current results, for all runs in both
-/// modes. All calls share one JVM, since starting Java is slow.
+/// Returns the text of the case file with Picard's current results, for all runs in both modes. All
+/// calls share one JVM, because starting Java is slow.
 pub fn regenerate_option_cases(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
     let (mut file, numbers) = asked.read_cases(path)?;
     let mut calls = Vec::new();
@@ -75,8 +74,7 @@ fn run_stem(case: usize, run: usize, mode: &str) -> Stem {
     Stem(format!("{case}.{run}.{mode}.marked"))
 }
 
-/// Returns the SAM text of a case: its own lines, or a file in the directory of the case
-/// file.
+/// Returns the SAM text of a case: its own lines, or a file in the directory of the case file.
 fn read_input(case: &Case, path: &Path) -> Result<String> {
     let block = case.block("sam").with_context(|| format!("{}: no sam", case.name()))?;
     match block.rest.as_str() {
@@ -109,7 +107,7 @@ struct OptionRun<'a> {
 
 impl OptionRun<'_> {
     /// Returns the blocks of the run. For each mode, `answers` has Picard's results, or the
-    /// exception that it ended with.
+    /// exception with which it failed.
     fn updated_blocks(&self, answers: [Result<PicardAnswer, String>; 2]) -> Result<Vec<Block>> {
         let mut blocks = vec![self.stated[0].clone()];
         for (mode, answer) in MODES.into_iter().zip(answers) {
@@ -126,8 +124,8 @@ impl OptionRun<'_> {
         self.stated.iter().find(|block| block.key == format!("{mode}{word}"))
     }
 
-    /// Adds the blocks of a mode in which Picard failed. If the case states results of
-    /// readmill nevertheless, they are kept, and only the exception is replaced.
+    /// Adds the blocks of a mode in which Picard failed. If the case nevertheless has results of
+    /// readmill, they are kept, and only the exception is replaced.
     fn push_failed_blocks(&self, blocks: &mut Vec<Block>, mode: &str, why: &str) -> Result<()> {
         const NOT_PICARD_S: &str = "not Picard's, which stops (";
         let remark = self.block(mode, "").and_then(|block| block.rest.strip_prefix(NOT_PICARD_S));
@@ -141,8 +139,8 @@ impl OptionRun<'_> {
         Ok(())
     }
 
-    /// Adds the blocks of a mode in which Picard succeeded; `other` has the blocks of the
-    /// other mode.
+    /// Adds the blocks of a mode in which Picard succeeded; `other` has the blocks of the other
+    /// mode.
     fn push_result_blocks(
         &self,
         blocks: &mut Vec<Block>,
@@ -173,8 +171,8 @@ impl OptionRun<'_> {
         Ok(())
     }
 
-    /// Returns the block of records, or a reference to `template-records` if both modes
-    /// have the same records apart from their order and set numbers.
+    /// Returns the block of records, or a reference to `template-records` if both modes have the
+    /// same records except for their order and set numbers.
     fn records_block(&self, records: Block, other: &[Block]) -> Block {
         let Some(template) = other.iter().find(|block| block.key == "template-records") else {
             return records;
@@ -187,8 +185,7 @@ impl OptionRun<'_> {
         Block::new(&records.key, "as template-records", Vec::new())
     }
 
-    /// Returns whether the histogram is shortened. It is not if the current file has all
-    /// its rows.
+    /// Returns whether the histogram is shortened. It is not if the current file has all its rows.
     fn is_short(&self, mode: &str) -> bool {
         let own = self.block(mode, "-metrics").filter(|block| !block.lines.is_empty());
         let Some(stated) = own.or_else(|| self.block("template", "-metrics")) else { return true };
@@ -196,8 +193,8 @@ impl OptionRun<'_> {
     }
 }
 
-/// Returns records with renumbered duplicate sets: each DI becomes the number of sets that
-/// were seen before it.
+/// Returns records with renumbered duplicate sets: each DI becomes the number of earlier distinct
+/// sets.
 fn renumber_sets(records: &[String]) -> Vec<String> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let mut field = |field: &str| match field.strip_prefix("DI:i:") {
@@ -211,8 +208,8 @@ fn renumber_sets(records: &[String]) -> Vec<String> {
     records.iter().map(&mut record).collect()
 }
 
-/// Shortens a histogram: of a stretch of rows without sets, the first two and the last row
-/// are kept, and `... N rows` replaces the others if there are three or more.
+/// Shortens a histogram: in a run of rows without sets, the first two rows and the last row are
+/// kept. If there are three or more others, `... N rows` replaces them.
 fn shorten_histogram(lines: Vec<String>) -> Vec<String> {
     let is_empty =
         |line: &String| line.contains(".0\t") && line.split('\t').skip(2).all(|sets| sets == "0");

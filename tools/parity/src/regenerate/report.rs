@@ -7,26 +7,25 @@ use super::bqsr_cases::{ARGUMENTS, FORMS};
 struct ReportTable<'a> {
     name: &'a str,
     rows: Vec<Vec<&'a str>>,
-    /// The alignment of each column, `l` or `r`. `None` if all cells have the width of the
-    /// column, since then it is unknown.
+    /// The alignment of each column, `l` or `r`. `None` if all cells have the full column width,
+    /// because then it is unknown.
     column_sides: Vec<Option<char>>,
 }
 
-/// A report in short form: `first` has the arguments and quantized qualities, `tables` has
-/// the lines of the recalibration tables.
+/// A report in short form: `first` has the arguments and quantized qualities, `tables` the lines of
+/// the recalibration tables.
 pub struct ShortReport {
     pub first: Vec<String>,
     pub tables: Vec<String>,
 }
 
 impl ShortReport {
-    /// Parses a report. Returns an error unless it has exactly the five tables of a
-    /// recalibration report.
+    /// Parses a report. Returns an error unless it has exactly the five tables of a recalibration
+    /// report.
     pub fn parse(text: &str) -> Result<Self> {
         let mut parts = text.split("#:GATKTable:").skip(1);
         let mut tables = Vec::new();
-        // A table starts with two `#:GATKTable:` lines: its size and formats, and then its
-        // name.
+        // A table starts with two `#:GATKTable:` lines: first its size and formats, then its name.
         while let (Some(_), Some(part)) = (parts.next(), parts.next()) {
             tables.push(ReportTable::parse(part)?);
         }
@@ -46,8 +45,8 @@ impl ShortReport {
 }
 
 impl<'a> ReportTable<'a> {
-    /// Parses a table that starts with its name. Columns are found by the positions of
-    /// their names.
+    /// Parses a table that starts with its name. Columns are located by the positions of their
+    /// names.
     fn parse(text: &'a str) -> Result<Self> {
         let mut lines = text.lines();
         let (name, _) = lines.next().and_then(|line| line.split_once(':')).context("no name")?;
@@ -75,8 +74,8 @@ impl<'a> ReportTable<'a> {
         Ok(table)
     }
 
-    /// Returns a heading and the rows. The heading has the column alignments only if they
-    /// are unusual. An empty table gives no lines.
+    /// Returns a heading and the rows. The heading includes the column alignments only if they are
+    /// unusual. An empty table has no lines.
     fn shortened_lines(&self) -> Vec<String> {
         if self.rows.is_empty() {
             return Vec::new();
@@ -116,8 +115,8 @@ impl<'a> ReportTable<'a> {
     }
 }
 
-/// Formats a cell as `VALUE=EMPIRICAL/OBSERVATIONS/ERRORS`. Decimals that are 0 are
-/// removed, and so is an error count of 0.
+/// Formats a cell as `VALUE=EMPIRICAL/OBSERVATIONS/ERRORS`. Zero decimals and a zero error count
+/// are omitted.
 fn format_cell(row: &[&str]) -> String {
     let (value, empirical, observations) = (row[2], row[5].trim_end_matches(".0000"), row[6]);
     match row[7].trim_end_matches(".00") {
@@ -126,8 +125,8 @@ fn format_cell(row: &[&str]) -> String {
     }
 }
 
-/// Formats the quantized qualities as `FROM-TO:COUNT:VALUE`, separated by spaces. The value
-/// `=` means that qualities are unchanged.
+/// Formats the quantized qualities as `FROM-TO:COUNT:VALUE`, separated by spaces. The value `=`
+/// means that qualities are unchanged.
 fn format_quantized_ranges(mut rows: &[Vec<&str>]) -> String {
     let mut ranges = Vec::new();
     while let Some(first) = rows.first() {

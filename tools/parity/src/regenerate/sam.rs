@@ -18,8 +18,7 @@ pub fn fields<'a>(record: &'a str, tags: &'a [&str]) -> impl Iterator<Item = &'a
     tags.iter().filter_map(|tag| record.split('\t').skip(11).find(|field| field.starts_with(tag)))
 }
 
-/// The coordinate order of `samtools sort`. It has the rank of each reference sequence in
-/// the header.
+/// The coordinate order of `samtools sort`, with the rank of each reference sequence in the header.
 pub struct CoordinateOrder<'a>(HashMap<&'a str, usize>);
 
 impl<'a> CoordinateOrder<'a> {

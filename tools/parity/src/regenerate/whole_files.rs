@@ -1,5 +1,5 @@
-//! Regenerates oracles that are a single output of a tool: marked adapters, statistics,
-//! coverage, and gathered reports.
+//! Regenerates oracles that are a single output of a tool: marked adapters, statistics, coverage,
+//! and gathered reports.
 
 use std::collections::HashMap;
 use std::fs;
@@ -16,9 +16,8 @@ const MARK_ADAPTERS: &str = "picard.illumina.MarkIlluminaAdapters";
 
 const NOT_PRUNED: &str = "PRUNE_ADAPTER_LIST_AFTER_THIS_MANY_ADAPTERS_SEEN=-1";
 
-/// Returns read pairs with the XT values that Picard gives them: pruned and unpruned, as
-/// pairs and as single reads. The format is explained in
-/// `crates/filters/tests/filters/adapters.rs`.
+/// Returns read pairs with the XT values that Picard gives them: pruned and unpruned, as pairs and
+/// as single reads. `crates/filters/tests/filters/adapters.rs` explains the format.
 pub fn regenerate_adapters(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
     let text = fs::read_to_string(path)?;
     let mut files = ["pairs", "singles"].map(|name| (name, "@HD\tVN:1.6\tSO:queryname\n".to_owned()));
@@ -92,7 +91,7 @@ const MOSDEPTH_ENDINGS: [&str; 7] = [
     "thresholds.bed.gz",
 ];
 
-/// Starts of lines of `samtools stats` that are not part of the oracle.
+/// Prefixes of `samtools stats` lines that are not part of the oracle.
 const SKIPPED_LINE_STARTS: [&str; 6] = [
     "# This file was produced by",
     "# The command line was:",
@@ -102,8 +101,8 @@ const SKIPPED_LINE_STARTS: [&str; 6] = [
     "GCD\t",
 ];
 
-/// Returns the output of `samtools stats` for `stats.sam` beside the oracle, without the
-/// lines of [`LEFT_OUT`].
+/// Returns the output of `samtools stats` for `stats.sam` next to the oracle, without the lines of
+/// [`SKIPPED_LINE_STARTS`].
 pub fn regenerate_stats(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
     fs::copy(path.with_file_name("stats.sam"), asked.dir.path("stats.sam"))?;
     let text = ProgramLines::start_samtools_1_24(&asked.dir, "stats stats.sam")?.read_text()?;
@@ -112,8 +111,8 @@ pub fn regenerate_stats(asked: &RegenerateRequest<'_>, path: &Path) -> Result<St
     Ok(kept.fold("#\n".to_owned(), |text, line| text + line + "\n"))
 }
 
-/// Returns the files that mosdepth writes for `reads.sam` beside the oracle, once per line
-/// of options in the current oracle.
+/// Returns the files that mosdepth writes for `reads.sam` next to the oracle, once per option line
+/// of the current oracle.
 pub fn regenerate_coverage(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
     let mosdepth = asked.peers.mosdepth()?;
     for file in ["reads.sam", "regions.bed"] {
@@ -149,8 +148,7 @@ pub fn regenerate_gathered_report(asked: &RegenerateRequest<'_>, path: &Path) ->
     run_gatk_call(asked, path, &reports, "walkers.bqsr.GatherBQSRReports -I one.table -I two.table -O ")
 }
 
-/// Returns the plot data that GATK's AnalyzeCovariates makes of two reports beside the
-/// oracle.
+/// Returns the plot data that GATK's AnalyzeCovariates creates from two reports next to the oracle.
 pub fn regenerate_plot_data(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
     let reports = ["one.table", "gathered.table"];
     run_gatk_call(
@@ -161,8 +159,8 @@ pub fn regenerate_plot_data(asked: &RegenerateRequest<'_>, path: &Path) -> Resul
     )
 }
 
-/// Runs one GATK call and returns its output file. The named files beside the oracle are
-/// copied without their first line, which names their source.
+/// Runs one GATK call and returns its output file. The named files next to the oracle are copied
+/// without their first line, which names their source.
 fn run_gatk_call(
     asked: &RegenerateRequest<'_>,
     path: &Path,
