@@ -17,7 +17,7 @@ use crate::container::ContainerHeader;
 use crate::num::ByteCursor;
 use crate::*;
 
-/// A contig of 40,000 bases, one of 60 with odd letters, and one without reads.
+/// Returns a contig of 40,000 bases, one of 60 with unusual letters, and one without reads.
 fn sequences() -> [(&'static str, Vec<u8>); 3] {
     let mut state = 7u32;
     let mut base = || {
@@ -33,7 +33,7 @@ fn sequences() -> [(&'static str, Vec<u8>); 3] {
     [("one", long), ("odd", odd), ("none", vec![b'C'; 10])]
 }
 
-/// A reference on disk, removed at the end.
+/// A reference on disk, removed on drop.
 struct Desk {
     _dir: tempfile::TempDir,
     reference: PathBuf,
@@ -75,7 +75,7 @@ fn references(desk: &Desk) -> References {
     References::new(&header(), Some(&reference), &Cache::default(), &Ledger::unlimited()).unwrap()
 }
 
-/// A whole file.
+/// Encodes a complete file.
 fn encode(batch: &Batch, references: Option<References>) -> Result<Vec<u8>, Error> {
     let writing = EncoderOptions::new(&header(), Version::DEFAULT, references, 6, &Ledger::unlimited());
     let mut encoder = Encoder::new(&writing);
@@ -88,7 +88,7 @@ fn encode(batch: &Batch, references: Option<References>) -> Result<Vec<u8>, Erro
     Ok(out)
 }
 
-/// SAM lines of a file, up to the first error.
+/// Returns the SAM lines of a file, up to the first error.
 fn decode(file: &[u8], references: Option<&Desk>) -> (Vec<String>, Option<Error>) {
     let mut lines = Vec::new();
     let error = try_decode(file, references, Detail::Whole, &mut lines).err();
@@ -140,18 +140,18 @@ fn bases(contig: usize, from: usize, n: usize) -> String {
     String::from_utf8_lossy(&sequences()[contig].1[from - 1..from - 1 + n]).to_ascii_uppercase()
 }
 
-/// The same bases with those at `at` replaced.
+/// Returns `bases` with those at the given positions replaced.
 fn changed(bases: &str, at: &[(usize, char)]) -> String {
     let replaced = |(i, base)| at.iter().find(|(at, _)| *at == i).map_or(base, |(_, new)| *new);
     bases.chars().enumerate().map(replaced).collect()
 }
 
-/// A base that is not `base`.
+/// Returns a base other than `base`.
 fn other(base: &str) -> char {
     if base == "A" { 'C' } else { 'A' }
 }
 
-/// Reads of many kinds, each with the fields that decoding puts last at their end: MD, NM, RG.
+/// Returns reads of many kinds. MD, NM and RG are their last fields, where decoding puts them.
 fn zoo() -> Vec<String> {
     let q = |n: usize| "I".repeat(n);
     let plain = bases(0, 100, 20);
@@ -214,7 +214,7 @@ fn reads_of_all_sorts_come_back() {
     assert_eq!(lines, zoo());
 }
 
-/// The bases that are compared are those that the reads need, and those between them.
+/// The MD5 check covers the bases that the reads need, and those between them.
 #[test]
 fn another_reference_is_told_though_only_the_last_reads_differ() {
     let desk = desk();
@@ -325,7 +325,7 @@ fn what_cram_cannot_hold_is_refused() {
     assert!(error.to_string().contains("without a position"), "{error}");
 }
 
-/// The header of a slice has 32 bits for the bases that its reads span.
+/// A slice header has 32 bits for the number of bases that its reads span.
 #[test]
 fn a_read_that_ends_beyond_the_last_base_is_refused_and_not_written_so_that_nobody_can_read_it() {
     let far = |n: usize| {
@@ -351,7 +351,7 @@ fn reads_without_bases_keep_their_cigar() {
     }
 }
 
-/// A few bytes of CIGAR stand for any number of bases, which CRAM stores one by one.
+/// A few bytes of CIGAR can stand for any number of bases, which CRAM stores one by one.
 #[test]
 fn unknown_bases_beyond_the_memory_are_refused() {
     let line = |bases: u32| format!("long\t0\tone\t1\t60\t5M{bases}I\t*\t0\t0\t*\t*");
@@ -372,7 +372,7 @@ fn unknown_bases_beyond_the_memory_are_refused() {
     );
 }
 
-/// A list of tags, and a list of names, have NULs between them.
+/// Tag lists and names are NUL-separated.
 #[test]
 fn names_with_a_nul_are_refused_and_not_written_so_that_nobody_can_read_them() {
     let good = batch(&["read\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\t*\tXX:i:1".to_string()]);
@@ -420,7 +420,7 @@ fn cut_files_are_told() {
     }
 }
 
-/// The ranges of a file that a checksum covers; each checksum follows its range.
+/// Returns the ranges of a file that a checksum covers; each checksum follows its range.
 fn covered(file: &[u8]) -> Vec<std::ops::Range<usize>> {
     let (mut ranges, mut at) = (Vec::new(), 26);
     while at < file.len() {
@@ -481,8 +481,8 @@ fn a_header_that_inflates_beyond_the_memory_is_refused_before_it_does() {
     assert_eq!(ledger.peak(), 0);
 }
 
-/// Guards against a former defect: files of htsjdk were refused, because htsjdk does not count the
-/// headers of a container and of its slices as blocks.
+/// Regression test: htsjdk files were once refused, because htsjdk does not count the compression
+/// header and the slice headers as blocks.
 #[test]
 fn blocks_that_a_container_does_not_count_are_charged_and_read() {
     let desk = desk();

@@ -58,19 +58,19 @@ pub enum Peer {
     Samtools,
     Fgumi,
     Sambamba,
-    /// Needs fgumi, too
+    /// Also needs fgumi
     Dupblaster,
-    /// Needs samtools, too
+    /// Also needs samtools
     Samblaster,
     Bamsormadup,
     Elprep,
     Picard,
     Gatk,
-    /// Needs samtools, too
+    /// Also needs samtools
     BwaMem2,
-    /// Needs samtools, too
+    /// Also needs samtools
     Bwa,
-    /// Needs samtools, too, and a readmill with the feature minibwa
+    /// Also needs samtools, and a readmill with the feature minibwa
     Minibwa,
     Riker,
     Mosdepth,

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! trees    copies and builds both revisions in target/bytes
-//! inputs   makes the inputs, with the base revision
+//! inputs   creates the inputs, with the base revision
 //! jobs     runs every line with every program and all resources
 //! digest   hashes the outputs
 //! verdict  same, new, other blocks, differ, or not invariant
@@ -34,7 +34,7 @@ use readmill_bytes::lines::{self, CommandLine};
 use trees::Tree;
 use verdict::{Judgement, LineVerdict, RunResult};
 
-/// Compare all output bytes with those of another revision
+/// Compare all output bytes with those of a different revision
 #[derive(Parser)]
 #[command(name = "./dev bytes", bin_name = "./dev bytes", max_term_width = 100)]
 struct BytesArgs {
@@ -47,7 +47,7 @@ struct BytesArgs {
     /// List the command lines without running them
     #[arg(long)]
     list: bool,
-    /// Number of simultaneous runs [default: one for each core]
+    /// Number of simultaneous runs [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
     /// Features to build both trees with, such as minibwa
@@ -56,7 +56,7 @@ struct BytesArgs {
     /// Accept different blocks with the same records
     #[arg(long)]
     allow_blocks: bool,
-    /// Run nothing if both programs are equal apart from the directory they were built in
+    /// Run nothing if both programs are equal except for their build directory
     #[arg(long)]
     quick_same: bool,
 }

@@ -32,7 +32,7 @@ use seeds::Seeds;
 use summary::Summary;
 use tempfile::TempDir;
 
-/// Run command lines on damaged inputs, and report what must not happen
+/// Run command lines on damaged inputs, and report faulty behaviour
 #[derive(Parser)]
 #[command(name = "readmill-cli-fuzz", max_term_width = 100)]
 struct FuzzArgs {
@@ -45,25 +45,25 @@ struct FuzzArgs {
     /// Maximum number of cases
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     cases: u64,
-    /// Start no case after this time
+    /// Do not start cases after this many minutes
     #[arg(long, value_name = "N")]
     minutes: Option<u64>,
-    /// Run this case alone, and print what it did
+    /// Run only this case, and print its result
     #[arg(long, value_name = "N")]
     case: Option<u64>,
-    /// Run only command lines that contain this text; may be given again. Cases have other numbers then
+    /// Run only command lines that contain this text; may be repeated. This changes case numbers
     #[arg(long, value_name = "TEXT")]
     only: Vec<String>,
-    /// List the command lines, and run none
+    /// List the command lines without running them
     #[arg(long)]
     list: bool,
-    /// Cases at the same time [default: one for each core]
+    /// Number of simultaneous cases [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
-    /// Where inputs are made and cases are run [default: a directory in memory, else in target]
+    /// Directory for inputs and cases [default: in memory if possible, otherwise in target]
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
-    /// Where cases with findings are kept [default: target/cli-fuzz]
+    /// Directory for cases with findings [default: target/cli-fuzz]
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
 }

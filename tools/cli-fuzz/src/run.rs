@@ -84,7 +84,7 @@ pub fn fresh_directory(path: &Path) -> Result<PathBuf> {
     Ok(path.to_owned())
 }
 
-/// Returns the first [`MAX_KEPT`] bytes of a file. If it is longer, its length is appended, so that
+/// Returns the first [`MAX_KEPT_BYTES`] bytes of a file. If it is longer, its length is appended, so that
 /// files of different lengths differ.
 fn read_start(path: &Path) -> Result<Vec<u8>> {
     use std::io::Read;

@@ -14,7 +14,7 @@ use crate::random::SeededRandom;
 
 const REGIONS: usize = 300;
 
-/// Number of regions that are also queried one at a time; with `--quick`, it is [`SINGLE_QUICK`].
+/// Number of regions that are also queried one at a time; with `--quick`, it is [`SINGLE_REGIONS_QUICK`].
 const SINGLE_REGIONS: usize = 300;
 const SINGLE_REGIONS_QUICK: usize = 30;
 

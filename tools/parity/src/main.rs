@@ -61,11 +61,11 @@ use ledger::{FULL_RUN, Ledger};
 use readmill_peers::Peers;
 use samples::Sample;
 
-/// Compare every answer with samtools, Picard, GATK, bwa and others
+/// Compare all outputs with samtools, Picard, GATK, bwa and others
 #[derive(Parser)]
 #[command(name = "./dev parity", bin_name = "./dev parity", max_term_width = 100)]
 struct ParityArgs {
-    /// A BAM file to compare on as well; may be given again
+    /// Also compare on this BAM file; may be repeated
     #[arg(long, value_name = "FILE.bam", num_args = 1..)]
     data: Vec<PathBuf>,
     /// Templates in each simulated sample [default: 100000, or 8000 with --quick]
@@ -75,22 +75,22 @@ struct ParityArgs {
     /// and 300; 100, 40 and 40 with --quick]
     #[arg(long, value_name = "N")]
     cases: Option<u64>,
-    /// Small samples, fewer starts of Java, and only peers that are quickly had, for CI
+    /// For CI: small samples, fewer Java starts, and only peers that are quick to install
     #[arg(long)]
     quick: bool,
-    /// Simulate nothing: compare on --data alone
+    /// Do not simulate samples: compare on --data only
     #[arg(long, requires = "data")]
     only_data: bool,
     /// Compare this program instead of building the one of this checkout
     #[arg(long, value_name = "PROGRAM")]
     readmill: Option<PathBuf>,
-    /// Compare these parts alone
+    /// Compare only these parts
     #[arg(long, value_name = "PART", value_delimiter = ',')]
     only: Vec<ParityPart>,
-    /// Compare all parts but these
+    /// Compare all parts except these
     #[arg(long, value_name = "PART", value_delimiter = ',', conflicts_with = "only")]
     except: Vec<ParityPart>,
-    /// Compare on all SAM, BAM and CRAM files below this directory, and on nothing else
+    /// Compare only on the SAM, BAM and CRAM files below this directory
     #[arg(long, value_name = "DIR")]
     corpus: Option<PathBuf>,
     /// Compare quality metrics and coverage of the files of --corpus with those of Picard, samtools and mosdepth
@@ -99,14 +99,14 @@ struct ParityArgs {
     /// Write the CRAM files of --corpus in this version and profile, such as version=3.1,small
     #[arg(long, value_name = "FORMAT", requires = "corpus", default_value = "version=3.0")]
     cram: String,
-    /// Write the sums of --corpus to this file, as Markdown
+    /// Write the totals of --corpus to this file, as Markdown
     #[arg(long, value_name = "FILE.md", requires = "corpus")]
     report: Option<PathBuf>,
-    /// Write a row for each file of --corpus, and for each difference, to tab-separated files in this directory
+    /// Write tab-separated files with a row per file of --corpus and per difference to this directory
     #[arg(long, value_name = "DIR", requires = "corpus")]
     tables: Option<PathBuf>,
-    /// Compare nothing: write those oracles of tests/oracles again whose names contain NAME, or all, from the answers
-    /// of the real tools
+    /// Instead of comparing, rewrite the oracles of tests/oracles whose names contain NAME, or all,
+    /// from the output of the real tools
     #[arg(long, value_name = "NAME", num_args = 0..)]
     regenerate: Option<Vec<String>>,
     /// Regenerate only the cases whose names contain this
@@ -119,46 +119,46 @@ struct ParityArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum ParityPart {
-    /// Records as no aligner writes them
+    /// Records that no aligner writes
     Odd,
     /// Small random inputs in every order
     Cases,
-    /// Several inputs, with equal and with clashing headers
+    /// Several inputs, with equal or clashing headers
     Several,
-    /// Indexes of odd files
+    /// Indexes of unusual files
     Indexes,
-    /// Duplicate metrics, of one library and of several, and MultiQC on them
+    /// Duplicate metrics of one or several libraries, also read by MultiQC
     Metrics,
-    /// Molecules by UMIs, compared with umi_tools and fgumi
+    /// Molecules from UMIs, compared with umi_tools and fgumi
     Umi,
-    /// Recalibrated base qualities, beside GATK
+    /// Recalibrated base qualities, compared with GATK
     Bqsr,
-    /// Filters and edits, beside samtools view, elPrep and Picard
+    /// Filters and edits, compared with samtools view, elPrep and Picard
     Filters,
-    /// Regions and flags of view, beside samtools view
+    /// Regions and flags of view, compared with samtools view
     View,
-    /// Flagstat, idxstats, checksums, FASTQ and splits, beside samtools
+    /// Flagstat, idxstats, checksums, FASTQ and splits, compared with samtools
     #[value(name = "reports", alias = "beside")]
     Reports,
-    /// Quality metrics, beside Picard CollectMultipleMetrics
+    /// Quality metrics, compared with Picard CollectMultipleMetrics
     Qc,
-    /// Modules of FastQC, beside FastQC
+    /// FastQC modules, compared with FastQC
     Fastqc,
-    /// Depths and regions, beside mosdepth
+    /// Depths and regions, compared with mosdepth
     Coverage,
-    /// Depths, coverage and statistics, beside samtools depth, coverage and stats
+    /// Depths, coverage and statistics, compared with samtools depth, coverage and stats
     Depth,
-    /// Command lines of other tools, by the tool and by the front
+    /// Command lines of other tools, run by the tool and by its front
     Fronts,
-    /// CRAM in both versions and all profiles, beside samtools and htsjdk
+    /// CRAM in both versions and all profiles, compared with samtools and htsjdk
     Cram,
-    /// Aligned reads, beside bwa mem and minibwa, and the indexes, beside bwa-mem2 and minibwa
+    /// Aligned reads, compared with bwa mem and minibwa; indexes, with bwa-mem2 and minibwa
     Align,
-    /// Reads that are trimmed before they are aligned, beside fastp
+    /// Reads trimmed before alignment, compared with fastp
     Trim,
     /// Samples in every order
     Orders,
-    /// Samples in coordinate order, with duplicates marked, and through all steps
+    /// Samples sorted by coordinate, with duplicates marked, and through all steps
     Samples,
 }
 

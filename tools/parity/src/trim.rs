@@ -96,7 +96,7 @@ const ADAPTERS: [&[u8]; 2] = [
     b"AGATCGGAAGAGCGTCGTGTAGGGAAAGAGTGTAGATCTCGGTGGTCGCCGTATCATT",
 ];
 
-/// Compares all cases on `pairs` read pairs per input. Unless `every`, only the first [`QUICK`]
+/// Compares all cases on `pairs` read pairs per input. Unless `every`, only the first [`QUICK_CASES`]
 /// cases run. If fastp is missing or has a different version, the comparison is recorded as
 /// skipped.
 pub fn compare_with_fastp(

@@ -1,4 +1,4 @@
-//! Each encoder of CRAM 3.1 against its decoder.
+//! Tests each encoder of CRAM 3.1 with its decoder.
 
 use super::arith_encode::ArithEncoder;
 use super::choice::Chooser;
@@ -8,7 +8,7 @@ use super::nx16_encode::Nx16Encoder;
 use super::*;
 use crate::num::ByteCursor;
 
-/// Numbers that look random, the same in each run.
+/// Pseudo-random numbers, the same in each run.
 struct Random(u64);
 
 impl Random {
@@ -41,7 +41,7 @@ fn inputs() -> Vec<Vec<u8>> {
                 (0..n).map(|_| random.below(symbols).min(random.below(symbols)) as u8 + 33).collect(),
             );
         }
-        // Long runs, of few symbols and of many.
+        // Long runs of few or many symbols.
         for symbols in [2, 5, 60, 256] {
             let mut bytes = Vec::new();
             while bytes.len() < n {
@@ -50,7 +50,7 @@ fn inputs() -> Vec<Vec<u8>> {
             }
             all.push(bytes);
         }
-        // Numbers of four bytes.
+        // Four-byte numbers.
         let mut number = 0u32;
         all.push(
             std::iter::repeat_with(|| {
@@ -61,7 +61,7 @@ fn inputs() -> Vec<Vec<u8>> {
             .take(n)
             .collect(),
         );
-        // Each symbol says much of the next.
+        // Each symbol strongly predicts the next one.
         let mut last = 0u8;
         all.push(
             std::iter::repeat_with(|| {
@@ -71,7 +71,7 @@ fn inputs() -> Vec<Vec<u8>> {
             .take(n)
             .collect(),
         );
-        // Two symbols before say much of the next, which packing sees.
+        // The two previous symbols strongly predict the next one, which order 1 after packing exploits.
         let (mut a, mut b) = (0, 1);
         all.push(
             std::iter::repeat_with(|| {
@@ -82,7 +82,7 @@ fn inputs() -> Vec<Vec<u8>> {
             .take(n)
             .collect(),
         );
-        // One other symbol among many that are the same.
+        // One different symbol among many equal ones.
         let mut rare = vec![9u8; n];
         rare[random.below(n)] = 200;
         all.push(rare);
@@ -111,7 +111,7 @@ fn rans_nx16_comes_back() {
     }
 }
 
-/// Data that is damaged gives the same bytes on each processor.
+/// Damaged data must decode to the same bytes on every processor.
 #[test]
 fn several_states_at_once_decode_the_same() {
     let (mut encoder, mut out, mut random) = (Nx16Encoder::default(), Vec::new(), Random(3));
@@ -178,8 +178,8 @@ fn the_arithmetic_coder_comes_back() {
     }
 }
 
-/// Draws the qualities of `reads` reads with up to `symbols` different values. Most reads have this
-/// `length`; some are shorter, and some repeat the qualities of the read before.
+/// Draws the qualities of `reads` reads with up to `symbols` distinct values. Most reads have this
+/// `length`; some are shorter, and some repeat the qualities of the previous read.
 fn qualities(
     random: &mut Random,
     reads: usize,
@@ -221,7 +221,7 @@ fn fqzcomp_comes_back() {
             }
         }
     }
-    // Reads of one length that repeat each other.
+    // Reads of equal length with repeated qualities.
     let raw: Vec<u8> = (0..100u8).flat_map(|i| vec![i / 10; 50]).collect();
     let list = vec![QualityRead { length: 50, reverse: false }; 100];
     let mut back = Vec::new();
@@ -229,7 +229,7 @@ fn fqzcomp_comes_back() {
     assert!(encoder.encode(&raw, &list, &mut out) && out.len() < 300, "{}", out.len());
     fqzcomp::decode(&out, raw.len(), &mut back).unwrap();
     assert!(back == raw);
-    // What it cannot hold: too many symbols, and lengths that do not fit.
+    // fqzcomp cannot store too many symbols, or lengths that do not add up.
     let all: Vec<u8> = (0..=255).collect();
     for (raw, length) in [(&all[..], 256), (&raw[..], 1), (&[][..], 0)] {
         assert!(!encoder.encode(raw, &[QualityRead { length, reverse: false }], &mut out));
@@ -265,7 +265,7 @@ fn names_of_all_sorts_come_back() {
     names_come_back(&text(&["000000000000000000001", "1", "0", "00", "99999999999999999999", "100"]));
     names_come_back(&text(&["a1", "b1", "a:1", "a:2:3", "a", "abc", "abd", "a\u{e9}1", "x#$%&/()"]));
     names_come_back(&(0..=255).filter(|&byte| byte > 0).map(|byte| vec![byte; 3]).collect::<Vec<_>>());
-    // More tokens than there is room for.
+    // More tokens than allowed.
     names_come_back(&[vec![b':'; 254], b"1:".repeat(127), b"2:".repeat(127), b"a1".repeat(126)]);
     let illumina = |random: &mut Random| {
         let (lane, tile) = (1 + random.below(4), 1101 + random.below(30));

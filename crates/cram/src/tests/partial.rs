@@ -1,4 +1,4 @@
-//! Records that are decoded only in part, and records up to a place.
+//! Records that are decoded only partially, and decoding that stops at a position.
 
 use super::*;
 
