@@ -13,7 +13,7 @@ use readmill_record::{Charge, DynOrderedTally, DynTally, Header, Ledger, Result}
 use serde_json::Value;
 
 use super::input_counter::InputCounter;
-use super::planned_file::{PlannedFile, WriteText};
+use super::planned_file::{PlannedFile, WriteReport};
 use crate::pipeline::tap::Tap;
 use readmill_process::atomic_file::AtomicFile;
 use readmill_process::console::Console;
@@ -32,7 +32,7 @@ use readmill_process::console::Console;
 ///          start ─► RunningAddOn                  when the header is final
 ///  count   tally            any thread, any order, totals added at the end
 ///          ordered tallies  pieces on any thread, added in the order of the output
-///  end     write_texts, complete_files ─► report files, values of --json
+///  end     write_reports, complete_files ─► report files, values of --json
 ///          text_of_run ─► a file that is made of the description
 /// ```
 ///
@@ -188,8 +188,8 @@ pub trait AddOn: Debug + Send + Sync + 'static {
 /// Each process counts with [`tally`](Self::tally) and the [ordered
 /// tallies](Self::take_ordered_tallies). The process that writes the output also calls
 /// [`open_files`](Self::open_files) before the first read is written,
-/// [`write_texts`](Self::write_texts) and [`complete_files`](Self::complete_files) after the last
-/// one, and [`text_of_run`](Self::text_of_run) when all other files are complete.
+/// [`write_reports`](Self::write_reports) and [`complete_files`](Self::complete_files) after the
+/// last one, and [`text_of_run`](Self::text_of_run) when all other files are complete.
 pub trait RunningAddOn: Send + Sync {
     /// Returns warnings about the files that the add-on read.
     fn warnings(&self) -> &[String] {
@@ -216,12 +216,12 @@ pub trait RunningAddOn: Send + Sync {
         Ok(())
     }
 
-    /// Passes the texts of the files that are written [at the end](super::FileTime::AtEnd) to
+    /// Passes the contents of the files that are written [at the end](super::FileTime::AtEnd) to
     /// `_write`, in order.
     ///
     /// # Errors
     /// Fails if the counts give no result, or if `_write` fails.
-    fn write_texts(&self, _: &RunNames<'_>, _: &Console, _write: &mut WriteText<'_>) -> Result<()> {
+    fn write_reports(&self, _: &RunNames<'_>, _: &Console, _write: &mut WriteReport<'_>) -> Result<()> {
         Ok(())
     }
 

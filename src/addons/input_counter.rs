@@ -5,7 +5,7 @@ use std::path::Path;
 
 use readmill_record::{ReadBatch, RecordRef, Result};
 
-use super::planned_file::WriteText;
+use super::planned_file::WriteReport;
 use readmill_process::console::Console;
 
 /// The counts of a batch of an input file. Only the counter that created it knows the type.
@@ -21,7 +21,7 @@ pub type InputPiece = Box<dyn Any + Send>;
 ///  records   any thread:  count_records
 ///  FASTQ     any thread:  count_reads ─► InputPiece ─┬─ in the order of the file: add_piece
 ///                                                    └─ the batch was cut in a wrong place: discard_piece
-///  end       write_texts ─► files
+///  end       write_reports ─► files
 /// ```
 ///
 /// `src/pipeline/feed.rs` calls it for records, and `src/aligning/input_counts.rs` for reads to be
@@ -59,10 +59,10 @@ pub trait InputCounter: Send + Sync {
         records: &mut dyn Iterator<Item = RecordRef<'_>>,
     ) -> Result<()>;
 
-    /// Passes the texts of the report files to `write`, in the order in which the add-on lists the
-    /// files. Called after all reads are counted.
+    /// Passes the contents of the report files to `write`, in the order in which the add-on lists
+    /// the files. Called after all reads are counted.
     ///
     /// # Errors
     /// Fails if reads were not counted, which is a bug, or if `write` fails.
-    fn write_texts(&self, console: &Console, write: &mut WriteText<'_>) -> Result<()>;
+    fn write_reports(&self, console: &Console, write: &mut WriteReport<'_>) -> Result<()>;
 }

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use readmill_record::{ReportText, Result};
+use readmill_format::report::ReportContents;
+use readmill_record::Result;
 use serde_json::Value;
 
 /// A report file that a plan requests. It is opened before the run, so that a path that cannot be
@@ -20,14 +21,14 @@ pub struct PlannedFile<'a> {
     pub creates_directory: bool,
 }
 
-/// Writes the text of the add-on's next file.
-pub type WriteText<'a> = dyn FnMut(ReportText) -> Result<()> + 'a;
+/// Writes the add-on's next file.
+pub type WriteReport<'a> = dyn FnMut(ReportContents) -> Result<()> + 'a;
 
 /// When a report file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileTime {
     /// After all reads are counted, by
-    /// [`RunningAddOn::write_texts`](super::RunningAddOn::write_texts).
+    /// [`RunningAddOn::write_reports`](super::RunningAddOn::write_reports).
     AtEnd,
     /// While reads are counted. The add-on receives the open file in
     /// [`RunningAddOn::open_files`](super::RunningAddOn::open_files).

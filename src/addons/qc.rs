@@ -108,15 +108,15 @@ impl AddOn for QcRequest {
         let (ordered, warnings) = (tally.ordered_tallies(setup.ledger), tally.warnings().to_vec());
         let tally = Arc::new(tally);
         let counted = Arc::clone(&tally);
-        let texts = move |names: &RunNames<'_>| {
-            counted.texts(&RunEnd {
+        let reports = move |names: &RunNames<'_>| {
+            counted.make_reports(&RunEnd {
                 command: names.picard_command_line,
                 started: names.started,
                 threads: &CrewThreads(crew),
                 warn: &|warning| log(&format!("readmill: warning: {warning}")),
             })
         };
-        let (tap, report) = (Tap::MainOutput, TallyReport::of_counted(tally, texts));
+        let (tap, report) = (Tap::MainOutput, TallyReport::of_counted(tally, reports));
         Ok(Box::new(ReportedTally { tap, report, ordered, warnings }))
     }
 }

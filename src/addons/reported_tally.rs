@@ -6,7 +6,7 @@ use readmill_filters::tally::{RunNames, TallyReport};
 use readmill_record::{DynOrderedTally, DynTally, Result};
 
 use super::add_on::RunningAddOn;
-use super::planned_file::WriteText;
+use super::planned_file::WriteReport;
 use crate::pipeline::tap::Tap;
 use readmill_process::console::Console;
 
@@ -43,7 +43,12 @@ impl RunningAddOn for ReportedTally {
         std::mem::take(&mut self.ordered)
     }
 
-    fn write_texts(&self, names: &RunNames<'_>, _: &Console, write: &mut WriteText<'_>) -> Result<()> {
-        self.report.take_texts(names)?.into_iter().try_for_each(write)
+    fn write_reports(
+        &self,
+        names: &RunNames<'_>,
+        _: &Console,
+        write: &mut WriteReport<'_>,
+    ) -> Result<()> {
+        self.report.take_reports(names)?.into_iter().try_for_each(write)
     }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use readmill_bqsr as bqsr;
 use readmill_filters::tally::RunNames;
+use readmill_format::report::{DescribedReport, ReportContents};
 use readmill_markdup::metrics::{LibraryCounts, SetSizes};
 use readmill_markdup::samtools::SamtoolsReport;
 use readmill_markdup::{DuplicationMetrics, Libraries, TileCounts};
@@ -12,10 +13,10 @@ use readmill_process::made_directories::MadeDirectories;
 use readmill_process::older_indexes::index_names;
 use readmill_process::same_file::{ensure_output_is_not_input, is_same_file};
 use readmill_record::header::Header;
-use readmill_record::{Charge, Error, Ledger, ReportText, Result};
+use readmill_record::{Charge, Error, Ledger, Result};
 use serde_json::{Map, Value, json};
 
-use crate::addons::{CompleteFiles, FileTime, PlannedFile, ReportJson, WriteText};
+use crate::addons::{CompleteFiles, FileTime, PlannedFile, ReportJson, WriteReport};
 use crate::outputs::sample_name::sample_name;
 use crate::outputs::texts;
 use crate::plan::{Command, Output, Plan};
@@ -219,7 +220,7 @@ impl ReportFiles {
     /// Writes the duplication metrics that the plan requests.
     pub fn write_metrics(&mut self, plan: &Plan, metrics: &DuplicationMetrics) -> Result<()> {
         let command = picard_command_line("MarkDuplicates", &self.sample, plan);
-        let text = metrics.to_picard(&command, VERSION);
+        let text = metrics.to_picard(&command, VERSION).format_text();
         self.write(ReportFile::Metrics, &text)?;
         if let Some(values) = &mut self.values {
             let all = self.charge.bytes() + texts::max_bytes(&text);
@@ -265,13 +266,13 @@ impl ReportFiles {
         self.write(ReportFile::Json, json.as_bytes())
     }
 
-    /// Writes the files of an add-on that are written at the end. `each` passes their texts, in
+    /// Writes the files of an add-on that are written at the end. `each` passes their contents, in
     /// order.
-    pub fn write_texts(
+    pub fn write_reports(
         &mut self,
         plan: &Plan,
         add_on: usize,
-        each: impl FnOnce(&RunNames<'_>, &mut WriteText<'_>) -> Result<()>,
+        each: impl FnOnce(&RunNames<'_>, &mut WriteReport<'_>) -> Result<()>,
     ) -> Result<()> {
         let main = plan.destination.main().map(|output| &output.path).or(plan.inputs.first());
         let file = main.map_or("-".into(), |path| path.display().to_string());
@@ -283,9 +284,10 @@ impl ReportFiles {
             started: VERSION,
         };
         let mut files = self.find_of_add_on(add_on, FileTime::AtEnd).into_iter();
-        each(&names, &mut |text| match (files.next(), text) {
-            (Some(file), ReportText::Whole(text)) => self.write(file, &text),
-            (Some(file), ReportText::Parts(parts)) => self.write_parts(file, parts),
+        each(&names, &mut |report| match (files.next(), report) {
+            (Some(file), ReportContents::Text(text)) => self.write(file, &text),
+            (Some(file), ReportContents::Parts(parts)) => self.write_parts(file, parts),
+            (Some(file), ReportContents::Described(report)) => self.write(file, &report.format_text()),
             (None, _) => Ok(()),
         })
     }

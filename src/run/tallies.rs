@@ -167,7 +167,7 @@ impl RunTallies {
     pub fn write(&self, plan: &Plan, files: &mut ReportFiles, console: &Console) -> Result<()> {
         let mut add_ons = self.add_ons.iter().enumerate();
         add_ons.try_for_each(|(number, add_on)| {
-            files.write_texts(plan, number, |names, write| add_on.write_texts(names, console, write))
+            files.write_reports(plan, number, |names, write| add_on.write_reports(names, console, write))
         })
     }
 

@@ -3,27 +3,46 @@
 
 use std::io::Write as _;
 
-pub fn comment_lines(command_line: &str, started: &str) -> Vec<u8> {
-    let mut text = Vec::new();
-    for comment in [command_line.to_owned(), format!("Started on: {started}")] {
-        let comment = comment.replace(['\n', '\r'], " ");
-        let _ = writeln!(text, "## htsjdk.samtools.metrics.StringHeader\n# {comment}");
-    }
-    text
-}
+use readmill_record::java;
+use serde_json::{Value, json};
 
-/// A row of a metrics table. Values are appended in column order.
+use crate::report::{DescribedReport, cell_value, named_values};
+
+/// A metrics file, as htsjdk writes it. A table without rows and histograms without bins are left
+/// out.
+///
+/// Its value in the description of a run is `{"class": …, "rows": [{…}], "histograms": [{column:
+/// [value, …]}]}`. Columns have Picard's names. The class is Picard's without its package, and null
+/// if there is no table.
 ///
 /// ```
-/// use readmill_format::metrics::{MetricsRow, append_table};
+/// use readmill_format::metrics::{HistogramColumn, MetricsFile, MetricsRow};
+/// use readmill_format::report::DescribedReport;
 ///
 /// let mut row = MetricsRow::default();
 /// row.push_text(b"lib1").push_integer(1_000u32).push_decimal(1.0 / 3.0);
-/// let mut file = Vec::new();
-/// append_table(&mut file, "picard.ExampleMetrics", &["LIBRARY", "READS", "FRACTION"], &[row]);
-/// let table = "LIBRARY\tREADS\tFRACTION\nlib1\t1000\t0.333333\n";
-/// assert!(String::from_utf8_lossy(&file).ends_with(table));
+/// let mut file = MetricsFile::new("ExampleMetrics INPUT=s1", "now");
+/// file.set_table("picard.ExampleMetrics", &["LIBRARY", "READS", "FRACTION"], [row]);
+///
+/// let text = String::from_utf8(file.format_text())?;
+/// assert!(text.ends_with("\nLIBRARY\tREADS\tFRACTION\nlib1\t1000\t0.333333\n\n\n"));
+/// assert_eq!(file.to_value()["class"], "ExampleMetrics");
+/// assert_eq!(file.to_value()["rows"][0]["FRACTION"], 0.333333);
+/// # Ok::<(), std::string::FromUtf8Error>(())
 /// ```
+#[derive(Clone, Debug, Default)]
+pub struct MetricsFile {
+    comments: [String; 2],
+    class: String,
+    columns: Vec<String>,
+    /// The lines of the table: formatted cells with tabs between them.
+    rows: Vec<u8>,
+    key_class: &'static str,
+    key_title: &'static str,
+    histograms: Vec<HistogramColumn>,
+}
+
+/// A row of a metrics table. Values are appended in column order.
 #[derive(Debug, Default)]
 pub struct MetricsRow {
     line: Vec<u8>,
@@ -53,19 +72,6 @@ impl MetricsRow {
     }
 }
 
-/// Appends a table: its metrics class, the column names, and the rows. Appends nothing if there are
-/// no rows, like htsjdk.
-pub fn append_table(text: &mut Vec<u8>, class: &str, columns: &[&str], rows: &[MetricsRow]) {
-    if rows.is_empty() {
-        return;
-    }
-    let _ = writeln!(text, "## METRICS CLASS\t{class}\n{}", columns.join("\t"));
-    for row in rows {
-        text.extend_from_slice(&row.line);
-        text.push(b'\n');
-    }
-}
-
 /// A histogram with its label. The histograms of a file share the key column.
 #[derive(Clone, Debug)]
 pub struct HistogramColumn {
@@ -74,34 +80,117 @@ pub struct HistogramColumn {
     pub bins: Vec<(i64, f64)>,
 }
 
-/// Appends the non-empty histograms as one table with a line per key. `class` is the Java class of
-/// the keys, and `keys` is the title of their column.
-pub fn append_histograms(text: &mut Vec<u8>, class: &str, keys: &str, columns: &[HistogramColumn]) {
-    let mut columns: Vec<(&HistogramColumn, &[(i64, f64)])> =
-        columns.iter().map(|column| (column, &column.bins[..])).collect();
-    columns.retain(|(_, bins)| !bins.is_empty());
-    if columns.is_empty() {
-        return;
+impl MetricsFile {
+    /// Makes a file with the two comments of Picard: the command line, and `started`, which is a
+    /// date in any form.
+    pub fn new(command_line: &str, started: &str) -> Self {
+        let comments = [command_line.to_owned(), format!("Started on: {started}")];
+        let comments = comments.map(|comment| comment.replace(['\n', '\r'], " "));
+        MetricsFile { comments, ..MetricsFile::default() }
     }
-    let _ = write!(text, "## HISTOGRAM\t{class}\n{keys}");
-    for (column, _) in &columns {
-        text.push(b'\t');
-        text.extend_from_slice(&column.label);
+
+    /// Sets the table: its metrics class, the names of the columns, and the rows.
+    pub fn set_table(
+        &mut self,
+        class: &str,
+        columns: &[&str],
+        rows: impl IntoIterator<Item = MetricsRow>,
+    ) {
+        self.class = class.into();
+        self.columns = columns.iter().map(|name| name.to_string()).collect();
+        self.rows.clear();
+        for row in rows {
+            self.rows.extend_from_slice(&row.line);
+            self.rows.push(b'\n');
+        }
     }
-    text.push(b'\n');
-    while let Some(key) = columns.iter().filter_map(|(_, bins)| Some(bins.first()?.0)).min() {
-        let _ = write!(text, "{key}");
-        for (_, bins) in &mut columns {
-            let value = match bins.split_first() {
-                Some((&(first, value), rest)) if first == key => {
-                    *bins = rest;
-                    value
-                }
-                _ => 0.0,
-            };
-            let _ = write!(text, "\t{}", format_decimal(value));
+
+    /// Sets the histograms, which are written as one table with a line per key. `class` is the Java
+    /// class of the keys, and `title` is the title of their column.
+    pub fn set_histograms(
+        &mut self,
+        class: &'static str,
+        title: &'static str,
+        mut columns: Vec<HistogramColumn>,
+    ) {
+        columns.retain(|column| !column.bins.is_empty());
+        (self.key_class, self.key_title, self.histograms) = (class, title, columns);
+    }
+
+    /// Returns the cells of each line of the histograms: the key, then the value of each histogram.
+    fn histogram_lines(&self) -> impl Iterator<Item = Vec<String>> + '_ {
+        let mut bins: Vec<&[(i64, f64)]> =
+            self.histograms.iter().map(|column| &column.bins[..]).collect();
+        std::iter::from_fn(move || {
+            let key = bins.iter().filter_map(|bins| Some(bins.first()?.0)).min()?;
+            let mut cells = vec![match self.key_class {
+                "java.lang.Double" => java::format_double(key as f64),
+                _ => key.to_string(),
+            }];
+            for bins in &mut bins {
+                let value = match bins.split_first() {
+                    Some((&(first, value), rest)) if first == key => {
+                        *bins = rest;
+                        value
+                    }
+                    _ => 0.0,
+                };
+                cells.push(format_decimal(value));
+            }
+            Some(cells)
+        })
+    }
+
+    /// Returns the histograms as columns of values, by their titles.
+    fn histogram_values(&self) -> Value {
+        let mut columns = vec![Vec::new(); 1 + self.histograms.len()];
+        for cells in self.histogram_lines() {
+            columns.iter_mut().zip(&cells).for_each(|(column, cell)| column.push(cell_value(cell)));
+        }
+        let labels = self.histograms.iter().map(|column| String::from_utf8_lossy(&column.label));
+        let titles: Vec<_> = std::iter::once(self.key_title.into()).chain(labels).collect();
+        named_values(titles.iter().map(|title| &**title), columns.into_iter().map(Value::Array))
+    }
+}
+
+impl DescribedReport for MetricsFile {
+    fn format_text(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        // Writing to memory cannot fail.
+        for comment in &self.comments {
+            let _ = writeln!(text, "## htsjdk.samtools.metrics.StringHeader\n# {comment}");
         }
         text.push(b'\n');
+        if !self.rows.is_empty() {
+            let _ = writeln!(text, "## METRICS CLASS\t{}\n{}", self.class, self.columns.join("\t"));
+            text.extend_from_slice(&self.rows);
+        }
+        text.push(b'\n');
+        if !self.histograms.is_empty() {
+            let _ = write!(text, "## HISTOGRAM\t{}\n{}", self.key_class, self.key_title);
+            for column in &self.histograms {
+                text.push(b'\t');
+                text.extend_from_slice(&column.label);
+            }
+            text.push(b'\n');
+            for cells in self.histogram_lines() {
+                let _ = writeln!(text, "{}", cells.join("\t"));
+            }
+        }
+        text.push(b'\n');
+        text
+    }
+
+    fn to_value(&self) -> Value {
+        let class = (!self.rows.is_empty()).then(|| self.class.rsplit(['.', '$']).next());
+        let rows = String::from_utf8_lossy(&self.rows);
+        let columns = || self.columns.iter().map(String::as_str);
+        let row = |line: &str| named_values(columns(), line.split('\t').map(cell_value));
+        let rows: Vec<Value> = rows.lines().map(row).collect();
+        let histograms = (!self.histograms.is_empty()).then(|| self.histogram_values());
+        // Moved, because `json!` would copy them.
+        let values = [json!(class), rows.into(), Vec::from_iter(histograms).into()];
+        named_values(["class", "rows", "histograms"], values.into_iter())
     }
 }
 
@@ -206,21 +295,52 @@ mod tests {
         }
     }
 
+    const BEGIN: &str = "## htsjdk.samtools.metrics.StringHeader\n# X a b\n\
+        ## htsjdk.samtools.metrics.StringHeader\n# Started on: now\n\n";
+
+    fn column(label: &str, bins: &[(i64, f64)]) -> HistogramColumn {
+        HistogramColumn { label: label.as_bytes().to_vec(), bins: bins.to_vec() }
+    }
+
+    fn text(file: &MetricsFile) -> String {
+        String::from_utf8(file.format_text()).unwrap()
+    }
+
     #[test]
     fn columns_of_a_histogram_are_joined_by_key() {
-        let column = |label: &str, bins: &[(i64, f64)]| HistogramColumn {
-            label: label.as_bytes().to_vec(),
-            bins: bins.to_vec(),
-        };
         let columns =
-            [column("a", &[(1, 2.0), (3, 0.5)]), column("none", &[]), column("b", &[(2, 7.0)])];
-        let mut text = Vec::new();
-        append_histograms(&mut text, "java.lang.Integer", "KEY", &columns);
+            vec![column("a", &[(1, 2.0), (3, 0.5)]), column("none", &[]), column("b", &[(2, 7.0)])];
+        let mut file = MetricsFile::new("X a\nb", "now");
+        file.set_histograms("java.lang.Integer", "KEY", columns.clone());
         let wanted = "## HISTOGRAM\tjava.lang.Integer\nKEY\ta\tb\n1\t2\t0\n2\t0\t7\n3\t0.5\t0\n";
-        assert_eq!(String::from_utf8_lossy(&text), wanted);
-        let before = text.len();
-        append_histograms(&mut text, "java.lang.Integer", "KEY", &[column("none", &[])]);
-        append_table(&mut text, "Class", &["A"], &[]);
-        assert_eq!(text.len(), before, "what is empty is left out");
+        assert_eq!(text(&file), format!("{BEGIN}\n{wanted}\n"));
+        let wanted = json!([{"KEY": [1, 2, 3], "a": [2, 0, 0.5], "b": [0, 7, 0]}]);
+        assert_eq!(file.to_value(), json!({"class": null, "rows": [], "histograms": wanted}));
+        file.set_histograms("java.lang.Double", "KEY", columns);
+        assert!(text(&file).contains("\nKEY\ta\tb\n1.0\t2\t0\n2.0\t0\t7\n"));
+        assert_eq!(file.to_value()["histograms"][0]["KEY"], json!([1.0, 2.0, 3.0]));
+    }
+
+    #[test]
+    fn numbers_of_the_value_are_those_of_the_text() {
+        let mut rows = [MetricsRow::default(), MetricsRow::default()];
+        rows[0].push_decimal(31.500_000_1).push_decimal(f64::NAN).push_optional(None);
+        rows[1].push_integer(-4).push_text(b"7").push_text(b"on\xFF");
+        let mut file = MetricsFile::new("X a b", "now");
+        file.set_table("picard.analysis.artifacts.Y$Z", &["A", "B", "C"], rows);
+        let table =
+            "## METRICS CLASS\tpicard.analysis.artifacts.Y$Z\nA\tB\tC\n31.5\t?\t\n-4\t7\ton\u{fffd}\n";
+        assert_eq!(String::from_utf8_lossy(&file.format_text()), format!("{BEGIN}{table}\n\n"));
+        let rows = json!([{"A": 31.5, "B": null, "C": null}, {"A": -4, "B": 7, "C": "on\u{fffd}"}]);
+        assert_eq!(file.to_value(), json!({"class": "Z", "rows": rows, "histograms": []}));
+    }
+
+    #[test]
+    fn what_is_empty_is_left_out() {
+        let mut file = MetricsFile::new("X a b", "now");
+        file.set_table("Class", &["A"], []);
+        file.set_histograms("java.lang.Integer", "KEY", vec![column("none", &[])]);
+        assert_eq!(text(&file), format!("{BEGIN}\n\n"));
+        assert_eq!(file.to_value(), json!({"class": null, "rows": [], "histograms": []}));
     }
 }

@@ -1,8 +1,9 @@
 //! MeanQualityByCycle and CollectBaseDistributionByCycle: qualities and bases by cycle. The cycle
 //! is the position in the read as it was sequenced, from 1.
 
-use readmill_format::metrics::{self, HistogramColumn, MetricsRow};
-use readmill_record::{ReportText, Result};
+use readmill_format::metrics::{HistogramColumn, MetricsRow};
+use readmill_format::report::ReportContents;
+use readmill_record::Result;
 use serde::{Deserialize, Serialize};
 
 use crate::counts::add_each;
@@ -238,15 +239,13 @@ impl ReadMetric for MeanQuality {
         into.original.merge(&from.original);
     }
 
-    fn texts(&self, total: BothQualities, end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
+    fn make_reports(&self, total: BothQualities, end: &RunEnd<'_>) -> Result<Vec<ReportContents>> {
         let mut columns = vec![total.quals.column("MEAN_QUALITY")];
         if !total.original.is_empty() {
             columns.push(total.original.column("MEAN_ORIGINAL_QUALITY"));
         }
-        Ok(end.files(&Self::PROGRAM, |[text]| {
-            text.push(b'\n');
-            metrics::append_histograms(text, "java.lang.Integer", "CYCLE", &columns);
-        }))
+        Ok(end
+            .files(&Self::PROGRAM, |[file]| file.set_histograms("java.lang.Integer", "CYCLE", columns)))
     }
 }
 
@@ -321,7 +320,7 @@ impl ReadMetric for BaseDistribution {
         }
     }
 
-    fn texts(&self, total: [EndBases; 2], end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
+    fn make_reports(&self, total: [EndBases; 2], end: &RunEnd<'_>) -> Result<Vec<ReportContents>> {
         let (mut rows, mut last) = (Vec::new(), 0);
         for (number, counts) in (1_u64..).zip(&total) {
             let after = if number == 1 { 0 } else { last };
@@ -337,15 +336,8 @@ impl ReadMetric for BaseDistribution {
                 last = last.max(if number == 1 { cycle } else { 0 });
             }
         }
-        Ok(end.files(&Self::PROGRAM, |[text]| {
-            metrics::append_table(
-                text,
-                "picard.analysis.BaseDistributionByCycleMetrics",
-                &COLUMNS,
-                &rows,
-            );
-            text.push(b'\n');
-        }))
+        let class = "picard.analysis.BaseDistributionByCycleMetrics";
+        Ok(end.files(&Self::PROGRAM, |[file]| file.set_table(class, &COLUMNS, rows)))
     }
 }
 

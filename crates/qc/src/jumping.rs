@@ -12,9 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::Args;
 use readmill_format::library_size::estimate_library_size;
-use readmill_format::metrics::{self, MetricsRow};
+use readmill_format::metrics::MetricsRow;
+use readmill_format::report::ReportContents;
 use readmill_record::{
-    Batch, Charge, DynOrderedTally, Ledger, OrderedTally, PieceMaker, RecordRef, ReportText, Result,
+    Batch, Charge, DynOrderedTally, Ledger, OrderedTally, PieceMaker, RecordRef, Result,
     SharedOrderedTally,
 };
 use serde::{Deserialize, Serialize};
@@ -99,12 +100,10 @@ impl RunningProgram for JumpingRun {
         Some(SharedOrderedTally::shared(&self.0, ledger))
     }
 
-    fn texts(&self, end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
+    fn make_reports(&self, end: &RunEnd<'_>) -> Result<Vec<ReportContents>> {
         let row = std::mem::take(&mut *self.0.counts()).into_row(&self.0);
-        Ok(end.files(&PROGRAM, |[text]| {
-            metrics::append_table(text, "picard.analysis.JumpingLibraryMetrics", &COLUMNS, &[row]);
-            text.push(b'\n');
-        }))
+        let class = "picard.analysis.JumpingLibraryMetrics";
+        Ok(end.files(&PROGRAM, |[file]| file.set_table(class, &COLUMNS, [row])))
     }
 }
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use readmill_format::intervals::{Intervals, NamedIntervals};
 use readmill_format::reference::Reference;
-use readmill_record::{DynOrderedTally, Error, Header, Ledger, ReportText, Result};
+use readmill_format::report::ReportContents;
+use readmill_record::{DynOrderedTally, Error, Header, Ledger, Result};
 
 use crate::collector::ReadCollector;
 use crate::levels::Levels;
@@ -48,7 +49,7 @@ impl Needs {
 ///  plan   programs, needs, check, files, min_bytes ─► flags, messages, memory
 ///  run    start ─► RunningProgram ─┬─ any order:  collector ─► ReadCollector::add, for each read on each thread
 ///                                  └─ in order:   ordered_tally ─► OrderedTally
-///  end    RunningProgram::texts ─► files
+///  end    RunningProgram::make_reports ─► files
 /// ```
 ///
 /// A program that counts reads in any order should implement [`ReadMetric`](crate::ReadMetric)
@@ -57,7 +58,9 @@ impl Needs {
 ///
 /// ```
 /// use readmill_qc::{MetricProgram, MetricSetup, PicardProgram, RunEnd, RunningProgram};
-/// use readmill_record::{ReportText, Result};
+/// use readmill_format::metrics::MetricsRow;
+/// use readmill_format::report::ReportContents;
+/// use readmill_record::Result;
 ///
 /// const FIRST_CONTIG: PicardProgram =
 ///     PicardProgram { name: "NameFirstContig", endings: &[".first_contig"] };
@@ -81,8 +84,10 @@ impl Needs {
 /// struct FirstContig(Vec<u8>);
 ///
 /// impl RunningProgram for FirstContig {
-///     fn texts(&self, end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
-///         Ok(end.files(&FIRST_CONTIG, |[text]| text.extend_from_slice(&self.0)))
+///     fn make_reports(&self, end: &RunEnd<'_>) -> Result<Vec<ReportContents>> {
+///         let mut row = MetricsRow::default();
+///         row.push_text(&self.0);
+///         Ok(end.files(&FIRST_CONTIG, |[file]| file.set_table("FirstContig", &["CONTIG"], [row])))
 ///     }
 /// }
 ///
@@ -184,7 +189,7 @@ pub trait RunningProgram: Send + Sync {
     ///
     /// # Errors
     /// The reference cannot be read.
-    fn texts(&self, end: &RunEnd<'_>) -> Result<Vec<ReportText>>;
+    fn make_reports(&self, end: &RunEnd<'_>) -> Result<Vec<ReportContents>>;
 }
 
 /// What a run passes to a program that starts: options, header, reference and shared data.

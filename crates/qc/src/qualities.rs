@@ -1,7 +1,8 @@
 //! QualityScoreDistribution: a histogram of base qualities, of QUAL and of OQ.
 
-use readmill_format::metrics::{self, HistogramColumn};
-use readmill_record::{ReportText, Result};
+use readmill_format::metrics::HistogramColumn;
+use readmill_format::report::ReportContents;
+use readmill_record::Result;
 use serde::{Deserialize, Serialize};
 
 use crate::counts::add_each;
@@ -192,12 +193,9 @@ impl ReadMetric for QualityScoreDistribution {
         add_each(&mut into.original.counts, &from.original.counts);
     }
 
-    fn texts(&self, total: Qualities, end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
-        let columns = [total.quals.column("COUNT_OF_Q"), total.original.column("COUNT_OF_OQ")];
-        Ok(end.files(&Self::PROGRAM, |[text]| {
-            text.push(b'\n');
-            metrics::append_histograms(text, "java.lang.Byte", "QUALITY", &columns);
-        }))
+    fn make_reports(&self, total: Qualities, end: &RunEnd<'_>) -> Result<Vec<ReportContents>> {
+        let columns = vec![total.quals.column("COUNT_OF_Q"), total.original.column("COUNT_OF_OQ")];
+        Ok(end.files(&Self::PROGRAM, |[file]| file.set_histograms("java.lang.Byte", "QUALITY", columns)))
     }
 }
 

@@ -1,8 +1,9 @@
 //! CollectQualityYieldMetrics: numbers of reads and bases, and of bases with quality 20 or 30 and
 //! higher.
 
-use readmill_format::metrics::{self, MetricsRow};
-use readmill_record::{ReportText, Result};
+use readmill_format::metrics::MetricsRow;
+use readmill_format::report::ReportContents;
+use readmill_record::Result;
 use serde::{Deserialize, Serialize};
 
 use crate::counts::count_bytes;
@@ -66,7 +67,11 @@ impl ReadMetric for QualityYield {
         into.iter_mut().zip(&from).for_each(|(into, from)| *into = into.plus(from));
     }
 
-    fn texts(&self, [failing, passing]: [Yield; 2], end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
+    fn make_reports(
+        &self,
+        [failing, passing]: [Yield; 2],
+        end: &RunEnd<'_>,
+    ) -> Result<Vec<ReportContents>> {
         let all = failing.plus(&passing);
         let mut row = MetricsRow::default();
         row.push_integer(all.reads).push_integer(passing.reads);
@@ -80,10 +85,7 @@ impl ReadMetric for QualityYield {
             .push_integer(all.sum / 20)
             .push_integer(passing.sum / 20);
         let class = "picard.analysis.CollectQualityYieldMetrics$QualityYieldMetrics";
-        Ok(end.files(&Self::PROGRAM, |[text]| {
-            metrics::append_table(text, class, &COLUMNS, &[row]);
-            text.push(b'\n');
-        }))
+        Ok(end.files(&Self::PROGRAM, |[file]| file.set_table(class, &COLUMNS, [row])))
     }
 }
 

@@ -4,7 +4,8 @@
 use std::marker::PhantomData;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use readmill_record::{Error, ReportText, Result};
+use readmill_format::report::ReportContents;
+use readmill_record::{Error, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -27,7 +28,9 @@ use crate::selection::{MetricSelection, PicardProgram};
 /// use readmill_qc::{
 ///     MetricProgram, MetricSetup, PicardProgram, PreparedRead, ReadContext, ReadMetric, RunEnd, in_any_order,
 /// };
-/// use readmill_record::{ReportText, Result};
+/// use readmill_format::metrics::MetricsRow;
+/// use readmill_format::report::ReportContents;
+/// use readmill_record::Result;
 ///
 ///
 /// /// CountDuplicates: the number of reads that are marked as duplicates.
@@ -48,8 +51,10 @@ use crate::selection::{MetricSelection, PicardProgram};
 ///     fn merge(&self, into: &mut u64, from: u64) {
 ///         *into += from;
 ///     }
-///     fn texts(&self, total: u64, end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
-///         Ok(end.files(&Self::PROGRAM, |[text]| text.extend(total.to_string().bytes())))
+///     fn make_reports(&self, total: u64, end: &RunEnd<'_>) -> Result<Vec<ReportContents>> {
+///         let mut row = MetricsRow::default();
+///         row.push_integer(total);
+///         Ok(end.files(&Self::PROGRAM, |[file]| file.set_table("DuplicateCount", &["DUPLICATES"], [row])))
 ///     }
 /// }
 ///
@@ -106,7 +111,7 @@ pub trait ReadMetric: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     /// The reference cannot be read.
-    fn texts(&self, total: Self::Counts, end: &RunEnd<'_>) -> Result<Vec<ReportText>>;
+    fn make_reports(&self, total: Self::Counts, end: &RunEnd<'_>) -> Result<Vec<ReportContents>>;
 }
 
 /// Returns the row of the program `M` in [`PROGRAMS`](crate::PROGRAMS).
@@ -168,9 +173,9 @@ impl<M: ReadMetric> RunningProgram for SharedReadMetric<M> {
         Ok(())
     }
 
-    fn texts(&self, end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
+    fn make_reports(&self, end: &RunEnd<'_>) -> Result<Vec<ReportContents>> {
         let total = std::mem::take(&mut *self.total());
-        self.metric.texts(total, end)
+        self.metric.make_reports(total, end)
     }
 }
 

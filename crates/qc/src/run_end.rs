@@ -1,12 +1,13 @@
 //! What a run passes to programs at its end, when they write their files.
 
-use readmill_format::metrics;
-use readmill_record::{ReportText, Result};
+use readmill_format::metrics::MetricsFile;
+use readmill_format::report::ReportContents;
+use readmill_record::Result;
 
 use crate::selection::PicardProgram;
 
 /// What programs need to write their files at the end of a run. The run makes it and passes it to
-/// [`QcTally::texts`](crate::QcTally::texts).
+/// [`QcTally::make_reports`](crate::QcTally::make_reports).
 pub struct RunEnd<'a> {
     /// Returns the command line for the header of a metrics file. Its argument is the name of the
     /// Picard program.
@@ -21,20 +22,17 @@ pub struct RunEnd<'a> {
 }
 
 impl RunEnd<'_> {
-    /// Returns `N` files of a program. Each file begins with the comment lines of Picard's metrics
-    /// files; `put` appends the content; an empty line ends the file.
+    /// Makes `N` metrics files of a program, with Picard's comment lines. `fill` sets their tables and
+    /// histograms.
     pub fn files<const N: usize>(
         &self,
         program: &PicardProgram,
-        put: impl FnOnce(&mut [Vec<u8>; N]),
-    ) -> Vec<ReportText> {
-        let mut begin = metrics::comment_lines(&(self.command)(program.name), self.started);
-        begin.push(b'\n');
-        let mut texts = [const { Vec::new() }; N];
-        texts.fill(begin);
-        put(&mut texts);
-        texts.iter_mut().for_each(|text| text.push(b'\n'));
-        texts.map(ReportText::from).into()
+        fill: impl FnOnce(&mut [MetricsFile; N]),
+    ) -> Vec<ReportContents> {
+        let command = (self.command)(program.name);
+        let mut files = std::array::from_fn(|_| MetricsFile::new(&command, self.started));
+        fill(&mut files);
+        files.map(ReportContents::from).into()
     }
 }
 

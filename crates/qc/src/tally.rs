@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use readmill_format::reference::Reference;
+use readmill_format::report::ReportContents;
 use readmill_record::{
-    Batch, Detail, DynOrderedTally, DynTally, Error, Header, Ledger, ReportText, Result, TallyWorker,
+    Batch, Detail, DynOrderedTally, DynTally, Error, Header, Ledger, Result, TallyWorker,
 };
 
 use crate::collector::{ReadCollector, ReadContext};
@@ -127,12 +128,12 @@ impl QcTally {
     ///
     /// # Errors
     /// The reference cannot be read.
-    pub fn texts(&self, end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
-        let mut texts = Vec::new();
+    pub fn make_reports(&self, end: &RunEnd<'_>) -> Result<Vec<ReportContents>> {
+        let mut reports = Vec::new();
         for program in &self.programs {
-            texts.extend(program.texts(end)?);
+            reports.extend(program.make_reports(end)?);
         }
-        Ok(texts)
+        Ok(reports)
     }
 }
 

@@ -5,11 +5,12 @@
 use std::path::Path;
 
 use readmill_format::reference::Reference;
+use readmill_format::report::ReportContents;
 use readmill_format::sam::LineParser;
 use readmill_qc::{
     Level, MetricSelection, PROGRAMS, QcOptions, QcTally, ReferenceSpan, RunEnd, SpanThreads, SpanWork,
 };
-use readmill_record::{Batch, DynTally, Header, Ledger, ReportText, Result, Stamp};
+use readmill_record::{Batch, DynTally, Header, Ledger, Result, Stamp};
 
 const HEADER: &[u8] = b"@HD\tVN:1.6\n@SQ\tSN:c1\tLN:1000\n@RG\tID:a\tSM:s\tLB:l\tPU:p\n";
 
@@ -87,11 +88,12 @@ impl SpanThreads for OneThread {
 fn texts(tally: &QcTally) -> Vec<String> {
     let command = |program: &str| format!("{program} x");
     let end = RunEnd { command: &command, started: "now", threads: &OneThread, warn: &|_| () };
-    let text = |text| match text {
-        ReportText::Whole(text) => String::from_utf8(text).unwrap(),
-        ReportText::Parts(_) => unreachable!("no file is so long"),
+    let text = |contents| match contents {
+        ReportContents::Text(text) => String::from_utf8(text).unwrap(),
+        ReportContents::Described(report) => String::from_utf8(report.format_text()).unwrap(),
+        ReportContents::Parts(_) => unreachable!("no file is so long"),
     };
-    tally.texts(&end).unwrap().into_iter().map(text).collect()
+    tally.make_reports(&end).unwrap().into_iter().map(text).collect()
 }
 
 #[test]

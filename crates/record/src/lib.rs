@@ -60,6 +60,6 @@ pub use read_batch::{Read, ReadBatch, ReadSpan};
 pub use room::{Prepaid, SharedPrepaid, extra_slots_to_grow, make_room, table_slots};
 pub use shared_room::{CountingRoom, CountingRoomUser};
 pub use step::{ChangedTags, Changes, Step};
-pub use tally::{DynTally, ReportText, SharedTally, Tally, TallyWorker};
+pub use tally::{DynTally, SharedTally, Tally, TallyWorker};
 pub use unchecked::{UncheckedBatch, UncheckedRecord};
 pub use view::RecordRef;

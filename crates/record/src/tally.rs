@@ -71,18 +71,6 @@ pub trait Tally: Send + Sync {
     fn finish(&self, total: Self::Partial) -> Result<Self::Total>;
 }
 
-pub enum ReportText {
-    Whole(Vec<u8>),
-    /// A long text in parts, so that it is never in memory as a whole.
-    Parts(Box<dyn Iterator<Item = Vec<u8>> + Send>),
-}
-
-impl From<Vec<u8>> for ReportText {
-    fn from(text: Vec<u8>) -> Self {
-        ReportText::Whole(text)
-    }
-}
-
 /// A [`SharedTally`] as a trait object, so that a pipeline can hold tallies of any kind in one list.
 pub trait DynTally: Send + Sync {
     fn make_worker(&self) -> Box<dyn TallyWorker + '_>;

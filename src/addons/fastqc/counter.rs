@@ -7,7 +7,7 @@ use readmill_fastqc::{FastqcPiece, FastqcRun, FileCounter, RecordText};
 use readmill_record::{Error, ReadBatch, RecordRef, Result};
 
 use crate::addons::input_counter::{InputCounter, InputPiece};
-use crate::addons::planned_file::WriteText;
+use crate::addons::planned_file::WriteReport;
 use readmill_process::console::Console;
 
 /// Counts the modules of all inputs.
@@ -66,7 +66,7 @@ impl InputCounter for FastqcCounter {
         self.with_text(|text| counter.count_records(first, records, text))
     }
 
-    fn write_texts(&self, console: &Console, write: &mut WriteText<'_>) -> Result<()> {
+    fn write_reports(&self, console: &Console, write: &mut WriteReport<'_>) -> Result<()> {
         for counter in self.run.files() {
             let report = counter.make_report()?;
             report.encoding_warning().iter().for_each(|warning| console.warn(warning));

@@ -13,7 +13,7 @@ use readmill_record::{Error, Result};
 
 use super::add_on::{AddOn, AddOnSetup, MemoryShare, RoomShare, RunFacts, RunningAddOn};
 use super::input_counter::InputCounter;
-use super::planned_file::{PlannedFile, ReportJson, WriteText};
+use super::planned_file::{PlannedFile, ReportJson, WriteReport};
 use counter::FastqcCounter;
 use readmill_process::console::Console;
 
@@ -134,8 +134,13 @@ struct RunningFastqc {
 }
 
 impl RunningAddOn for RunningFastqc {
-    fn write_texts(&self, _: &RunNames<'_>, console: &Console, write: &mut WriteText<'_>) -> Result<()> {
-        self.counter.as_ref().map_or(Ok(()), |counter| counter.write_texts(console, write))
+    fn write_reports(
+        &self,
+        _: &RunNames<'_>,
+        console: &Console,
+        write: &mut WriteReport<'_>,
+    ) -> Result<()> {
+        self.counter.as_ref().map_or(Ok(()), |counter| counter.write_reports(console, write))
     }
 }
 

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use readmill_format::metrics::{self, HistogramColumn};
+use readmill_format::metrics::{HistogramColumn, MetricsFile};
+use readmill_format::report::DescribedReport;
 use readmill_record::{Batch, Ledger, Result, SharedPrepaid, Tally, tag};
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +17,8 @@ pub const SPEC: TallySpec = TallySpec {
     names_sample: true,
     ..TallySpec::new("adapters", |context| {
         TallyReport::new(AdapterBases::new(context.ledger), |counts, names| {
-            counts.to_text(&(names.picard_command_line)("MarkIlluminaAdapters"), names.started)
+            let command_line = (names.picard_command_line)("MarkIlluminaAdapters");
+            counts.to_picard(&command_line, names.started).format_text()
         })
     })
 };
@@ -47,16 +49,14 @@ pub struct AdapterPartial {
 pub struct AdapterBaseCounts(pub BTreeMap<i64, u64>);
 
 impl AdapterBaseCounts {
-    /// Formats Picard's metrics file. `started` is written instead of the date and may have any
-    /// form, since equal runs have to write equal bytes.
-    pub fn to_text(&self, command_line: &str, started: &str) -> Vec<u8> {
-        let mut text = metrics::comment_lines(command_line, started);
-        text.extend_from_slice(b"\n\n");
+    /// Makes Picard's metrics file. `started` is written instead of the date and may have any form,
+    /// since equal runs have to write equal bytes.
+    pub fn to_picard(&self, command_line: &str, started: &str) -> MetricsFile {
+        let mut file = MetricsFile::new(command_line, started);
         let bins = self.0.iter().map(|(&bases, &reads)| (bases, reads as f64)).collect();
         let column = HistogramColumn { label: b"read_count".to_vec(), bins };
-        metrics::append_histograms(&mut text, "java.lang.Integer", "clipped_bases", &[column]);
-        text.push(b'\n');
-        text
+        file.set_histograms("java.lang.Integer", "clipped_bases", vec![column]);
+        file
     }
 }
 
@@ -102,6 +102,6 @@ mod tests {
         let counts = AdapterBaseCounts([(6, 2), (31, 1)].into());
         let wanted = "## htsjdk.samtools.metrics.StringHeader\n# a b\n## htsjdk.samtools.metrics.StringHeader\n\
 # Started on: now\n\n\n## HISTOGRAM\tjava.lang.Integer\nclipped_bases\tread_count\n6\t2\n31\t1\n\n";
-        assert_eq!(String::from_utf8_lossy(&counts.to_text("a\nb", "now")), wanted);
+        assert_eq!(String::from_utf8_lossy(&counts.to_picard("a\nb", "now").format_text()), wanted);
     }
 }

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use readmill_record::{DynTally, Header, Ledger, ReportText, Result, SharedTally, Tally};
+use readmill_format::report::ReportContents;
+use readmill_record::{DynTally, Header, Ledger, Result, SharedTally, Tally};
 
 use super::stats::StatsOrder;
 
@@ -85,41 +86,46 @@ pub struct RunNames<'a> {
     pub started: &'a str,
 }
 
-/// A tally of a run, together with the function that formats its result: one text for each file.
+/// A tally of a run, together with the function that makes its result: one or more files.
 pub struct TallyReport {
     pub tally: Arc<dyn DynTally>,
-    texts: Box<MakeTexts>,
+    reports: Box<MakeReports>,
 }
 
-type MakeTexts = dyn Fn(&RunNames<'_>) -> Result<Vec<ReportText>> + Send + Sync;
+type MakeReports = dyn Fn(&RunNames<'_>) -> Result<Vec<ReportContents>> + Send + Sync;
 
 impl TallyReport {
-    pub fn new<T: Tally + 'static>(tally: T, text: fn(T::Total, &RunNames<'_>) -> Vec<u8>) -> Self {
-        TallyReport::of_files(tally, move |total, names| Ok(vec![text(total, names).into()]))
+    /// A tally whose result is one file: a [`DescribedReport`](readmill_format::report::DescribedReport),
+    /// or a text.
+    pub fn new<T: Tally + 'static, R: Into<ReportContents> + 'static>(
+        tally: T,
+        report: fn(T::Total, &RunNames<'_>) -> R,
+    ) -> Self {
+        TallyReport::of_files(tally, move |total, names| Ok(vec![report(total, names).into()]))
     }
 
     pub fn of_files<T: Tally + 'static>(
         tally: T,
-        texts: impl Fn(T::Total, &RunNames<'_>) -> Result<Vec<ReportText>> + Send + Sync + 'static,
+        reports: impl Fn(T::Total, &RunNames<'_>) -> Result<Vec<ReportContents>> + Send + Sync + 'static,
     ) -> Self {
         let tally = Arc::new(SharedTally::new(tally));
         let counted = Arc::clone(&tally);
-        TallyReport::of_counted(tally, move |names| texts(counted.take_total()?, names))
+        TallyReport::of_counted(tally, move |names| reports(counted.take_total()?, names))
     }
 
-    /// A tally of any kind; `texts` formats what it has counted then, and resets it.
+    /// A tally of any kind; `reports` makes the files of what it has counted, and resets it.
     pub fn of_counted(
         tally: Arc<dyn DynTally>,
-        texts: impl Fn(&RunNames<'_>) -> Result<Vec<ReportText>> + Send + Sync + 'static,
+        reports: impl Fn(&RunNames<'_>) -> Result<Vec<ReportContents>> + Send + Sync + 'static,
     ) -> Self {
-        TallyReport { tally, texts: Box::new(texts) }
+        TallyReport { tally, reports: Box::new(reports) }
     }
 
-    /// Returns the texts, and resets the tally. Called once, when all reads have been counted.
+    /// Returns the files, and resets the tally. Called once, when all reads have been counted.
     ///
     /// # Errors
     /// The counts do not give a result.
-    pub fn take_texts(&self, names: &RunNames<'_>) -> Result<Vec<ReportText>> {
-        (self.texts)(names)
+    pub fn take_reports(&self, names: &RunNames<'_>) -> Result<Vec<ReportContents>> {
+        (self.reports)(names)
     }
 }

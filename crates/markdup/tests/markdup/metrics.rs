@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use readmill_format::report::DescribedReport;
 use readmill_markdup::metrics::{DuplicationMetrics, LibraryCounts, SetSizes};
 
 /// Parses a metrics file. Returns its counts, command line and date.
@@ -56,7 +57,7 @@ fn files_are_those_of_picard() {
         let text = std::fs::read_to_string(&path).unwrap();
         let (_, expected) = text.split_once('\n').unwrap(); // the first line names the origin of the file
         let (metrics, command, date) = read(expected);
-        let written = String::from_utf8(metrics.to_picard(command, date)).unwrap();
+        let written = String::from_utf8(metrics.to_picard(command, date).format_text()).unwrap();
         assert_eq!(written, expected, "{}", path.display());
         files += 1;
     }

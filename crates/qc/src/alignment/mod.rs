@@ -9,8 +9,9 @@ mod table;
 
 use std::sync::Arc;
 
+use readmill_format::report::ReportContents;
+use readmill_record::Result;
 use readmill_record::cigar::{HARD_CLIP, SOFT_CLIP};
-use readmill_record::{ReportText, Result};
 use serde::{Deserialize, Serialize};
 
 use self::options::AlignmentOptions;
@@ -78,10 +79,10 @@ impl ReadMetric for AlignmentSummary {
         into.merge(from, Alignments::merge);
     }
 
-    fn texts(&self, total: ByGroup<Alignments>, end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
+    fn make_reports(&self, total: ByGroup<Alignments>, end: &RunEnd<'_>) -> Result<Vec<ReportContents>> {
         let mut units = total.sums(&self.levels, Alignments::merge);
         units.retain(|(unit, sum)| !unit.is_found || !sum.is_empty());
-        Ok(end.files(&Self::PROGRAM, |[text]| Alignments::put(text, &units)))
+        Ok(end.files(&Self::PROGRAM, |[file]| Alignments::fill(file, &units)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Writes the file of CollectAlignmentSummaryMetrics: the table and the histogram of read lengths.
 
-use readmill_format::metrics::{self, HistogramColumn, MetricsRow};
+use readmill_format::metrics::{HistogramColumn, MetricsFile, MetricsRow};
 
 use super::{Alignments, EndAlignments, FIRST, Of, SECOND, UNPAIRED};
 use crate::counts::{Bins, divide};
@@ -49,8 +49,8 @@ const COLUMNS: [&str; 36] = [
 const BAD: f64 = 0.8;
 
 impl Alignments {
-    /// Writes the table of these rows, and the histogram of read lengths.
-    pub fn put(text: &mut Vec<u8>, units: &[(&Unit, Alignments)]) {
+    /// Sets the table of these rows, and the histogram of read lengths.
+    pub fn fill(file: &mut MetricsFile, units: &[(&Unit, Alignments)]) {
         let mut rows = Vec::new();
         for (unit, Alignments(ends)) in units {
             let mut add = |name: &str, end: &EndAlignments, bad| rows.push(end.row(name, unit, bad));
@@ -65,8 +65,7 @@ impl Alignments {
                 add("UNPAIRED", unpaired, unpaired.bad());
             }
         }
-        metrics::append_table(text, "picard.analysis.AlignmentSummaryMetrics", &COLUMNS, &rows);
-        text.push(b'\n');
+        file.set_table("picard.analysis.AlignmentSummaryMetrics", &COLUMNS, rows);
         // The histogram is for all reads. If they are a row, it is the first one.
         let all = units.first().filter(|(unit, _)| unit.names() == [None; 3] && !unit.groups.is_empty());
         let Some((_, Alignments(ends))) = all else { return };
@@ -75,13 +74,13 @@ impl Alignments {
             label: label.as_bytes().to_vec(),
             bins: bins.numbers(),
         };
-        let columns = [
+        let columns = vec![
             column("PAIRED_TOTAL_LENGTH_COUNT", pair.lengths.bins()),
             column("PAIRED_ALIGNED_LENGTH_COUNT", pair.aligned_lengths.bins()),
             column("UNPAIRED_TOTAL_LENGTH_COUNT", ends[UNPAIRED].lengths.bins()),
             column("UNPAIRED_ALIGNED_LENGTH_COUNT", ends[UNPAIRED].aligned_lengths.bins()),
         ];
-        metrics::append_histograms(text, "java.lang.Integer", "READ_LENGTH", &columns);
+        file.set_histograms("java.lang.Integer", "READ_LENGTH", columns);
     }
 
     pub fn is_empty(&self) -> bool {

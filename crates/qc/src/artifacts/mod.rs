@@ -5,7 +5,8 @@ mod table;
 
 use std::sync::Arc;
 
-use readmill_record::{ReportText, Result};
+use readmill_format::report::ReportContents;
+use readmill_record::Result;
 
 use self::table::{CALLS, LIBRARY, WAYS};
 use crate::blocks::for_each_block;
@@ -107,9 +108,9 @@ impl ReadMetric for SequencingArtifacts {
         add_each(into, &from);
     }
 
-    fn texts(&self, total: Vec<u64>, end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
+    fn make_reports(&self, total: Vec<u64>, end: &RunEnd<'_>) -> Result<Vec<ReportContents>> {
         let (libraries, is_tandem) = (&self.libraries, self.options.tandem_reads);
-        Ok(end.files(&Self::PROGRAM, |texts| table::put(texts, &total, libraries, is_tandem)))
+        Ok(end.files(&Self::PROGRAM, |files| table::fill(files, &total, libraries, is_tandem)))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::array::from_fn;
 
-use readmill_format::metrics::{self, MetricsRow};
+use readmill_format::metrics::{MetricsFile, MetricsRow};
 
 use crate::substitutions::Libraries;
 
@@ -256,9 +256,14 @@ impl<'a> Library<'a> {
     }
 }
 
-/// Appends the five tables to their files, in the order of the program's endings: details and
-/// summary of pre-adapter artifacts, details and summary of bait bias, and the error summary.
-pub(super) fn put(texts: &mut [Vec<u8>; 5], counts: &[u64], libraries: &Libraries, is_tandem: bool) {
+/// Sets the tables of the five files, in the order of the program's endings: details and summary of
+/// pre-adapter artifacts, details and summary of bait bias, and the error summary.
+pub(super) fn fill(
+    files: &mut [MetricsFile; 5],
+    counts: &[u64],
+    libraries: &Libraries,
+    is_tandem: bool,
+) {
     let mut rows: [Vec<MetricsRow>; 5] = Default::default();
     let mut errors = [[Counts::default(); CALLS]; CALLS];
     for (number, name) in libraries.names.iter().enumerate() {
@@ -310,9 +315,8 @@ pub(super) fn put(texts: &mut [Vec<u8>; 5], counts: &[u64], libraries: &Librarie
         (class("BaitBiasSummaryMetrics"), begin(&SUMMARY)),
         ("picard.analysis.artifacts.ErrorSummaryMetrics".into(), ERRORS.to_vec()),
     ];
-    for ((text, rows), (class, columns)) in texts.iter_mut().zip(&rows).zip(&tables) {
-        metrics::append_table(text, class, columns, rows);
-        text.push(b'\n');
+    for ((file, rows), (class, columns)) in files.iter_mut().zip(rows).zip(&tables) {
+        file.set_table(class, columns, rows);
     }
 }
 

@@ -12,7 +12,8 @@ mod table;
 
 use std::sync::Arc;
 
-use readmill_record::{ReportText, Result};
+use readmill_format::report::ReportContents;
+use readmill_record::Result;
 
 use self::bins::{BINS, C, G, GcReads, MAX_N, percentage};
 use self::options::GcBiasOptions;
@@ -81,9 +82,9 @@ impl ReadMetric for GcBias {
         into.merge(from, GcReads::merge);
     }
 
-    fn texts(&self, total: ByGroup<GcReads>, end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
+    fn make_reports(&self, total: ByGroup<GcReads>, end: &RunEnd<'_>) -> Result<Vec<ReportContents>> {
         let (units, windows) = (total.sums(&self.levels, GcReads::merge), self.scan.count(end.threads)?);
-        Ok(end.files(&Self::PROGRAM, |texts| table::put(texts, &units, &windows, &self.options)))
+        Ok(end.files(&Self::PROGRAM, |files| table::fill(files, &units, &windows, &self.options)))
     }
 }
 

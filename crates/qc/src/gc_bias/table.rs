@@ -1,6 +1,6 @@
 //! Writes the two files of CollectGcBiasMetrics, details and summary.
 
-use readmill_format::metrics::{self, MetricsRow};
+use readmill_format::metrics::{MetricsFile, MetricsRow};
 
 use super::bins::{BINS, GcCounts, GcReads};
 use super::options::GcBiasOptions;
@@ -44,10 +44,10 @@ const RANGES: [(usize, usize); 5] = [(0, 20), (20, 40), (40, 60), (60, 80), (80,
 /// GC_DROPOUT.
 const MAX_AT: usize = 50;
 
-/// Appends the details and the summary to their files. Each unit has rows for all reads and, on
-/// request, for non-duplicates. Units without aligned reads have no rows.
-pub(super) fn put(
-    [details, summary]: &mut [Vec<u8>; 2],
+/// Fills the files of the details and the summary. Each unit has rows for all reads and, on request,
+/// for non-duplicates. Units without aligned reads have no rows.
+pub(super) fn fill(
+    [details, summary]: &mut [MetricsFile; 2],
     units: &[(&Unit, GcReads)],
     windows: &GcWindows,
     options: &GcBiasOptions,
@@ -67,11 +67,9 @@ pub(super) fn put(
         }
     }
     let columns = [&DETAILS[..], &UNIT].concat();
-    metrics::append_table(details, "picard.analysis.GcBiasDetailMetrics", &columns, &detail_rows);
-    details.push(b'\n');
+    details.set_table("picard.analysis.GcBiasDetailMetrics", &columns, detail_rows);
     let columns = [&SUMMARY[..], &UNIT].concat();
-    metrics::append_table(summary, "picard.analysis.GcBiasSummaryMetrics", &columns, &summary_rows);
-    summary.push(b'\n');
+    summary.set_table("picard.analysis.GcBiasSummaryMetrics", &columns, summary_rows);
 }
 
 /// The reads of one row of the summary: a unit, with or without duplicates.

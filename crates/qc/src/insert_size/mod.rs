@@ -5,8 +5,9 @@ pub(crate) mod options;
 
 use std::sync::Arc;
 
-use readmill_format::metrics::{self, HistogramColumn, MetricsRow};
-use readmill_record::{ReportText, Result};
+use readmill_format::metrics::{HistogramColumn, MetricsRow};
+use readmill_format::report::ReportContents;
+use readmill_record::Result;
 use serde::{Deserialize, Serialize};
 
 use self::options::InsertSizeOptions;
@@ -98,7 +99,11 @@ impl ReadMetric for InsertSize {
         into.merge(from, InsertSizes::merge);
     }
 
-    fn texts(&self, total: ByGroup<InsertSizes>, end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
+    fn make_reports(
+        &self,
+        total: ByGroup<InsertSizes>,
+        end: &RunEnd<'_>,
+    ) -> Result<Vec<ReportContents>> {
         let (units, options) = (total.sums(&self.levels, InsertSizes::merge), &self.options);
         let (mut rows, mut columns) = (Vec::new(), Vec::new());
         for (unit, sizes) in &units {
@@ -114,10 +119,9 @@ impl ReadMetric for InsertSize {
                 columns.push(HistogramColumn { label, bins: bins.numbers() });
             }
         }
-        Ok(end.files(&Self::PROGRAM, |[text]| {
-            metrics::append_table(text, "picard.analysis.InsertSizeMetrics", &COLUMNS, &rows);
-            text.push(b'\n');
-            metrics::append_histograms(text, "java.lang.Integer", "insert_size", &columns);
+        Ok(end.files(&Self::PROGRAM, |[file]| {
+            file.set_table("picard.analysis.InsertSizeMetrics", &COLUMNS, rows);
+            file.set_histograms("java.lang.Integer", "insert_size", columns);
         }))
     }
 }

@@ -11,9 +11,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_format::intervals::Intervals;
+use readmill_format::report::ReportContents;
 use readmill_record::{
-    Batch, Charge, DynOrderedTally, Error, Ledger, OrderedTally, PieceMaker, RecordRef, ReportText,
-    Result, SharedOrderedTally,
+    Batch, Charge, DynOrderedTally, Error, Ledger, OrderedTally, PieceMaker, RecordRef, Result,
+    SharedOrderedTally,
 };
 use serde::{Deserialize, Serialize};
 
@@ -76,9 +77,9 @@ impl RunningProgram for OxoGRun {
         Some(SharedOrderedTally::shared(&self.0, ledger))
     }
 
-    fn texts(&self, end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
+    fn make_reports(&self, end: &RunEnd<'_>) -> Result<Vec<ReportContents>> {
         let totals = self.0.finish()?;
-        Ok(end.files(&PROGRAM, |[text]| totals.put(text, &self.0.libraries)))
+        Ok(end.files(&PROGRAM, |[file]| totals.fill(file, &self.0.libraries)))
     }
 }
 

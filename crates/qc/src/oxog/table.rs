@@ -1,6 +1,6 @@
 //! Writes the file of CollectOxoGMetrics.
 
-use readmill_format::metrics::{self, MetricsRow};
+use readmill_format::metrics::{MetricsFile, MetricsRow};
 
 use super::{CONTEXTS, LIBRARY, OxoGTotals, WAYS};
 use crate::substitutions::Libraries;
@@ -34,9 +34,9 @@ const MIN_RATE: f64 = 1e-10;
 const LETTERS: &[u8; 4] = b"ACGT";
 
 impl OxoGTotals {
-    /// Appends the table, with a row for each context and library. Both are in the order of a Java
+    /// Sets the table, with a row for each context and library. Both are in the order of a Java
     /// `HashSet`, as in Picard.
-    pub fn put(&self, text: &mut Vec<u8>, libraries: &Libraries) {
+    pub fn fill(&self, file: &mut MetricsFile, libraries: &Libraries) {
         let name = |context: usize| vec![LETTERS[context / 4], b'C', LETTERS[context % 4]];
         let mut contexts: Vec<Vec<u8>> = (0..CONTEXTS).map(name).collect();
         readmill_record::java::sort_by_hash(&mut contexts);
@@ -50,8 +50,7 @@ impl OxoGTotals {
                 rows.push(row);
             }
         }
-        metrics::append_table(text, "picard.analysis.CollectOxoGMetrics$CpcgMetrics", &COLUMNS, &rows);
-        text.push(b'\n');
+        file.set_table("picard.analysis.CollectOxoGMetrics$CpcgMetrics", &COLUMNS, rows);
     }
 
     fn put_numbers(&self, row: &mut MetricsRow, library: usize, context: usize) {

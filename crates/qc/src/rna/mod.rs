@@ -23,9 +23,8 @@ mod table;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use readmill_record::{
-    DynOrderedTally, Error, Ledger, OrderedTally, ReportText, Result, SharedOrderedTally,
-};
+use readmill_format::report::ReportContents;
+use readmill_record::{DynOrderedTally, Error, Ledger, OrderedTally, Result, SharedOrderedTally};
 
 use self::counting::RnaCounting;
 use self::genes::{Genes, RnaFiles};
@@ -106,7 +105,7 @@ impl RunningProgram for RnaRun {
         self.counting.result_bytes()
     }
 
-    fn texts(&self, end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
+    fn make_reports(&self, end: &RunEnd<'_>) -> Result<Vec<ReportContents>> {
         let rows = self.counting.finish();
         if let Some([bases, 0, 0, 0]) = rows.first().map(|totals| totals.counts.by_function)
             && bases > 0
@@ -120,8 +119,8 @@ impl RunningProgram for RnaRun {
         let units: Vec<_> =
             units.filter(|(unit, totals)| !unit.is_found || totals.counts.records > 0).collect();
         let RnaCounting { genes, ribosomal, .. } = &*self.counting;
-        Ok(end.files(&PROGRAM, |[text]| {
-            table::put(text, genes, ribosomal.is_some(), &units, &self.options);
+        Ok(end.files(&PROGRAM, |[file]| {
+            table::fill(file, genes, ribosomal.is_some(), &units, &self.options);
         }))
     }
 }

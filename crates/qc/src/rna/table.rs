@@ -1,6 +1,6 @@
 //! Writes the file of CollectRnaSeqMetrics.
 
-use readmill_format::metrics::{self, HistogramColumn, MetricsRow};
+use readmill_format::metrics::{HistogramColumn, MetricsFile, MetricsRow};
 
 use super::counting::RnaTotals;
 use super::evenness::Evenness;
@@ -41,9 +41,9 @@ const COLUMNS: [&str; 30] = [
     "READ_GROUP",
 ];
 
-/// Appends the file, with one row and one histogram for each of `units`.
-pub(super) fn put(
-    text: &mut Vec<u8>,
+/// Fills the file, with one row and one histogram for each of `units`.
+pub(super) fn fill(
+    file: &mut MetricsFile,
     genes: &Genes,
     has_ribosomal: bool,
     units: &[(&Unit, &RnaTotals)],
@@ -57,9 +57,8 @@ pub(super) fn put(
         let bins = evenness.by_percent.unwrap_or_default();
         columns.push(HistogramColumn { label, bins: (0..).zip(bins).collect() });
     }
-    metrics::append_table(text, "picard.analysis.RnaSeqMetrics", &COLUMNS, &rows);
-    text.push(b'\n');
-    metrics::append_histograms(text, "java.lang.Integer", "normalized_position", &columns);
+    file.set_table("picard.analysis.RnaSeqMetrics", &COLUMNS, rows);
+    file.set_histograms("java.lang.Integer", "normalized_position", columns);
 }
 
 fn row(unit: &Unit, totals: &RnaTotals, evenness: &Evenness, has_ribosomal: bool) -> MetricsRow {

@@ -32,9 +32,8 @@ mod tests;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use readmill_record::{
-    DynOrderedTally, Error, Ledger, OrderedTally, ReportText, Result, SharedOrderedTally,
-};
+use readmill_format::report::ReportContents;
+use readmill_record::{DynOrderedTally, Error, Ledger, OrderedTally, Result, SharedOrderedTally};
 
 use self::counting::TargetCounting;
 use self::rules::{HS, PCR, TargetFiles, TargetRules};
@@ -148,29 +147,29 @@ impl RunningProgram for TargetRun {
         self.counting.result_bytes()
     }
 
-    fn texts(&self, end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
+    fn make_reports(&self, end: &RunEnd<'_>) -> Result<Vec<ReportContents>> {
         let gc = self.gc.as_ref().map(TargetGc::shares).transpose()?;
         let genome = self.contigs.iter().map(|(_, length)| u64::from(*length)).sum();
         let units = &self.counting.levels.units;
-        let mut texts = Vec::new();
+        let mut reports = Vec::new();
         for (rules, mut rows) in self.counting.rules.iter().zip(self.counting.finish()) {
             let named = units.iter().zip(&rows);
             let named: Vec<_> =
                 named.filter(|(unit, totals)| !unit.is_found || totals.counts.records > 0).collect();
-            texts.extend(end.files(rules.program, |[text]| {
-                table::put(text, rules, &named, gc.as_deref(), genome, self.sample_size);
+            reports.extend(end.files(rules.program, |[file]| {
+                table::fill(file, rules, &named, gc.as_deref(), genome, self.sample_size);
             }));
             let Some(totals) = rows.first_mut() else { continue };
             if rules.per_target {
                 let (mut text, gc) = (Vec::new(), gc.as_deref().unwrap_or_default());
                 coverage_files::put_per_target(&mut text, rules, totals, gc, &self.contigs);
-                texts.push(text.into());
+                reports.push(text.into());
             }
             if rules.per_base {
                 let text = coverage_files::per_base_text(rules, totals, &self.contigs);
-                texts.push(ReportText::Parts(Box::new(text)));
+                reports.push(ReportContents::Parts(Box::new(text)));
             }
         }
-        Ok(texts)
+        Ok(reports)
     }
 }

@@ -2,7 +2,7 @@
 
 use readmill_format::intervals::NamedIntervals;
 use readmill_format::library_size::estimate_library_size;
-use readmill_format::metrics::{self, HistogramColumn, MetricsRow};
+use readmill_format::metrics::{HistogramColumn, MetricsFile, MetricsRow};
 use readmill_record::Result;
 
 use super::join::TargetTotals;
@@ -173,11 +173,11 @@ impl TargetTotals {
     }
 }
 
-/// Appends the file of a program, with one row for each of `units`. `gc` has the GC content of each
+/// Fills the file of a program, with one row for each of `units`. `gc` has the GC content of each
 /// target, if there is a reference; `genome` is the number of bases of all contigs, and `samples`
 /// is Picard's SAMPLE_SIZE.
-pub(super) fn put(
-    text: &mut Vec<u8>,
+pub(super) fn fill(
+    file: &mut MetricsFile,
     rules: &TargetRules,
     units: &[(&Unit, &TargetTotals)],
     gc: Option<&[f64]>,
@@ -212,9 +212,7 @@ pub(super) fn put(
         }
         row
     };
-    let rows: Vec<MetricsRow> = units.iter().map(row).collect();
-    metrics::append_table(text, class, &columns, &rows);
-    text.push(b'\n');
+    file.set_table(class, &columns, units.iter().map(row));
     let mut columns = Vec::new();
     for (unit, totals) in units {
         let label = |name: &str| match units {
@@ -228,7 +226,7 @@ pub(super) fn put(
         let quals = (0..).zip(&totals.all_quals).map(|(qual, &count)| (qual, count as f64));
         columns.push(HistogramColumn { label: label("unfiltered_baseq_count"), bins: quals.collect() });
     }
-    metrics::append_histograms(text, "java.lang.Integer", "coverage_or_base_quality", &columns);
+    file.set_histograms("java.lang.Integer", "coverage_or_base_quality", columns);
 }
 
 /// Returns five columns: the fraction of aligned bases on or near probes, the fraction off probes,

@@ -35,7 +35,8 @@ mod tests;
 
 use std::sync::Arc;
 
-use readmill_record::{DynOrderedTally, Ledger, OrderedTally, ReportText, Result, SharedOrderedTally};
+use readmill_format::report::ReportContents;
+use readmill_record::{DynOrderedTally, Ledger, OrderedTally, Result, SharedOrderedTally};
 
 use self::counting::WgsCounting;
 use self::rules::{NON_ZERO, RAW, WGS, WgsRules};
@@ -100,19 +101,19 @@ impl RunningProgram for WgsRun {
         Some(SharedOrderedTally::shared(&self.counting, ledger))
     }
 
-    fn texts(&self, end: &RunEnd<'_>) -> Result<Vec<ReportText>> {
+    fn make_reports(&self, end: &RunEnd<'_>) -> Result<Vec<ReportContents>> {
         let territory = self.counting.territory().count(end.threads)?;
         let totals = self.counting.finish();
-        let mut texts = Vec::new();
+        let mut reports = Vec::new();
         for program in &self.programs {
             let rules = WgsRules::of(program, &self.options);
             let totals = self.counting.rules.iter().zip(&totals).find(|(it, _)| **it == rules);
-            texts.extend(end.files(program, |[text]| {
+            reports.extend(end.files(program, |[file]| {
                 if let Some((_, totals)) = totals {
-                    table::put(text, program, totals, territory, &self.options);
+                    table::fill(file, program, totals, territory, &self.options);
                 }
             }));
         }
-        Ok(texts)
+        Ok(reports)
     }
 }

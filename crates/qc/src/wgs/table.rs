@@ -1,6 +1,6 @@
 //! Writes the files of the three programs for whole genomes.
 
-use readmill_format::metrics::{self, HistogramColumn, MetricsRow};
+use readmill_format::metrics::{HistogramColumn, MetricsFile, MetricsRow};
 
 use super::join::WgsTotals;
 use super::rules::{NON_ZERO, RAW};
@@ -42,10 +42,10 @@ const LAST_COLUMNS: [&str; 5] = [
 /// by these.
 const PERCENTILES: [f64; 3] = [0.2, 0.1, 0.05];
 
-/// Appends the file of `program`. `territory` is the number of positions that can be covered; those
+/// Fills the file of `program`. `territory` is the number of positions that can be covered; those
 /// without any base are not in `totals`.
-pub(super) fn put(
-    text: &mut Vec<u8>,
+pub(super) fn fill(
+    file: &mut MetricsFile,
     program: &PicardProgram,
     totals: &WgsTotals,
     territory: u64,
@@ -79,12 +79,11 @@ pub(super) fn put(
         (all.good[0], all.called[0]) = (0, 0);
         vec![whole, row(&all, categories.last(), options)]
     };
-    metrics::append_table(text, class, &names, &rows);
-    text.push(b'\n');
+    file.set_table(class, &names, rows);
     if options.wgs.include_bq_histogram {
         columns.push(with_name("unfiltered_baseq_count", &all.quals, 0));
     }
-    metrics::append_histograms(text, "java.lang.Integer", "coverage", &columns);
+    file.set_histograms("java.lang.Integer", "coverage", columns);
 }
 
 /// Returns a histogram whose keys are the indices of `counts`, from `first`.

@@ -18,22 +18,23 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crc32fast::Hasher;
+use readmill_format::report::ReportContents;
 use readmill_record::bases::{COMPLEMENTS, LETTERS};
 use readmill_record::tag::{Field, Tag};
-use readmill_record::{Batch, Flags, Ledger, RecordRef, ReportText, Result, SharedPrepaid, Tally, tag};
+use readmill_record::{Batch, Flags, Ledger, RecordRef, Result, SharedPrepaid, Tally, tag};
 use serde::{Deserialize, Serialize};
 
 use super::super::spec::{TallyReport, TallySpec};
 
 pub const SAMTOOLS_CHECKSUM: TallySpec = TallySpec::new("samtools-checksum", |context| {
     TallyReport::of_files(SequencingChecksum::new(context.ledger), |sums, names| {
-        Ok(vec![ReportText::Parts(Box::new(sums.into_samtools(names.file)))])
+        Ok(vec![ReportContents::Parts(Box::new(sums.into_samtools(names.file)))])
     })
 });
 
 pub const BAMSEQCHKSUM: TallySpec = TallySpec::new("bamseqchksum", |context| {
     TallyReport::of_files(SequencingChecksum::new(context.ledger), |sums, _| {
-        Ok(vec![ReportText::Parts(Box::new(sums.into_bamseqchksum()))])
+        Ok(vec![ReportContents::Parts(Box::new(sums.into_bamseqchksum()))])
     })
 });
 
