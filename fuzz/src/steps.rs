@@ -17,6 +17,7 @@ use readmill_format::bam::index::{IndexBuilder, IndexScheme};
 use readmill_format::bgzf::Codec;
 use readmill_format::fastq::{self, FastqStyle};
 use readmill_format::reference::{Reference, ReferenceFiles};
+use readmill_format::report::DescribedReport;
 use readmill_record::{Batch, ChangedTags, Header, Ledger, RecordRef, Result, Step, Tally};
 use readmill_sort::key::Within;
 use readmill_sort::{Keyer, Order};
@@ -185,8 +186,8 @@ fn check_tally(which: usize, batch: &Batch, header: &Header) {
     }
     match which {
         0 => _ = run(&Flagstat, batch).map(|it| it.to_text()),
-        1 => _ = run(&Idxstats::new(header), batch).map(|it| it.to_text()),
-        2 | 3 => _ = run(&Stats::new(which == 2), batch).map(|it| it.into_text()),
+        1 => _ = run(&Idxstats::new(header), batch).map(|it| it.format_text()),
+        2 | 3 => _ = run(&Stats::new(which == 2), batch).map(|it| it.to_text()),
         4 => _ = run(&Checksum::new(header, ChangedTags::default()), batch).map(|it| it.to_text()),
         5 => _ = run(&SequencingChecksum::new(&Ledger::with_capacity(8 << 20)), batch),
         _ => _ = run(&AdapterBases::new(&Ledger::with_capacity(8 << 20)), batch),

@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
+use readmill_format::report::DescribedReport;
 use readmill_record::{Batch, RecordRef, Result, Tally};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::spec::{TallyReport, TallySpec};
 
@@ -14,16 +16,17 @@ pub const SPEC: TallySpec = TallySpec {
     command_help: Some("Count reads by FLAG, as samtools flagstat does"),
     formats: &[("json", &JSON), ("tsv", &TSV)],
     ..TallySpec::new("flagstat", |_| {
-        TallyReport::new(Flagstat, |counts, _| counts.to_text().into_bytes())
+        TallyReport::new(Flagstat, |counts, _| FlagstatReport(counts, FlagstatCounts::to_text))
     })
 };
 
 static JSON: TallySpec = TallySpec::new("flagstat", |_| {
-    TallyReport::new(Flagstat, |counts, _| counts.to_json().into_bytes())
+    TallyReport::new(Flagstat, |counts, _| FlagstatReport(counts, FlagstatCounts::to_json))
 });
 
-static TSV: TallySpec =
-    TallySpec::new("flagstat", |_| TallyReport::new(Flagstat, |counts, _| counts.to_tsv().into_bytes()));
+static TSV: TallySpec = TallySpec::new("flagstat", |_| {
+    TallyReport::new(Flagstat, |counts, _| FlagstatReport(counts, FlagstatCounts::to_tsv))
+});
 
 #[derive(Clone, Copy, Default)]
 pub struct Flagstat;
@@ -156,6 +159,25 @@ impl FlagstatCounts {
     }
 }
 
+/// The counts, and the format of their file.
+struct FlagstatReport(FlagstatCounts, fn(&FlagstatCounts) -> String);
+
+impl DescribedReport for FlagstatReport {
+    fn format_text(&self) -> Vec<u8> {
+        self.1(&self.0).into_bytes()
+    }
+
+    /// Returns `{"in total": {"passed": n, "failed": n}, …}`. Shares are left out, because they follow.
+    fn to_value(&self) -> Value {
+        let row = |(i, RowLabel(name, _)): (usize, &RowLabel)| {
+            let name = if i == TOTAL { "in total" } else { name };
+            let [passed, failed] = self.0.0.map(|counts| counts[i]);
+            (name.to_string(), json!({ "passed": passed, "failed": failed }))
+        };
+        Value::Object(ROWS.iter().enumerate().map(row).collect())
+    }
+}
+
 /// Formats a share in percent with two decimals. samtools divides in single precision, so this
 /// does, too.
 fn format_percent(n: u64, of: u64) -> String {
@@ -243,6 +265,11 @@ mod tests {
         assert!(json.starts_with("{\n \"QC-passed reads\": { \n  \"total\": 9, \n"), "{json}");
         assert!(json.contains("\"properly paired\": 0, \n  \"properly paired %\": null, \n"), "{json}");
         assert!(json.ends_with("(mapQ >= 5)\": 0 \n }\n}\n"), "{json}");
+        let values = FlagstatReport(counts, FlagstatCounts::to_tsv).to_value();
+        assert_eq!(values.as_object().unwrap().len(), 16);
+        assert_eq!(values["in total"], json!({"passed": 9, "failed": 1}));
+        let sure = "with mate mapped to a different chr (mapQ>=5)";
+        assert_eq!(values[sure], json!({"passed": 1, "failed": 0}));
         let mut twice = counts;
         Flagstat.merge(&mut twice, counts);
         assert!(twice.to_text().starts_with("18 + 2 in total"));

@@ -3,8 +3,10 @@
 
 use std::fmt::Write as _;
 
+use readmill_format::report::{DescribedReport, cell_value};
 use readmill_record::header::ReferenceSequence;
 use readmill_record::{Batch, Header, Result, Tally};
+use serde_json::{Value, json};
 
 use super::spec::{TallyReport, TallySpec};
 
@@ -12,7 +14,7 @@ pub const SPEC: TallySpec = TallySpec {
     flag_help: Some("Write read counts by reference sequence, as samtools idxstats does"),
     command_help: Some("Count reads by reference sequence, as samtools idxstats does, without an index"),
     ..TallySpec::new("idxstats", |context| {
-        TallyReport::new(Idxstats::new(context.header), |counts, _| counts.to_text())
+        TallyReport::new(Idxstats::new(context.header), |counts, _| counts)
     })
 };
 
@@ -43,10 +45,12 @@ impl IdxstatsCounts {
     pub fn unplaced_counts(&self) -> [u64; 2] {
         self.reads[0]
     }
+}
 
+impl DescribedReport for IdxstatsCounts {
     /// Formats the text of `samtools idxstats`: name, length in bases, mapped reads, unmapped
     /// reads.
-    pub fn to_text(&self) -> Vec<u8> {
+    fn format_text(&self) -> Vec<u8> {
         let digits = |n: u64| n.checked_ilog10().unwrap_or(0) as usize + 1;
         let line = |(reference, [mapped, unmapped]): (&ReferenceSequence, [u64; 2])| {
             let numbers = [u64::from(reference.length), mapped, unmapped];
@@ -64,6 +68,16 @@ impl IdxstatsCounts {
         let [mapped, unmapped] = self.unplaced_counts();
         text.extend_from_slice(format!("*\t0\t{mapped}\t{unmapped}\n").as_bytes());
         text
+    }
+
+    /// Returns `[{"contig": …, "length": bases, "mapped": n, "unmapped": n}, …]`. The last contig is `*`.
+    fn to_value(&self) -> Value {
+        let row = |name: &[u8], length: u32, [mapped, unmapped]: [u64; 2]| {
+            let name = cell_value(&String::from_utf8_lossy(name));
+            json!({ "contig": name, "length": length, "mapped": mapped, "unmapped": unmapped })
+        };
+        let rows = self.reference_counts().map(|(it, reads)| row(&it.name, it.length, reads));
+        rows.chain([row(b"*", 0, self.unplaced_counts())]).collect()
     }
 }
 
@@ -129,9 +143,16 @@ mod tests {
         tally.observe(&mut halves[0], &batch).unwrap();
         let [mut one, none] = halves;
         tally.merge(&mut one, none);
-        assert_eq!(tally.finish(one).unwrap().to_text(), b"a\t10\t2\t1\nb\t7\t1\t0\n*\t0\t1\t2\n");
+        let counts = tally.finish(one).unwrap();
+        assert_eq!(counts.format_text(), b"a\t10\t2\t1\nb\t7\t1\t0\n*\t0\t1\t2\n");
+        let wanted = json!([
+            {"contig": "a", "length": 10, "mapped": 2, "unmapped": 1},
+            {"contig": "b", "length": 7, "mapped": 1, "unmapped": 0},
+            {"contig": "*", "length": 0, "mapped": 1, "unmapped": 2},
+        ]);
+        assert_eq!(counts.to_value(), wanted);
         assert_eq!(
-            tally.finish(Vec::new()).unwrap().to_text(),
+            tally.finish(Vec::new()).unwrap().format_text(),
             b"a\t10\t0\t0\nb\t7\t0\t0\n*\t0\t0\t0\n"
         );
     }

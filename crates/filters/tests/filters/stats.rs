@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use readmill_filters::tally::Stats;
 use readmill_filters::tally::stats::{StatsOptions, StatsOrder, StatsSettings};
+use readmill_format::report::{DescribedReport, cell_value};
 use readmill_format::sam::LineParser;
 use readmill_record::{Batch, Header, Ledger, OrderedTally, PieceMaker, Stamp, Tally};
+use serde_json::{Value, json};
 
 const READS: &str = include_str!("../../../../tests/oracles/samtools/stats.sam");
 const TEXT: &str = include_str!("../../../../tests/oracles/samtools/stats.txt");
@@ -31,7 +33,29 @@ fn counted(tally: Stats, size: usize) -> String {
     }
     let [from, mut into] = partials;
     tally.merge(&mut into, from);
-    tally.finish(into).unwrap().into_text()
+    let counts = tally.finish(into).unwrap();
+    let text = counts.to_text();
+    assert_eq!(counts.to_value(), value_of(&text));
+    text
+}
+
+/// Returns the value that the description of a run has of this text.
+fn value_of(text: &str) -> Value {
+    let (mut summary, mut sections) = (json!({}), json!({}));
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        match line.split_once('\t').unwrap() {
+            ("SN", row) => {
+                let (name, value) = row.split_once(":\t").unwrap();
+                summary[name] = cell_value(value.split('\t').next().unwrap());
+            }
+            (section, row) => {
+                let rows = sections.as_object_mut().unwrap().entry(section).or_insert(json!([]));
+                rows.as_array_mut().unwrap().push(row.split('\t').map(cell_value).collect());
+            }
+        }
+    }
+    sections["SN"] = summary;
+    sections
 }
 
 #[test]
@@ -61,7 +85,7 @@ fn order_is_the_argument_unless_a_batch_is_out_of_order() {
         }
         let (tally, mut partial) = (Stats::new(true), Default::default());
         tally.observe(&mut partial, &batch).unwrap();
-        let text = tally.finish(partial).unwrap().into_text();
+        let text = tally.finish(partial).unwrap().to_text();
         assert_eq!(text.contains("is sorted:\t1"), sorted);
     }
 }
@@ -78,7 +102,7 @@ fn memory_is_bounded_and_a_comment_says_that_rows_of_long_reads_are_missing() {
     batch.push(&raw, Stamp::default()).unwrap();
     let (tally, mut partial) = (Stats::new(true), Default::default());
     tally.observe(&mut partial, &batch).unwrap();
-    let text = tally.finish(partial).unwrap().into_text();
+    let text = tally.finish(partial).unwrap().to_text();
     for line in [
         "SN\tmaximum length:\t100000",
         "SN\taverage quality:\t20.0",
@@ -112,7 +136,9 @@ fn in_order(text: &str, options: &StatsOptions, size: usize, sections: &[&str]) 
         tally.observe(&mut partial, &batch).unwrap();
         order.add(maker.make(&batch, &mut charge).unwrap()).unwrap();
     }
-    let text = tally.finish(partial).unwrap().into_text();
+    let counts = tally.finish(partial).unwrap();
+    let text = counts.to_text();
+    assert_eq!(counts.to_value(), value_of(&text));
     let is_wanted = |line: &&str| sections.iter().any(|section| line.starts_with(section));
     text.lines().filter(is_wanted).map(str::to_string).collect()
 }

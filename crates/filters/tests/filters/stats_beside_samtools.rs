@@ -64,7 +64,7 @@ fn ours(sam: &str, sorted: bool, size: usize) -> String {
     }
     let [from, mut into] = partials;
     tally.merge(&mut into, from);
-    tally.finish(into).unwrap().into_text()
+    tally.finish(into).unwrap().to_text()
 }
 
 fn compare(sam: &str, input: &Path, sorted: bool) {

@@ -27,7 +27,7 @@
 //! | which reads and positions count | `selection`, `targets` |
 //! | the counts of a thread | `partial`, `cycles`, `histograms` |
 //! | the pieces of batches, and their join in order | `piece`, `join`, `ordered` |
-//! | the result and its text | `counts`, `text` |
+//! | the result, its text and its value | `counts`, `text`, `output` |
 
 mod counts;
 mod cycles;
@@ -35,6 +35,7 @@ mod histograms;
 mod join;
 mod options;
 mod ordered;
+mod output;
 mod partial;
 mod piece;
 mod selection;
@@ -44,8 +45,11 @@ mod text;
 
 use std::sync::Arc;
 
+use readmill_format::report::DescribedReport;
 use readmill_record::{Batch, Error, Result, Tally};
+use serde_json::Value;
 
+use self::output::StatsValues;
 use super::spec::{CountMemory, TallyReport, TallySpec};
 
 pub use counts::StatsCounts;
@@ -62,7 +66,7 @@ pub const SPEC: TallySpec = TallySpec {
     ..TallySpec::new("stats", |context| {
         let stats = Stats::new(context.sorted);
         let stats = context.stats.map_or(stats, |order| Stats::in_order(context.sorted, order));
-        TallyReport::new(stats, |counts, _| counts.into_text().into_bytes())
+        TallyReport::new(stats, |counts, _| counts)
     })
 };
 
@@ -84,7 +88,7 @@ pub const SPEC: TallySpec = TallySpec {
 /// let stats = Stats::new(true); // sorted by coordinate
 /// let mut partial = Default::default(); // the counts of one thread
 /// stats.observe(&mut partial, &batch)?;
-/// let text = stats.finish(partial)?.into_text();
+/// let text = stats.finish(partial)?.to_text();
 /// assert!(text.contains("SN\traw total sequences:\t1\t"));
 /// assert!(text.contains("SN\taverage quality:\t40.0\n"));
 /// # Ok::<(), readmill_record::Error>(())
@@ -117,8 +121,24 @@ impl Stats {
 
 impl StatsCounts {
     /// Formats the counts as `samtools stats` does. The first line names readmill.
-    pub fn into_text(self) -> String {
-        text::format_text(self)
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        text::write_sections(self, &mut text);
+        text
+    }
+}
+
+impl DescribedReport for StatsCounts {
+    fn format_text(&self) -> Vec<u8> {
+        self.to_text().into_bytes()
+    }
+
+    /// Returns the numbers of section SN by their names, and each other section as a list of rows, each
+    /// a list of its cells.
+    fn to_value(&self) -> Value {
+        let mut values = StatsValues::default();
+        text::write_sections(self, &mut values);
+        values.into_value()
     }
 }
 
@@ -143,7 +163,10 @@ impl Tally for Stats {
     }
 
     fn finish(&self, total: StatsPartial) -> Result<StatsCounts> {
-        let order = self.order.as_ref().and_then(|order| order.take_totals());
+        let mut order = self.order.as_ref().and_then(|order| order.take_totals());
+        if let Some(order) = &mut order {
+            text::sort_gc_bins(&mut order.bins);
+        }
         let sorted = match &order {
             Some(order) => order.is_sorted,
             None => self.sorted && total.is_sorted(),

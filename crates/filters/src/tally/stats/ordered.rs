@@ -24,7 +24,7 @@ use super::settings::StatsSettings;
 /// order.begin();
 /// order.add(StatsPiece::default())?; // a batch without reads
 /// let counts = Stats::in_order(true, &order).finish(Default::default())?;
-/// assert!(counts.into_text().contains("# Coverage distribution."));
+/// assert!(counts.to_text().contains("# Coverage distribution."));
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 #[derive(Debug)]

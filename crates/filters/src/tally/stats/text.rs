@@ -1,74 +1,68 @@
-//! Formats the sections of the text, in the order and with the arithmetic of `samtools stats`.
+//! Writes the sections, in the order and with the arithmetic of `samtools stats`.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::iter;
 
 use super::counts::StatsCounts;
 use super::cycles::{BaseCounts, MAX_CYCLES, add_counts};
 use super::histograms::{Count as C, Histogram, InsertSummary};
 use super::join::{GcBin, OrderTotals};
 use super::options::StatsOptions;
+use super::output::StatsOutput;
 use super::partial::{GC_BINS, MAX_READ_LENGTH, StatsPartial};
 use super::settings::StatsSettings;
 
-pub(super) fn format_text(mut counts: StatsCounts) -> String {
-    let order = counts.order.take();
-    let StatsCounts { counted, settings, .. } = &counts;
+pub(super) fn write_sections(counts: &StatsCounts, out: &mut impl StatsOutput) {
+    let StatsCounts { counted, settings, order, .. } = counts;
     let options = &settings.options;
-    let mut out = String::new();
     let version = env!("CARGO_PKG_VERSION");
     // MultiQC recognises the text by "This file was produced by samtools stats" (search pattern
     // `samtools/stats`).
-    write_line(
-        &mut out,
-        format_args!(
-            "# This file was produced by samtools stats-compatible readmill {version}, not by samtools"
-        ),
-    );
-    write_line(&mut out, format_args!("# This file contains statistics for all reads."));
-    write_line(&mut out, format_args!("# CHK, Checksum\t[2]Read Names\t[3]Sequences\t[4]Qualities"));
-    let adding = "# CHK, CRC32 of reads which passed filtering followed by addition (32bit overflow)";
-    write_line(&mut out, format_args!("{adding}"));
-    let [names, seqs, quals] = counted.checksums;
-    write_line(&mut out, format_args!("CHK\t{names:08x}\t{seqs:08x}\t{quals:08x}"));
-    write_section_header(&mut out, "Summary Numbers", "SN", "");
+    out.add_comment(format_args!(
+        "This file was produced by samtools stats-compatible readmill {version}, not by samtools"
+    ));
+    out.add_comment(format_args!("This file contains statistics for all reads."));
+    out.add_comment(format_args!("CHK, Checksum\t[2]Read Names\t[3]Sequences\t[4]Qualities"));
+    let adding = "CHK, CRC32 of reads which passed filtering followed by addition (32bit overflow)";
+    out.add_comment(format_args!("{adding}"));
+    out.add_row("CHK", counted.checksums.map(|checksum| format!("{checksum:08x}")));
+    write_section_header(out, "Summary Numbers", "SN", "");
     let insertion = counted.insert_sizes.summarize_sizes(options.max_insert_size, options.main_bulk);
-    write_summary(&counts, order.as_ref(), &insertion, &mut out);
-    write_qualities(counted, &mut out);
-    write_gc_contents(counted, &mut out);
-    write_base_contents(counted, &mut out);
+    write_summary(counts, &insertion, out);
+    write_qualities(counted, out);
+    write_gc_contents(counted, out);
+    write_base_contents(counted, out);
     let columns = "insert size, pairs total, inward oriented pairs, outward oriented pairs, other pairs";
-    write_section_header(&mut out, "Insert sizes", "IS", columns);
-    for (size, [inward, outward, other]) in insertion.rows.iter().enumerate() {
+    write_section_header(out, "Insert sizes", "IS", columns);
+    for (size, [inward, outward, other]) in (0..).zip(&insertion.rows) {
         let total = inward + outward + other;
         if total == 0 && options.sparse {
             continue;
         }
-        write_line(&mut out, format_args!("IS\t{size}\t{total}\t{inward}\t{outward}\t{other}"));
+        out.add_row("IS", [size, total, *inward, *outward, *other]);
     }
-    write_lengths(counted, &mut out);
+    write_lengths(counted, out);
     let title = "Mapping qualities for reads !(UNMAP|SECOND|SUPPL|QCFAIL|DUP)";
-    write_section_header(&mut out, title, "MAPQ", "mapq, count");
-    write_rows("MAPQ", &counted.mapqs, &mut out);
+    write_section_header(out, title, "MAPQ", "mapq, count");
+    write_rows("MAPQ", &counted.mapqs, out);
     write_section_header(
-        &mut out,
+        out,
         "Indel distribution",
         "ID",
         "length, number of insertions, number of deletions",
     );
     for (length, [insertions, deletions]) in counted.indels.length_rows() {
-        write_line(&mut out, format_args!("ID\t{length}\t{insertions}\t{deletions}"));
+        out.add_row("ID", [length as u64, insertions, deletions]);
     }
     let columns = "cycle, number of insertions (fwd), .. (rev) , number of deletions (fwd), .. (rev)";
-    write_section_header(&mut out, "Indels per cycle", "IC", columns);
+    write_section_header(out, "Indels per cycle", "IC", columns);
     for (cycle, [i1, i2, d1, d2]) in counted.indels.cycle_rows() {
-        write_line(&mut out, format_args!("IC\t{}\t{i1}\t{i2}\t{d1}\t{d2}", cycle + 1));
+        out.add_row("IC", [cycle as u64 + 1, i1, i2, d1, d2]);
     }
-    if let Some(order) = order.filter(|order| order.is_sorted) {
-        write_coverage(&order, options, &mut out);
-        write_gc_depth(order.bins, options.gc_bin, average_length(counted), &mut out);
+    if let Some(order) = order.as_ref().filter(|order| order.is_sorted) {
+        write_coverage(order, options, out);
+        write_gc_depth(&order.bins, options.gc_bin, average_length(counted), out);
     }
-    out
 }
 
 /// Returns the number of positions in each bin of the distribution of depths, by the index of the bin.
@@ -80,37 +74,40 @@ fn count_by_bin(order: &OrderTotals, options: &StatsOptions) -> BTreeMap<usize, 
     rows
 }
 
-fn write_coverage(order: &OrderTotals, options: &StatsOptions, out: &mut String) {
+fn write_coverage(order: &OrderTotals, options: &StatsOptions, out: &mut impl StatsOutput) {
     write_section_header(out, "Coverage distribution", "COV", "");
     for (row, positions) in count_by_bin(order, options) {
         let (depths, number) = options.coverage.bin_label(row);
-        write_line(out, format_args!("COV\t{depths}\t{number}\t{positions}"));
+        out.add_row("COV", [depths, number.to_string(), positions.to_string()]);
     }
 }
 
-/// Writes section GCD with samtools' arithmetic. Like there, the last bin is sorted by its sum of GC
-/// fractions instead of its percentage, and the last row after sorting is left out.
-fn write_gc_depth(mut bins: Vec<GcBin>, size: u32, average_length: f32, out: &mut String) {
-    let columns = "GC%, unique sequence percentiles, 10th, 25th, 50th, 75th and 90th depth percentile";
-    write_section_header(out, "GC-depth", "GCD", columns);
+/// Sorts bins for section GCD. Their sums of GC fractions become percentages, but for the last bin,
+/// which samtools sorts by its sum.
+pub(super) fn sort_gc_bins(bins: &mut [GcBin]) {
     let last = bins.len().saturating_sub(1);
     for bin in bins[..last].iter_mut().filter(|bin| bin.reads > 0) {
         let percent = 100.0 * f64::from(bin.gc) / f64::from(bin.reads);
         bin.gc = percent.round_ties_even() as f32;
     }
     bins.sort_by(|a, b| a.gc.total_cmp(&b.gc).then(a.reads.cmp(&b.reads)));
+}
+
+/// Writes section GCD with samtools' arithmetic. Like there, the last row after sorting is left out.
+fn write_gc_depth(bins: &[GcBin], size: u32, average_length: f32, out: &mut impl StatsOutput) {
+    let columns = "GC%, unique sequence percentiles, 10th, 25th, 50th, 75th and 90th depth percentile";
+    write_section_header(out, "GC-depth", "GCD", columns);
+    let last = bins.len().saturating_sub(1);
     let mut rest = &bins[..last];
     while let Some(first) = rest.first() {
         let own = rest.iter().take_while(|bin| f64::from((bin.gc - first.gc).abs()) < 0.1).count();
         let (bins, more) = rest.split_at(own);
         let until = last - more.len();
         let share = (until + 1) as f64 * 100.0 / (last + 1) as f64;
-        let _ = write!(out, "GCD\t{:.1}\t{share:.3}", first.gc);
-        for percent in [10, 25, 50, 75, 90] {
-            let depth = depth_percentile(bins, percent) * average_length / size as f32;
-            let _ = write!(out, "\t{depth:.3}");
-        }
-        out.push('\n');
+        let depth = |percent| depth_percentile(bins, percent) * average_length / size as f32;
+        let depths = [10, 25, 50, 75, 90].map(|percent| format!("{:.3}", depth(percent)));
+        let begin = [format!("{:.1}", first.gc), format!("{share:.3}")];
+        out.add_row("GCD", begin.into_iter().chain(depths));
         rest = more;
     }
 }
@@ -136,36 +133,30 @@ fn average_length(counted: &StatsPartial) -> f32 {
     if reads == 0 { 0.0 } else { n(C::Bases) as f32 / reads as f32 }
 }
 
-fn write_line(out: &mut String, text: std::fmt::Arguments<'_>) {
-    let _ = writeln!(out, "{text}");
-}
-
-fn write_section_header(out: &mut String, title: &str, tag: &str, columns: &str) {
+fn write_section_header(out: &mut impl StatsOutput, title: &str, tag: &str, columns: &str) {
     let columns =
         if columns.is_empty() { String::new() } else { format!(" The columns are: {columns}") };
-    write_line(
-        out,
-        format_args!("# {title}. Use `grep ^{tag} | cut -f 2-` to extract this part.{columns}"),
-    );
+    out.add_comment(format_args!(
+        "{title}. Use `grep ^{tag} | cut -f 2-` to extract this part.{columns}"
+    ));
 }
 
-fn write_rows(tag: &str, histogram: &Histogram, out: &mut String) {
+fn write_rows(tag: &'static str, histogram: &Histogram, out: &mut impl StatsOutput) {
     for (index, count) in histogram.nonzero_counts() {
-        write_line(out, format_args!("{tag}\t{index}\t{count}"));
+        out.add_row(tag, [index as u64, count]);
     }
 }
 
 /// Writes a comment if rows above `limit` are left out, because the longest read exceeds it.
-fn write_limit_note(tag: &str, longest: usize, limit: usize, what: &str, out: &mut String) {
+fn write_limit_note(tag: &str, longest: usize, limit: usize, what: &str, out: &mut impl StatsOutput) {
     if longest > limit {
-        write_line(
-            out,
-            format_args!("# {tag} leaves out {what} above {limit}; there are some up to {longest}"),
-        );
+        out.add_comment(format_args!(
+            "{tag} leaves out {what} above {limit}; there are some up to {longest}"
+        ));
     }
 }
 
-fn write_qualities(counted: &StatsPartial, out: &mut String) {
+fn write_qualities(counted: &StatsPartial, out: &mut impl StatsOutput) {
     let highest = counted.qualities.iter().map(|table| table.sum_and_highest().1).max().unwrap_or(0);
     let columns = (highest + 1).min(255);
     for (i, title, tag) in
@@ -173,20 +164,17 @@ fn write_qualities(counted: &StatsPartial, out: &mut String) {
     {
         write_section_header(out, title, tag, "");
         let columns_are =
-            "# Columns correspond to qualities and rows to cycles. First column is the cycle number.";
-        write_line(out, format_args!("{columns_are}"));
+            "Columns correspond to qualities and rows to cycles. First column is the cycle number.";
+        out.add_comment(format_args!("{columns_are}"));
         write_limit_note(tag, counted.longest[i + 1], MAX_CYCLES, "cycles", out);
         for cycle in 0..counted.longest[i + 1].min(MAX_CYCLES) {
-            let _ = write!(out, "{tag}\t{}", cycle + 1);
-            for quality in 0..=columns {
-                let _ = write!(out, "\t{}", counted.qualities[i].count_of(cycle, quality));
-            }
-            out.push('\n');
+            let counts = (0..=columns).map(|quality| counted.qualities[i].count_of(cycle, quality));
+            out.add_row(tag, iter::once(cycle as u64 + 1).chain(counts));
         }
     }
 }
 
-fn write_gc_contents(counted: &StatsPartial, out: &mut String) {
+fn write_gc_contents(counted: &StatsPartial, out: &mut impl StatsOutput) {
     for (i, title, tag) in [(0, "first", "GCF"), (1, "last", "GCL")] {
         write_section_header(out, &format!("GC Content of {title} fragments"), tag, "");
         let mut start = 0; // first bin of a run with the same count
@@ -194,7 +182,7 @@ fn write_gc_contents(counted: &StatsPartial, out: &mut String) {
             let count = counted.gc[i].get(start);
             if counted.gc[i].get(bin) != count {
                 let percent = (bin + start) as f64 * 0.5 * 100.0 / (GC_BINS - 1) as f64;
-                write_line(out, format_args!("{tag}\t{percent:.2}\t{count}"));
+                out.add_row(tag, [format!("{percent:.2}"), count.to_string()]);
                 start = bin;
             }
         }
@@ -202,7 +190,7 @@ fn write_gc_contents(counted: &StatsPartial, out: &mut String) {
 }
 
 /// Writes the sections of base content by cycle: GCC, GCT, FBC, FTC, LBC and LTC.
-fn write_base_contents(counted: &StatsPartial, out: &mut String) {
+fn write_base_contents(counted: &StatsPartial, out: &mut impl StatsOutput) {
     const ACGT: &str = "cycle; A,C,G,T base counts as a percentage of all A/C/G/T bases [%]";
     const ALL: &str = "cycle; A,C,G,T base counts as a percentage of all A/C/G/T bases [%]; \
                        and N and O counts as a percentage of all A/C/G/T bases [%]";
@@ -240,18 +228,18 @@ fn write_base_contents(counted: &StatsPartial, out: &mut String) {
             "A,C,G,T,N base counters",
         );
         let [a, c, g, t, n, _] = bases.total_counts();
-        write_line(out, format_args!("{raw}\t{a}\t{c}\t{g}\t{t}\t{n}"));
+        out.add_row(raw, [a, c, g, t, n]);
     }
 }
 
 /// Writes a row per cycle: the share of each base among A, C, G and T, in percent. Cycles without any
 /// are left out.
 fn write_percentages(
-    tag: &str,
+    tag: &'static str,
     columns: usize,
     longest: usize,
     bases: impl Fn(usize) -> BaseCounts,
-    out: &mut String,
+    out: &mut impl StatsOutput,
 ) {
     for cycle in 0..longest.min(MAX_CYCLES) {
         let counts = bases(cycle);
@@ -259,15 +247,13 @@ fn write_percentages(
         if known == 0 {
             continue;
         }
-        let _ = write!(out, "{tag}\t{}", cycle + 1);
-        for count in &counts[..columns] {
-            let _ = write!(out, "\t{:.2}", 100.0 * *count as f64 / known as f64);
-        }
-        out.push('\n');
+        let shares = counts[..columns].iter().map(|&count| 100.0 * count as f64 / known as f64);
+        let shares = shares.map(|share| format!("{share:.2}"));
+        out.add_row(tag, iter::once((cycle + 1).to_string()).chain(shares));
     }
 }
 
-fn write_lengths(counted: &StatsPartial, out: &mut String) {
+fn write_lengths(counted: &StatsPartial, out: &mut impl StatsOutput) {
     let titles = ["Read lengths", "Read lengths - first fragments", "Read lengths - last fragments"];
     for (i, (title, tag)) in titles.into_iter().zip(["RL", "FRL", "LRL"]).enumerate() {
         write_section_header(out, title, tag, "read length, count");
@@ -275,25 +261,20 @@ fn write_lengths(counted: &StatsPartial, out: &mut String) {
         for (length, count) in
             counted.lengths[i].nonzero_counts().filter(|&(length, _)| length <= MAX_READ_LENGTH)
         {
-            write_line(out, format_args!("{tag}\t{length}\t{count}"));
+            out.add_row(tag, [length as u64, count]);
         }
     }
 }
 
 /// Writes the rows of section SN in samtools' order and arithmetic (single precision where samtools uses
 /// it).
-fn write_summary(
-    counts: &StatsCounts,
-    order: Option<&OrderTotals>,
-    insertion: &InsertSummary,
-    out: &mut String,
-) {
-    let StatsCounts { counted, sorted, settings, .. } = counts;
+fn write_summary(counts: &StatsCounts, insertion: &InsertSummary, out: &mut impl StatsOutput) {
+    let StatsCounts { counted, sorted, settings, order } = counts;
     let StatsSettings { options, targets, .. } = &**settings;
     let n = |count: C| counted.counts.get(count);
     let reads = n(C::First) + n(C::Last) + n(C::Other);
     let ratio = |a: u64, b: u64| if b == 0 { 0.0 } else { a as f32 / b as f32 };
-    let overlap = order.map_or(0, |order| order.overlap);
+    let overlap = order.as_ref().map_or(0, |order| order.overlap);
     let cigar_bases = n(C::CigarBases).wrapping_sub(overlap);
     let quality: u64 = counted.qualities.iter().map(|table| table.sum_and_highest().0).sum();
     let quality = if n(C::Bases) == 0 { 0.0 } else { quality as f64 / n(C::Bases) as f64 };
@@ -302,10 +283,7 @@ fn write_summary(
     let proper = if reads == 0 { 0.0 } else { (100 * n(C::Proper)) as f32 / reads as f32 };
     let [inward, outward, other] = insertion.pairs;
     let [longest, longest_first, longest_last] = counted.longest;
-    let mut row = |name: &str, value: String, comment: &str| {
-        let space = if comment.is_empty() { "" } else { "\t# " };
-        let _ = writeln!(out, "SN\t{name}:\t{value}{space}{comment}");
-    };
+    let mut row = |name: &str, value: String, comment: &str| out.add_summary(name, &value, comment);
     let text = |number: u64| number.to_string();
     row(
         "raw total sequences",
