@@ -120,7 +120,7 @@ impl GcCounts {
         Module {
             name: "Per sequence GC content",
             status: Status::from_limits(self.normal_deviation(), DEVIATION_LIMITS),
-            notes: Vec::new(),
+            deduplicated: None,
             columns: vec!["GC Content".into(), "Count".into()],
             rows: rows
                 .map(|(percent, &count)| vec![percent.to_string(), java::format_double(count)])

@@ -1,5 +1,8 @@
 //! A module of the report with its verdict, and the quality encodings that FastQC distinguishes.
 
+use readmill_format::report::{cell_value, named_values};
+use serde_json::{Value, json};
+
 use crate::MIN_QUAL_CHAR;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +39,25 @@ impl Status {
 pub(crate) struct Module {
     pub name: &'static str,
     pub status: Status,
-    pub notes: Vec<String>,
-    /// Column names. Empty if the module has notes but no table.
+    /// Share of the reads that are left without duplicates, in percent, if the module states it.
+    pub deduplicated: Option<String>,
+    /// Column names. Empty if the module has no table.
     pub columns: Vec<String>,
     pub rows: Vec<Vec<String>>,
+}
+
+impl Module {
+    pub fn to_value(&self) -> Value {
+        let column = |at: usize| self.rows.iter().map(|row| cell_value(&row[at])).collect();
+        let names = self.columns.iter().map(String::as_str);
+        let columns = named_values(names, (0..self.columns.len()).map(column));
+        let values = [json!(self.name), json!(self.status.name()), columns];
+        let mut value = named_values(["name", "status", "columns"], values.into_iter());
+        if let Some(share) = &self.deduplicated {
+            value["deduplicated_percentage"] = cell_value(share);
+        }
+        value
+    }
 }
 
 pub(crate) struct FastqcEncoding {
@@ -61,6 +79,25 @@ impl FastqcEncoding {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_are_those_of_the_text() {
+        let text = |cells: &[&str]| cells.iter().map(|cell| cell.to_string()).collect::<Vec<_>>();
+        let mut module = Module {
+            name: "Sequence Duplication Levels",
+            status: Status::Warn,
+            deduplicated: Some("61.5".into()),
+            columns: text(&["Duplication Level", "Percentage of total"]),
+            rows: vec![text(&["1", "50.0"]), text(&[">10k+", "NaN"])],
+        };
+        let columns = json!({ "Duplication Level": [1, ">10k+"], "Percentage of total": [50.0, "NaN"] });
+        let mut wanted = json!({ "name": module.name, "status": "warn", "columns": columns });
+        wanted["deduplicated_percentage"] = json!(61.5);
+        assert_eq!(module.to_value(), wanted);
+        (module.deduplicated, module.columns, module.rows) = Default::default();
+        let wanted = json!({ "name": module.name, "status": "warn", "columns": {} });
+        assert_eq!(module.to_value(), wanted);
+    }
 
     #[test]
     fn encodings_are_told_by_the_lowest_character() {

@@ -61,7 +61,7 @@ pub(crate) fn make_quality_module(totals: &Totals, no_group: bool) -> Option<Mod
     Some(Module {
         name: "Per base sequence quality",
         status: Status::from_warns_and_fails(warns, fails),
-        notes: Vec::new(),
+        deduplicated: None,
         columns: columns.map(String::from).into(),
         rows,
     })
@@ -118,7 +118,7 @@ pub(crate) fn make_base_module(totals: &Totals, no_group: bool) -> Module {
     Module {
         name: "Per base sequence content",
         status: Status::from_limits(most, LETTER_LIMITS),
-        notes: Vec::new(),
+        deduplicated: None,
         columns: ["Base", "G", "A", "T", "C"].map(String::from).into(),
         rows,
     }
@@ -142,7 +142,7 @@ pub(crate) fn make_n_module(totals: &Totals, no_group: bool) -> Module {
     Module {
         name: "Per base N content",
         status: Status::from_limits(most, N_LIMITS),
-        notes: Vec::new(),
+        deduplicated: None,
         columns: ["Base", "N-Count"].map(String::from).into(),
         rows,
     }
@@ -159,7 +159,7 @@ pub(crate) fn make_adapter_module(totals: &Totals, no_group: bool) -> Module {
         return Module {
             name,
             status: Status::Warn,
-            notes: Vec::new(),
+            deduplicated: None,
             columns: Vec::new(),
             rows: Vec::new(),
         };
@@ -183,7 +183,7 @@ pub(crate) fn make_adapter_module(totals: &Totals, no_group: bool) -> Module {
     Module {
         name,
         status: Status::from_limits(most, ADAPTER_LIMITS),
-        notes: Vec::new(),
+        deduplicated: None,
         columns: columns.map(String::from).collect(),
         rows,
     }

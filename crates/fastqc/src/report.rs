@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
+use readmill_format::report::{DescribedReport, named_values};
 use readmill_record::java;
+use serde_json::{Value, json};
 
 use crate::distinct::DistinctSequences;
 use crate::module::{FastqcEncoding, Module, Status};
@@ -69,7 +71,9 @@ impl FastqcFileReport {
         let mut text = format!("##FastQC\t{VERSION}\n");
         for module in &self.modules {
             let _ = writeln!(text, ">>{}\t{}", module.name, module.status.name());
-            module.notes.iter().for_each(|note| text += &format!("#{note}\n"));
+            if let Some(share) = &module.deduplicated {
+                let _ = writeln!(text, "#Total Deduplicated Percentage\t{share}");
+            }
             if !module.columns.is_empty() {
                 text += &format!("#{}\n", module.columns.join("\t"));
             }
@@ -84,6 +88,17 @@ impl FastqcFileReport {
             format!("{}\t{}\t{}\n", module.status.name().to_uppercase(), module.name, self.file)
         };
         self.modules.iter().map(line).collect()
+    }
+}
+
+impl DescribedReport for FastqcFileReport {
+    fn format_text(&self) -> Vec<u8> {
+        self.format_data().into_bytes()
+    }
+
+    fn to_value(&self) -> Value {
+        let modules = self.modules.iter().map(Module::to_value).collect();
+        named_values(["file", "modules"], [json!(self.file), modules].into_iter())
     }
 }
 
@@ -115,7 +130,7 @@ fn make_basic_module(file: &str, totals: &Totals) -> Module {
     Module {
         name: "Basic Statistics",
         status: Status::Pass,
-        notes: Vec::new(),
+        deduplicated: None,
         columns: ["Measure", "Value"].map(String::from).into(),
         rows: rows.map(|(name, value)| vec![name.into(), value]).into(),
     }
@@ -138,7 +153,7 @@ fn make_mean_quality_module(totals: &Totals) -> Option<Module> {
     Some(Module {
         name: "Per sequence quality scores",
         status: Status::from_warns_and_fails(warn, fail),
-        notes: Vec::new(),
+        deduplicated: None,
         columns: ["Quality", "Count"].map(String::from).into(),
         rows: (first..=last).map(row).collect(),
     })
@@ -175,7 +190,7 @@ fn make_length_module(lengths: &[u64], no_group: bool) -> Module {
             known().count() > 1,
             lengths.first().is_some_and(|&reads| reads > 0),
         ),
-        notes: Vec::new(),
+        deduplicated: None,
         columns: ["Length", "Count"].map(String::from).into(),
         rows,
     }

@@ -75,7 +75,7 @@ fn make_duplication_module(totals: &Totals, order: &[u32]) -> Module {
     Module {
         name: "Sequence Duplication Levels",
         status: Status::from_warns_and_fails(left < REMAINING_LIMITS[0], left < REMAINING_LIMITS[1]),
-        notes: vec![format!("Total Deduplicated Percentage\t{}", java::format_double(left))],
+        deduplicated: Some(java::format_double(left)),
         columns: columns.map(String::from).into(),
         rows: DUPLICATION_LEVELS.iter().zip(different.iter().zip(&all)).map(row).collect(),
     }
@@ -141,7 +141,7 @@ fn make_overrepresented_module(totals: &Totals, sequences: &DistinctSequences, o
     Module {
         name: "Overrepresented sequences",
         status: Status::from_warns_and_fails(!often.is_empty(), most > FREQUENT_LIMITS[1]),
-        notes: Vec::new(),
+        deduplicated: None,
         columns: if often.is_empty() { Vec::new() } else { columns.map(String::from).into() },
         rows: often.iter().map(row).collect(),
     }

@@ -165,7 +165,7 @@ impl Tiles {
         Some(Module {
             name: "Per tile sequence quality",
             status: Status::from_limits(most, DEVIATION_LIMITS),
-            notes: Vec::new(),
+            deduplicated: None,
             columns: ["Tile", "Base", "Mean"].map(String::from).into(),
             rows: rows.collect(),
         })

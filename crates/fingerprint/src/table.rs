@@ -16,8 +16,10 @@ use std::fmt::Write as _;
 use std::io::Cursor;
 use std::path::Path;
 
+use readmill_format::report::DescribedReport;
 use readmill_format::text::{LineReader, TextInput};
 use readmill_record::{Error, Ledger, Result};
+use serde_json::{Value, json};
 
 const FIRST_LINE: &str = "##readmill fingerprint 1";
 
@@ -82,19 +84,6 @@ impl Fingerprint {
         }
     }
 
-    pub fn to_text(&self) -> Vec<u8> {
-        let mut text = format!("{FIRST_LINE}\n##sample={}\n", self.sample);
-        for (name, on) in KINDS.iter().zip(self.reads) {
-            let _ = writeln!(text, "##{name}={},{}", on.reads, on.bases);
-        }
-        text += "#CHROM\tPOS\tFIRST\tSECOND\tFIRST_COUNT\tSECOND_COUNT\tOTHER_COUNT\n";
-        for SiteCounts { contig, pos, alleles, counts: [first, second, other] } in &self.sites {
-            let [one, two] = alleles.map(char::from);
-            let _ = writeln!(text, "{contig}\t{pos}\t{one}\t{two}\t{first}\t{second}\t{other}");
-        }
-        text.into_bytes()
-    }
-
     /// Reads the file of a fingerprint, and sorts its sites by contig name and position.
     ///
     /// # Errors
@@ -157,6 +146,39 @@ impl Fingerprint {
     }
 }
 
+impl DescribedReport for Fingerprint {
+    fn format_text(&self) -> Vec<u8> {
+        let mut text = format!("{FIRST_LINE}\n##sample={}\n", self.sample);
+        for (name, on) in KINDS.iter().zip(self.reads) {
+            let _ = writeln!(text, "##{name}={},{}", on.reads, on.bases);
+        }
+        text += "#CHROM\tPOS\tFIRST\tSECOND\tFIRST_COUNT\tSECOND_COUNT\tOTHER_COUNT\n";
+        for SiteCounts { contig, pos, alleles, counts: [first, second, other] } in &self.sites {
+            let [one, two] = alleles.map(char::from);
+            let _ = writeln!(text, "{contig}\t{pos}\t{one}\t{two}\t{first}\t{second}\t{other}");
+        }
+        text.into_bytes()
+    }
+
+    /// Returns reads and bases of the autosomes, X and Y, the ratios of their depths and the sex that
+    /// these show, and the numbers of sites and of bases counted there.
+    fn to_value(&self) -> Value {
+        let [autosomes, x, y] = self.reads.map(|on| json!({ "reads": on.reads, "bases": on.bases }));
+        let [ratio_x, ratio_y] = self.sex_ratios();
+        let counted: u64 = self.sites.iter().flat_map(|site| site.counts).sum();
+        json!({
+            "autosomes": autosomes,
+            "X": x,
+            "Y": y,
+            "x_ratio": ratio_x,
+            "y_ratio": ratio_y,
+            "sex": self.sex(),
+            "sites": self.sites.len(),
+            "bases": counted,
+        })
+    }
+}
+
 fn parse_site_line(line: &str) -> Option<SiteCounts> {
     let fields: Vec<&str> = line.split('\t').collect();
     let [contig, pos, first, second, counts @ ..] = &fields[..] else { return None };
@@ -183,9 +205,15 @@ mod tests {
         let on = |reads, bases| ReadsOn { reads, bases };
         let reads = [on(1000, 100), on(52, 10), on(30, 6)];
         let all = Fingerprint { sample: "NA 1".into(), reads, sites: vec![site(3), site(9)] };
+        let wanted = json!({
+            "autosomes": {"reads": 1000, "bases": 100}, "X": {"reads": 52, "bases": 10},
+            "Y": {"reads": 30, "bases": 6}, "x_ratio": 0.52, "y_ratio": 0.5, "sex": "male",
+            "sites": 2, "bases": 32,
+        });
+        assert_eq!(all.to_value(), wanted);
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.tsv");
-        std::fs::write(&path, all.to_text()).unwrap();
+        std::fs::write(&path, all.format_text()).unwrap();
         assert_eq!(Fingerprint::read(&path, &Ledger::unlimited()).unwrap(), all);
         for wrong in [
             "",

@@ -13,7 +13,9 @@ mod rows;
 mod write;
 
 pub use arguments::Arguments;
+use readmill_format::report::DescribedReport;
 use readmill_record::{Charge, Result};
+use serde_json::{Value, json};
 
 use super::counters::Tables;
 pub use super::recal_datum::RecalDatum;
@@ -45,5 +47,18 @@ impl RecalReport {
 
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
+    }
+}
+
+impl DescribedReport for RecalReport {
+    fn format_text(&self) -> Vec<u8> {
+        self.to_text()
+    }
+
+    /// Returns `{"qualities": [{"read_group": …, "reported": n, "empirical": x, "observations": n,
+    /// "errors": x}, …]}`: the bases of each reported quality and their substitutions. Cycles and
+    /// contexts are left out, because they are long.
+    fn to_value(&self) -> Value {
+        json!({ "qualities": write::reported_value(self) })
     }
 }

@@ -5,6 +5,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io::Write;
 
+use readmill_format::report::cell_value;
+use serde_json::{Value, json};
+
 use super::rows::{Covariate, CovariateRow, QualityRow, RecalReport};
 use crate::counters::{ErrorEvent, context_bases};
 use crate::covariates::QUALITIES;
@@ -112,14 +115,34 @@ fn write_groups(out: &mut Vec<u8>, report: &RecalReport) {
     });
 }
 
-fn write_reported(out: &mut Vec<u8>, report: &RecalReport) {
-    let mut rows: Vec<(&Vec<u8>, u8, &QualityRow)> = Vec::new();
+/// Returns the rows of RecalTable1, each with its read group and its empirical quality.
+fn sort_reported(report: &RecalReport) -> Vec<(&Vec<u8>, u8, &QualityRow)> {
+    let mut rows = Vec::new();
     for group in &report.groups {
         let from = rows.len();
         rows.extend(group.qualities.iter().map(|row| (&group.name, row.recal_datum.empirical(), row)));
         rows[from..].sort_by_key(|(_, _, row)| (row.quality, event_sort_key(row.event)));
     }
-    write_table(out, &REPORTED, &rows, |(name, empirical, row), cells| {
+    rows
+}
+
+/// Returns the rows of RecalTable1 about substitutions.
+pub(super) fn reported_value(report: &RecalReport) -> Value {
+    let rows = sort_reported(report).into_iter().filter(|(_, _, row)| row.event == ErrorEvent::Mismatch);
+    let value = |(name, empirical, row): (&Vec<u8>, u8, &QualityRow)| {
+        json!({
+            "read_group": String::from_utf8_lossy(name),
+            "reported": row.quality,
+            "empirical": f64::from(empirical),
+            "observations": row.recal_datum.observations,
+            "errors": cell_value(&format_fixed(row.recal_datum.errors(), 2)),
+        })
+    };
+    rows.map(value).collect()
+}
+
+fn write_reported(out: &mut Vec<u8>, report: &RecalReport) {
+    write_table(out, &REPORTED, &sort_reported(report), |(name, empirical, row), cells| {
         cells[0].extend_from_slice(name);
         write_value(&mut cells[1], row.quality);
         write_value(&mut cells[2], row.event.letter());

@@ -10,7 +10,9 @@ use readmill_bqsr::{
     ApplyOptions, Datum, EventTable, GroupTable, QualityTable, RecalReport, Recalibration, Tables,
     gather, plot_data,
 };
+use readmill_format::report::DescribedReport;
 use readmill_record::{Ledger, Result};
+use serde_json::{Value, json};
 
 const ONE: &str =
     below_first_line(include_str!("../../../../tests/oracles/gatk/recalibration/one.table"));
@@ -56,6 +58,30 @@ fn counts_become_the_report() {
     let made = RecalReport::new(&counts(&report), report.arguments.clone()).unwrap();
     assert_eq!(made, report);
     assert_eq!(text(&made), ONE);
+}
+
+#[test]
+fn the_value_has_the_substitutions_of_the_text() {
+    for report in [ONE, TWO, GATHERED] {
+        let lines = report.lines().skip_while(|line| !line.starts_with("#:GATKTable:RecalTable1:"));
+        let rows = lines.skip(2).take_while(|line| !line.is_empty()).filter_map(|line| {
+            let cells: Vec<&str> = line.split_whitespace().collect();
+            let [group, reported, event, empirical, observations, errors] = cells[..] else {
+                panic!("{line}")
+            };
+            let number = |cell: &str| cell.parse::<f64>().unwrap();
+            let [reported, observations] = [reported, observations].map(|it| it.parse::<u64>().unwrap());
+            (event == "M").then(|| {
+                json!({
+                    "read_group": group, "reported": reported, "empirical": number(empirical),
+                    "observations": observations, "errors": number(errors),
+                })
+            })
+        });
+        let wanted: Vec<Value> = rows.collect();
+        assert!(!wanted.is_empty());
+        assert_eq!(read(report).to_value(), json!({ "qualities": wanted }));
+    }
 }
 
 /// Returns the counts of a report, with read groups in a different order and some without
