@@ -3,6 +3,9 @@
 
 use std::fmt::Write;
 
+use readmill_format::report::{DescribedReport, cell_value, named_values};
+use serde_json::Value;
+
 const MAX_DEPTH: i32 = 400_000;
 
 /// Bases with a depth above [`MAX_DEPTH`] count as this depth.
@@ -43,24 +46,43 @@ impl Distribution {
         self.0.fill(0);
     }
 
-    /// Appends a line for each depth, from the maximum down: the fraction of bases with at least
-    /// this depth.
-    pub(crate) fn write_lines(&self, name: &str, out: &mut String) {
+    /// Returns the depths that have a line, from the maximum down, each with the fraction of bases that
+    /// have at least this depth.
+    fn shares(&self) -> impl Iterator<Item = (usize, f64)> {
         let sum: u64 = self.0.iter().sum();
-        if sum < 1 {
-            return;
-        }
+        let depths = if sum < 1 { 0 } else { self.0.len().max(MAX_LISTED_DEPTH + 1) };
         let mut share = 0.0;
-        for depth in (0..self.0.len().max(MAX_LISTED_DEPTH + 1)).rev() {
+        let shares = (0..depths).rev().filter_map(move |depth| {
             let bases = self.0.get(depth).copied().unwrap_or(0);
             if depth > MAX_LISTED_DEPTH && bases == 0 {
-                continue;
+                return None;
             }
             share += bases as f64 / sum as f64;
-            if share >= MIN_SHARE {
-                let _ = writeln!(out, "{name}\t{depth}\t{share:.2}");
-            }
+            Some((depth, share))
+        });
+        shares.filter(|(_, share)| *share >= MIN_SHARE)
+    }
+
+    /// Appends a line for each depth.
+    pub(crate) fn write_lines(&self, name: &str, out: &mut String) {
+        for (depth, share) in self.shares() {
+            let _ = writeln!(out, "{name}\t{depth}\t{share:.2}");
         }
+    }
+}
+
+/// The distribution of all contigs together. Those of single contigs are left out, because they are long.
+impl DescribedReport for Distribution {
+    fn format_text(&self) -> Vec<u8> {
+        let mut text = String::new();
+        self.write_lines("total", &mut text);
+        text.into_bytes()
+    }
+
+    fn to_value(&self) -> Value {
+        let depths = self.shares().map(|(depth, _)| Value::from(depth)).collect();
+        let shares = self.shares().map(|(_, share)| cell_value(&format!("{share:.2}"))).collect();
+        named_values(["depth", "share"], [depths, shares].into_iter())
     }
 }
 
@@ -95,18 +117,64 @@ impl DepthSummary {
         self.min_depth = self.min_depth.min(other.min_depth);
         self.max_depth = self.max_depth.max(other.max_depth);
     }
+}
 
-    pub(crate) fn write_line(&self, name: &str, suffix: &str, out: &mut String) {
-        let DepthSummary { length, bases, min_depth: least, max_depth: greatest } = *self;
+/// A row of the summary file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SummaryRow {
+    /// The number of the contig; `None` for all contigs together.
+    pub contig: Option<u32>,
+    /// Whether only the bases of regions are counted.
+    pub is_of_regions: bool,
+    pub depths: DepthSummary,
+}
+
+pub(crate) const SUMMARY_COLUMNS: [&str; 6] = ["chrom", "length", "bases", "mean", "min", "max"];
+
+impl SummaryRow {
+    pub(crate) fn cells(&self, contigs: &[(String, u32)]) -> [String; SUMMARY_COLUMNS.len()] {
+        let DepthSummary { length, bases, min_depth, max_depth } = self.depths;
+        let name = match self.contig {
+            Some(contig) => contigs.get(contig as usize).map_or("", |(name, _)| name),
+            None => "total",
+        };
+        let suffix = if self.is_of_regions { "_region" } else { "" };
         let mean = if length > 0 { bases as f64 / length as f64 } else { 0.0 };
-        let least = if least == u32::MAX { 0 } else { least };
-        let _ = writeln!(out, "{name}{suffix}\t{length}\t{bases}\t{mean:.2}\t{least}\t{greatest}");
+        let min_depth = if min_depth == u32::MAX { 0 } else { min_depth };
+        [
+            format!("{name}{suffix}"),
+            length.to_string(),
+            bases.to_string(),
+            format!("{mean:.2}"),
+            min_depth.to_string(),
+            max_depth.to_string(),
+        ]
+    }
+}
+
+/// The summary file of a run that is described.
+pub(crate) struct SummaryTable {
+    pub contigs: Vec<(String, u32)>,
+    pub rows: Vec<SummaryRow>,
+}
+
+impl DescribedReport for SummaryTable {
+    fn format_text(&self) -> Vec<u8> {
+        let mut text = SUMMARY_COLUMNS.join("\t") + "\n";
+        self.rows.iter().for_each(|row| text += &(row.cells(&self.contigs).join("\t") + "\n"));
+        text.into_bytes()
+    }
+
+    fn to_value(&self) -> Value {
+        let cells = |row: &SummaryRow| row.cells(&self.contigs).map(|cell| cell_value(&cell));
+        self.rows.iter().map(|row| named_values(SUMMARY_COLUMNS, cells(row).into_iter())).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn numbers_are_rounded_as_by_c() {
@@ -115,6 +183,26 @@ mod tests {
             .map(|number: &f64| format!("{number:.2}"))
             .collect();
         assert_eq!(shown, ["0.12", "0.38", "0.62", "0.03", "1.00", "0.99"]);
+    }
+
+    #[test]
+    fn values_are_those_of_the_text() {
+        let mut all = Distribution::default();
+        all.add(2, 1);
+        all.add(0, 2);
+        let text = String::from_utf8(all.format_text()).unwrap();
+        assert!(text.ends_with("total\t2\t0.33\ntotal\t1\t0.33\ntotal\t0\t1.00\n"), "{text}");
+        assert_eq!(all.to_value(), json!({"depth": [2, 1, 0], "share": [0.33, 0.33, 1.0]}));
+        let depths = DepthSummary { length: 3, bases: 2, min_depth: u32::MAX, max_depth: 2 };
+        let row = |contig, is_of_regions| SummaryRow { contig, is_of_regions, depths };
+        let rows = vec![row(Some(0), false), row(None, true)];
+        let table = SummaryTable { contigs: vec![("7".into(), 3)], rows };
+        let text = "chrom\tlength\tbases\tmean\tmin\tmax\n7\t3\t2\t0.67\t0\t2\ntotal_region\t3\t2\t0.67\t0\t2\n";
+        assert_eq!(String::from_utf8(table.format_text()).unwrap(), text);
+        let rows = [json!(7), json!("total_region")].map(
+            |name| json!({"chrom": name, "length": 3, "bases": 2, "mean": 0.67, "min": 0, "max": 2}),
+        );
+        assert_eq!(table.to_value(), json!(rows));
     }
 
     #[test]

@@ -125,7 +125,7 @@ const WAITING_BYTES: usize = size_of::<WaitingRead>() + 64;
 
 /// Returns an upper bound of the elements that a vector allocates to grow from `capacity` to
 /// `length`: its capacity doubles.
-fn max_growth(capacity: usize, length: usize) -> usize {
+pub(crate) fn max_growth(capacity: usize, length: usize) -> usize {
     if length > capacity { 2 * length } else { 0 }
 }
 

@@ -47,4 +47,4 @@ pub use page::{BedContigs, BedPage, BedPages, EncodedPage, PageEncoder, PageTarg
 pub use piece::{CoveragePiece, CoveragePieceMaker};
 pub use piles::{BothReceivers, Pile, Piles};
 pub use regions::CoverageRegions;
-pub use report::{CoverageFile, CoverageReport, LineReceiver};
+pub use report::{CoverageFile, CoverageReport, FinishedCoverage, LineReceiver};

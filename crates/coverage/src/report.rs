@@ -3,11 +3,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use readmill_format::report::DescribedReport;
 use readmill_record::Result;
 
-use crate::distribution::{DepthSummary, Distribution};
-use crate::join::{DepthReceiver, DepthRun};
+use crate::distribution::{DepthSummary, Distribution, SUMMARY_COLUMNS, SummaryRow, SummaryTable};
+use crate::join::{DepthReceiver, DepthRun, max_growth};
 use crate::options::{RegionChoice, ReportOptions};
+use crate::piece::CoveragePiece;
 use crate::regions::{CoverageRegion, CoverageRegions};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +121,7 @@ pub trait LineReceiver {
 /// report.add_run(DepthRun { start: 0, end: 75, depth: 2 })?;
 /// report.add_run(DepthRun { start: 75, end: 100, depth: 0 })?;
 /// report.end_contig()?;
-/// assert_eq!(report.finish()?.0, ["[0, 50] 2.00", "[50, 100] 1.00"]);
+/// assert_eq!(report.finish()?.lines.0, ["[0, 50] 2.00", "[50, 100] 1.00"]);
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 pub struct CoverageReport<L> {
@@ -140,7 +142,16 @@ pub struct CoverageReport<L> {
     all_regions_distribution: Distribution,
     segment: OpenSegment,
     has_header: bool,
+    /// The rows of the summary so far, if the run is described.
+    rows: Option<Vec<SummaryRow>>,
     scratch: String,
+}
+
+/// What a report leaves when it is finished.
+pub struct FinishedCoverage<L> {
+    pub lines: L,
+    /// The summary and the distributions, if the run is described.
+    pub described: Vec<(CoverageFile, Box<dyn DescribedReport>)>,
 }
 
 #[derive(Default)]
@@ -255,10 +266,17 @@ impl<L: LineReceiver> CoverageReport<L> {
             all_regions_distribution: Distribution::default(),
             segment: OpenSegment::default(),
             has_header: false,
+            rows: None,
             scratch: String::new(),
         };
         report.write_threshold_names()?;
         Ok(report)
+    }
+
+    /// Keeps the rows of the summary, so that [`FinishedCoverage::described`] can have them.
+    pub fn keep_summary(mut self) -> Self {
+        self.rows = Some(Vec::new());
+        self
     }
 
     /// Returns the heap memory in bytes, without the regions of the BED file, which are charged
@@ -272,15 +290,24 @@ impl<L: LineReceiver> CoverageReport<L> {
         ];
         let distributions: u64 = distributions.into_iter().map(Distribution::heap_bytes).sum();
         let OpenRegions { list, spare, .. } = &self.of_regions;
-        distributions + ((list.capacity() + spare.capacity()) * size_of::<OpenRegion>()) as u64
+        let rows = self.rows.as_ref().map_or(0, Vec::capacity) * size_of::<SummaryRow>();
+        distributions + ((list.capacity() + spare.capacity()) * size_of::<OpenRegion>() + rows) as u64
     }
 
-    /// Writes the totals of all contigs, and returns the receiver of the lines. Call this after
+    /// Returns the maximum number of bytes on the heap while `piece` is added.
+    pub fn max_bytes_to_add(&self, piece: &CoveragePiece) -> u64 {
+        let rows = self.rows.as_ref();
+        let growth =
+            rows.map_or(0, |rows| max_growth(rows.capacity(), rows.len() + 2 * piece.contigs.len()));
+        self.heap_bytes() + (growth * size_of::<SummaryRow>()) as u64
+    }
+
+    /// Writes the totals of all contigs. Call this after
     /// [`CoverageJoin::finish`](crate::CoverageJoin::finish).
-    pub fn finish(mut self) -> Result<L> {
-        self.write_summary("total", "", self.all)?;
+    pub fn finish(mut self) -> Result<FinishedCoverage<L>> {
+        self.write_summary(None, false, self.all)?;
         if self.options.by.is_some() {
-            self.write_summary("total", "_region", self.all_of_regions)?;
+            self.write_summary(None, true, self.all_of_regions)?;
         }
         let mut text = String::new();
         self.all_distribution.write_lines("total", &mut text);
@@ -290,7 +317,16 @@ impl<L: LineReceiver> CoverageReport<L> {
             self.all_regions_distribution.write_lines("total", &mut text);
             self.lines.add_text(CoverageFile::RegionDistribution, &text)?;
         }
-        Ok(self.lines)
+        let CoverageReport { lines, contigs, all_distribution, all_regions_distribution, .. } = self;
+        let mut described: Vec<(CoverageFile, Box<dyn DescribedReport>)> = Vec::new();
+        if let Some(rows) = self.rows {
+            described.push((CoverageFile::Summary, Box::new(SummaryTable { contigs, rows })));
+            described.push((CoverageFile::GlobalDistribution, Box::new(all_distribution)));
+            if self.options.by.is_some() {
+                described.push((CoverageFile::RegionDistribution, Box::new(all_regions_distribution)));
+            }
+        }
+        Ok(FinishedCoverage { lines, described })
     }
 
     pub fn lines(&self) -> &L {
@@ -306,13 +342,20 @@ impl<L: LineReceiver> CoverageReport<L> {
         self.lines.add_comment(CoverageFile::Thresholds, line.as_bytes())
     }
 
-    fn write_summary(&mut self, name: &str, suffix: &str, summary: DepthSummary) -> Result<()> {
+    fn write_summary(
+        &mut self,
+        contig: Option<u32>,
+        is_of_regions: bool,
+        depths: DepthSummary,
+    ) -> Result<()> {
+        let row = SummaryRow { contig, is_of_regions, depths };
         self.scratch.clear();
         if !self.has_header {
-            self.scratch.push_str("chrom\tlength\tbases\tmean\tmin\tmax\n");
+            self.scratch = SUMMARY_COLUMNS.join("\t") + "\n";
             self.has_header = true;
         }
-        summary.write_line(name, suffix, &mut self.scratch);
+        self.scratch += &(row.cells(&self.contigs).join("\t") + "\n");
+        self.rows.iter_mut().for_each(|rows| rows.push(row));
         self.lines.add_text(CoverageFile::Summary, &self.scratch)
     }
 
@@ -540,14 +583,13 @@ impl<L: LineReceiver> DepthReceiver for CoverageReport<L> {
         if self.segment.is_open {
             self.write_segment(length)?;
         }
-        let name = self.contigs.get(self.contig as usize).map_or_else(String::new, |it| it.0.clone());
         let summary = self.summary;
         self.all.add_all(&summary);
-        self.write_summary(&name, "", summary)?;
+        self.write_summary(Some(self.contig), false, summary)?;
         if self.options.by.is_some() {
             let of_regions =
                 std::mem::replace(&mut self.of_regions.summary, DepthSummary::new(u32::MAX));
-            self.write_summary(&name, "_region", of_regions)?;
+            self.write_summary(Some(self.contig), true, of_regions)?;
             self.all_of_regions.add_all(&of_regions);
         }
         self.write_distributions()

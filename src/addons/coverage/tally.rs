@@ -133,7 +133,7 @@ impl CoverageTally {
             (name.unwrap_or_default(), *pile)
         });
         let deepest = deepest.collect();
-        let (_, contigs) = output.report.finish()?.finish()?;
+        let (_, contigs) = output.report.finish()?.lines.finish()?;
         files.write_pending()?;
         let files = Arc::into_inner(files);
         let files = files.ok_or_else(|| Error::bug("files of coverage are in use at the end"))?;

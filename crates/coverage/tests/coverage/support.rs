@@ -86,7 +86,7 @@ impl Reads {
             join.add_piece(piece, &mut report).unwrap();
         }
         join.finish(&mut report).unwrap();
-        let (written, _) = report.finish().unwrap().finish().unwrap();
+        let (written, _) = report.finish().unwrap().lines.finish().unwrap();
         written.files.into_iter().map(|(ending, bytes)| (ending, text(ending, bytes))).collect()
     }
 }
