@@ -8,6 +8,7 @@ use std::sync::Arc;
 use readmill_engine::Crew;
 use readmill_filters::tally::RunNames;
 use readmill_format::reference::LazyReference;
+use readmill_format::report::DescribedReport;
 use readmill_record::ledger::UserName;
 use readmill_record::{Charge, DynOrderedTally, DynTally, Header, Ledger, Result};
 use serde_json::Value;
@@ -47,7 +48,9 @@ use readmill_process::console::Console;
 /// use readmill_process::console::Console;
 /// use readmill::plan::{Plan, Verbosity};
 /// use readmill_filters::tally::TallyReport;
+/// use readmill_format::report::DescribedReport;
 /// use readmill_record::{Batch, Result, Tally};
+/// use serde_json::{Value, json};
 /// use std::path::PathBuf;
 ///
 /// /// What the plan knows: the file.
@@ -61,11 +64,10 @@ use readmill_process::console::Console;
 ///         "count reads"
 ///     }
 ///     fn output_files(&self) -> Vec<PlannedFile<'_>> {
-///         let file = PlannedFile::new("reads", &self.file);
-///         vec![file.with_json(|text| text.trim_end().parse::<u64>().ok().into())]
+///         vec![PlannedFile::new("reads", &self.file)]
 ///     }
 ///     fn start(&self, _: &AddOnSetup<'_>) -> Result<Box<dyn RunningAddOn>> {
-///         let report = TallyReport::new(Reads, |reads, _| format!("{reads}\n").into_bytes());
+///         let report = TallyReport::new(Reads, |reads, _| ReadCount(reads));
 ///         Ok(Box::new(ReportedTally::new(Tap::MainOutput, report)))
 ///     }
 /// }
@@ -85,6 +87,18 @@ use readmill_process::console::Console;
 ///     }
 ///     fn finish(&self, total: u64) -> Result<u64> {
 ///         Ok(total)
+///     }
+/// }
+///
+/// /// What is written, and what `--json` has of it.
+/// struct ReadCount(u64);
+///
+/// impl DescribedReport for ReadCount {
+///     fn format_text(&self) -> Vec<u8> {
+///         format!("{}\n", self.0).into_bytes()
+///     }
+///     fn to_value(&self) -> Value {
+///         json!(self.0)
 ///     }
 /// }
 ///
@@ -331,6 +345,8 @@ pub struct CompleteFiles {
     /// The files, each with its index in [`AddOn::output_files`], in the order in which the
     /// description lists them.
     pub files: Vec<(usize, AtomicFile)>,
-    /// Values, with their names among the reports.
+    /// The reports in these files, each with the index of its file, if the run is described.
+    pub reports: Vec<(usize, Box<dyn DescribedReport>)>,
+    /// Other values, with their names among the reports.
     pub values: Vec<(&'static str, Value)>,
 }

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use readmill_filters::tally::{RunNames, TallyReport};
 use readmill_fingerprint::{Fingerprint, FingerprintTally, Sites};
 use readmill_record::Result;
-use serde_json::{Value, json};
 
 use super::add_on::{AddOn, AddOnNeeds, AddOnSetup, RunningAddOn};
 use super::planned_file::PlannedFile;
@@ -40,7 +39,7 @@ impl AddOn for FingerprintRequest {
     }
 
     fn output_files(&self) -> Vec<PlannedFile<'_>> {
-        vec![PlannedFile::new("fingerprint", &self.file).with_json(fingerprint_to_json)]
+        vec![PlannedFile::new("fingerprint", &self.file)]
     }
 
     /// Returns an empty text: a job already compares the state of all files on the command line,
@@ -52,29 +51,10 @@ impl AddOn for FingerprintRequest {
     fn start(&self, setup: &AddOnSetup<'_>) -> Result<Box<dyn RunningAddOn>> {
         let sites = Sites::read(&self.sites, setup.header, setup.ledger)?;
         let tally = FingerprintTally::new(sites, setup.header);
-        let texts = |total: Fingerprint, names: &RunNames<'_>| {
-            Ok(vec![Fingerprint { sample: names.sample.into(), ..total }.to_text().into()])
+        let reports = |total: Fingerprint, names: &RunNames<'_>| {
+            Ok(vec![Fingerprint { sample: names.sample.into(), ..total }.into()])
         };
-        let report = TallyReport::of_files(tally, texts);
+        let report = TallyReport::of_files(tally, reports);
         Ok(Box::new(ReportedTally::new(Tap::MainOutput, report)))
     }
-}
-
-/// Returns the reads and bases of autosomes, X and Y, the depth ratios of X and Y with the sex that
-/// they imply, the number of sites, and the number of bases counted at them.
-fn fingerprint_to_json(text: &str) -> Value {
-    let Ok(found) = Fingerprint::parse(text) else { return Value::Null };
-    let [autosomes, x, y] = found.reads.map(|on| json!({ "reads": on.reads, "bases": on.bases }));
-    let [ratio_x, ratio_y] = found.sex_ratios();
-    let counted: u64 = found.sites.iter().flat_map(|site| site.counts).sum();
-    json!({
-        "autosomes": autosomes,
-        "X": x,
-        "Y": y,
-        "x_ratio": ratio_x,
-        "y_ratio": ratio_y,
-        "sex": found.sex(),
-        "sites": found.sites.len(),
-        "bases": counted,
-    })
 }

@@ -39,7 +39,7 @@ pub use fastqc::FastqcRequest;
 pub use fingerprint::FingerprintRequest;
 pub use input_counter::{InputCounter, InputPiece};
 pub use page::PageRequest;
-pub use planned_file::{FileTime, PlannedFile, ReportJson, WriteReport};
+pub use planned_file::{FileTime, PlannedFile, WriteReport};
 pub use qc::QcRequest;
 pub use reported_tally::ReportedTally;
 pub use table::{ADD_ONS, AddOnRow, AddOns};

@@ -15,7 +15,6 @@ use super::add_on::{
 };
 use super::planned_file::PlannedFile;
 use super::reported_tally::ReportedTally;
-use crate::outputs::texts;
 use crate::pipeline::tap::Tap;
 use readmill_process::console::log;
 
@@ -61,12 +60,8 @@ impl AddOn for QcRequest {
     }
 
     fn output_files(&self) -> Vec<PlannedFile<'_>> {
-        let files = self.metrics.endings().zip(&self.files).map(|(ending, path)| {
-            let file = PlannedFile::new(ending.trim_start_matches('.'), path);
-            // The depths of all bases are too long for the description.
-            if ending.ends_with("_coverage") { file } else { file.with_json(texts::metrics) }
-        });
-        files.collect()
+        let files = self.metrics.endings().zip(&self.files);
+        files.map(|(ending, path)| PlannedFile::new(ending.trim_start_matches('.'), path)).collect()
     }
 
     fn prefix(&self) -> Option<&Path> {

@@ -1,4 +1,4 @@
-//! A tally whose result is text.
+//! A tally whose result is files.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use super::planned_file::WriteReport;
 use crate::pipeline::tap::Tap;
 use readmill_process::console::Console;
 
-/// A tally whose result is text that is written at the end. Most add-ons need nothing else in a
+/// A tally whose result is files that are written at the end. Most add-ons need nothing else in a
 /// run.
 pub struct ReportedTally {
     /// The tap at which it counts.
     pub tap: Tap,
-    /// The tally, and the texts of its result.
+    /// The tally, and what makes its files.
     pub report: TallyReport,
-    /// Tallies that count the main output in order, which the texts need.
+    /// Tallies that count the main output in order, which the files need.
     pub ordered: Vec<Arc<dyn DynOrderedTally>>,
     /// Warnings about the files that it read.
     pub warnings: Vec<String>,

@@ -15,7 +15,6 @@
 //! | [`group_files`] | chooses the files of read groups |
 //! | [`extra_writer`] | collects, encodes and writes the reads of extra outputs |
 //! | [`report_files`] | metrics, tables and statistics |
-//! | [`texts`] | converts reports to JSON |
 //!
 //! `readmill_process::atomic_file` writes a file under a temporary name.
 
@@ -30,7 +29,6 @@ pub mod routing;
 mod sample_name;
 mod sink;
 pub mod staged_parts;
-pub mod texts;
 
 pub use files::CompleteOutput;
 pub use part_writer::{EncodedPart, PartEncoder, PartWriter};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use readmill_bqsr as bqsr;
 use readmill_filters::tally::RunNames;
-use readmill_format::report::{DescribedReport, ReportContents};
+use readmill_format::report::{DescribedReport, ReportContents, max_value_bytes};
 use readmill_markdup::metrics::{LibraryCounts, SetSizes};
 use readmill_markdup::samtools::SamtoolsReport;
 use readmill_markdup::{DuplicationMetrics, Libraries, TileCounts};
@@ -16,9 +16,8 @@ use readmill_record::header::Header;
 use readmill_record::{Charge, Error, Ledger, Result};
 use serde_json::{Map, Value, json};
 
-use crate::addons::{CompleteFiles, FileTime, PlannedFile, ReportJson, WriteReport};
+use crate::addons::{CompleteFiles, FileTime, PlannedFile, WriteReport};
 use crate::outputs::sample_name::sample_name;
-use crate::outputs::texts;
 use crate::plan::{Command, Output, Plan};
 
 /// The kinds of report files.
@@ -44,7 +43,7 @@ struct OpenReport {
     what: ReportFile,
     /// The report's name in the JSON description.
     name: &'static str,
-    json: Option<ReportJson>,
+    is_list_item: bool,
     time: FileTime,
     target: AtomicFile,
 }
@@ -92,8 +91,8 @@ impl ReportFiles {
             if file.creates_directory {
                 made.make_for(file.path)?;
             }
-            let PlannedFile { name, path, json, time, .. } = file;
-            Ok(OpenReport { what, name, json, time, target: AtomicFile::open(path)? })
+            let PlannedFile { name, path, is_list_item, time, .. } = file;
+            Ok(OpenReport { what, name, is_list_item, time, target: AtomicFile::open(path)? })
         };
         let files = planned_files(plan).into_iter().map(&mut open).collect::<Result<_>>()?;
         let values = plan.reports.is_described().then(Map::new);
@@ -106,11 +105,23 @@ impl ReportFiles {
         &self.sample
     }
 
-    /// Adds the text of a report to the description of the run, as JSON.
-    fn keep(&mut self, name: &str, json: Option<ReportJson>, bytes: &[u8]) -> Result<()> {
-        let (Some(values), Some(json)) = (&mut self.values, json) else { return Ok(()) };
-        self.charge.grow_to(self.charge.bytes() + texts::max_bytes(bytes))?;
-        json.insert_into(values, name, &String::from_utf8_lossy(bytes));
+    /// Adds the value of a report to the description of the run. Its text, which has been written,
+    /// is dropped first, so that both are never in memory together.
+    fn keep(
+        &mut self,
+        (name, is_list_item): (&str, bool),
+        report: &dyn DescribedReport,
+        text: Vec<u8>,
+    ) -> Result<()> {
+        let Some(values) = &mut self.values else { return Ok(()) };
+        self.charge.grow_to(self.charge.bytes() + max_value_bytes(&text))?;
+        drop(text);
+        let value = report.to_value();
+        if !is_list_item {
+            values.insert(name.into(), value);
+        } else if let Value::Array(list) = values.entry(name).or_insert_with(|| json!([])) {
+            list.push(value);
+        }
         Ok(())
     }
 
@@ -136,9 +147,15 @@ impl ReportFiles {
     pub fn write(&mut self, what: ReportFile, bytes: &[u8]) -> Result<()> {
         let Some(file) = self.find(what) else { return Ok(()) };
         file.target.write(bytes)?;
-        file.target.sync()?;
-        let (name, json) = (file.name, file.json);
-        self.keep(name, json, bytes)
+        file.target.sync()
+    }
+
+    /// Writes a report under its temporary name, if the plan asks for it, and keeps its value.
+    fn write_report(&mut self, what: ReportFile, report: &dyn DescribedReport) -> Result<()> {
+        let Some(file) = self.find(what) else { return Ok(()) };
+        let (named, text) = ((file.name, file.is_list_item), report.format_text());
+        self.write(what, &text)?;
+        self.keep(named, report, text)
     }
 
     /// Writes the description of the run under its temporary name, if the plan requests it. The
@@ -183,15 +200,15 @@ impl ReportFiles {
         let planned = plan.reports.add_ons.iter().nth(add_on);
         let planned = planned.map_or_else(Vec::new, |add_on| add_on.output_files());
         for (number, target) in complete.files {
-            let Some(&PlannedFile { name, json, time, .. }) = planned.get(number) else {
+            let Some(&PlannedFile { name, is_list_item, time, .. }) = planned.get(number) else {
                 return Err(Error::bug("an add-on completed a file that it does not have"));
             };
-            if self.values.is_some() && json.is_some() && target.is_file() {
-                let text = target.read_all()?;
-                self.keep(name, json, &text)?;
+            let report = complete.reports.iter().find(|(of_file, _)| *of_file == number);
+            if let Some((_, report)) = report.filter(|_| target.is_file()) {
+                self.keep((name, is_list_item), &**report, report.format_text())?;
             }
             let what = ReportFile::AddOn(add_on, number);
-            self.files.push(OpenReport { what, name, json, time, target });
+            self.files.push(OpenReport { what, name, is_list_item, time, target });
         }
         if let Some(values) = &mut self.values {
             let named = complete.values.into_iter().map(|(name, value)| (name.to_string(), value));
@@ -214,19 +231,17 @@ impl ReportFiles {
 
     /// Writes the recalibration table before or after recalibration, if the plan requests it.
     pub fn write_table(&mut self, report: &bqsr::RecalReport, after: bool) -> Result<()> {
-        self.write(if after { ReportFile::After } else { ReportFile::Table }, &report.to_text())
+        self.write_report(if after { ReportFile::After } else { ReportFile::Table }, report)
     }
 
     /// Writes the duplication metrics that the plan requests.
     pub fn write_metrics(&mut self, plan: &Plan, metrics: &DuplicationMetrics) -> Result<()> {
         let command = picard_command_line("MarkDuplicates", &self.sample, plan);
-        let text = metrics.to_picard(&command, VERSION).format_text();
+        let report = metrics.to_picard(&command, VERSION);
+        let text = report.format_text();
         self.write(ReportFile::Metrics, &text)?;
-        if let Some(values) = &mut self.values {
-            let all = self.charge.bytes() + texts::max_bytes(&text);
-            self.charge.grow_to(all)?;
-            values.insert(DUPLICATES.into(), texts::metrics(&String::from_utf8_lossy(&text)));
-        }
+        // They are described even if the plan does not ask for the file.
+        self.keep((DUPLICATES, false), &report, text)?;
         let sample = self.sample.clone();
         let Some(file) = self.find(ReportFile::Json) else { return Ok(()) };
         metrics.write_json(&command, &sample, |text| file.target.write(text.as_bytes()))?;
@@ -287,7 +302,7 @@ impl ReportFiles {
         each(&names, &mut |report| match (files.next(), report) {
             (Some(file), ReportContents::Text(text)) => self.write(file, &text),
             (Some(file), ReportContents::Parts(parts)) => self.write_parts(file, parts),
-            (Some(file), ReportContents::Described(report)) => self.write(file, &report.format_text()),
+            (Some(file), ReportContents::Described(report)) => self.write_report(file, &*report),
             (None, _) => Ok(()),
         })
     }
@@ -322,11 +337,8 @@ pub fn planned_files(plan: &Plan) -> Vec<(ReportFile, PlannedFile<'_>)> {
             request.and_then(|it| it.after.as_deref()),
         ),
     ];
-    let of_core = of_core.into_iter().filter_map(|(what, name, path)| {
-        let file = PlannedFile::new(name, path?);
-        let is_table = matches!(what, ReportFile::Table | ReportFile::After);
-        Some((what, if is_table { file.with_json(texts::recalibration) } else { file }))
-    });
+    let of_core = of_core.into_iter();
+    let of_core = of_core.filter_map(|(what, name, path)| Some((what, PlannedFile::new(name, path?))));
     let add_ons = plan.reports.add_ons.iter().enumerate().flat_map(|(add_on, request)| {
         let files = request.output_files().into_iter().enumerate();
         files.map(move |(number, file)| (ReportFile::AddOn(add_on, number), file))

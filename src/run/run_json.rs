@@ -2,7 +2,7 @@
 //! inputs and outputs, all reports, and the resources that each stage used. `docs/run.schema.json`
 //! is its schema.
 //!
-//! Numbers of reports are parsed from the report texts. Times and memory differ from run to run;
+//! Numbers of reports are those of the report texts. Times and memory differ from run to run;
 //! everything else is the same for any number of threads, any memory limit, and in stages.
 
 use std::os::unix::ffi::OsStrExt;

@@ -98,14 +98,6 @@ impl AtomicFile {
         meta.map(|meta| meta.len())
     }
 
-    /// Reads everything that has been written so far. Only for small regular files.
-    pub fn read_all(&self) -> Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        let mut file = self.read_from(0, u64::MAX)?;
-        file.read_to_end(&mut bytes).map_err(|e| self.error(&e))?;
-        Ok(bytes)
-    }
-
     pub fn is_terminal(&self) -> bool {
         self.file.is_terminal()
     }

@@ -4,9 +4,7 @@
 //! |---|---|
 //! | `request` | which reads are counted, and which files are written |
 //! | `tally` | joins the pieces of all output parts, and writes them in order |
-//! | `json` | the summary and the distributions as JSON |
 
-mod json;
 mod request;
 mod tally;
 
@@ -42,13 +40,7 @@ impl AddOn for CoverageRequest {
     fn output_files(&self) -> Vec<PlannedFile<'_>> {
         let files = self.files.iter().map(|&(ending, ref path)| {
             let file = PlannedFile::new(ending.trim_start_matches('.'), path);
-            let file = PlannedFile { time: FileTime::WhileCounting, ..file };
-            // Only short texts are part of the description; the BED files are long.
-            match ending {
-                ".mosdepth.summary.txt" => file.with_json(json::summary),
-                _ if ending.ends_with(".dist.txt") => file.with_json(json::distribution),
-                _ => file,
-            }
+            PlannedFile { time: FileTime::WhileCounting, ..file }
         });
         files.collect()
     }
@@ -97,8 +89,11 @@ impl RunningAddOn for RunningCoverage {
         let number = |ending| self.endings.iter().position(|other| *other == ending);
         let files = complete.files.into_iter();
         let files = files.filter_map(|(ending, file)| Some((number(ending)?, file))).collect();
+        let reports = complete.reports.into_iter();
+        let reports =
+            reports.filter_map(|(file, report)| Some((number(file.file_suffix())?, report))).collect();
         let piles = (!complete.deepest.is_empty()).then(|| (PILES, piles_to_json(&complete.deepest)));
-        Ok(CompleteFiles { files, values: piles.into_iter().collect() })
+        Ok(CompleteFiles { files, reports, values: piles.into_iter().collect() })
     }
 }
 

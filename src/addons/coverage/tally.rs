@@ -7,11 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use readmill_coverage::page::{self, PAGE_BYTES};
 use readmill_coverage::{
     BedContigs, BedPage, BedPages, BothReceivers, CoverageFile, CoverageJoin, CoveragePiece,
-    CoveragePieceMaker, CoverageRegions, CoverageReport, EncodedPage, PageEncoder, PageTarget, Pile,
-    Piles, ReadOptions, ReportOptions,
+    CoveragePieceMaker, CoverageRegions, CoverageReport, EncodedPage, FinishedCoverage, PageEncoder,
+    PageTarget, Pile, Piles, ReadOptions, ReportOptions,
 };
 use readmill_format::bam::index::{IndexBuilder, IndexScheme};
 use readmill_format::bgzf::EOF_BLOCK;
+use readmill_format::report::DescribedReport;
 use readmill_process::atomic_file::AtomicFile;
 use readmill_process::console::Console;
 use readmill_record::{Charge, Error, Header, OrderedTally, Result, ledger::UserName};
@@ -41,6 +42,8 @@ pub(super) type NamedPile = (String, Pile);
 pub(super) struct CompleteCoverage {
     /// The files, with their file name suffixes.
     pub files: Vec<(&'static str, AtomicFile)>,
+    /// The summary and the distributions, if the run is described.
+    pub reports: Vec<(CoverageFile, Box<dyn DescribedReport>)>,
     /// The deepest windows, if they were requested.
     pub deepest: Vec<NamedPile>,
 }
@@ -102,7 +105,7 @@ impl CoverageTally {
         let contigs = Vec::from_iter(contigs.map(|contig| (name(&contig.name), contig.length)));
         let files = Arc::new(CoverageFiles::new(&contigs, files, in_flight)?);
         let options = self.request.report.clone();
-        let report = new_report(&files, &options, &contigs, &regions)?;
+        let report = new_report(&files, &options, &contigs, &regions, is_described)?;
         let join = CoverageJoin::new(&self.lengths);
         let piles = is_described.then(Piles::default);
         let output = CoverageOutput { options, contigs, regions, join, report, piles, _contigs };
@@ -133,11 +136,12 @@ impl CoverageTally {
             (name.unwrap_or_default(), *pile)
         });
         let deepest = deepest.collect();
-        let (_, contigs) = output.report.finish()?.lines.finish()?;
+        let FinishedCoverage { lines, described: reports } = output.report.finish()?;
+        let (_, contigs) = lines.finish()?;
         files.write_pending()?;
         let files = Arc::into_inner(files);
         let files = files.ok_or_else(|| Error::bug("files of coverage are in use at the end"))?;
-        Ok(Some(CompleteCoverage { files: files.complete(contigs)?, deepest }))
+        Ok(Some(CompleteCoverage { files: files.complete(contigs)?, reports, deepest }))
     }
 }
 
@@ -158,7 +162,9 @@ impl OrderedTally for CoverageTally {
     fn max_bytes_to_add(&self, piece: &CoveragePiece) -> u64 {
         let files = self.files().map_or(0, |files| files.heap_bytes());
         let output = lock(&self.output);
-        output.as_ref().map_or(0, |it| it.join.max_bytes_to_add(piece) + it.report.heap_bytes() + files)
+        output
+            .as_ref()
+            .map_or(0, |it| it.join.max_bytes_to_add(piece) + it.report.max_bytes_to_add(piece) + files)
     }
 
     /// Includes the indexes of the files.
@@ -171,7 +177,8 @@ impl OrderedTally for CoverageTally {
     fn restart(&self) -> Result<()> {
         if let (Some(files), Some(output)) = (self.files(), &mut *lock(&self.output)) {
             files.restart()?;
-            output.report = new_report(&files, &output.options, &output.contigs, &output.regions)?;
+            let CoverageOutput { options, contigs, regions, piles, .. } = &*output;
+            output.report = new_report(&files, options, contigs, regions, piles.is_some())?;
             output.join = CoverageJoin::new(&self.lengths);
             output.piles.iter_mut().for_each(|piles| *piles = Piles::default());
         }
@@ -210,10 +217,12 @@ fn new_report(
     options: &ReportOptions,
     contigs: &[(String, u32)],
     regions: &Option<Arc<CoverageRegions>>,
+    is_described: bool,
 ) -> Result<CoverageReport<BedPages<PageQueue>>> {
     let wanted = CoverageFile::ALL.into_iter().filter(|file| file.is_requested(options));
     let pages = BedPages::new(&files.names, wanted, PageQueue(Arc::clone(files)));
-    CoverageReport::new(pages, options.clone(), contigs.to_vec(), regions.clone())
+    let report = CoverageReport::new(pages, options.clone(), contigs.to_vec(), regions.clone())?;
+    Ok(if is_described { report.keep_summary() } else { report })
 }
 
 /// Adds full pages to the queue from which threads take them.

@@ -70,8 +70,9 @@ impl InputCounter for FastqcCounter {
         for counter in self.run.files() {
             let report = counter.make_report()?;
             report.encoding_warning().iter().for_each(|warning| console.warn(warning));
-            write(report.format_data().into_bytes().into())?;
-            write(report.format_summary().into_bytes().into())?;
+            let summary = report.format_summary().into_bytes();
+            write(report.into())?;
+            write(summary.into())?;
         }
         Ok(())
     }

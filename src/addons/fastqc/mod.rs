@@ -1,7 +1,6 @@
 //! FastQC's modules, counted from the inputs before any step.
 
 mod counter;
-mod json;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -13,7 +12,7 @@ use readmill_record::{Error, Result};
 
 use super::add_on::{AddOn, AddOnSetup, MemoryShare, RoomShare, RunFacts, RunningAddOn};
 use super::input_counter::InputCounter;
-use super::planned_file::{PlannedFile, ReportJson, WriteReport};
+use super::planned_file::{PlannedFile, WriteReport};
 use counter::FastqcCounter;
 use readmill_process::console::Console;
 
@@ -95,8 +94,7 @@ impl AddOn for FastqcRequest {
     fn output_files(&self) -> Vec<PlannedFile<'_>> {
         let files = self.reports.iter().flat_map(|report| {
             let data = PlannedFile::new("fastqc", &report.data);
-            let json = Some(ReportJson::ListItem(json::fastqc));
-            let data = PlannedFile { json, creates_directory: true, ..data };
+            let data = PlannedFile { is_list_item: true, creates_directory: true, ..data };
             [data, PlannedFile::new("fastqc summary", &report.summary)]
         });
         files.collect()

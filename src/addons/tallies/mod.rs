@@ -1,7 +1,5 @@
 //! Tallies of reads whose results are files: flagstat, idxstats, stats, checksums, adapters.
 
-mod json;
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -64,13 +62,7 @@ impl AddOn for ReadTally {
     }
 
     fn output_files(&self) -> Vec<PlannedFile<'_>> {
-        let file = PlannedFile::new(self.spec.name, &self.file);
-        vec![match self.spec.name {
-            "flagstat" => file.with_json(json::flagstat),
-            "idxstats" => file.with_json(json::idxstats),
-            "stats" => file.with_json(json::stats),
-            _ => file,
-        }]
+        vec![PlannedFile::new(self.spec.name, &self.file)]
     }
 
     fn shown_output(&self) -> Option<&Path> {
