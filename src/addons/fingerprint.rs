@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use readmill_filters::tally::{RunNames, TallyReport};
+use readmill_filters::tally::TallyReport;
 use readmill_fingerprint::{Fingerprint, FingerprintTally, Sites};
 use readmill_record::Result;
 
@@ -51,10 +51,8 @@ impl AddOn for FingerprintRequest {
     fn start(&self, setup: &AddOnSetup<'_>) -> Result<Box<dyn RunningAddOn>> {
         let sites = Sites::read(&self.sites, setup.header, setup.ledger)?;
         let tally = FingerprintTally::new(sites, setup.header);
-        let reports = |total: Fingerprint, names: &RunNames<'_>| {
-            Ok(vec![Fingerprint { sample: names.sample.into(), ..total }.into()])
-        };
-        let report = TallyReport::of_files(tally, reports);
+        let report =
+            TallyReport::new(tally, |total, names| Fingerprint { sample: names.sample.into(), ..total });
         Ok(Box::new(ReportedTally::new(Tap::MainOutput, report)))
     }
 }

@@ -101,16 +101,10 @@ impl TallyReport {
         tally: T,
         report: fn(T::Total, &RunNames<'_>) -> R,
     ) -> Self {
-        TallyReport::of_files(tally, move |total, names| Ok(vec![report(total, names).into()]))
-    }
-
-    pub fn of_files<T: Tally + 'static>(
-        tally: T,
-        reports: impl Fn(T::Total, &RunNames<'_>) -> Result<Vec<ReportContents>> + Send + Sync + 'static,
-    ) -> Self {
         let tally = Arc::new(SharedTally::new(tally));
         let counted = Arc::clone(&tally);
-        TallyReport::of_counted(tally, move |names| reports(counted.take_total()?, names))
+        let report = move |names: &RunNames<'_>| Ok(vec![report(counted.take_total()?, names).into()]);
+        TallyReport::of_counted(tally, report)
     }
 
     /// A tally of any kind; `reports` makes the files of what it has counted, and resets it.

@@ -27,14 +27,14 @@ use serde::{Deserialize, Serialize};
 use super::super::spec::{TallyReport, TallySpec};
 
 pub const SAMTOOLS_CHECKSUM: TallySpec = TallySpec::new("samtools-checksum", |context| {
-    TallyReport::of_files(SequencingChecksum::new(context.ledger), |sums, names| {
-        Ok(vec![ReportContents::Parts(Box::new(sums.into_samtools(names.file)))])
+    TallyReport::new(SequencingChecksum::new(context.ledger), |sums, names| {
+        ReportContents::Parts(Box::new(sums.into_samtools(names.file)))
     })
 });
 
 pub const BAMSEQCHKSUM: TallySpec = TallySpec::new("bamseqchksum", |context| {
-    TallyReport::of_files(SequencingChecksum::new(context.ledger), |sums, _| {
-        Ok(vec![ReportContents::Parts(Box::new(sums.into_bamseqchksum()))])
+    TallyReport::new(SequencingChecksum::new(context.ledger), |sums, _| {
+        ReportContents::Parts(Box::new(sums.into_bamseqchksum()))
     })
 });
 
