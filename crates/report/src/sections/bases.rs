@@ -150,7 +150,6 @@ fn recalibration_figure(sample: &PageSample<'_>) -> Option<Figure> {
             series,
         ),
         table: html! { @for table in tables { (table) } },
-        ..Figure::default()
     })
 }
 

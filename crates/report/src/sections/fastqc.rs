@@ -172,7 +172,6 @@ impl LineFigure<'_> {
             legend,
             svg: draw_lines(&self.axes, series),
             table: html! { @for table in tables { (table) } },
-            ..Figure::default()
         })
     }
 }
