@@ -280,19 +280,24 @@ pub struct AddOnNeeds {
     pub sample_of_read_groups: bool,
 }
 
-/// A named share of the memory of a run.
+/// A named number of bytes of the memory of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct MemoryShare {
     pub name: UserName,
     pub bytes: u64,
 }
 
-/// A share of the memory that remains for reads.
+/// A share of the memory for reads, in case reads are unusual, for example very long.
+///
+/// Add-ons take their shares in the order of their turns, and each share is a part of the memory that
+/// earlier add-ons left. A share is smaller if too little memory would remain for reads. If counts need
+/// more than [`AddOn::memory_shares`] and this share together, the run ends with an error. In contrast,
+/// a [`MemoryShare`] is a number of bytes, which is taken whatever the reads are.
 #[derive(Clone, Copy, Debug)]
 pub struct RoomShare {
     /// The name that `--explain` shows.
     pub name: UserName,
-    /// The share is one of this number of equal parts.
+    /// The share is one part of this number of equal parts: 8 means an eighth.
     pub parts: u64,
 }
 

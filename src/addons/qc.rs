@@ -26,6 +26,10 @@ pub struct QcRequest {
     files: Vec<PathBuf>,
 }
 
+/// The share of the memory for reads is one part of this number of parts: a sixteenth bounds the
+/// counts for reads that are long, or that have many read groups or insert sizes.
+const UNUSUAL_READ_PARTS: u64 = 16;
+
 impl QcRequest {
     /// The name of the add-on's row in [`ADD_ONS`](super::ADD_ONS).
     pub const NAME: &'static str = "quality metrics";
@@ -84,9 +88,8 @@ impl AddOn for QcRequest {
         pieces.into_iter().chain([counts]).collect()
     }
 
-    /// Returns the share for long reads, and for many read groups or insert sizes.
     fn room_share(&self) -> Option<RoomShare> {
-        Some(RoomShare { name: "quality metrics for unusual reads", parts: 16 })
+        Some(RoomShare { name: "quality metrics for unusual reads", parts: UNUSUAL_READ_PARTS })
     }
 
     fn order(&self) -> Option<OrderedCount> {

@@ -1,13 +1,14 @@
-//! Removes read numbers such as `/1` from the ends of names, because QNAME in SAM is the template
-//! name.
+//! Removes `/1` and `/2` from the ends of names by htsjdk's rule, because QNAME in SAM is the name of
+//! the template. Only `readmill import` (Picard's FastqToSam) uses this rule. The rules of `align` are
+//! in `crates/fastq/src/line.rs`.
 
 use readmill_record::{Error, ReadBatch, Result};
 
-/// Returns the name without `/1` or `/2` at its end, even if repeated, as htsjdk 4.2.0 does
-/// (SequenceUtil.getSamReadNameFromFastqHeader).
-fn strip_read_number(name: &[u8]) -> &[u8] {
+/// Returns the name without `/1` and `/2` at its end, also if they are repeated, as htsjdk 4.2.0
+/// does (SequenceUtil.getSamReadNameFromFastqHeader).
+fn strip_slash_numbers(name: &[u8]) -> &[u8] {
     match name {
-        [rest @ .., b'/', b'1' | b'2'] if !rest.is_empty() => strip_read_number(rest),
+        [rest @ .., b'/', b'1' | b'2'] if !rest.is_empty() => strip_slash_numbers(rest),
         _ => name,
     }
 }
@@ -22,7 +23,7 @@ pub fn strip_read_numbers(
 ) -> Result<()> {
     let segments = reads.segments().max(1);
     for index in 0..reads.len() {
-        let length = strip_read_number(reads.read(index).name).len();
+        let length = strip_slash_numbers(reads.read(index).name).len();
         reads.trim_name(index, length);
         if index % segments == 1 && reads.read(index).name != reads.read(index - 1).name {
             let name = String::from_utf8_lossy(reads.read(index - 1).name).into_owned();
@@ -50,7 +51,7 @@ mod tests {
             ("/1", "/1"),
             ("r.1", "r.1"),
         ] {
-            assert_eq!(strip_read_number(name.as_bytes()), expected.as_bytes(), "{name}");
+            assert_eq!(strip_slash_numbers(name.as_bytes()), expected.as_bytes(), "{name}");
         }
     }
 

@@ -286,6 +286,23 @@ mod tests {
     }
 
     #[test]
+    fn help_names_the_default_compression_level() {
+        let expected = format!("[default: {}, or 0 for a pipe]", readmill_format::bgzf::DEFAULT_LEVEL);
+        let mut found = 0;
+        each(&mut command(), "", &mut |command, path| {
+            if !["sort", "markdup"].contains(&path) {
+                return;
+            }
+            for arg in command.get_arguments().filter(|arg| arg.get_long() == Some("level")) {
+                let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+                assert!(help.contains(&expected), "{path}: {help}");
+                found += 1;
+            }
+        });
+        assert_eq!(found, 2);
+    }
+
+    #[test]
     fn flags_of_short_help_exist() {
         let mut longs = Vec::new();
         each(&mut command(), "", &mut |command, _| {

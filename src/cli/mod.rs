@@ -230,6 +230,7 @@ impl Command {
             Command::Align(it) => it.heaps(),
             #[cfg(feature = "bwa")]
             Command::Demo(it) => it.heaps(),
+            // For CRAM, but the input is not open yet, so this also applies to BAM and SAM.
             Command::View(_) | Command::Depth(_) => Heaps::FewKept,
             _ => Heaps::Few,
         }
@@ -288,6 +289,8 @@ fn process(plan: &Plan) -> Result<ExitCode, Error> {
 /// Parses another readmill command and returns its plan. Used for the command of `shard plan`, for
 /// the second process of `merge-alignment`, and for `demo --page`. `command` does not include the
 /// program name.
+///
+/// The messages and the hint are for `shard plan`, because only there the user writes the command.
 ///
 /// # Errors
 /// Fails if the command line is invalid, or if the command cannot run in stages.

@@ -65,13 +65,15 @@ impl OutputFormat for BamFormat {
     }
 }
 
-/// Returns the binning scheme of the index; `None` if no index is written.
+/// Returns the binning scheme of the index, which also decides whether the index is a BAI or a CSI.
+/// `None` if no index is written.
 fn index_scheme(file: &TargetFile<'_>) -> Result<Option<IndexScheme>> {
     Ok(match file.index {
         Index::Auto if file.is_sorted && file.is_regular => Some(IndexScheme::for_header(file.header)),
         Index::Auto | Index::No => None,
         Index::Wanted => Some(IndexScheme::for_header(file.header)),
         Index::Kind(IndexFormat::Bai) => Some(IndexScheme::bai(file.header)?),
+        // TBI is an index of text files; `--write-index` does not accept it.
         Index::Kind(IndexFormat::Csi | IndexFormat::Tbi) => Some(IndexScheme::csi(file.header)),
     })
 }

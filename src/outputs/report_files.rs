@@ -1,4 +1,5 @@
-//! Report files: metrics, recalibration tables, statistics.
+//! Report files: metrics, recalibration tables, statistics. [`check`] and [`ensure_no_output_overwrites`] also compare
+//! the names of all outputs of a run with each other and with the files that it reads.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,7 @@ use readmill_format::report::{DescribedReport, ReportContents, max_value_bytes};
 use readmill_markdup::metrics::{LibraryCounts, SetSizes};
 use readmill_markdup::samtools::SamtoolsReport;
 use readmill_markdup::{DuplicationMetrics, Libraries, TileCounts};
-use readmill_process::atomic_file::{AtomicFile, check_distinct, is_device, with_suffix};
+use readmill_process::atomic_file::{AtomicFile, ensure_temporary_is_not_input, is_device, with_suffix};
 use readmill_process::made_directories::MadeDirectories;
 use readmill_process::older_indexes::index_names;
 use readmill_process::same_file::{ensure_output_is_not_input, is_same_file};
@@ -354,7 +355,7 @@ const ALIGNER_FILES: [&str; 9] =
     ["", ".amb", ".ann", ".pac", ".bwt.2bit.64", ".0123", ".alt", ".l2b", ".mbw"];
 
 /// Returns an error if an output would overwrite another output or an input. The main output may
-/// replace an input if this is requested.
+/// replace an input with `--in-place`. Called before any file is opened.
 pub fn check(plan: &Plan) -> Result<()> {
     let metrics = [ReportFile::Metrics, ReportFile::Json];
     let by_samtools =
@@ -393,9 +394,9 @@ pub fn check(plan: &Plan) -> Result<()> {
     let beside: Vec<&Path> = reports.chain(plan.destination.extra_paths()).collect();
     for (n, path) in main().chain(beside.iter().copied()).enumerate() {
         let in_place = n < main().count() && plan.destination.main().is_some_and(|main| main.in_place);
-        plan.inputs.iter().try_for_each(|input| check_distinct(input, path))?;
+        plan.inputs.iter().try_for_each(|input| ensure_temporary_is_not_input(input, path))?;
         let mut inputs = plan.inputs.iter().filter(|_| !in_place);
-        inputs.try_for_each(|input| spare_main(input, path, n < main().count()))?;
+        inputs.try_for_each(|input| refuse_overwriting_input(input, path, n < main().count()))?;
         read.iter().try_for_each(|input| ensure_output_is_not_input(input, path))?;
     }
     for (n, path) in beside.iter().enumerate() {
@@ -413,9 +414,9 @@ pub fn check(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Returns an error if an output would overwrite a file that is read, such as the index of the
-/// input.
-pub fn check_spares(plan: &Plan, read: &Path) -> Result<()> {
+/// Returns an error if an output would overwrite `read`, a file whose name is only known after the
+/// inputs are open, such as the index of an input.
+pub fn ensure_no_output_overwrites(plan: &Plan, read: &Path) -> Result<()> {
     let main = plan.destination.main().filter(|main| !main.in_place);
     let main = main.map_or_else(Vec::new, |main| [main.names(), index_names(&main.path)].concat());
     let reports = planned_files(plan).into_iter().map(|(_, file)| file.path);
@@ -428,7 +429,7 @@ pub fn check_spares(plan: &Plan, read: &Path) -> Result<()> {
 
 /// Returns an error if an output would overwrite an input. For the main output, the hint contains
 /// the flag that allows it.
-fn spare_main(input: &Path, output: &Path, is_main: bool) -> Result<()> {
+fn refuse_overwriting_input(input: &Path, output: &Path, is_main: bool) -> Result<()> {
     let way_out = "give the output another name; to replace the input, add --in-place";
     ensure_output_is_not_input(input, output)
         .map_err(|error| if is_main { error.hint(way_out) } else { error })

@@ -46,7 +46,7 @@ pub struct Sink {
     only_counts: bool,
 }
 
-/// A target for encoded parts in order: a [`Sink`], or the file of a stage (`StagedParts`).
+/// A target for encoded parts in order: a [`Sink`], or the file of a stage (`StagedPartWriter`).
 pub trait PartTarget {
     /// Returns the writer with which threads encode parts. At most `in_flight` parts exist at a
     /// time.

@@ -76,7 +76,7 @@ impl StagedPartList {
 }
 
 /// Writes encoded parts to the file of a stage, and lists them. It replaces the sink.
-pub struct StagedParts<'a> {
+pub struct StagedPartWriter<'a> {
     format: Format,
     encoders: EncoderMaker,
     counting: CountSettings,
@@ -85,7 +85,7 @@ pub struct StagedParts<'a> {
     parts: StagedPartList,
 }
 
-impl<'a> StagedParts<'a> {
+impl<'a> StagedPartWriter<'a> {
     /// Creates the target for about `parts` parts of `output`. `sorted` means that the output will
     /// be in coordinate order, so that index entries are needed.
     pub fn new(
@@ -109,7 +109,7 @@ impl<'a> StagedParts<'a> {
             ledger,
         })?;
         let (format, parts) = (output.format.clone(), StagedPartList::new(parts, ledger)?);
-        Ok(StagedParts { format, encoders, counting, spill, extent: spill.begin_extent(0)?, parts })
+        Ok(StagedPartWriter { format, encoders, counting, spill, extent: spill.begin_extent(0)?, parts })
     }
 
     /// Returns the list of parts, and the position of the first part in the file.
@@ -118,7 +118,7 @@ impl<'a> StagedParts<'a> {
     }
 }
 
-impl PartTarget for StagedParts<'_> {
+impl PartTarget for StagedPartWriter<'_> {
     fn writer<'h>(&self, header: &'h Header, in_flight: usize) -> Result<PartWriter<'h>> {
         let (format, encoders) = (self.format.clone(), self.encoders.clone());
         Ok(PartWriter::detached(format, encoders, header, self.counting.clone(), in_flight))

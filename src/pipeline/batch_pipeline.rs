@@ -6,9 +6,9 @@
 //! totals at the end of the pass.
 //!
 //! ```text
-//! tallies_before → filters → steps → counter → late → tallies_after → extra → tallies_of_main
-//!                  │ dropped reads                                    │ routed reads
-//!                  └────────────────────► extra outputs ◄─────────────┘
+//! tallies_before → filters → steps → counter → last_steps → tallies_after → extra → main_output_tallies
+//!                  │ dropped reads                                          │ routed reads
+//!                  └──────────────────────► extra outputs ◄─────────────────┘
 //! ```
 
 use readmill_bqsr::CovariateWorker;
@@ -33,8 +33,9 @@ pub struct BatchPipeline<'a> {
     pub steps: &'a [Box<dyn Step>],
     /// Counts covariates for recalibration, after `steps` have marked duplicates.
     pub counter: Option<&'a CovariateCounter>,
-    /// Steps that need the duplicate flags or the final order, such as applying a recalibration.
-    pub late_steps: &'a [Box<dyn Step>],
+    /// Steps that run last, when `counter` has seen the reads: filters that run after all other steps,
+    /// and late steps of a program that uses the library.
+    pub last_steps: &'a [Box<dyn Step>],
     /// Tallies of the reads after all steps, before any of them is moved to an extra output.
     pub tallies_after: DynTallies<'a>,
     pub extra: Option<&'a ExtraWriter<'a>>,
@@ -72,7 +73,7 @@ pub struct PipelineWorker<'a> {
     filters: Option<FilterWorker>,
     steps: ThreadSteps,
     counter: Option<(&'a CovariateCounter, CovariateWorker)>,
-    late_steps: ThreadSteps,
+    last_steps: ThreadSteps,
     tallies_after: Vec<Box<dyn TallyWorker + 'a>>,
     extra: Option<(&'a ExtraWriter<'a>, Router, SegmentCounts)>,
     main_output_tallies: Vec<Box<dyn TallyWorker + 'a>>,
@@ -87,7 +88,7 @@ impl<'a> BatchPipeline<'a> {
         }
         let tallies = [&self.tallies_before, &self.tallies_after, &self.main_output_tallies];
         let tallies = tallies.into_iter().flatten().map(|tally| tally.detail());
-        let steps = self.steps.iter().chain(self.late_steps).map(|step| step.detail());
+        let steps = self.steps.iter().chain(self.last_steps).map(|step| step.detail());
         steps.chain(tallies).max().unwrap_or(Detail::Flags)
     }
 
@@ -103,7 +104,7 @@ impl<'a> BatchPipeline<'a> {
             }),
             steps: fork_steps(self.steps),
             counter: self.counter.map(|counter| (counter, counter.new_worker())),
-            late_steps: fork_steps(self.late_steps),
+            last_steps: fork_steps(self.last_steps),
             tallies_after: workers(&self.tallies_after),
             extra: self.extra.map(|writer| (writer, writer.router(), SegmentCounts::default())),
             main_output_tallies: workers(&self.main_output_tallies),
@@ -124,7 +125,7 @@ impl PipelineWorker<'_> {
         if let Some((counter, worker)) = &mut self.counter {
             counter.count_batch(worker, batch)?;
         }
-        apply_steps(&mut self.late_steps, batch)?;
+        apply_steps(&mut self.last_steps, batch)?;
         self.tallies_after.iter_mut().try_for_each(|worker| worker.observe(batch))?;
         let mut routed = match &mut self.extra {
             Some((writer, router, segments)) => {
@@ -142,7 +143,7 @@ impl PipelineWorker<'_> {
     /// Called once for each worker, after the pass.
     pub fn merge_counts_into(mut self, sums: &mut StepCounts) {
         let filters = self.filters.iter().map(|filters| &filters.steps);
-        add_step_counts(sums, filters.chain([&self.steps, &self.late_steps]));
+        add_step_counts(sums, filters.chain([&self.steps, &self.last_steps]));
         if let Some((counter, worker)) = &mut self.counter {
             counter.merge_worker_counts(worker);
         }

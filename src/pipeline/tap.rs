@@ -5,9 +5,9 @@
 pub enum Tap {
     /// Input reads, before any step.
     Input,
-    /// Reads after the steps before the sort.
+    /// Reads after the early steps, before the sort.
     SortBuffer,
-    /// Sorted reads, before the steps after the sort.
+    /// Sorted reads, before the late steps (all steps after the sort).
     BeforeLate,
     /// Reads after all steps.
     AfterLate,

@@ -15,7 +15,7 @@ use readmill_sort::{Cutter, Framing, Keyer, Merge, Order, RunSort, Sources};
 
 use super::finish::Outputs;
 use super::forecast;
-use super::leaving::order_leaving_steps;
+use super::late_steps::order_late_steps;
 use super::marking::{MarkedDuplicates, ResolvedDuplicates};
 use super::{RunState, set_order};
 use crate::outputs::Sink;
@@ -93,7 +93,7 @@ impl RunState<'_> {
             self.count_and_recalibrate(&context, &sources, verdict, reference, &mut files)?;
         let recalibrated = apply.is_some();
         let filters = std::mem::take(&mut self.after_duplicates);
-        let steps = order_leaving_steps(self.plan, marked.as_ref(), filters, from_file.or(apply));
+        let steps = order_late_steps(self.plan, marked.as_ref(), filters, from_file.or(apply));
         self.console.begin_stage("writing", Some(read.saturating_sub(presorted.records)), false);
         let (crew, _large) = context.crew_for(buffer.largest_record_bytes)?;
         let large_parts = self.plan.destination.main().and_then(|output| output.format.large_parts());
@@ -149,7 +149,7 @@ impl RunState<'_> {
         let alone = steps.duplicates.is_none()
             && steps.recalibration.is_none()
             && self.after_duplicates.is_empty()
-            && self.late.is_empty()
+            && self.last_steps.is_empty()
             && self.plan.destination.max_extra_files() == 0
             && self.plan.order() != Order::Minhash;
         alone && sink.can_restart()
@@ -222,7 +222,7 @@ impl RunState<'_> {
             (at(Tap::BeforeLate), at(Tap::AfterLate), at(Tap::MainOutput));
         let ingest = Ingest {
             pipeline,
-            leaving: BatchPipeline {
+            output_pipeline: BatchPipeline {
                 tallies_before,
                 tallies_after,
                 main_output_tallies: tallies_of_main,

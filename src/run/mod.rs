@@ -9,7 +9,7 @@ mod buffered;
 mod filters;
 mod finish;
 mod forecast;
-mod leaving;
+mod late_steps;
 mod marking;
 pub mod memory;
 mod recal_setup;
@@ -136,7 +136,7 @@ pub(crate) fn with_state<T>(
     };
     if let Some(regions) = &plan.regions {
         let index = inputs.select_regions(regions, console)?;
-        report_files::check_spares(plan, &index)?;
+        report_files::ensure_no_output_overwrites(plan, &index)?;
     }
     if let (Some(sums), Some(lanes)) = (&sums, inputs.lanes()) {
         lanes.file_sums().for_each(|(path, sum)| sums.set_sum(path, sum.clone()));
@@ -149,7 +149,7 @@ pub(crate) fn with_state<T>(
     let plan = &extra::without_needless_sort(plan, inputs.header());
     let mut header = inputs.header().try_clone()?;
     let Additions { early, late: added_late, tallies: others } = additions;
-    let FilterSteps { before_sort: mut steps, after_duplicates, last: mut late, lone, discarded } =
+    let FilterSteps { before_sort: mut steps, after_duplicates, last: mut last_steps, lone, discarded } =
         filters::make(plan, &mut header, &memory.ledger, console)?;
     let early = additions::make(early, &mut header)?;
     let added_late = additions::make(added_late, &mut header)?;
@@ -160,15 +160,15 @@ pub(crate) fn with_state<T>(
     }
     already_recalibrated::require_read_groups(plan, &mut inputs, &header, &memory.ledger)?;
     steps.extend(early);
-    late.extend(added_late);
+    last_steps.extend(added_late);
     tallies::check_order(plan, &header)?;
-    let known: [&[Box<dyn Step>]; 3] = [&steps, &after_duplicates, &late];
+    let known: [&[Box<dyn Step>]; 3] = [&steps, &after_duplicates, &last_steps];
     let came = inputs.header();
     let tallies = RunTallies::new(plan, came, &header, &known, others, &memory, input_counter)?;
     tallies.warnings().for_each(|warning| console.warn(warning));
     let without_end = inputs.lanes().map_or_else(Vec::new, |lanes| lanes.missing_ends());
-    let later = leaving::changes_of_later_steps(plan).union(&changes(&after_duplicates));
-    let changes = [changes(&steps), later.union(&changes(&late))];
+    let late = late_steps::changes_of_late_steps(plan).union(&changes(&after_duplicates));
+    let changes = [changes(&steps), late.union(&changes(&last_steps))];
     let state = RunState {
         plan,
         changes,
@@ -177,7 +177,7 @@ pub(crate) fn with_state<T>(
         header,
         steps,
         after_duplicates,
-        late,
+        last_steps,
         lone,
         discarded,
         tallies,
@@ -298,17 +298,19 @@ pub(crate) struct RunState<'a> {
     memory: Memory,
     console: &'a Console,
     header: Header,
-    /// Steps before the sort, after the sort, and after recalibration.
+    /// Early steps: they run before the sort.
     steps: Vec<Box<dyn Step>>,
+    /// Filters among the late steps that run before recalibration. `late_steps` has the order of
+    /// all late steps.
     after_duplicates: Vec<Box<dyn Step>>,
-    late: Vec<Box<dyn Step>>,
+    /// Late steps that run after all others.
+    last_steps: Vec<Box<dyn Step>>,
     /// The templates without a mate, if mates are fixed.
     lone: Option<Arc<LoneMates>>,
     /// The count of dropped reads, if the fraction of dropped reads is limited.
     discarded: Option<Arc<DiscardLimit>>,
     tallies: RunTallies,
-    /// The changes that steps before the sort may make to reads, and those that later steps may
-    /// make.
+    /// The changes that the early steps may make to reads, and those that the late steps may make.
     changes: [Changes; 2],
     /// The counts of trimmed reads; `None` if reads are not trimmed.
     trimming: Option<Arc<Trimming>>,
@@ -447,7 +449,7 @@ impl RunState<'_> {
             filters: None,
             steps,
             counter,
-            late_steps: &self.late,
+            last_steps: &self.last_steps,
             tallies_after,
             extra,
             main_output_tallies: tallies_of_main,
@@ -480,7 +482,7 @@ impl RunState<'_> {
         )?;
         let mut steps = std::mem::take(&mut self.steps);
         let filters = std::mem::take(&mut self.after_duplicates);
-        steps.extend(leaving::order_leaving_steps(self.plan, None, filters, apply));
+        steps.extend(late_steps::order_late_steps(self.plan, None, filters, apply));
         let extra =
             extra::open(self.plan, &self.header, crew.in_flight, &self.memory.ledger, self.console)?;
         if let Some(sink) = &mut sink {

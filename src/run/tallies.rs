@@ -44,7 +44,9 @@ impl RunTallies {
         memory: &Memory,
         input_counter: Option<Arc<dyn InputCounter>>,
     ) -> Result<Self> {
-        let known = steps.iter().fold(late_changes(plan), |all, steps| all.union(&changes(steps)));
+        let known = steps
+            .iter()
+            .fold(changes_of_marking_and_recalibration(plan), |all, steps| all.union(&changes(steps)));
         let tags = known.tags;
         let verifying = |header| SharedTally::new(Checksum::new(header, tags.clone()));
         let (mut started, mut ordered) = (Vec::new(), OrderedTallies::new());
@@ -86,12 +88,12 @@ impl RunTallies {
     /// Returns the tallies at `tap`.
     pub fn at(&self, tap: Tap) -> DynTallies<'_> {
         let mut tallies = DynTallies::new();
-        if let Some([came, held, leaving, done]) = &self.verify {
+        if let Some([input, sort_buffer, before_late, after_late]) = &self.verify {
             match tap {
-                Tap::Input => tallies.push(came),
-                Tap::SortBuffer => tallies.push(held),
-                Tap::BeforeLate => tallies.push(leaving),
-                Tap::AfterLate => tallies.push(done),
+                Tap::Input => tallies.push(input),
+                Tap::SortBuffer => tallies.push(sort_buffer),
+                Tap::BeforeLate => tallies.push(before_late),
+                Tap::AfterLate => tallies.push(after_late),
                 Tap::MainOutput => {}
             }
         }
@@ -191,19 +193,21 @@ impl RunTallies {
     /// Returns an error if reads were lost, duplicated or changed without permission. `held` means
     /// that the run buffered its reads.
     pub fn verify(&self, held: bool, early: &Changes, late: &Changes, console: &Console) -> Result<()> {
-        let Some([came, context, leaving, done]) = &self.verify else { return Ok(()) };
-        let (came, done) = (came.take_total()?, done.take_total()?);
+        let Some([input, sort_buffer, before_late, after_late]) = &self.verify else {
+            return Ok(());
+        };
+        let (input, output) = (input.take_total()?, after_late.take_total()?);
         if held {
-            let (context, leaving) = (context.take_total()?, leaving.take_total()?);
-            compare(&came, &context, early, "filters and edits")?;
-            compare(&context, &leaving, &Changes::nothing(), "sorting and merging")?;
-            compare(&leaving, &done, late, "duplicate marking, recalibration and later steps")?;
+            let (unsorted, sorted) = (sort_buffer.take_total()?, before_late.take_total()?);
+            compare(&input, &unsorted, early, "filters and edits")?;
+            compare(&unsorted, &sorted, &Changes::nothing(), "sorting and merging")?;
+            compare(&sorted, &output, late, "duplicate marking, recalibration and later steps")?;
         } else {
-            compare(&came, &done, &early.clone().union(late), "the steps")?;
+            compare(&input, &output, &early.clone().union(late), "the steps")?;
         }
         console.write_line(&format!(
             "readmill: verified: {} records read, {} written; no read was lost or changed unexpectedly",
-            came.records, done.records
+            input.records, output.records
         ));
         Ok(())
     }
@@ -251,8 +255,8 @@ pub fn changes(steps: &[Box<dyn Step>]) -> Changes {
     steps.iter().fold(Changes::nothing(), |all, step| all.union(&step.changes()))
 }
 
-/// Returns the changes that duplicate marking and recalibration may make.
-pub fn late_changes(plan: &Plan) -> Changes {
+/// Returns the changes that marking duplicates and recalibrating may make.
+pub fn changes_of_marking_and_recalibration(plan: &Plan) -> Changes {
     let duplicates = plan.steps.duplicates.as_ref().map(|duplicates| duplicates.writing.changes());
     let recalibration = plan.steps.recalibration.as_ref().and_then(|it| it.apply.as_ref());
     let recalibration = recalibration.map(|apply| apply.writing.changes());

@@ -33,7 +33,8 @@ pub struct CutFile {
     pub record_bytes: u64,
     pub largest: u64,
     pub any_placed: bool,
-    pub was_cut: bool,
+    /// Whether any slice has a template that was too long for one batch.
+    pub has_cut_template: bool,
     /// Whether any read has the optional field that is the sort key. `None` if there are no reads,
     /// or if reads are not sorted by a field.
     pub tagged: Option<bool>,

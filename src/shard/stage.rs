@@ -73,6 +73,7 @@ pub(super) const STAGES: [StageRow; 10] = {
             needs: &[],
             run: |job, lane, state, _| job.run_scan(lane, &state),
         },
+        // Sorts the reads of a slice into a run. Aligns them first if the command is `align`.
         StageRow {
             kind: Map,
             name: "map",
@@ -81,6 +82,8 @@ pub(super) const STAGES: [StageRow; 10] = {
             needs: &[Scan],
             run: PlannedJob::run_map,
         },
+        // Numbers the records of all slices, and divides their sorted order into ranges (`CutFile`
+        // in `range`).
         StageRow {
             kind: Cut,
             name: "cut",
@@ -89,6 +92,7 @@ pub(super) const STAGES: [StageRow; 10] = {
             needs: &[Map],
             run: |job, _, state, _| job.run_cut(&state),
         },
+        // Finds the duplicates among the ends of all slices.
         StageRow {
             kind: Judge,
             name: "judge",
@@ -106,6 +110,7 @@ pub(super) const STAGES: [StageRow; 10] = {
             needs: &[Map, Cut, Judge],
             run: |job, range, state, inputs| job.run_compare(range, state, &inputs),
         },
+        // Decides at which sites the sample differs from the reference.
         StageRow {
             kind: Sites,
             name: "sites",
@@ -114,6 +119,7 @@ pub(super) const STAGES: [StageRow; 10] = {
             needs: &[Compare],
             run: |job, _, state, _| job.run_sites(&state),
         },
+        // Counts bases of a range for recalibration.
         StageRow {
             kind: Count,
             name: "count",
@@ -122,6 +128,7 @@ pub(super) const STAGES: [StageRow; 10] = {
             needs: &[Map, Cut, Judge, Sites],
             run: |job, range, state, inputs| job.run_count(range, state, &inputs),
         },
+        // Adds the counts of all ranges up to the recalibration table.
         StageRow {
             kind: Table,
             name: "table",
@@ -130,6 +137,7 @@ pub(super) const STAGES: [StageRow; 10] = {
             needs: &[Count],
             run: |job, _, state, _| job.run_table(&state),
         },
+        // Merges a range, and encodes it as parts of the output (`StagedPartWriter`).
         StageRow {
             kind: Write,
             name: "write",

@@ -192,7 +192,7 @@ impl PlannedJob {
             record_bytes: 0,
             largest: 0,
             any_placed: false,
-            was_cut: false,
+            has_cut_template: false,
             tagged: None,
             counts: StepCounts::default(),
             tallies: state.add_tallies(files.iter().map(|file| &file.footer.value.tallies[..]))?,
@@ -205,12 +205,12 @@ impl PlannedJob {
             cut.record_bytes += slice.run.record_bytes();
             cut.largest = cut.largest.max(slice.largest);
             cut.any_placed |= slice.any_placed;
-            cut.was_cut |= slice.was_cut;
+            cut.has_cut_template |= slice.has_cut_template;
             cut.tagged = cut.tagged.max(slice.tagged);
             sum_counts(&mut cut.counts, slice.counts.iter().cloned());
         }
         state.check_tag(cut.tagged);
-        if cut.was_cut && self.plan.steps.duplicates.is_some() && files.len() > 1 {
+        if cut.has_cut_template && self.plan.steps.duplicates.is_some() && files.len() > 1 {
             return Err(Error::input(
                 "the records of one template need more than 1 MiB, so the result would depend on the slices",
             )
@@ -244,9 +244,13 @@ impl PlannedJob {
         let into = self.create_stage_file(StageKind::Judge.only())?;
         let start = into.bytes_written()?;
         let decided = self.first_decisions();
-        let was_cut = cut.footer.was_cut;
-        let value =
-            state.judge(inputs, &decided, InputEnds { slices, runs, was_cut, spill }, into.spill())?;
+        let has_cut_template = cut.footer.has_cut_template;
+        let value = state.judge(
+            inputs,
+            &decided,
+            InputEnds { slices, runs, has_cut_template, spill },
+            into.spill(),
+        )?;
         let data = Some(into.checksum_since(start)?);
         self.finish_stage(into, &VerifiedFooter { value, data })
     }

@@ -28,6 +28,9 @@ pub(crate) fn is_same_template(index: &[u8], template: &[u8], numbering: Option<
 const NUMBER_SEPARATORS: &[u8] = b"._:";
 
 /// Returns the name without the read number that follows `separator`: `SRR1.7` for `SRR1.7.1`.
+///
+/// The separator comes from [`numbers_of_mates`]. `/1` and `/2` are not removed here, but by
+/// [`template_name`]; for `readmill import`, by htsjdk's rule (`src/aligning/read_names.rs`).
 pub(crate) fn strip_read_number(name: &[u8], separator: Option<u8>) -> &[u8] {
     match name {
         [rest @ .., before, digit] if Some(*before) == separator && digit.is_ascii_digit() => {

@@ -12,8 +12,9 @@ pub enum Heaps {
     /// large buffers are mapped separately. A buffer of 128 KiB or more is returned to the system
     /// when it is freed (glibc would otherwise learn to keep such buffers).
     Few,
-    /// Two heaps that keep freed buffers. Used for CRAM: containers and their text need many large
-    /// buffers, and the system would otherwise clear their pages again for each container.
+    /// Two heaps that keep freed buffers. Used for `view` and `depth`, whatever the format of the
+    /// input is, because containers of CRAM and their text need many large buffers, and the system
+    /// would otherwise clear their pages again for each container.
     FewKept,
     /// One heap for each of this many aligning threads, and one for the main thread. Aligners
     /// allocate for every read, so threads that share a heap wait for each other. Freed buffers are

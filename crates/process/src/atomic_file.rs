@@ -242,13 +242,13 @@ fn resolve_links(path: &Path) -> PathBuf {
 /// Returns an error if `older`, the existing file at the path of an output, is an input of the run.
 fn refuse_input(older: Option<&Metadata>, path: &Path) -> Result<()> {
     match older {
-        Some(meta) if input_file::is_input(meta) => Err(is_an_input(path)),
+        Some(meta) if input_file::is_input(meta) => Err(output_is_input_error(path)),
         _ => Ok(()),
     }
 }
 
 /// Returns the error for an output that is also an input.
-pub fn is_an_input(path: &Path) -> Error {
+pub fn output_is_input_error(path: &Path) -> Error {
     let what = format!("{} is an input, so it cannot be an output", path.display());
     Error::usage(what).hint("give the output another name")
 }
@@ -258,8 +258,9 @@ pub fn is_device(path: &Path) -> bool {
     path.as_os_str() != "-" && std::fs::metadata(path).is_ok_and(|meta| !meta.is_file())
 }
 
-/// Returns an error if the temporary file of `output` would overwrite `input`.
-pub fn check_distinct(input: &Path, output: &Path) -> Result<()> {
+/// Returns an error if the temporary file of `output` (its name and `.partial`) would overwrite `input`.
+/// [`ensure_output_is_not_input`](crate::same_file::ensure_output_is_not_input) also compares `output` itself.
+pub fn ensure_temporary_is_not_input(input: &Path, output: &Path) -> Result<()> {
     let id = |path: &Path| std::fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
     let partial = with_suffix(&resolve_links(output), ".partial");
     match id(input) {

@@ -12,7 +12,8 @@
 pub enum Moment {
     Started,
     InputOpened,
-    /// The next chunk of the input is about to be read; all outputs are open.
+    /// The next chunk of the input is about to be read; all outputs are open. Each chunk is one
+    /// occurrence: `PieceRead#2` is the second chunk.
     PieceRead,
     RunSpilled,
     /// All outputs are complete, under their temporary names.

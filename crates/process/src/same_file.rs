@@ -5,7 +5,7 @@ use std::path::Path;
 
 use readmill_record::Result;
 
-use crate::atomic_file::{check_distinct, is_an_input};
+use crate::atomic_file::{ensure_temporary_is_not_input, output_is_input_error};
 
 /// Returns an error if writing `output` or its temporary file would overwrite `input`, even under a
 /// different name. `-` stands for standard input and output.
@@ -14,9 +14,9 @@ use crate::atomic_file::{check_distinct, is_an_input};
 /// Fails if both are the same file, or if `input` is the temporary file of `output`.
 pub fn ensure_output_is_not_input(input: &Path, output: &Path) -> Result<()> {
     let input = if input.as_os_str() == "-" { Path::new("/dev/stdin") } else { input };
-    check_distinct(input, output)?;
+    ensure_temporary_is_not_input(input, output)?;
     if output.as_os_str() != "-" && is_same_file(input, output) {
-        Err(is_an_input(output))
+        Err(output_is_input_error(output))
     } else {
         Ok(())
     }

@@ -26,7 +26,7 @@
 //! | the merge, split into ranges that are put in order in parallel | [`merge`] |
 //! | partitions of the output, cut from ordered ranges | [`partition`] |
 //! | the merge divided among several processes | [`ranges`] |
-//! | the loser tree of the merge | [`tournament`] |
+//! | the loser tree of the merge; `crates/markdup` also merges its sorted items with it | [`tournament`] |
 //! | the edits that `samtools sort -M` makes to unplaced reads | [`Minimise`] |
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]

@@ -41,6 +41,10 @@ struct FastqcReport {
 const ENDINGS: [&str; 11] =
     [".gz", ".bz2", ".zst", ".txt", ".fastq", ".fq", ".csfastq", ".sam", ".bam", ".cram", ".ubam"];
 
+/// The share of the memory for reads is one part of this number of parts: an eighth bounds the
+/// counts for reads that are longer or from more tiles than usual.
+const UNUSUAL_READ_PARTS: u64 = 8;
+
 impl FastqcRequest {
     /// The name of the add-on's row in [`ADD_ONS`](crate::addons::ADD_ONS).
     pub const NAME: &'static str = "FastQC";
@@ -106,9 +110,8 @@ impl AddOn for FastqcRequest {
         vec![MemoryShare { name: "FastQC modules", bytes }]
     }
 
-    /// Returns the share for reads that are longer or from more tiles than usual.
     fn room_share(&self) -> Option<RoomShare> {
-        Some(RoomShare { name: "FastQC modules for unusual reads", parts: 8 })
+        Some(RoomShare { name: "FastQC modules for unusual reads", parts: UNUSUAL_READ_PARTS })
     }
 
     fn stage_refusal(&self) -> Option<&'static str> {

@@ -185,7 +185,7 @@ impl<'a> Ingest<'a> {
                 let absent = || Error::bug("reads are to leave, and nobody can write them");
                 let writer = self.writer.ok_or_else(absent)?;
                 let early_writer =
-                    early_writer.get_or_insert_with(|| EarlyWriter::new(&self.leaving, writer));
+                    early_writer.get_or_insert_with(|| EarlyWriter::new(&self.output_pipeline, writer));
                 let encoded = early_writer.encode_partitions(&partitions, sort, writer)?;
                 FlushResult::Write(FlushedPart::Encoded(encoded), FlushTarget::Output)
             }

@@ -24,7 +24,7 @@ pub struct Ingest<'a> {
     pub writer: Option<&'a PartWriter<'a>>,
     /// Applied to presorted reads that are written to the output. Contains only tallies, no step
     /// that changes reads.
-    pub leaving: BatchPipeline<'a>,
+    pub output_pipeline: BatchPipeline<'a>,
     pub console: &'a Console,
     pub readers: FeedReaders,
     pub buffers: IngestBuffers,

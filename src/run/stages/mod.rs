@@ -36,7 +36,7 @@ pub use scan::ScanInput;
 use super::{RunState, set_order};
 use crate::outputs::Sink;
 use crate::outputs::part_counts::CountSettings;
-use crate::outputs::staged_parts::{StagedPartList, StagedParts};
+use crate::outputs::staged_parts::{StagedPartList, StagedPartWriter};
 use crate::pipeline::StepCounts;
 use crate::pipeline::count::{self, CovariateCounter};
 use crate::pipeline::duplicates::{self, DuplicateResolver};
@@ -47,7 +47,7 @@ use crate::pipeline::parallel_sort::ThreadedSort;
 use crate::pipeline::recollect::collect_ends_again;
 use crate::pipeline::sort_context::{self, ENDS, SortContext};
 use crate::plan::Output;
-use crate::run::leaving::order_leaving_steps;
+use crate::run::late_steps::order_late_steps;
 use crate::run::marking::{MarkedDuplicates, mark_options};
 use crate::run::recal_setup;
 
@@ -78,7 +78,7 @@ pub struct MappedSlice {
     pub largest: u64,
     pub any_placed: bool,
     /// Whether a template was too long for one batch, so that its mates must be joined by name.
-    pub was_cut: bool,
+    pub has_cut_template: bool,
     /// Whether any read has the optional field that is the sort key. `None` if there are no reads,
     /// or if reads are not sorted by a field.
     pub tagged: Option<bool>,
@@ -161,7 +161,8 @@ pub struct InputEnds {
     /// The ends of each slice, in input order.
     pub slices: Vec<SliceEnds>,
     pub runs: Slices,
-    pub was_cut: bool,
+    /// Whether any slice has a template that was too long for one batch.
+    pub has_cut_template: bool,
     /// The spill that contains the adopted files of the ends.
     pub spill: Spill,
 }
@@ -272,7 +273,7 @@ impl<'a> RunState<'a> {
             ends,
             largest: buffer.largest_record_bytes,
             any_placed: buffer.any_placed,
-            was_cut: feed.link.has_cut_template(),
+            has_cut_template: feed.link.has_cut_template(),
             tagged: buffer.has_sort_field,
             span: self.tallies.longest_span()?,
             counts: std::mem::take(&mut buffer.counts),
@@ -312,7 +313,7 @@ impl<'a> RunState<'a> {
         ends: InputEnds,
         into: &Spill,
     ) -> Result<Judgement> {
-        let InputEnds { slices, runs, was_cut, spill } = ends;
+        let InputEnds { slices, runs, has_cut_template, spill } = ends;
         let records = runs.records;
         let (Some(wanted), Some(duplicate_ends)) =
             (&self.plan.steps.duplicates, self.duplicate_ends(decided)?)
@@ -339,7 +340,7 @@ impl<'a> RunState<'a> {
             max_mark_bytes: room / 2,
             spill: &spill,
             duplicate_ends: &duplicate_ends,
-            has_cut_template: was_cut,
+            has_cut_template,
             console: self.console,
         };
         let charge = self.memory.ledger.empty_charge(ENDS);
@@ -430,7 +431,7 @@ impl<'a> RunState<'a> {
             _ => (from_file, self.new_input_counter(reference)),
         };
         let filters = std::mem::take(&mut self.after_duplicates);
-        let steps = order_leaving_steps(self.plan, marked.as_ref(), filters, apply);
+        let steps = order_late_steps(self.plan, marked.as_ref(), filters, apply);
         let Some(output) = self.plan.destination.main() else {
             return Err(Error::bug("there is no output to write"));
         };
@@ -438,7 +439,7 @@ impl<'a> RunState<'a> {
         let [from, to] = [&start, &until].map(|border| border.as_ref().map(|border| border.bytes));
         let all = || slices.runs.iter().map(SpilledRun::record_bytes).sum();
         let parts = to.unwrap_or_else(all).saturating_sub(from.unwrap_or(0)).div_ceil(partition);
-        let mut parts = StagedParts::new(
+        let mut parts = StagedPartWriter::new(
             output,
             &self.header,
             sorted,

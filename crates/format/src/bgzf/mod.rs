@@ -30,7 +30,8 @@ pub use window::BlockWindow;
 pub const MAX_BLOCK: usize = 1 << 16;
 
 /// The default compression level of BGZF: it gives the file size that users of samtools expect, in
-/// less than half of zlib's time.
+/// less than half of zlib's time. Outputs to a pipe are not compressed unless a level is given
+/// (`TargetFile::level` in `src/formats/target_file.rs`).
 pub const DEFAULT_LEVEL: u8 = 6;
 
 /// Maximum number of payload bytes that readmill puts into a block: htsjdk's value (htslib:

@@ -23,6 +23,7 @@ pub(crate) struct InsertSize {
     levels: Arc<Levels>,
 }
 
+/// The columns of the table. [`row`] pushes its values in the same order.
 const COLUMNS: [&str; 23] = [
     "MEDIAN_INSERT_SIZE",
     "MODE_INSERT_SIZE",
@@ -132,7 +133,7 @@ impl InsertSizes {
     }
 }
 
-/// Makes the row of one orientation. Removes insert sizes above the histogram width from `bins`,
+/// Makes the row of one orientation, with one value for each of [`COLUMNS`], in this order. Removes insert sizes above the histogram width from `bins`,
 /// because Picard computes mean and standard deviation without them.
 fn row(unit: &Unit, orientation: &str, bins: &mut Bins, options: &InsertSizeOptions) -> MetricsRow {
     let (median, deviation, count) = (bins.median(), bins.median_absolute_deviation(), bins.count());

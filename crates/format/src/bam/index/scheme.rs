@@ -91,8 +91,8 @@ pub struct IndexScheme {
 }
 
 impl IndexScheme {
-    /// Returns the scheme of a BAI, or that of a CSI if a reference sequence is too long for a BAI (more
-    /// than 2^29 bases).
+    /// Chooses between BAI and CSI: returns the scheme of a BAI, or of a CSI if a reference sequence is
+    /// too long for a BAI (more than 2^29 bases).
     pub fn for_header(header: &Header) -> Self {
         IndexScheme::bai(header).unwrap_or_else(|_| IndexScheme::csi(header))
     }
