@@ -45,7 +45,7 @@ impl CramState {
     fn new() -> Self {
         let seeds::Simulated { header, contig, .. } = seeds::simulated_sample();
         let fasta = file_in_memory(&[b">chr1\n", &contig[..], b"\n"].concat());
-        let reference = Reference::of_files(
+        let reference = Reference::from_files(
             Path::new("ref.fa"),
             ReferenceFiles { fasta, fai: None, gzi: None },
             &Ledger::unlimited(),
@@ -77,7 +77,7 @@ impl CramState {
 
     fn encode(&mut self, batch: &Batch, by: usize) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        let encoded = self.encoders[by].partition(batch, &mut bytes)?;
+        let encoded = self.encoders[by].encode_partition(batch, &mut bytes)?;
         encoded.set_record_counters(&mut bytes, 0);
         let version = if by == 0 { Version::DEFAULT } else { Version::V3_1 };
         let mut file = header_container(&self.header, version)?;

@@ -50,12 +50,12 @@ pub fn check_files(bytes: &[u8]) {
     let few = BatchOptions {
         templates: 1 + usize::from(choice >> 4),
         block_bytes: 64,
-        in_flight: 2,
+        max_in_flight: 2,
         ..base_options()
     };
     let (some, fault) = read_all(&texts, choice, few);
     let many =
-        BatchOptions { templates: few.templates, block_bytes: 8192, in_flight: 4, ..base_options() };
+        BatchOptions { templates: few.templates, block_bytes: 8192, max_in_flight: 4, ..base_options() };
     let (others, other_fault) = read_all(&texts, choice, many);
     assert_eq!(fault.is_some(), other_fault.is_some(), "{fault:?} and {other_fault:?}");
     let packed = |text: &&[u8]| text.starts_with(b"\x1f\x8b") || text.get(1..4) == Some(b"\xb5\x2f\xfd");
@@ -68,7 +68,7 @@ pub fn check_files(bytes: &[u8]) {
 }
 
 fn base_options() -> BatchOptions {
-    BatchOptions { record_bytes: 1 << 20, zstd_window_log: 20, patience: 0, ..BatchOptions::default() }
+    BatchOptions { record_bytes: 1 << 20, zstd_window_log: 20, max_spins: 0, ..BatchOptions::default() }
 }
 
 type OwnedRead = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);

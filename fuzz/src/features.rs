@@ -62,7 +62,7 @@ pub fn check_places(bytes: &[u8]) {
     let path = Path::new(NAMES[usize::from(name) % NAMES.len()]);
     let mut features = match FeatureReader::read_input(
         path,
-        TextInput::plain(Cursor::new(bytes.to_vec()), &memory_ledger()),
+        TextInput::from_plain(Cursor::new(bytes.to_vec()), &memory_ledger()),
     ) {
         Ok(features) => features,
         Err(error) => return expect_refusal(&error),

@@ -59,7 +59,7 @@ pub fn check_reference(bytes: &[u8]) {
         Some(Box::new(Cursor::new(bytes.to_vec())) as Box<dyn Read + Send>)
     };
     let files = ReferenceFiles { fasta: file_in_memory(fasta), fai: index(), gzi: index() };
-    let reference = match Reference::of_files(Path::new("ref.fa"), files, &memory_ledger()) {
+    let reference = match Reference::from_files(Path::new("ref.fa"), files, &memory_ledger()) {
         Ok(reference) => reference,
         Err(error) => return expect_refusal(&error),
     };

@@ -95,7 +95,7 @@ pub fn check_table(bytes: &[u8]) {
     }
     for result in [
         bqsr::plot_data::reports_to_csv(&[("BQSR", &report), ("Before", &again)]).map(drop),
-        bqsr::gather([report, again].map(Ok)).map(drop),
+        bqsr::gather_reports([report, again].map(Ok)).map(drop),
     ] {
         if let Err(error) = result {
             expect_refusal(&error);

@@ -56,7 +56,7 @@ fn prepare_steps() -> Result<PreparedSteps> {
     let mut header = seeds::seed_header();
     let contig: Vec<u8> = seeds::simulated_sample().contig.clone();
     let fasta = file_in_memory(&[b">c1\n", &contig[..], b"\n"].concat());
-    let reference = Reference::of_files(
+    let reference = Reference::from_files(
         Path::new("ref.fa"),
         ReferenceFiles { fasta, fai: None, gzi: None },
         &Ledger::unlimited(),

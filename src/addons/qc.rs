@@ -16,7 +16,7 @@ use super::add_on::{
 use super::planned_file::PlannedFile;
 use super::reported_tally::ReportedTally;
 use crate::pipeline::tap::Tap;
-use readmill_process::console::log;
+use readmill_process::console::write_log_line;
 
 /// A request for quality metrics, in files with the names of Picard CollectMultipleMetrics.
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ impl AddOn for QcRequest {
     }
 
     fn input_files(&self) -> Vec<&Path> {
-        self.metrics.files().map(PathBuf::as_path).collect()
+        self.metrics.input_files().map(PathBuf::as_path).collect()
     }
 
     fn output_files(&self) -> Vec<PlannedFile<'_>> {
@@ -111,7 +111,7 @@ impl AddOn for QcRequest {
                 command: names.picard_command_line,
                 started: names.started,
                 threads: &CrewThreads(crew),
-                warn: &|warning| log(&format!("readmill: warning: {warning}")),
+                warn: &|warning| write_log_line(&format!("readmill: warning: {warning}")),
             })
         };
         let (tap, report) = (Tap::MainOutput, TallyReport::of_counted(tally, reports));

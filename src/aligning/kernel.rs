@@ -271,7 +271,7 @@ pub fn report_alternates(kernel: &dyn Kernel, console: &Console) {
         console
             .write_note(&format!("{alternates} of {of} reference sequences are alternate loci (ALT)"));
     }
-    kernel.warnings().iter().for_each(|warning| console.warn(warning));
+    kernel.warnings().iter().for_each(|warning| console.write_warning(warning));
 }
 
 /// Returns the header of aligned reads: the reference sequences of the index, the read groups of

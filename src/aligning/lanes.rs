@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use readmill_align::{Cohorts, Kernel};
 use readmill_engine::{Crew, Pool};
-use readmill_fastq::{BatchLinker, BatchOptions, Claims, Doubt, QualityEncoding, TakenBatch};
+use readmill_fastq::{BatchLinker, BatchOptions, Claims, LayoutDoubt, QualityEncoding, TakenBatch};
 use readmill_filters::adapter::{AdapterCounts, FoundIn, Marker, RemainingAdapters};
 use readmill_format::bgzf::Chunk;
 use readmill_format::chain::{ChunkLinker, LinkedRecords, OpenedChunk};
@@ -89,10 +89,10 @@ impl Lanes {
             templates: MAX_BATCH_TEMPLATES,
             batch_bytes: BATCH_BYTES,
             record_bytes: MAX_RECORD_BYTES,
-            in_flight: ahead,
+            max_in_flight: ahead,
             allow_missing_eof,
             zstd_window_log: zstd_window_log(room),
-            singles_among_pairs: true,
+            allow_singles_among_pairs: true,
             restartable: matches!(chosen, ChosenLanes::Scan(_)),
             ..BatchOptions::default()
         };
@@ -101,7 +101,7 @@ impl Lanes {
             _ => SliceStart::default(),
         };
         let numbering = start.reading.numbering;
-        let options = BatchOptions { first: start.reading.template, numbering, ..options };
+        let options = BatchOptions { first_template: start.reading.template, numbering, ..options };
         let until = if let ChosenLanes::Slice(slice) = chosen { slice.until } else { None };
         let (read_tags, queue) = (wanted.read_tags.clone(), Mutex::default());
         let marker = read_tags.adapters.as_ref().map(Marker::new).transpose()?;
@@ -179,7 +179,7 @@ impl Lanes {
         let what = format!("quality encoding detected from the first reads: {name} (Phred + {offset})");
         match encoding {
             QualityEncoding::Standard => console.write_note(&what),
-            _ => console.warn(&format!(
+            _ => console.write_warning(&format!(
                 "{what}, because no quality character is below {}; if that is wrong, add --quality-encoding standard (Picard's QUALITY_FORMAT=Standard)",
                 char::from(if *encoding == QualityEncoding::Solexa { b';' } else { b'@' })
             )),
@@ -230,8 +230,8 @@ impl Lanes {
                 ));
             }
             match claims.layout_doubt() {
-                Some(Doubt::Certain(error)) => return Err(error),
-                Some(Doubt::Likely(what)) => console.warn(&what),
+                Some(LayoutDoubt::Certain(error)) => return Err(error),
+                Some(LayoutDoubt::Likely(what)) => console.write_warning(&what),
                 None => {}
             }
         }
@@ -415,7 +415,7 @@ impl Lanes {
     /// batch is aligned independently. If single reads may occur among pairs, cohorts are cut even
     /// if no insert sizes are inferred, because bwa numbers reads by cohort.
     pub fn new_cohort_cutter(&self, claims: &Claims) -> Option<Cohorts> {
-        let numbered = || self.kernel.numbered_bases().filter(|_| claims.may_have_singles());
+        let numbered = || self.kernel.interleaved_cohort_bases().filter(|_| claims.may_have_singles());
         self.kernel.cohort_bases(claims.segments()).or_else(numbered).map(Cohorts::new)
     }
 

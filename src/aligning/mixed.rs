@@ -122,7 +122,7 @@ impl SingleReadCounter {
     pub fn warn_about_single_reads(&self, console: &Console) {
         let count = self.count.load(Ordering::Relaxed);
         if count > 0 {
-            console.warn(&format!(
+            console.write_warning(&format!(
                 "{count} reads in interleaved files (-p) are not next to a mate with the same name; they are {} as single reads",
                 self.outcome
             ));

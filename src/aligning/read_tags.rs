@@ -4,7 +4,7 @@
 use readmill_align::Casava;
 use readmill_fastq::{Purpose, template_name};
 use readmill_format::sam::parse_fields;
-use readmill_markdup::umi::source::in_name;
+use readmill_markdup::umi::source::parse_name_umi;
 use readmill_record::tag::{self, Fields, Tag};
 use readmill_record::{Error, Read, ReadBatch, Result};
 
@@ -91,7 +91,7 @@ pub fn extract_tags(
     for first in (0..reads.len()).step_by(segments) {
         barcodes.iter_mut().for_each(Barcode::clear);
         if let Some(separator) = wanted.name_umis {
-            let umi = in_name(template_name(reads.read(first).name), separator);
+            let umi = parse_name_umi(template_name(reads.read(first).name), separator);
             let umi = umi.map_err(|error| blame(error.hint(NAME_UMI_HINT), reads, first))?;
             barcodes[2].append_part(&umi.to_text(), None);
         }

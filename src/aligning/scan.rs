@@ -198,7 +198,7 @@ impl ScanLink<'_> {
         prepared: Option<Result<BatchFindings>>,
     ) -> Result<()> {
         let Some(order) = &mut self.order else { return Ok(()) };
-        let (places, adapters) = (order.take_places()?, self.scan.adapters.clone());
+        let (places, adapters) = (order.restart_places()?, self.scan.adapters.clone());
         let batch = (taken, prepared);
         let found = self.lanes.link_taken(0, order, &mut self.scan.adapters, batch, &mut reads)?;
         let (template, left) = (reads.first_template(), self.scan.kept_templates);

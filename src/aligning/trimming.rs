@@ -62,7 +62,7 @@ impl Trimming {
             return Err(blame(plan::missing_adapter_error(), reads, 0));
         }
         let mut tally = Box::<TrimTally>::default();
-        Trimmer::new(&self.options, cuts_poly_g).trim(reads, &mut tally, blame)?;
+        Trimmer::new(&self.options, cuts_poly_g).trim_batch(reads, &mut tally, blame)?;
         Ok(tally)
     }
 

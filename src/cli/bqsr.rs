@@ -98,7 +98,7 @@ impl Bqsr {
         match self {
             Bqsr::Table(it) => it.build_plan().map(Some),
             Bqsr::Apply(it) => it.build_plan().map(Some),
-            Bqsr::Gather(it) => tables::gather(&it.tables, &it.output).map(|()| None),
+            Bqsr::Gather(it) => tables::gather_tables(&it.tables, &it.output).map(|()| None),
             Bqsr::PlotData(it) => it.write_plot_data().map(|()| None),
         }
     }
@@ -128,7 +128,7 @@ impl TableArgs {
             steps: Steps { recalibration, ..Steps::default() },
             destination: Destination::Nowhere,
             reports: Reports::default(),
-            resources: self.resources.resources(&self.output)?,
+            resources: self.resources.build_resources(&self.output)?,
         })
     }
 }
@@ -136,9 +136,9 @@ impl TableArgs {
 impl ApplyArgs {
     fn build_plan(&self) -> Result<Plan> {
         let source = TableSource::File(self.bqsr_table.clone());
-        let apply = Some(self.applying.apply(&self.qualities));
+        let apply = Some(self.applying.apply_request(&self.qualities));
         let recalibration = Some(Recalibration { source, apply });
-        self.io.plan(Command::BqsrApply, Steps { recalibration, ..Steps::default() })
+        self.io.build_plan(Command::BqsrApply, Steps { recalibration, ..Steps::default() })
     }
 }
 
@@ -147,6 +147,6 @@ impl PlotDataArgs {
         let given = [("BQSR", &self.table), ("Before", &self.before), ("After", &self.after)];
         let given = given.into_iter().filter_map(|(name, path)| Some((name, path.as_deref()?)));
         let given: Vec<(&'static str, &Path)> = given.collect();
-        tables::plot_data(&given, &self.output)
+        tables::write_plots_csv(&given, &self.output)
     }
 }

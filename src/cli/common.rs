@@ -8,7 +8,7 @@ use readmill::Plan;
 use readmill::formats::{ContigBases, FORMATS, join_words};
 use readmill::plan::{
     self, Choice, Destination, FAST_LEVEL, Format, Index, MAX_PARTS, Output, Resources, Steps,
-    Verbosity, one_of,
+    Verbosity, choice_parser,
 };
 use readmill_cram::Cache;
 use readmill_format::bam::index::IndexFormat;
@@ -16,7 +16,7 @@ use readmill_format::bgzf::Codec;
 use readmill_format::reference::LazyReference;
 use readmill_format::spill::Spill;
 use readmill_format::spill_codec::SpillCodec;
-use readmill_process::console::write_json;
+use readmill_process::console::set_json_messages;
 use readmill_process::limit;
 use readmill_process::memory_size::parse_memory;
 use readmill_record::Result;
@@ -74,7 +74,7 @@ pub struct OutputFlags {
     #[arg(long, value_name = "CODEC", default_value_t)]
     codec: Codec,
     /// Write an index (the default for BAM files sorted by coordinate)
-    #[arg(long, value_name = "KIND", num_args = 0..=1, require_equals = true, value_parser = one_of(INDEX_FORMATS))]
+    #[arg(long, value_name = "KIND", num_args = 0..=1, require_equals = true, value_parser = choice_parser(INDEX_FORMATS))]
     write_index: Option<Option<IndexFormat>>,
     /// Do not write an index
     #[arg(long, conflicts_with = "write_index")]
@@ -216,8 +216,8 @@ impl Io {
     }
 
     /// Returns a plan that applies `steps` to the reads of the inputs.
-    pub fn plan(&self, command: plan::Command, steps: Steps) -> Result<Plan> {
-        self.output.plan(command, self.inputs(command)?, steps)
+    pub fn build_plan(&self, command: plan::Command, steps: Steps) -> Result<Plan> {
+        self.output.build_plan(command, self.inputs(command)?, steps)
     }
 
     /// Returns the inputs. Several inputs without `-o` are an error, because one of them is
@@ -235,14 +235,19 @@ impl Io {
 
     /// Returns the plan of a command that splits reads into several outputs. The value of `-o` is
     /// their prefix, unless `is_named` is set because a pattern or a table names them.
-    pub fn plan_of_several(&self, command: plan::Command, steps: Steps, is_named: bool) -> Result<Plan> {
-        let format = self.output.format(|path| Ok(Format::by_name(path)))?;
+    pub fn build_plan_of_several_outputs(
+        &self,
+        command: plan::Command,
+        steps: Steps,
+        is_named: bool,
+    ) -> Result<Plan> {
+        let format = self.output.choose_format(|path| Ok(Format::from_file_name(path)))?;
         let inputs = if is_named { self.input.inputs()? } else { self.inputs(command)? };
-        self.output.plan_in(format, command, inputs, steps)
+        self.output.assemble_plan(format, command, inputs, steps)
     }
 
-    pub fn says_format(&self) -> bool {
-        self.output.says_format()
+    pub fn has_format(&self) -> bool {
+        self.output.has_format()
     }
 }
 
@@ -276,37 +281,42 @@ impl OutputFlags {
 
     /// Returns a plan that applies `steps` to the reads of `inputs`. The output name determines the
     /// format, unless `-O` is given. The extension of another file type is an error.
-    pub fn plan(&self, command: plan::Command, inputs: Vec<PathBuf>, steps: Steps) -> Result<Plan> {
+    pub fn build_plan(
+        &self,
+        command: plan::Command,
+        inputs: Vec<PathBuf>,
+        steps: Steps,
+    ) -> Result<Plan> {
         let way_out =
             format!("use a name that ends in {}, or give the format with -O", hints::known_extensions());
-        let format = self.format(|path| hints::format_from_name(path, way_out))?;
-        self.plan_in(format, command, inputs, steps)
+        let format = self.choose_format(|path| hints::format_from_name(path, way_out))?;
+        self.assemble_plan(format, command, inputs, steps)
     }
 
     /// Returns a plan like [`OutputFlags::plan`]. The format is `format`, unless `-O` is given.
-    pub fn plan_of_format(
+    pub fn build_plan_in_format(
         &self,
         format: Format,
         command: plan::Command,
         inputs: Vec<PathBuf>,
         steps: Steps,
     ) -> Result<Plan> {
-        let format = self.format(|_| Ok(format))?;
-        self.plan_in(format, command, inputs, steps)
+        let format = self.choose_format(|_| Ok(format))?;
+        self.assemble_plan(format, command, inputs, steps)
     }
 
     /// Returns whether `-O` is given.
-    pub fn says_format(&self) -> bool {
+    pub fn has_format(&self) -> bool {
         self.output_format.is_some()
     }
 
     /// Returns whether a compression level is given. `view` then writes BAM instead of SAM.
-    pub fn says_level(&self) -> bool {
+    pub fn has_compression_level(&self) -> bool {
         self.level.is_some() || self.fast || self.uncompressed
     }
 
     /// Returns whether the run writes reports or other files in addition to the output.
-    pub fn writes_others(&self) -> bool {
+    pub fn writes_extra_files(&self) -> bool {
         !self.beside.is_empty()
     }
 
@@ -320,19 +330,19 @@ impl OutputFlags {
 
     /// Returns the format given by `-O`, otherwise the format that `of_name` derives from the
     /// output name.
-    fn format(&self, of_name: impl FnOnce(&Path) -> Result<Format>) -> Result<Format> {
+    fn choose_format(&self, of_name: impl FnOnce(&Path) -> Result<Format>) -> Result<Format> {
         plan::check_index_mark(self.path())?;
         self.output_format.clone().map_or_else(|| of_name(self.path()), Ok)
     }
 
-    fn plan_in(
+    fn assemble_plan(
         &self,
         format: Format,
         command: plan::Command,
         inputs: Vec<PathBuf>,
         steps: Steps,
     ) -> Result<Plan> {
-        let resources = self.resources.resources(self.path())?;
+        let resources = self.resources.build_resources(self.path())?;
         // `align` always has a reference, namely REF.
         let has_reference = resources.reference.is_some() || command == plan::Command::Align;
         let reports = self.beside.reports(&GivenRun { inputs: &inputs, has_reference })?;
@@ -343,13 +353,16 @@ impl OutputFlags {
             aligning: None,
             merging: None,
             steps,
-            destination: Destination::Main(self.output(format, &resources), self.beside.selected()?),
+            destination: Destination::Main(
+                self.build_output(format, &resources),
+                self.beside.selected_read_files()?,
+            ),
             reports,
             resources,
         })
     }
 
-    fn output(&self, format: Format, resources: &Resources) -> Output {
+    fn build_output(&self, format: Format, resources: &Resources) -> Output {
         let reference = resources.reference.clone();
         let bases = ContigBases { reference, cache: Cache::from_environment() };
         let index = match self.write_index {
@@ -404,9 +417,9 @@ impl ResourceFlags {
 
     /// Returns the resources of a run that writes to `output`. By default, temporary files are
     /// written next to `output`. Also applies `--log-format` to messages.
-    pub fn resources(&self, output: &Path) -> Result<Resources> {
+    pub fn build_resources(&self, output: &Path) -> Result<Resources> {
         if let Some(form) = self.log_format {
-            write_json(form == LogFormat::Json);
+            set_json_messages(form == LogFormat::Json);
         }
         let default = Resources::default_for_output(output);
         let verbosity = match (self.quiet, self.verbose) {
@@ -417,7 +430,7 @@ impl ResourceFlags {
         Ok(Resources {
             threads: self.threads(),
             memory: self.memory.unwrap_or(default.memory),
-            temp_dirs: self.temp_dirs(output)?,
+            temp_dirs: self.usable_temp_dirs(output)?,
             spill_codec: self.spill_codec,
             allow_missing_eof: self.allow_missing_eof,
             allow_same_input: self.allow_same_input,
@@ -429,7 +442,7 @@ impl ResourceFlags {
 
     /// Returns the directories for temporary files. Directories given by `-T` or `TMPDIR` must be
     /// usable, even if the run may not need temporary files.
-    fn temp_dirs(&self, output: &Path) -> Result<Vec<PathBuf>> {
+    fn usable_temp_dirs(&self, output: &Path) -> Result<Vec<PathBuf>> {
         let wanted = match &self.temp_dir[..] {
             [] => Vec::from_iter(plan::environment_temp_dir()),
             dirs => dirs.to_vec(),

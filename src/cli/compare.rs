@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use readmill::plan::{Choice, one_of};
+use readmill::plan::{Choice, choice_parser};
 use readmill_files::compare::{self, AgreementLevel, Comparison};
 use readmill_format::reference::LazyReference;
 use readmill_record::tag::Tag;
@@ -23,7 +23,7 @@ pub struct CompareArgs {
     /// Second SAM, BAM or CRAM file; - for standard input
     b: PathBuf,
     /// Exit with code 4 if the files do not agree at this level
-    #[arg(long, value_name = "LEVEL", default_value = "L0", ignore_case = true, value_parser = one_of(LEVELS))]
+    #[arg(long, value_name = "LEVEL", default_value = "L0", ignore_case = true, value_parser = choice_parser(LEVELS))]
     level: AgreementLevel,
     /// Compare only records, not headers
     #[arg(long)]
@@ -32,7 +32,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "FLAGS")]
     ignore_flag: Vec<Flags>,
     /// Ignore this optional field, such as PG. May be repeated
-    #[arg(long, value_name = "TAG", value_parser = tag)]
+    #[arg(long, value_name = "TAG", value_parser = parse_tag)]
     ignore_tag: Vec<Tag>,
     /// Reference FASTA for CRAM files, plain or compressed with bgzip
     #[arg(long, value_name = "FASTA")]
@@ -66,13 +66,13 @@ const LEVELS: &[Choice<AgreementLevel>] = &[
     },
 ];
 
-fn tag(text: &str) -> Result<Tag, String> {
+fn parse_tag(text: &str) -> Result<Tag, String> {
     text.as_bytes().try_into().map_err(|_| "a tag has two characters, such as PG".into())
 }
 
 impl CompareArgs {
     /// Compares the files, prints the result, and returns the exit code.
-    pub fn run(self) -> Result<ExitCode> {
+    pub fn compare_and_print(self) -> Result<ExitCode> {
         let verdict = compare::compare_files(&Comparison {
             files: [self.a, self.b],
             ignore_header: self.ignore_header,

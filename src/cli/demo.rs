@@ -45,27 +45,27 @@ pub struct DemoArgs {
     /// adapter: reads contain adapter sequence. amplified: a few molecules have many copies. lane:
     /// lane 2 has reads of another sample. cycle: one sequencing cycle fails. gc: GC-rich fragments
     /// are lost. targets: a third of the targets has low coverage.
-    #[arg(long, value_name = "FAULT", requires = "page", value_parser = faults())]
+    #[arg(long, value_name = "FAULT", requires = "page", value_parser = fault_parser())]
     plant: Option<String>,
 }
 
-fn faults() -> PossibleValuesParser {
+fn fault_parser() -> PossibleValuesParser {
     PossibleValuesParser::new(Fault::ALL.map(|(name, _)| name))
 }
 
 impl DemoArgs {
     /// Returns the allocator configuration: the same as for `align` if reads are aligned.
     #[cfg(feature = "bwa")]
-    pub fn heaps(&self) -> Heaps {
+    pub fn allocator_heaps(&self) -> Heaps {
         if self.fastq { Heaps::Aligning(limit::available_threads()) } else { Heaps::Few }
     }
 
     /// Runs the demonstration. `plan` returns the plan of a command line, which `--page` needs.
     pub fn run(&self, plan: impl Fn(&[String]) -> Result<Plan>) -> Result<()> {
         let dir = &self.output;
-        std::fs::create_dir_all(dir).map_err(|e| failed(dir, &e))?;
+        std::fs::create_dir_all(dir).map_err(|e| write_error(dir, &e))?;
         if self.page {
-            return self.paged(plan);
+            return self.run_with_page(plan);
         }
         let mut profile = Profile::demo();
         if let Some(pairs) = self.pairs {
@@ -74,31 +74,34 @@ impl DemoArgs {
         let threads = limit::available_threads();
         #[cfg(feature = "bwa")]
         if self.fastq {
-            return aligned(&Sample::new(profile), dir, threads);
+            return run_from_fastq(&Sample::new(profile), dir, threads);
         }
         let (reads, dictionary) = (dir.join("reads.bam"), dir.join("target.dict"));
-        say(&format!("simulating {} read pairs in {}", profile.pairs, reads.display()))?;
+        print_line(&format!("simulating {} read pairs in {}", profile.pairs, reads.display()))?;
         let made = Sample::new(profile);
         sample::write_sample_bam(&made, &reads, 1, Crew { threads, in_flight: 2 * threads })?;
         write_dictionary(&made, &dictionary)?;
         drop(made); // frees the genome, which `-m` of the plan does not include
 
         let prepared = dir.join("prepared.bam");
-        let plan = preparing(reads, dictionary, prepared.clone(), threads)?;
-        say(&format!("running: readmill {}", shown(&plan)))?;
+        let plan = build_prep_plan(reads, dictionary, prepared.clone(), threads)?;
+        print_line(&format!("running: readmill {}", repeatable_command_line(&plan)))?;
         let summary = readmill::run(&plan, &Console::new(Verbosity::Normal))?;
-        say(&format!(
+        print_line(&format!(
             "wrote {} of {} reads to {}",
             summary.written_records,
             summary.read_records,
             prepared.display()
         ))?;
-        say(&format!("the index is {}.bai; to view the reads: readmill view {0}", prepared.display()))?;
+        print_line(&format!(
+            "the index is {}.bai; to view the reads: readmill view {0}",
+            prepared.display()
+        ))?;
         Ok(())
     }
 
     /// Simulates a sample with four lanes, and writes the HTML report of its run (`--page`).
-    fn paged(&self, plan: impl Fn(&[String]) -> Result<Plan>) -> Result<()> {
+    fn run_with_page(&self, plan: impl Fn(&[String]) -> Result<Plan>) -> Result<()> {
         let dir = &self.output;
         let fault = Fault::ALL.iter().find(|(name, _)| Some(*name) == self.plant.as_deref());
         let mut profile = Profile::gallery(fault.map(|(_, fault)| *fault));
@@ -106,7 +109,11 @@ impl DemoArgs {
             profile = profile.with_pairs(pairs);
         }
         let threads = limit::available_threads();
-        say(&format!("simulating {} read pairs in {}", profile.pairs, dir.join("reads.bam").display()))?;
+        print_line(&format!(
+            "simulating {} read pairs in {}",
+            profile.pairs,
+            dir.join("reads.bam").display()
+        ))?;
         let made = Sample::new(profile);
         sample::write_sample_bam(
             &made,
@@ -118,12 +125,12 @@ impl DemoArgs {
             let path = dir.join(name);
             let done = File::create(&path).map(BufWriter::new);
             let done = done.and_then(|mut file| text(&mut file).and_then(|()| file.flush()));
-            done.map_err(|e| failed(&path, &e))
+            done.map_err(|e| write_error(&path, &e))
         };
         write("ref.fa", &|w| made.write_fasta(w))?;
         write("ref.fa.fai", &|w| made.write_fai(w))?;
         let contigs = &made.profile().contigs;
-        let targets = made.targets();
+        let targets = made.capture_targets();
         write("targets.bed", &|w| {
             let mut named = targets
                 .iter()
@@ -137,7 +144,7 @@ impl DemoArgs {
         });
         let plan = plan(&words.collect::<Vec<_>>())?;
         readmill::run(&plan, &Console::new(Verbosity::Normal))?;
-        say(&format!("open {}", dir.join("report.html").display()))?;
+        print_line(&format!("open {}", dir.join("report.html").display()))?;
         Ok(())
     }
 }
@@ -151,26 +158,29 @@ const PAGED: &str = "prep DIR/reads.bam -o DIR/sample.bam --sort coordinate --ma
 
 /// Simulates FASTQ files, then aligns and processes their reads in one pass (`--fastq`).
 #[cfg(feature = "bwa")]
-fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
+fn run_from_fastq(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
     use readmill::plan::{Aligner, Aligning, LaneInput, ReadTags};
     use readmill_align::bwa::{BwaIndexOptions, BwaOptions, build_index, partial_index_files};
     use readmill_record::header::GivenReadGroup;
 
     let [fasta, one, two] = ["ref.fa", "reads_1.fq", "reads_2.fq"].map(|name| dir.join(name));
-    let create = |path: &Path| File::create(path).map(BufWriter::new).map_err(|e| failed(path, &e));
-    say(&format!(
+    let create = |path: &Path| File::create(path).map(BufWriter::new).map_err(|e| write_error(path, &e));
+    print_line(&format!(
         "simulating a genome in {} and read pairs in {} and {}",
         fasta.display(),
         one.display(),
         two.display()
     ))?;
     let mut file = create(&fasta)?;
-    made.write_fasta(&mut file).and_then(|()| file.flush()).map_err(|e| failed(&fasta, &e))?;
+    made.write_fasta(&mut file).and_then(|()| file.flush()).map_err(|e| write_error(&fasta, &e))?;
     let (mut first, mut last) = (create(&one)?, create(&two)?);
     let written = made.write_fastq(&mut first, &mut last);
-    written.and_then(|()| first.flush()).and_then(|()| last.flush()).map_err(|e| failed(&one, &e))?;
-    say(&format!("running: readmill index {}", fasta.display()))?;
-    super::aligner_index::complete_or_gone(&fasta, &partial_index_files(&fasta), |report| {
+    written
+        .and_then(|()| first.flush())
+        .and_then(|()| last.flush())
+        .map_err(|e| write_error(&one, &e))?;
+    print_line(&format!("running: readmill index {}", fasta.display()))?;
+    super::aligner_index::build_index_or_remove(&fasta, &partial_index_files(&fasta), |report| {
         build_index(&fasta, &fasta, BwaIndexOptions::default(), report)
     })?;
     let group = "@RG\\tID:demo\\tLB:lib1\\tSM:sample1\\tPL:ILLUMINA\\tPU:unit1";
@@ -202,21 +212,24 @@ fn aligned(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
     };
     plan.resources.threads = threads;
     plan.resources.memory =
-        readmill::memory::of_aligning(&aligning, plan.resources.threads)? + (512 << 20);
+        readmill::memory::aligning_bytes(&aligning, plan.resources.threads)? + (512 << 20);
     plan.aligning = Some(aligning);
     let resources = format!("-o {} -m {}M", prepared.display(), plan.resources.memory >> 20);
-    say(&format!("running: {} {files} -R '{group}' {resources}", plan.command_line()))?;
+    print_line(&format!("running: {} {files} -R '{group}' {resources}", plan.command_line()))?;
     let summary = readmill::run(&plan, &Console::new(Verbosity::Normal))?;
-    say(&format!("wrote {} records to {}", summary.written_records, prepared.display()))?;
-    say(&format!("the index is {}.bai; to view the reads: readmill view {0}", prepared.display()))?;
+    print_line(&format!("wrote {} records to {}", summary.written_records, prepared.display()))?;
+    print_line(&format!(
+        "the index is {}.bai; to view the reads: readmill view {0}",
+        prepared.display()
+    ))?;
     Ok(())
 }
 
-fn say(line: &str) -> Result<()> {
+fn print_line(line: &str) -> Result<()> {
     readmill_process::streams::write_stdout(&format!("{line}\n"))
 }
 
-fn failed(path: &Path, error: &std::io::Error) -> Error {
+fn write_error(path: &Path, error: &std::io::Error) -> Error {
     Error::io(format!("{} cannot be written", path.display()), error)
 }
 
@@ -233,11 +246,16 @@ fn write_dictionary(made: &Sample, path: &Path) -> Result<()> {
         lines.iter().try_for_each(|line| writeln!(file, "{line}"))?;
         file.flush()
     };
-    write().map_err(|e| failed(path, &e))
+    write().map_err(|e| write_error(path, &e))
 }
 
 /// Returns the plan that processes the simulated BAM file with at most 512 MiB of memory.
-fn preparing(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usize) -> Result<Plan> {
+fn build_prep_plan(
+    input: PathBuf,
+    dictionary: PathBuf,
+    output: PathBuf,
+    threads: usize,
+) -> Result<Plan> {
     let resources = Resources {
         threads,
         memory: limit::default_limit().min(512 << 20),
@@ -270,10 +288,10 @@ fn preparing(input: PathBuf, dictionary: PathBuf, output: PathBuf, threads: usiz
 }
 
 /// Returns the command line of a plan, so that the user can repeat it.
-fn shown(plan: &Plan) -> String {
+fn repeatable_command_line(plan: &Plan) -> String {
     let words = plan.command_line();
     let words = words.trim_start_matches("readmill ");
     let input = plan.inputs[0].display();
-    let output = plan.destination.main().map_or(Path::new("-"), |output| &output.path).display();
+    let output = plan.destination.main_output().map_or(Path::new("-"), |output| &output.path).display();
     format!("{words} {input} -o {output} -m {}M", plan.resources.memory >> 20)
 }

@@ -42,7 +42,7 @@ impl DepthCommand {
 
     /// Returns whether the command writes a file, which must be removed if a signal ends the
     /// process.
-    pub fn leaves_files(&self) -> bool {
+    pub fn writes_files(&self) -> bool {
         let output = match self {
             DepthCommand::Depth(it) => &it.output,
             DepthCommand::Coverage(it) => &it.output,
@@ -134,7 +134,7 @@ impl DepthArgs {
             min_length: self.min_length,
             length: ReadLength::Aligned,
             min_base_quality: self.min_base_quality,
-            deletions: self.deletions,
+            count_deletions: self.deletions,
             ..DepthRules::default()
         };
         let positions = [PositionChoice::Reached, PositionChoice::OfContigs, PositionChoice::All];
@@ -240,15 +240,15 @@ impl CoverageArgs {
             min_length: self.min_read_len,
             length: ReadLength::Whole,
             min_base_quality: self.min_base_quality,
-            tallies: true,
-            by_position: self.min_depth > 1,
+            sums_by_contig: true,
+            sums_by_position: self.min_depth > 1,
             ..DepthRules::default()
         };
         let draws = self.histogram || self.plot_depth || self.ascii || self.n_bins.is_some();
         let histogram = draws.then(|| Histogram {
             bins: self.bin_count(),
             ascii: self.ascii,
-            depth: self.plot_depth,
+            draws_depth: self.plot_depth,
         });
         let request = DepthRequest {
             rules,
@@ -334,7 +334,7 @@ impl BedcovArgs {
             // A pileup never contains unmapped reads.
             exclude_flags: excluded_flags(&self.include_again, &self.excl_flags)? | Flags::UNMAPPED,
             min_mapq: self.min_mapq,
-            deletions: !self.aligned_only && self.min_depth.is_none(),
+            count_deletions: !self.aligned_only && self.min_depth.is_none(),
             is_pileup: true,
             ..DepthRules::default()
         };
@@ -379,7 +379,7 @@ fn terminal_columns() -> u32 {
 /// Returns a plan for the command `name`, without inputs yet. These commands log only warnings,
 /// unless `-v` is given.
 fn plan_without_inputs(name: &'static str, resources: &ResourceFlags, output: &Path) -> Result<Plan> {
-    let mut resources = resources.resources(output)?;
+    let mut resources = resources.build_resources(output)?;
     if resources.verbosity == Verbosity::Normal {
         resources.verbosity = Verbosity::Quiet;
     }

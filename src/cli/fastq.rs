@@ -272,7 +272,7 @@ impl FastqArgs {
         files.into_iter().flatten().try_for_each(|path| check_output_name(path))?;
         let inputs = self.input.inputs()?;
         if let Some(pattern) = &self.per_read_group {
-            check_output_name(Path::new(pattern.text()))?;
+            check_output_name(Path::new(pattern.pattern_text()))?;
         }
         let is_named = self.names_both_ends() || self.other.is_some();
         if is_named || inputs.len() < 2 {
@@ -301,7 +301,7 @@ impl FastqArgs {
             trim: self.trim.to_trim(),
         };
         let (files, beside) = match &self.per_read_group {
-            Some(pattern) => (FastqFiles::PerReadGroup(pattern.clone()), pattern.text().into()),
+            Some(pattern) => (FastqFiles::PerReadGroup(pattern.clone()), pattern.pattern_text().into()),
             None => {
                 let other = self.other.clone().unwrap_or_else(stdout);
                 (FastqFiles::Ends([other, first.clone(), last]), first)
@@ -329,7 +329,7 @@ impl FastqArgs {
             },
             destination: Destination::Fastq(fastq),
             reports: Reports::default(),
-            resources: self.resources.resources(&beside)?,
+            resources: self.resources.build_resources(&beside)?,
         })
     }
 }

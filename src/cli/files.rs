@@ -15,7 +15,7 @@ use readmill_files::quickcheck::find_faults;
 use readmill_files::reheader::{ReheaderOptions, replace_header};
 use readmill_files::{CommandMemory, FileOutput, read_file_list};
 use readmill_format::reference::LazyReference;
-use readmill_process::console::{Console, log};
+use readmill_process::console::{Console, write_log_line};
 use readmill_record::{Error, ErrorKind, Ledger, Result};
 use readmill_sort::Order;
 
@@ -218,7 +218,7 @@ impl QuickcheckArgs {
                 is_bad = true;
                 is_unreadable |= fault.kind == ErrorKind::Io;
                 if !self.quiet {
-                    log(&format!("readmill: error: {fault}"));
+                    write_log_line(&format!("readmill: error: {fault}"));
                 }
             }
         }
@@ -291,7 +291,7 @@ pub struct CollateArgs {
 impl CollateArgs {
     fn build_plan(&self) -> Result<Plan> {
         let steps = Steps { sort: Some(Order::Lexicographic), ..Steps::default() };
-        self.io.plan(plan::Command::Sort, steps)
+        self.io.build_plan(plan::Command::Sort, steps)
     }
 }
 

@@ -8,7 +8,7 @@ use readmill::plan::{Command, Steps};
 use readmill_record::{Error, Result};
 
 use super::common::Io;
-use super::filter_flags::{FilterFlags, with_samtools_names};
+use super::filter_flags::{FilterFlags, add_samtools_names};
 use super::split::SplitFlags;
 
 /// Flags of `filter`. Filters also have their names from samtools view, so flags of other commands
@@ -18,7 +18,7 @@ use super::split::SplitFlags;
     after_help = "Reads keep their order. Filters are applied in the order of this help, not in the order of the flags: reads are first selected by their original values, then changed. The header is always written, with or without -h.",
     mut_arg("quiet", |arg| arg.short(None)),
     mut_arg("temp_dir", |arg| arg.short(None)),
-    mut_args(with_samtools_names),
+    mut_args(add_samtools_names),
 )]
 pub struct FilterArgs {
     #[command(flatten)]
@@ -33,14 +33,14 @@ pub struct FilterArgs {
 }
 
 impl FilterArgs {
-    pub fn plan(&self) -> Result<Plan> {
+    pub fn build_plan(&self) -> Result<Plan> {
         if !self.t.is_empty() {
             let what = "filter has no -T: it is the reference in samtools view, but a directory in other commands";
             return Err(Error::usage(what).hint(
                 "use --reference FASTA for the reference, or --temp-dir DIR for temporary files",
             ));
         }
-        let steps = Steps { filters: self.filters.filters()?, ..Steps::default() };
-        self.split.plan(&self.io, Command::Filter, steps)
+        let steps = Steps { filters: self.filters.parse_filters()?, ..Steps::default() };
+        self.split.build_plan(&self.io, Command::Filter, steps)
     }
 }

@@ -14,13 +14,13 @@ use readmill_record::{Error, Flags, Result};
 pub struct FilterFlags(GivenFlags);
 
 impl FilterFlags {
-    pub fn filters(&self) -> Result<Filters> {
+    pub fn parse_filters(&self) -> Result<Filters> {
         Filters::from_given_flags(&self.0)
     }
 
     /// Returns the filters, as if the flags in `more` (name and value) were also given. `view` uses
     /// this for flags that correspond to a filter.
-    pub fn filters_with(&self, more: &[(&'static str, String)]) -> Result<Filters> {
+    pub fn parse_filters_with(&self, more: &[(&'static str, String)]) -> Result<Filters> {
         let mut given = self.0.clone();
         for (name, value) in more {
             let repeats = flags().any(|flag| flag.name == *name && flag.repeats);
@@ -32,7 +32,7 @@ impl FilterFlags {
         Filters::from_given_flags(&given)
     }
 
-    pub fn path(&self, name: &str) -> Option<PathBuf> {
+    pub fn path_value(&self, name: &str) -> Option<PathBuf> {
         self.0.path_value(name)
     }
 }
@@ -43,7 +43,7 @@ fn flags() -> impl Iterator<Item = &'static Flag> {
 
 /// Gives an argument the names that samtools view has for it: a letter becomes its short flag, a
 /// word becomes an alias.
-pub fn with_samtools_names(arg: Arg) -> Arg {
+pub fn add_samtools_names(arg: Arg) -> Arg {
     let flag = flags().find(|flag| flag.name == arg.get_id().as_str());
     let names = flag.map_or(&[][..], |flag| flag.samtools);
     names.iter().fold(arg, |arg, name| match name.as_bytes() {
@@ -52,7 +52,7 @@ pub fn with_samtools_names(arg: Arg) -> Arg {
     })
 }
 
-fn arg(flag: &'static Flag) -> Arg {
+fn make_argument(flag: &'static Flag) -> Arg {
     let arg = Arg::new(flag.name).long(flag.name).help(flag.help).aliases(flag.aliases);
     let arg = arg.requires_all(flag.requires).conflicts_with_all(flag.conflicts);
     let arg = match flag.value {
@@ -81,7 +81,7 @@ impl Args for FilterFlags {
 
     fn augment_args(command: Command) -> Command {
         let group = ArgGroup::new("FilterFlags").multiple(true).args(flags().map(|flag| flag.name));
-        command.group(group).next_help_heading("Filters").args(flags().map(arg))
+        command.group(group).next_help_heading("Filters").args(flags().map(make_argument))
     }
 
     fn augment_args_for_update(command: Command) -> Command {

@@ -59,21 +59,21 @@ impl FingerprintCommand {
     /// Runs the command. `process` runs the plan of `count`.
     pub fn run(&self, process: impl Fn(&Plan) -> Result<ExitCode>) -> Result<ExitCode> {
         match self {
-            FingerprintCommand::Count(it) => process(&it.plan()?),
-            FingerprintCommand::Compare(it) => it.run(),
+            FingerprintCommand::Count(it) => process(&it.build_plan()?),
+            FingerprintCommand::Compare(it) => it.compare_fingerprints(),
         }
     }
 }
 
 impl CountArgs {
-    fn plan(&self) -> Result<Plan> {
+    fn build_plan(&self) -> Result<Plan> {
         let request = FingerprintRequest { file: self.args.output(), sites: self.sites.clone() };
-        self.args.plan("fingerprint", Reports::only(request))
+        self.args.build_plan("fingerprint", Reports::only(request))
     }
 }
 
 impl CompareArgs {
-    fn run(&self) -> Result<ExitCode> {
+    fn compare_fingerprints(&self) -> Result<ExitCode> {
         let ledger = Ledger::with_capacity(self.memory.bytes());
         let read = |path: &PathBuf| Fingerprint::read(path, &ledger);
         let all: Vec<Fingerprint> = self.files.iter().map(read).collect::<Result<_>>()?;

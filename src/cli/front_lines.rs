@@ -11,7 +11,7 @@ use readmill_fronts::grammar::{Does, Opt, Takes};
 use readmill_fronts::tool::{Tool, ToolCommand, Translation};
 use readmill_fronts::{TOOLS, TranslatedLine};
 
-use super::parse;
+use super::parse_command_line;
 
 /// Arguments that each command needs in addition to the tested option. `IN` is replaced by a read
 /// file, and `DICT` by a dictionary.
@@ -114,7 +114,7 @@ impl Case<'_> {
             Ok(TranslatedLine::Native(words, _)) => words,
             Ok(TranslatedLine::Answer(_)) | Err(_) => return Ok(true), // the front has checked the value itself
         };
-        match parse(&native) {
+        match parse_command_line(&native) {
             Ok(_) => Ok(true),
             Err(error)
                 if matches!(error.kind(), ErrorKind::ValueValidation | ErrorKind::InvalidValue) =>
@@ -221,7 +221,7 @@ fn the_native_command_line_takes_the_expected_lines() {
         };
         let source = files.source.map(|rest| [vec!["readmill".into()], rest].concat());
         for words in [native].into_iter().chain(source) {
-            let error = parse(&words).err().map(|error| error.to_string());
+            let error = parse_command_line(&words).err().map(|error| error.to_string());
             assert_eq!(error, None, "{line}: {words:?}");
         }
     }
@@ -234,7 +234,7 @@ fn native_lines_in_place_of_other_commands_are_accepted() {
         let Alternative::Line(line, _) = row.answer else { continue };
         let line = line.replace("R1.fq.gz", "1.fq").replace("R2.fq.gz", "2.fq");
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        let error = parse(&words).err().map(|error| error.to_string());
+        let error = parse_command_line(&words).err().map(|error| error.to_string());
         assert_eq!(error, None, "{} {:?}: {line}", row.tool, row.names);
         lines += 1;
     }

@@ -20,12 +20,12 @@ pub struct Source {
 
 /// Starts the process if `words` contains its arguments. Replaces the last of `arguments`, which is
 /// a placeholder, by the path of the pipe.
-pub fn start(
+pub fn start_source(
     mut arguments: Vec<OsString>,
     words: Option<&[OsString]>,
 ) -> Result<(Vec<OsString>, Option<Source>)> {
     let Some(words) = words else { return Ok((arguments, None)) };
-    let (path, source) = run(words)?;
+    let (path, source) = start_second_process(words)?;
     if let Some(input) = arguments.last_mut() {
         *input = path.into();
     }
@@ -34,7 +34,7 @@ pub fn start(
 
 /// Starts a process of this program with arguments `words`. Its standard output can be read at the
 /// returned path, `/dev/fd/N`.
-pub fn run(words: &[OsString]) -> Result<(PathBuf, Source)> {
+pub fn start_second_process(words: &[OsString]) -> Result<(PathBuf, Source)> {
     let failed = |error: std::io::Error| Error::io("readmill cannot be started", &error);
     let program = std::env::current_exe().map_err(failed)?;
     let mut command = Command::new(program);
@@ -47,7 +47,7 @@ pub fn run(words: &[OsString]) -> Result<(PathBuf, Source)> {
 impl Source {
     /// Waits until the process ends. Returns its exit code if it failed for a reason other than a
     /// closed pipe; the process has then logged its error.
-    pub fn failure(&mut self) -> Option<ExitCode> {
+    pub fn wait_for_failure(&mut self) -> Option<ExitCode> {
         self.output = None; // closes the pipe, so that the process cannot wait for a reader
         let code = self.child.wait().ok()?.code().unwrap_or(101);
         u8::try_from(code).ok().filter(|&code| code != 0 && code != READER_HAS_LEFT).map(ExitCode::from)

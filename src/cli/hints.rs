@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use readmill::formats::{FORMATS, join_words};
 use readmill::plan::{Format, check_index_mark};
 use readmill_fronts::quote_for_shell;
-use readmill_process::console::log;
+use readmill_process::console::write_log_line;
 use readmill_record::{Error, Result};
 
 /// Maximum number of inputs for which an error message repeats the command line.
@@ -298,9 +298,9 @@ pub fn known_extensions() -> String {
 /// hint for the extension of another file type.
 pub fn format_from_name(path: &Path, way_out: String) -> Result<Format> {
     check_index_mark(path)?;
-    let (format, guessed) = Format::of_output(path).map_err(|error| error.hint(way_out))?;
+    let (format, guessed) = Format::for_output_name(path).map_err(|error| error.hint(way_out))?;
     if guessed {
-        log(&format!(
+        write_log_line(&format!(
             "readmill: warning: the name of {} does not imply a format; writing BAM",
             path.display()
         ));

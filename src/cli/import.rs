@@ -117,7 +117,7 @@ impl QualityFlags {
 impl ImportArgs {
     pub fn build_plan(&self) -> Result<Plan> {
         self.reads.check_output(self.output.is_named())?;
-        let lanes = self.reads.lanes(self.read_tags.says_comments())?;
+        let lanes = self.reads.build_lanes(self.read_tags.uses_comments())?;
         let mut words = self.qualities.command_words();
         words.extend(self.ends_by_name.then(|| "--ends-by-name".to_string()));
         if let Some(word) = words.first().filter(|_| lanes.iter().any(|lane| lane.records)) {
@@ -136,15 +136,17 @@ impl ImportArgs {
             ends_by_name: self.ends_by_name,
         };
         let steps = Steps {
-            filters: self.filters.filters()?,
+            filters: self.filters.parse_filters()?,
             sort: self.sort.requested_order(),
             ..Steps::default()
         };
-        let mut plan = self.output.plan(Command::Import, self.reads.files(), steps)?;
-        if let Some(file) = self.adapters.metrics() {
+        let mut plan = self.output.build_plan(Command::Import, self.reads.files(), steps)?;
+        if let Some(file) = self.adapters.metrics_file() {
             plan.reports.add_ons.push(ReadTally::new(&adapter_tally::SPEC, file));
         }
-        let mut read_tags = self.read_tags.read_tags(self.adapters.rules()?, self.adapters.words());
+        let mut read_tags = self
+            .read_tags
+            .build_request(self.adapters.build_adapter_rules()?, self.adapters.command_words());
         self.reads.divide_structures(&mut read_tags);
         plan.inputs.extend(self.reads.index_files());
         let aligning = Aligning {
@@ -158,9 +160,9 @@ impl ImportArgs {
             warnings: self.reads.warnings(),
         };
         if self.output.memory().is_none() {
-            let more = memory::of_aligning(&aligning, plan.resources.threads)?;
+            let more = memory::aligning_bytes(&aligning, plan.resources.threads)?;
             plan.resources.memory =
-                limit::within_address_space(plan.resources.memory.saturating_add(more));
+                limit::cap_to_address_space(plan.resources.memory.saturating_add(more));
         }
         plan.aligning = Some(aligning);
         Ok(plan)

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use readmill::plan::{Choice, Verbosity, one_of};
+use readmill::plan::{Choice, Verbosity, choice_parser};
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 use readmill_align::IndexStage;
 use readmill_files::FileOutput;
@@ -12,15 +12,15 @@ use readmill_files::indexing::{self, IndexOptions, IndexableContent};
 use readmill_format::bam::index::IndexFormat;
 use readmill_format::reference::Reference;
 use readmill_format::tabix::TextPreset;
-use readmill_process::console::{Console, log};
+use readmill_process::console::{Console, write_log_line};
 use readmill_process::limit;
-use readmill_process::memory_size::{environment_memory, parse_size};
+use readmill_process::memory_size::{parse_size, read_environment_memory};
 use readmill_record::{Error, ErrorKind, Ledger, Result};
 
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 use super::align::KernelName;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
-use super::aligner_index::complete_or_gone;
+use super::aligner_index::build_index_or_remove;
 use super::common::MemoryFlag;
 
 #[derive(Args)]
@@ -58,7 +58,7 @@ pub struct IndexArgs {
     #[arg(short, long, value_name = "NAME", alias = "prefix")]
     output: Option<PathBuf>,
     /// Format of a text file, if it cannot be detected: vcf, bed or gff
-    #[arg(short, long, value_name = "KIND", value_parser = one_of(PRESET_CHOICES))]
+    #[arg(short, long, value_name = "KIND", value_parser = choice_parser(PRESET_CHOICES))]
     preset: Option<TextPreset>,
     /// Total number of threads [default: all available]
     ///
@@ -125,7 +125,7 @@ impl IndexArgs {
             if let Err(error) = one(file)
                 && let Some(before) = failed.replace(error)
             {
-                log(&format!("readmill: error: {before}"));
+                write_log_line(&format!("readmill: error: {before}"));
             }
         }
         failed.map_or(Ok(()), Err)
@@ -137,7 +137,7 @@ impl IndexArgs {
         match self.memory {
             Some(MemoryOrMinShift::Memory(bytes)) => Ok(Some(bytes)),
             // Without a limit, a failed allocation would end the process.
-            _ => Ok(environment_memory()?.or_else(limit::address_space_left)),
+            _ => Ok(read_environment_memory()?.or_else(limit::address_space_left)),
         }
     }
 
@@ -198,7 +198,10 @@ impl IndexArgs {
                     .for_each(|file| self.log_unless_quiet(&format!("wrote {}", file.display())));
             }
             Err(error) if cfg!(any(feature = "bwa", feature = "minibwa")) => {
-                log(&format!("readmill: warning: cannot write {}.fai: {error}", reference.display()));
+                write_log_line(&format!(
+                    "readmill: warning: cannot write {}.fai: {error}",
+                    reference.display()
+                ));
             }
             Err(error) => return Err(error),
         }
@@ -207,7 +210,7 @@ impl IndexArgs {
 
     fn log_unless_quiet(&self, line: &str) {
         if !self.quiet {
-            log(&format!("readmill: {line}"));
+            write_log_line(&format!("readmill: {line}"));
         }
     }
 }
@@ -248,7 +251,7 @@ impl IndexArgs {
     fn write_bwa_index(&self, reference: &Path, prefix: &Path) -> Result<()> {
         use readmill_align::bwa::{BwaIndexOptions, build_index, partial_index_files};
         let options = BwaIndexOptions { memory: self.memory_limit()?, unpacked: self.unpacked };
-        complete_or_gone(prefix, &partial_index_files(prefix), |report| {
+        build_index_or_remove(prefix, &partial_index_files(prefix), |report| {
             build_index(reference, prefix, options, &mut |stage| {
                 self.log_stage(stage);
                 report(stage);
@@ -264,7 +267,7 @@ impl IndexArgs {
             return Err(Error::usage("--unpacked works only with --kernel bwa"));
         }
         let memory = self.memory_limit()?;
-        complete_or_gone(prefix, &partial_index_files(prefix), |report| {
+        build_index_or_remove(prefix, &partial_index_files(prefix), |report| {
             build_index(reference, prefix, memory, &mut |stage| {
                 self.log_stage(stage);
                 report(stage);
@@ -303,7 +306,7 @@ pub struct FaidxArgs {
 }
 
 fn log_index_notes(written: &indexing::WrittenIndex) {
-    written.notes.iter().for_each(|note| log(&format!("readmill: warning: {note}")));
+    written.notes.iter().for_each(|note| write_log_line(&format!("readmill: warning: {note}")));
 }
 
 impl FaidxArgs {
@@ -315,7 +318,7 @@ impl FaidxArgs {
                 written
                     .files
                     .iter()
-                    .for_each(|file| log(&format!("readmill: wrote {}", file.display())));
+                    .for_each(|file| write_log_line(&format!("readmill: wrote {}", file.display())));
             }
             return Ok(());
         }
@@ -325,7 +328,7 @@ impl FaidxArgs {
                 Ok(written) => log_index_notes(&written),
                 // The index is also built in memory, so the sequences can be read without the file.
                 Err(error) if error.kind == ErrorKind::Io => {
-                    log(&format!("readmill: note: the index was not saved: {error}"));
+                    write_log_line(&format!("readmill: note: the index was not saved: {error}"));
                 }
                 Err(error) => return Err(error),
             }

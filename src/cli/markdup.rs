@@ -35,7 +35,7 @@ impl MarkdupArgs {
     pub fn build_plan(&self) -> Result<Plan> {
         let duplicates = Some(self.duplicates.to_request());
         let steps = Steps { duplicates, sort: self.sort.requested_order(), ..Steps::default() };
-        let mut plan = self.io.plan(Command::Markdup, steps)?;
+        let mut plan = self.io.build_plan(Command::Markdup, steps)?;
         plan.reports.sample.clone_from(&self.sample.sample);
         Ok(plan)
     }

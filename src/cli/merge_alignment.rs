@@ -221,10 +221,10 @@ impl MergeAlignmentArgs {
         let usual = MergeRules::default();
         let orientations = alignments.orientations.clone();
         MergeRules {
-            kept: list(&fields.keep_fields, usual.kept),
-            dropped: list(&fields.drop_fields, usual.dropped),
-            reversed: list(&fields.reverse_fields, usual.reversed),
-            complemented: list(&fields.complement_fields, usual.complemented),
+            kept_tags: list(&fields.keep_fields, usual.kept_tags),
+            dropped_tags: list(&fields.drop_fields, usual.dropped_tags),
+            reversed_tags: list(&fields.reverse_fields, usual.reversed_tags),
+            complemented_tags: list(&fields.complement_fields, usual.complemented_tags),
             orientations: Some(orientations).filter(|_| !alignments.aligner_proper_pairs),
             clip_adapters: !alignments.no_clip_adapters,
             overlap: alignments.clip_overlaps,
@@ -235,7 +235,7 @@ impl MergeAlignmentArgs {
             mate_cigar: !alignments.no_mate_cigar,
             min_unclipped: alignments.unmap_contaminants,
             contaminants: alignments.contaminant_alignments,
-            trimmed: alignments.trimmed.map_or([0; 2], |trimmed| trimmed.0),
+            trimmed_bases: alignments.trimmed.map_or([0; 2], |trimmed| trimmed.0),
             program: None,
         }
     }
@@ -273,13 +273,14 @@ impl MergeAlignmentArgs {
         ));
         plan.resources.memory /= 2;
         self.require_half_memory(&plan, aligned, make)?;
-        let (path, mut source) = front_source::run(&sort_arguments(aligned, &plan.resources))?;
+        let (path, mut source) =
+            front_source::start_second_process(&sort_arguments(aligned, &plan.resources))?;
         if let Some(merging) = &mut plan.merging {
             merging.aligned = vec![AlignedFile { path, end: None }];
             plan.inputs = merging.all_files().cloned().collect();
         }
         let done = process(&plan);
-        source.failure().map_or(done, Ok) // the sorting process has logged its error
+        source.wait_for_failure().map_or(done, Ok) // the sorting process has logged its error
     }
 
     /// Returns a usage error if half of the memory is too little for the merge or for the sort.
@@ -288,7 +289,7 @@ impl MergeAlignmentArgs {
         let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let sort = make(&words)?;
         let half = plan.resources.memory;
-        let both = memory::min_of(plan).max(memory::min_of(&sort));
+        let both = memory::min_memory_bytes(plan).max(memory::min_memory_bytes(&sort));
         if both <= half {
             return Ok(());
         }
@@ -327,14 +328,14 @@ impl MergeAlignmentArgs {
             matching,
         };
         let steps = Steps {
-            filters: self.filters.filters()?,
+            filters: self.filters.parse_filters()?,
             sort: self.sort.requested_order(),
             ..Steps::default()
         };
         let files = merging.all_files().cloned().collect();
-        let mut plan = self.output.plan(Command::MergeAlignment, files, steps)?;
+        let mut plan = self.output.build_plan(Command::MergeAlignment, files, steps)?;
         if self.output.memory().is_none() {
-            let more = memory::of_merging(&merging, plan.resources.threads);
+            let more = memory::merging_bytes(&merging, plan.resources.threads);
             plan.resources.memory = plan.resources.memory.saturating_add(more);
         }
         plan.merging = Some(merging);

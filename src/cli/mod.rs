@@ -59,7 +59,7 @@ use readmill::Plan;
 use readmill::plan;
 use readmill_fronts::{self as fronts, FrontFiles, TranslatedLine};
 use readmill_process::allocator::{self, Heaps};
-use readmill_process::console::{Console, log, write_json};
+use readmill_process::console::{Console, set_json_messages, write_log_line};
 use readmill_process::drawing;
 use readmill_process::pause::{self, Moment};
 use readmill_record::{Error, ErrorKind};
@@ -140,40 +140,44 @@ pub fn main() -> ExitCode {
     readmill_process::streams::report_closed_stdin();
     let given: Vec<OsString> = std::env::args_os().collect();
     let is_json = hints::wants_json(&given);
-    write_json(is_json);
+    set_json_messages(is_json);
     drawing::set_coloured(std::io::stderr().is_terminal() && hints::wants_colour(&given));
     let (arguments, files) = match fronts::translate_arguments(&given) {
         Ok(Some(TranslatedLine::Native(arguments, files))) => (arguments, files),
-        Ok(Some(TranslatedLine::Answer(text))) => return answer(&text),
+        Ok(Some(TranslatedLine::Answer(text))) => return print_answer(&text),
         Ok(None) => match hints::without_header_flag(given) {
             Ok(arguments) => (arguments, FrontFiles::default()),
-            Err(error) => return fail(&error),
+            Err(error) => return log_error(&error),
         },
-        Err(error) => return fail(&error),
+        Err(error) => return log_error(&error),
     };
-    let (arguments, mut source) = match front_source::start(arguments, files.source.as_deref()) {
+    let (arguments, mut source) = match front_source::start_source(arguments, files.source.as_deref()) {
         Ok(started) => started,
-        Err(error) => return fail(&error),
+        Err(error) => return log_error(&error),
     };
-    let cli = match parse(&arguments) {
+    let cli = match parse_command_line(&arguments) {
         Ok(cli) => cli,
-        Err(error) => return refuse(error, is_json),
+        Err(error) => return report_parse_error(error, is_json),
     };
-    allocator::configure_allocator(cli.command.heaps());
+    allocator::configure_allocator(cli.command.allocator_heaps());
     // A command that leaves no files needs no signal handlers.
-    let watch = if cli.command.leaves_files() { readmill_process::signal::watch } else { || Ok(()) };
-    if let Err(error) = readmill_process::signal::report_size_limit().and_then(|()| watch()) {
-        return fail(&Error::io("signals cannot be watched", &error));
+    let watch = if cli.command.writes_files() {
+        readmill_process::signal::start_signal_thread
+    } else {
+        || Ok(())
+    };
+    if let Err(error) = readmill_process::signal::survive_size_limit_signal().and_then(|()| watch()) {
+        return log_error(&Error::io("signals cannot be watched", &error));
     }
     pause::at(Moment::Started);
     let done = files.create_directories().and_then(|()| dispatch(cli.command, &arguments));
     let done = done.and_then(|code| files.rename_index().map(|()| code));
-    let code = match (done, source.as_mut().and_then(front_source::Source::failure)) {
+    let code = match (done, source.as_mut().and_then(front_source::Source::wait_for_failure)) {
         (_, Some(code)) => code, // the other process has logged its error
         (Ok(code), None) => code,
-        (Err(error), None) => fail(&error),
+        (Err(error), None) => log_error(&error),
     };
-    readmill_process::signal::give_way();
+    readmill_process::signal::wait_for_signal_exit();
     code
 }
 
@@ -193,7 +197,7 @@ enum ViewCommand {
 }
 
 /// Parses a native command line, whose first word is the program name.
-fn parse(words: &[OsString]) -> Result<Cli, clap::Error> {
+fn parse_command_line(words: &[OsString]) -> Result<Cli, clap::Error> {
     if words.get(1).is_some_and(|command| command == "view") {
         let ViewCommand::View(view) = parse_as::<ViewCli>(words)?.command;
         return Ok(Cli { command: Command::View(view) });
@@ -203,7 +207,7 @@ fn parse(words: &[OsString]) -> Result<Cli, clap::Error> {
 
 fn parse_as<T: Parser>(words: &[OsString]) -> Result<T, clap::Error> {
     // `--version` is short, because programs read it; `-V` also describes the build.
-    let version = clap::builder::Str::from(&*version::text().leak());
+    let version = clap::builder::Str::from(&*version::version_text().leak());
     let command = help::complete_help(T::command());
     let colour = if hints::wants_colour(words) { ColorChoice::Auto } else { ColorChoice::Never };
     let mut command = command.color(colour).version(version).long_version(env!("CARGO_PKG_VERSION"));
@@ -214,22 +218,22 @@ fn parse_as<T: Parser>(words: &[OsString]) -> Result<T, clap::Error> {
 impl Command {
     /// Returns whether unfinished files must be removed if a signal ends the process. Otherwise,
     /// signals keep their default action.
-    fn leaves_files(&self) -> bool {
+    fn writes_files(&self) -> bool {
         match self {
-            Command::View(it) => it.leaves_files(),
-            Command::Depth(it) => it.leaves_files(),
+            Command::View(it) => it.writes_files(),
+            Command::Depth(it) => it.writes_files(),
             Command::Cluster(_) => false,
             _ => true,
         }
     }
 
     /// Returns the allocator configuration, which is applied before the first thread starts.
-    fn heaps(&self) -> Heaps {
+    fn allocator_heaps(&self) -> Heaps {
         match self {
             #[cfg(any(feature = "bwa", feature = "minibwa"))]
             Command::Align(it) => it.heaps(),
             #[cfg(feature = "bwa")]
-            Command::Demo(it) => it.heaps(),
+            Command::Demo(it) => it.allocator_heaps(),
             // For CRAM, but the input is not open yet, so this also applies to BAM and SAM.
             Command::View(_) | Command::Depth(_) => Heaps::FewKept,
             _ => Heaps::Few,
@@ -242,43 +246,51 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
         #[cfg(any(feature = "bwa", feature = "minibwa"))]
         Command::Align(it) => {
             it.complete_index_if_asked()?;
-            resume(it.resume(), &it.build_plan()?, arguments)
+            run_plan_maybe_in_stages(it.resume(), &it.build_plan()?, arguments)
         }
-        Command::Import(it) => process(&it.build_plan()?),
-        Command::MergeAlignment(it) => it.run_or_sort_first(process, plan_of),
-        Command::Files(it) => it.run_file_command(process),
-        Command::Prep(it) => resume(it.resume(), &it.build_plan()?, arguments),
-        Command::Sort(it) => resume(it.resume(), &it.build_plan(plan::Command::Sort)?, arguments),
-        Command::Merge(it) => resume(it.resume(), &it.build_plan(plan::Command::Merge)?, arguments),
-        Command::Markdup(it) => resume(it.resume(), &it.build_plan()?, arguments),
-        Command::Shard(it) => it.run(plan_of).map(|()| ExitCode::SUCCESS),
+        Command::Import(it) => run_plan(&it.build_plan()?),
+        Command::MergeAlignment(it) => it.run_or_sort_first(run_plan, plan_command),
+        Command::Files(it) => it.run_file_command(run_plan),
+        Command::Prep(it) => run_plan_maybe_in_stages(it.resume(), &it.build_plan()?, arguments),
+        Command::Sort(it) => {
+            run_plan_maybe_in_stages(it.resume(), &it.build_plan(plan::Command::Sort)?, arguments)
+        }
+        Command::Merge(it) => {
+            run_plan_maybe_in_stages(it.resume(), &it.build_plan(plan::Command::Merge)?, arguments)
+        }
+        Command::Markdup(it) => run_plan_maybe_in_stages(it.resume(), &it.build_plan()?, arguments),
+        Command::Shard(it) => it.run(plan_command).map(|()| ExitCode::SUCCESS),
         Command::Cluster(it) => it.run().map(|()| ExitCode::SUCCESS),
-        Command::Filter(it) => process(&it.plan()?),
-        Command::View(it) => process(&it.plan()?),
-        Command::Bqsr(it) => it.plan_or_run()?.as_ref().map_or(Ok(ExitCode::SUCCESS), process),
-        Command::Split(it) => process(&it.plan()?),
-        Command::Fastq(it) => process(&it.build_plan()?),
-        Command::Tally(it) => process(&it.plan()?),
-        Command::Stats(it) => process(&it.plan()?),
+        Command::Filter(it) => run_plan(&it.build_plan()?),
+        Command::View(it) => run_plan(&it.build_plan()?),
+        Command::Bqsr(it) => it.plan_or_run()?.as_ref().map_or(Ok(ExitCode::SUCCESS), run_plan),
+        Command::Split(it) => run_plan(&it.build_plan()?),
+        Command::Fastq(it) => run_plan(&it.build_plan()?),
+        Command::Tally(it) => run_plan(&it.build_plan()?),
+        Command::Stats(it) => run_plan(&it.build_plan()?),
         Command::Depth(it) => it.run_depth_command().map(|()| ExitCode::SUCCESS),
-        Command::Qc(it) => process(&it.plan()?),
-        Command::Fingerprint(it) => it.run(process),
-        Command::Checksum(it) => process(&it.plan()?),
-        Command::Report(it) => it.run().map(|()| ExitCode::SUCCESS),
-        Command::Compare(it) => it.run(),
-        Command::Demo(it) => it.run(plan_of).map(|()| ExitCode::SUCCESS),
+        Command::Qc(it) => run_plan(&it.build_plan()?),
+        Command::Fingerprint(it) => it.run(run_plan),
+        Command::Checksum(it) => run_plan(&it.build_plan()?),
+        Command::Report(it) => it.write_report().map(|()| ExitCode::SUCCESS),
+        Command::Compare(it) => it.compare_and_print(),
+        Command::Demo(it) => it.run(plan_command).map(|()| ExitCode::SUCCESS),
     }
 }
 
 /// Runs the plan, in stages if `--resume` is given.
-fn resume(flag: &shard::ResumeFlag, plan: &Plan, arguments: &[OsString]) -> Result<ExitCode, Error> {
+fn run_plan_maybe_in_stages(
+    flag: &shard::ResumeFlag,
+    plan: &Plan,
+    arguments: &[OsString],
+) -> Result<ExitCode, Error> {
     let in_stages = flag.run(plan, arguments);
     #[cfg(debug_assertions)]
     readmill::audit::check_limits(plan.resources.memory)?;
-    if in_stages? { Ok(ExitCode::SUCCESS) } else { process(plan) }
+    if in_stages? { Ok(ExitCode::SUCCESS) } else { run_plan(plan) }
 }
 
-fn process(plan: &Plan) -> Result<ExitCode, Error> {
+fn run_plan(plan: &Plan) -> Result<ExitCode, Error> {
     let console = Console::new(plan.resources.verbosity);
     let done = readmill::run(plan, &console);
     #[cfg(debug_assertions)]
@@ -294,7 +306,7 @@ fn process(plan: &Plan) -> Result<ExitCode, Error> {
 ///
 /// # Errors
 /// Fails if the command line is invalid, or if the command cannot run in stages.
-fn plan_of(command: &[String]) -> Result<Plan, Error> {
+fn plan_command(command: &[String]) -> Result<Plan, Error> {
     let name = command.first().map_or("", String::as_str);
     let words = ["readmill"].into_iter().chain(command.iter().map(String::as_str));
     let words: Vec<OsString> = words.map(OsString::from).collect();
@@ -303,7 +315,7 @@ fn plan_of(command: &[String]) -> Result<Plan, Error> {
             "use readmill shard plan --work DIR COMMAND …, where COMMAND is sort, merge, markdup, prep or align with its flags",
         )
     };
-    let parsed = parse(&words).map_err(|error| refused(plain(&error)))?;
+    let parsed = parse_command_line(&words).map_err(|error| refused(error_message(&error)))?;
     match parsed.command {
         Command::Sort(it) => it.build_plan(plan::Command::Sort),
         Command::Merge(it) => it.build_plan(plan::Command::Merge),
@@ -320,7 +332,7 @@ fn plan_of(command: &[String]) -> Result<Plan, Error> {
 
 /// Returns the message of a parse error without the prefix `error:`, and without the usage and the
 /// hint that clap appends. Used in single-line messages, such as JSON.
-fn plain(error: &clap::Error) -> String {
+fn error_message(error: &clap::Error) -> String {
     let text = error.to_string();
     let text = text.split("\n\nUsage:").next().unwrap_or_default();
     let text = text.split("\n\nFor more information").next().unwrap_or_default();
@@ -353,35 +365,35 @@ fn in_plain_words(text: &str) -> String {
 
 /// Prints the help or the version if it was requested, otherwise the error in the command line. The
 /// exit code of an error is 1, because clap's own code, 2, means invalid input in readmill.
-fn refuse(error: clap::Error, is_json: bool) -> ExitCode {
+fn report_parse_error(error: clap::Error, is_json: bool) -> ExitCode {
     if !error.use_stderr() {
         let printed = readmill_process::streams::stdout_file().and_then(|_| {
             let printed = error.print().and_then(|()| std::io::stdout().flush());
             printed.map_err(|e| Error::io("standard output cannot be written", &e))
         });
-        return printed.map_or_else(|error| fail(&error), |()| ExitCode::SUCCESS);
+        return printed.map_or_else(|error| log_error(&error), |()| ExitCode::SUCCESS);
     }
     let tip = hints::hint_for_other_tool(&error, fronts::native_hint);
     let error = if tip.is_some() { hints::remove_suggestions(error) } else { error };
     if is_json {
-        log(&format!("readmill: error: {}", plain(&error)));
+        write_log_line(&format!("readmill: error: {}", error_message(&error)));
     } else {
         let text = error.render();
         let text = if drawing::is_coloured() { text.ansi().to_string() } else { text.to_string() };
         let _ = std::io::stderr().write_all(in_plain_words(&text).as_bytes()); // an error here cannot be reported
     }
-    tip.iter().for_each(|tip| log(&format!("  tip: {tip}")));
+    tip.iter().for_each(|tip| write_log_line(&format!("  tip: {tip}")));
     ExitCode::from(1)
 }
 
 /// Prints the answer of a front, such as the help or version of a tool.
-fn answer(text: &str) -> ExitCode {
+fn print_answer(text: &str) -> ExitCode {
     readmill_process::streams::write_stdout(text)
-        .map_or_else(|error| fail(&error), |()| ExitCode::SUCCESS)
+        .map_or_else(|error| log_error(&error), |()| ExitCode::SUCCESS)
 }
 
 /// Logs an error and returns its exit code. docs/running.md lists the codes.
-fn fail(error: &Error) -> ExitCode {
+fn log_error(error: &Error) -> ExitCode {
     let code = match error.kind {
         ErrorKind::Usage => 1,
         ErrorKind::Input => 2,
@@ -391,7 +403,7 @@ fn fail(error: &Error) -> ExitCode {
         ErrorKind::Bug => 101,
         ErrorKind::BrokenPipe => return ExitCode::from(141), // the reader closed the pipe, which is not reported
     };
-    log(&format!("readmill: error: {error}"));
+    write_log_line(&format!("readmill: error: {error}"));
     ExitCode::from(code)
 }
 

@@ -13,7 +13,9 @@ use readmill_report::{
 };
 use serde_json::Value;
 
-use super::addons::limits::{LimitFlags, MAX_BYTES, text_of, unreadable, wrong};
+use super::addons::limits::{
+    LimitFlags, MAX_BYTES, bad_file_error, read_small_text, unreadable_file_error,
+};
 use super::common::MemoryFlag;
 
 /// Makes an HTML report from run files. For one run, the report shows all metrics of the sample.
@@ -56,11 +58,11 @@ const PAGE_BYTES: u64 = 4 << 20;
 
 impl ReportArgs {
     /// Makes the report. The memory of each run file is charged before the file is read.
-    pub fn run(&self) -> Result<()> {
-        let limits = self.limits.limits()?;
+    pub fn write_report(&self) -> Result<()> {
+        let limits = self.limits.load_limits()?;
         let sheet = |path: &PathBuf| {
-            let sheet = Sheet::parse(&text_of(path, MAX_BYTES)?);
-            sheet.map_err(|what| wrong(path, &what))
+            let sheet = Sheet::parse(&read_small_text(path, MAX_BYTES)?);
+            sheet.map_err(|what| bad_file_error(path, &what))
         };
         let sheet = self.sample_sheet.as_ref().map(sheet).transpose()?;
         if let (Some(field), Some(sheet)) = (&self.color_by, &sheet)
@@ -81,10 +83,11 @@ impl ReportArgs {
         let ledger = &memory.ledger;
         let (mut values, mut charges): (Vec<Value>, Vec<_>) = (Vec::new(), Vec::new());
         for path in &self.files {
-            let bytes = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?.len();
+            let bytes =
+                std::fs::metadata(path).map_err(|error| unreadable_file_error(path, &error))?.len();
             let mut charge = ledger.charge("descriptions of runs", bytes.saturating_mul(VALUE_BYTES))?;
             let mut value = read_run(path, bytes)?;
-            check_description(&value).map_err(|what| wrong(path, &what).hint(WRITE_RUN))?;
+            check_description(&value).map_err(|what| bad_file_error(path, &what).hint(WRITE_RUN))?;
             let left = drop_hidden_reports(&mut value);
             charge.charge_around(left + PAGE_BYTES.max(page_bytes(&value)), || {
                 Ok(((), left + PAGE_BYTES.max(page_bytes(&value))))
@@ -122,7 +125,7 @@ const WRITE_RUN: &str = "give a file that was written with --json: readmill qc i
 fn read_run(path: &Path, bytes: u64) -> Result<Value> {
     let mut start = [0; 4];
     let found = File::open(path).and_then(|mut file| file.read(&mut start));
-    let found = found.map_err(|error| unreadable(path, &error))?;
+    let found = found.map_err(|error| unreadable_file_error(path, &error))?;
     let kind = match &start[..found] {
         [0x1f, 0x8b, ..] => Some("a BAM file, or another compressed file"),
         b"CRAM" => Some("a CRAM file"),
@@ -130,9 +133,9 @@ fn read_run(path: &Path, bytes: u64) -> Result<Value> {
         _ => None,
     };
     if let Some(kind) = kind {
-        return Err(wrong(path, &format!("this is {kind}, not a run file")).hint(WRITE_RUN));
+        return Err(bad_file_error(path, &format!("this is {kind}, not a run file")).hint(WRITE_RUN));
     }
-    let text = text_of(path, bytes).map_err(|error| error.hint(WRITE_RUN))?;
+    let text = read_small_text(path, bytes).map_err(|error| error.hint(WRITE_RUN))?;
     serde_json::from_str(&text)
-        .map_err(|error| wrong(path, &format!("not valid JSON: {error}")).hint(WRITE_RUN))
+        .map_err(|error| bad_file_error(path, &format!("not valid JSON: {error}")).hint(WRITE_RUN))
 }

@@ -129,7 +129,7 @@ impl BqsrFlags {
     /// Returns the request for recalibration; `None` if it is not requested. `reference` is the
     /// FASTA file against which errors are counted.
     fn to_request(&self, reference: Option<&PathBuf>) -> Result<Option<Recalibration>> {
-        let apply = || Some(self.applying.apply(&self.qualities));
+        let apply = || Some(self.applying.apply_request(&self.qualities));
         if let Some(table) = &self.bqsr_apply {
             let source = TableSource::File(table.clone());
             return Ok(Some(Recalibration { source, apply: apply() }));
@@ -160,7 +160,7 @@ impl PrepArgs {
 
     pub fn build_plan(&self) -> Result<Plan> {
         let steps = self.steps.to_steps(self.io.reference())?;
-        let mut plan = self.split.plan(&self.io, Command::Prep, steps)?;
+        let mut plan = self.split.build_plan(&self.io, Command::Prep, steps)?;
         plan.reports.sample = self.steps.sample_name();
         Ok(plan)
     }
@@ -180,7 +180,7 @@ impl StepFlags {
         }
         self.bqsr.refuse_unused_flags()?;
         Ok(Steps {
-            filters: self.filters.filters()?,
+            filters: self.filters.parse_filters()?,
             duplicates: marks.then(|| self.duplicates.to_request()),
             sort: self.sort.requested_order(),
             recalibration: self.bqsr.to_request(reference)?,

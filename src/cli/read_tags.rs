@@ -26,7 +26,7 @@ pub struct ReadTagFlags {
     /// Copy the UMI from the end of read names to RX
     ///
     /// The UMI is the part of the name after the seventh colon, or after SEPARATOR.
-    #[arg(long, value_name = "SEPARATOR", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = name_umis)]
+    #[arg(long, value_name = "SEPARATOR", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = parse_umi_separator)]
     umi_from_name: Option<NameUmis>,
     /// Read structures, which tell where UMIs, barcodes and template bases are, such as 8M3S+T,+T
     ///
@@ -53,7 +53,7 @@ impl FromStr for Structures {
 /// The separator before the UMI in read names. `None` means that the UMI follows the seventh colon.
 type NameUmis = (Option<u8>,);
 
-fn name_umis(text: &str) -> Result<NameUmis, String> {
+fn parse_umi_separator(text: &str) -> Result<NameUmis, String> {
     let source = if text.is_empty() { "name".to_string() } else { format!("name:{text}") };
     match source.parse() {
         Ok(UmiSource::Name(separator)) => Ok((separator,)),
@@ -67,13 +67,13 @@ fn parse_tag(text: &str) -> Result<Tag, String> {
 
 impl ReadTagFlags {
     /// Returns whether comments of FASTQ reads are needed.
-    pub fn says_comments(&self) -> bool {
+    pub fn uses_comments(&self) -> bool {
         self.append_comment || self.casava.is_some()
     }
 
     /// Returns the request for the plan. `adapter_words` are the flags that correspond to
     /// `adapters`.
-    pub fn read_tags(&self, adapters: Option<AdapterRules>, adapter_words: Vec<String>) -> ReadTags {
+    pub fn build_request(&self, adapters: Option<AdapterRules>, adapter_words: Vec<String>) -> ReadTags {
         ReadTags {
             comments: self.append_comment,
             casava: self.casava,
@@ -186,12 +186,12 @@ pub struct AdapterFlags {
 }
 
 impl AdapterFlags {
-    pub fn metrics(&self) -> Option<PathBuf> {
+    pub fn metrics_file(&self) -> Option<PathBuf> {
         self.adapter_metrics.clone()
     }
 
     /// Returns the flags that differ from their defaults, for `CL` of the `@PG` line.
-    pub fn words(&self) -> Vec<String> {
+    pub fn command_words(&self) -> Vec<String> {
         let pair = |of: &Option<String>| of.clone().unwrap_or_default();
         [
             ("--adapters", self.adapters.join(","), ADAPTERS),
@@ -212,7 +212,7 @@ impl AdapterFlags {
     }
 
     /// Returns the rules for marking adapters, or `None` without `--mark-adapters`.
-    pub fn rules(&self) -> Result<Option<AdapterRules>> {
+    pub fn build_adapter_rules(&self) -> Result<Option<AdapterRules>> {
         if !self.mark_adapters {
             return Ok(None);
         }

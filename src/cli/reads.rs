@@ -68,7 +68,7 @@ pub struct IndexReadFlags {
 
 impl IndexReadFlags {
     /// Returns each given flag for index reads, with its files and the purpose of their bases.
-    fn given(&self) -> impl Iterator<Item = (&'static str, &[PathBuf], Purpose)> {
+    fn given_flags(&self) -> impl Iterator<Item = (&'static str, &[PathBuf], Purpose)> {
         let all = [
             ("--i1", &self.i1[..], Purpose::Sample),
             ("--i2", &self.i2[..], Purpose::Sample),
@@ -78,13 +78,13 @@ impl IndexReadFlags {
     }
 
     /// Returns the index read files of the lane with 0-based index `lane`.
-    fn files_of(&self, lane: usize) -> Vec<PathBuf> {
-        self.given().filter_map(|(_, files, _)| files.get(lane).cloned()).collect()
+    fn lane_files(&self, lane: usize) -> Vec<PathBuf> {
+        self.given_flags().filter_map(|(_, files, _)| files.get(lane).cloned()).collect()
     }
 
     /// Returns a usage error if a flag is not given exactly `lanes` times.
-    fn check(&self, lanes: usize) -> Result<()> {
-        for (flag, files, _) in self.given() {
+    fn check_file_counts(&self, lanes: usize) -> Result<()> {
+        for (flag, files, _) in self.given_flags() {
             if files.len() != lanes {
                 let what = format!("{flag} has {} files, but there are {lanes} lanes", files.len());
                 return Err(Error::usage(what)
@@ -102,14 +102,14 @@ impl ReadsFlags {
 
     /// Returns the index read files of all lanes.
     pub fn index_files(&self) -> impl Iterator<Item = PathBuf> {
-        self.index.given().flat_map(|(_, files, _)| files.iter().cloned())
+        self.index.given_flags().flat_map(|(_, files, _)| files.iter().cloned())
     }
 
     /// Moves the read structures of index reads, which follow those of reads, from
     /// `tags.structures` to `tags.index_reads`. An index read without a structure is, as a whole, a
     /// sample barcode or a UMI.
     pub fn divide_structures(&self, tags: &mut ReadTags) {
-        let given: Vec<_> = self.index.given().collect();
+        let given: Vec<_> = self.index.given_flags().collect();
         let whole = |purpose: Purpose| ReadStructure::whole_read(purpose);
         let reads = tags.structures.len().saturating_sub(given.len());
         let segments = if self.interleaved || self.reads.len() > 1 && !self.single { 2 } else { 1 };
@@ -153,11 +153,11 @@ impl ReadsFlags {
     /// # Errors
     /// Fails if the number of files is odd, if the number of read groups differs from the number of
     /// lanes, or if a flag does not apply to files of this kind.
-    pub fn lanes(&self, says_comments: bool) -> Result<Vec<LaneInput>> {
+    pub fn build_lanes(&self, says_comments: bool) -> Result<Vec<LaneInput>> {
         let reads = &self.reads;
         let records = self.unaligned || reads.iter().any(|path| readmill_fastq::holds_records(path));
         if records {
-            return self.lanes_of_records(says_comments);
+            return self.build_record_lanes(says_comments);
         }
         let each = if self.single || self.interleaved || reads.len() == 1 { 1 } else { 2 };
         if !reads.len().is_multiple_of(each) {
@@ -168,7 +168,7 @@ impl ReadsFlags {
             .hint("give two files for each lane, or use --single or --interleaved"));
         }
         let lanes = reads.len() / each;
-        self.index.check(lanes)?;
+        self.index.check_file_counts(lanes)?;
         if self.groups.len() > 1 && self.groups.len() != lanes {
             return Err(Error::usage(format!(
                 "{} read groups are given, but there are {lanes} lanes",
@@ -180,7 +180,7 @@ impl ReadsFlags {
         let group = |lane: usize| group(lane).map(|given| given.line.clone());
         let lane = |(at, files): (usize, &[PathBuf])| LaneInput {
             files: files.to_vec(),
-            index_files: self.index.files_of(at),
+            index_files: self.index.lane_files(at),
             interleaved: self.interleaved,
             records: false,
             group: group(at),
@@ -190,8 +190,8 @@ impl ReadsFlags {
 
     /// Returns the lanes of SAM, BAM and CRAM files. Flags for FASTQ are errors, because the
     /// records contain this information.
-    fn lanes_of_records(&self, says_comments: bool) -> Result<Vec<LaneInput>> {
-        if let Some((flag, ..)) = self.index.given().next() {
+    fn build_record_lanes(&self, says_comments: bool) -> Result<Vec<LaneInput>> {
+        if let Some((flag, ..)) = self.index.given_flags().next() {
             return Err(Error::usage(format!("{flag} works only with FASTQ input"))
                 .hint("omit it: SAM, BAM and CRAM records have barcodes in optional fields"));
         }

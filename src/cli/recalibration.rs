@@ -11,7 +11,7 @@ use clap::Args;
 use readmill::plan::{ApplyRequest, TableRequest};
 use readmill_bqsr::covariates::MAX_CONTEXT_SIZE;
 use readmill_bqsr::recalibration::MAX_CYCLES;
-use readmill_bqsr::{ApplyOptions, Arguments, CountOptions, Writing};
+use readmill_bqsr::{ApplyOptions, Arguments, CountOptions, RecalWriteOptions};
 use readmill_record::{Error, Result};
 
 #[derive(Args)]
@@ -174,7 +174,7 @@ fn known_site_files(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in given {
         let is_list = path.extension().is_some_and(|ending| ending == "list" || ending == "args");
-        let Some(text) = is_list.then(|| read_list(path)).transpose()?.flatten() else {
+        let Some(text) = is_list.then(|| read_path_list(path)).transpose()?.flatten() else {
             files.push(path.clone());
             continue;
         };
@@ -199,7 +199,7 @@ fn known_site_files(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
 
 /// Reads a list of file names. Returns `None` if the file itself contains sites: an interval list,
 /// VCF or BED, which all have tabs or known first characters.
-fn read_list(path: &Path) -> Result<Option<Vec<u8>>> {
+fn read_path_list(path: &Path) -> Result<Option<Vec<u8>>> {
     let reading = |error: &std::io::Error| Error::io("cannot be read", error).file(path);
     let mut text = Vec::new();
     let file = File::open(path).map_err(|error| reading(&error))?;
@@ -229,7 +229,7 @@ impl ApplyingFlags {
     }
 
     /// Returns the request to apply a table.
-    pub fn apply(&self, qualities: &QualityFlags) -> ApplyRequest {
+    pub fn apply_request(&self, qualities: &QualityFlags) -> ApplyRequest {
         let applying = ApplyOptions {
             preserve_below: qualities.preserve_qscores_less_than,
             quantize: self.quantize_quals,
@@ -237,7 +237,7 @@ impl ApplyingFlags {
             round_down: self.round_down_quantized,
             global_prior: self.global_qscore_prior.filter(|&prior| prior > 0.0),
         };
-        let writing = Writing {
+        let writing = RecalWriteOptions {
             use_original: qualities.use_original_qualities,
             emit_original: self.emit_original_quals,
             allow_missing_group: self.allow_missing_read_group,

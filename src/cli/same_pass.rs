@@ -44,7 +44,7 @@ impl SamePassFlags {
     }
 
     /// Returns the files for selected reads (`--copy-to` and `--move-to`).
-    pub fn selected(&self) -> Result<Vec<ExtraFile>> {
+    pub fn selected_read_files(&self) -> Result<Vec<ExtraFile>> {
         let copies = self.copy_to.iter().map(|text| ExtraFile::parse(text, false));
         let moves = self.move_to.iter().map(|text| ExtraFile::parse(text, true));
         let list: Vec<ExtraFile> = copies.chain(moves).collect::<Result<_>>()?;

@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 use readmill::Plan;
-use readmill::plan::{Choice, Resources, Verbosity, one_of};
+use readmill::plan::{Choice, Resources, Verbosity, choice_parser};
 use readmill::shard::job::JobPlan;
 use readmill::shard::{
     self, Division, JobStage, PlannedJob, StageKind, StageOutcome, StageState, WorkflowEngine,
 };
 use readmill_process::console::Console;
-use readmill_process::end_with::end_with;
+use readmill_process::end_with::end_with_process;
 use readmill_process::memory_size::parse_memory;
 use readmill_record::{Error, Result};
 
@@ -116,7 +116,7 @@ pub struct GraphArgs {
     #[command(flatten)]
     work: WorkFlag,
     /// Print the workflow in this format
-    #[arg(long, value_name = "ENGINE", default_value = "json", value_parser = one_of(ENGINES))]
+    #[arg(long, value_name = "ENGINE", default_value = "json", value_parser = choice_parser(ENGINES))]
     format: WorkflowEngine,
 }
 
@@ -204,13 +204,13 @@ impl ResumeFlag {
     /// the arguments of this process. The stage files are removed at the end.
     pub fn run(&self, plan: &Plan, arguments: &[OsString]) -> Result<bool> {
         let Some(directory) = &self.resume else { return Ok(false) };
-        resume(directory, plan, arguments).map_err(shard::mark_retryable).map(|()| true)
+        resume_job(directory, plan, arguments).map_err(shard::mark_retryable).map(|()| true)
     }
 }
 
-fn resume(directory: &Path, plan: &Plan, arguments: &[OsString]) -> Result<()> {
+fn resume_job(directory: &Path, plan: &Plan, arguments: &[OsString]) -> Result<()> {
     let console = Console::new(plan.resources.verbosity);
-    let command = words(arguments.get(1..).unwrap_or_default())?;
+    let command = utf8_words(arguments.get(1..).unwrap_or_default())?;
     let work =
         PlannedJob::open_or_plan(directory, plan.clone(), command, Division::default(), &console)?;
     let _lock = work.lock_job()?;
@@ -219,7 +219,7 @@ fn resume(directory: &Path, plan: &Plan, arguments: &[OsString]) -> Result<()> {
 }
 
 impl StageResources {
-    fn replace(&self, resources: &mut Resources) {
+    fn override_resources(&self, resources: &mut Resources) {
         if let Some(threads) = self.threads {
             resources.threads = threads.into();
         }
@@ -239,12 +239,12 @@ pub type MakePlan = fn(&[String]) -> Result<Plan>;
 impl Shard {
     /// Runs the subcommand. `make` returns the plan of the command that the job runs in stages.
     pub fn run(&self, make: MakePlan) -> Result<()> {
-        self.carry_out(make).map_err(shard::mark_retryable)
+        self.run_subcommand(make).map_err(shard::mark_retryable)
     }
 
-    fn carry_out(&self, make: MakePlan) -> Result<()> {
+    fn run_subcommand(&self, make: MakePlan) -> Result<()> {
         match self {
-            Shard::Plan(it) => it.run(make),
+            Shard::Plan(it) => it.plan_job(make),
             Shard::Scan(it) => it.run(make, StageKind::Scan),
             Shard::Map(it) => it.run(make, StageKind::Map),
             Shard::Cut(it) => it.run(make, StageKind::Cut.only()),
@@ -256,19 +256,19 @@ impl Shard {
             Shard::Write(it) => it.run(make, StageKind::Write),
             Shard::Join(it) => it.run(make, StageKind::Join.only()),
             Shard::Run(it) => {
-                let (work, console) = it.open(make)?;
+                let (work, console) = it.open_job(make)?;
                 work.run_missing_stages(&console)
             }
-            Shard::Status(it) => it.run(make),
-            Shard::Graph(it) => it.run(make),
+            Shard::Status(it) => it.print_status(make),
+            Shard::Graph(it) => it.print_workflow(make),
             Shard::Clean(it) => PlannedJob::remove_job(&it.work),
         }
     }
 }
 
 impl PlanArgs {
-    fn run(&self, make: MakePlan) -> Result<()> {
-        let command = words(&self.command)?;
+    fn plan_job(&self, make: MakePlan) -> Result<()> {
+        let command = utf8_words(&self.command)?;
         if command.iter().any(|word| word == "--resume" || word.starts_with("--resume=")) {
             return Err(Error::usage(
                 "--resume cannot be used with shard plan, because it runs all stages itself",
@@ -294,25 +294,26 @@ impl PlanArgs {
 impl StageArgs {
     /// Opens the job, and changes to the directory in which it was planned, because the command may
     /// contain relative paths.
-    fn open(&self, make: MakePlan) -> Result<(PlannedJob, Console)> {
-        self.resources.end_with.map_or(Ok(()), end_with)?;
-        let [directory, temp_dirs @ ..] = &absolute(&self.work.work, &self.resources.temp_dir)?[..]
+    fn open_job(&self, make: MakePlan) -> Result<(PlannedJob, Console)> {
+        self.resources.end_with.map_or(Ok(()), end_with_process)?;
+        let [directory, temp_dirs @ ..] =
+            &absolute_paths(&self.work.work, &self.resources.temp_dir)?[..]
         else {
             return Err(Error::bug("the path of the job directory is empty"));
         };
         let resources = |resources: &mut Resources| {
-            self.resources.replace(resources);
+            self.resources.override_resources(resources);
             if !temp_dirs.is_empty() {
                 resources.temp_dirs = temp_dirs.to_vec();
             }
         };
-        let work = self.work.open(directory, make, resources)?;
+        let work = self.work.open_job(directory, make, resources)?;
         let console = Console::new(work.verbosity());
         Ok((work, console))
     }
 
     fn run(&self, make: MakePlan, stage: JobStage) -> Result<()> {
-        let (work, console) = self.open(make)?;
+        let (work, console) = self.open_job(make)?;
         run_stage(&work, stage, &console)
     }
 }
@@ -320,7 +321,7 @@ impl StageArgs {
 impl WorkFlag {
     /// Opens the job in `directory`, which is an absolute path because the current directory
     /// changes. `resources` replaces the resources of the planned command.
-    fn open(
+    fn open_job(
         &self,
         directory: &Path,
         make: MakePlan,
@@ -347,7 +348,7 @@ impl WorkFlag {
 
 impl NumberedArgs {
     fn run(&self, make: MakePlan, kind: StageKind) -> Result<()> {
-        let (work, console) = self.stage.open(make)?;
+        let (work, console) = self.stage.open_job(make)?;
         let [first, last] = self.numbers;
         let all = work.stages();
         for number in first..=last {
@@ -374,9 +375,9 @@ fn run_stage(work: &PlannedJob, stage: JobStage, console: &Console) -> Result<()
 }
 
 impl StatusArgs {
-    fn run(&self, make: MakePlan) -> Result<()> {
-        let directory = absolute(&self.work.work, &[])?;
-        let work = self.work.open(&directory[0], make, |_| {})?;
+    fn print_status(&self, make: MakePlan) -> Result<()> {
+        let directory = absolute_paths(&self.work.work, &[])?;
+        let work = self.work.open_job(&directory[0], make, |_| {})?;
         let stages = work.stages();
         let rows: Vec<(JobStage, StageState)> = stages
             .into_iter()
@@ -393,28 +394,30 @@ impl StatusArgs {
                     "file": work.stage_path(*stage).to_string_lossy(),
                 })
             };
-            return print(&serde_json::Value::from_iter(rows.iter().map(row)).to_string());
+            return print_line(&serde_json::Value::from_iter(rows.iter().map(row)).to_string());
         }
         let row =
             |(stage, state): &(JobStage, StageState)| format!("{}\t{}", stage.title(), state.name());
-        print(&Vec::from_iter(rows.iter().map(row)).join("\n"))
+        print_line(&Vec::from_iter(rows.iter().map(row)).join("\n"))
     }
 }
 
 impl GraphArgs {
-    fn run(&self, make: MakePlan) -> Result<()> {
-        let directory = absolute(&self.work.work, &[])?;
-        print(self.work.open(&directory[0], make, |_| {})?.render_workflow(self.format)?.trim_end())
+    fn print_workflow(&self, make: MakePlan) -> Result<()> {
+        let directory = absolute_paths(&self.work.work, &[])?;
+        print_line(
+            self.work.open_job(&directory[0], make, |_| {})?.render_workflow(self.format)?.trim_end(),
+        )
     }
 }
 
-fn print(text: &str) -> Result<()> {
+fn print_line(text: &str) -> Result<()> {
     readmill_process::streams::write_stdout(&format!("{text}\n"))
 }
 
 /// Returns absolute paths: first the directory of the job, then the directories for temporary
 /// files.
-fn absolute(work: &Path, temp_dirs: &[PathBuf]) -> Result<Vec<PathBuf>> {
+fn absolute_paths(work: &Path, temp_dirs: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let all = [work].into_iter().chain(temp_dirs.iter().map(PathBuf::as_path));
     all.map(|path| {
         std::path::absolute(path)
@@ -425,7 +428,7 @@ fn absolute(work: &Path, temp_dirs: &[PathBuf]) -> Result<Vec<PathBuf>> {
 
 /// Returns the arguments as text, because the job is stored as JSON. An argument that is not UTF-8
 /// is an error.
-fn words(arguments: &[OsString]) -> Result<Vec<String>> {
+fn utf8_words(arguments: &[OsString]) -> Result<Vec<String>> {
     let word = |word: &OsString| {
         word.to_str().map(str::to_string).ok_or_else(|| {
             Error::usage(format!("{} is not UTF-8", word.to_string_lossy()))

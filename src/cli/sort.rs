@@ -98,6 +98,6 @@ impl SortArgs {
     pub fn build_plan(&self, command: Command) -> Result<Plan> {
         let order = Some(self.requested_order()).filter(|&order| order != Order::Input);
         let steps = Steps { sort: order, group_by_file: self.group_by_file, ..Steps::default() };
-        self.io.plan(command, steps)
+        self.io.build_plan(command, steps)
     }
 }

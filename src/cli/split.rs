@@ -67,21 +67,21 @@ struct SplitNameFlags {
 }
 
 impl SplitArgs {
-    pub fn plan(&self) -> Result<Plan> {
-        self.names.plan(self.by, &self.io, Command::Split, Steps::default())
+    pub fn build_plan(&self) -> Result<Plan> {
+        self.names.build_split_plan(self.by, &self.io, Command::Split, Steps::default())
     }
 }
 
 impl SplitFlags {
     /// Returns the plan of a command with `steps`. Splits the output if `--split-by` is given.
-    pub fn plan(&self, io: &Io, command: Command, steps: Steps) -> Result<Plan> {
+    pub fn build_plan(&self, io: &Io, command: Command, steps: Steps) -> Result<Plan> {
         match self.split_by {
-            Some(by) => self.names.plan(by, io, command, steps),
+            Some(by) => self.names.build_split_plan(by, io, command, steps),
             None if self.names.is_given() => {
                 Err(Error::usage("flags for the names of split files are given without --split-by")
                     .hint("add --split-by read-group"))
             }
-            None => io.plan(command, steps),
+            None => io.build_plan(command, steps),
         }
     }
 }
@@ -94,9 +94,9 @@ impl SplitNameFlags {
             || self.split_no_rest
     }
 
-    fn plan(&self, by: SplitBy, io: &Io, command: Command, steps: Steps) -> Result<Plan> {
+    fn build_split_plan(&self, by: SplitBy, io: &Io, command: Command, steps: Steps) -> Result<Plan> {
         let is_named = self.split_names.is_some() || self.split_table.is_some();
-        let mut plan = io.plan_of_several(command, steps, is_named)?;
+        let mut plan = io.build_plan_of_several_outputs(command, steps, is_named)?;
         let Destination::Main(mut output, selected) = plan.destination else {
             return Err(Error::bug("the split has no output"));
         };
@@ -115,7 +115,7 @@ impl SplitNameFlags {
         }
         let names = match (&self.split_names, &self.split_table) {
             (Some(pattern), _) => {
-                output.path = pattern.text().into();
+                output.path = pattern.pattern_text().into();
                 SplitNames::Pattern(pattern.clone())
             }
             (None, Some(table)) => {
@@ -124,9 +124,9 @@ impl SplitNameFlags {
             }
             (None, None) => SplitNames::Prefix(output.path.clone()),
         };
-        let formats_by_name = is_named && !io.says_format();
+        let formats_by_name = is_named && !io.has_format();
         if formats_by_name && self.split_names.is_some() {
-            output.format = Format::by_name(&output.path);
+            output.format = Format::from_file_name(&output.path);
         }
         let rest = match &self.split_rest {
             Some(path) => SplitRest::File(path.clone()),

@@ -72,7 +72,7 @@ pub struct StatsArgs {
 }
 
 impl StatsArgs {
-    pub fn plan(&self) -> Result<Plan> {
+    pub fn build_plan(&self) -> Result<Plan> {
         if self.cov_threshold > 0 && self.target_regions.is_none() && self.region.is_empty() {
             return Err(Error::usage("-g reports a fraction of the regions, but no regions are given")
                 .hint("give a file of regions with -t, or a region with --region"));
@@ -95,7 +95,7 @@ impl StatsArgs {
             coverage_threshold: self.cov_threshold,
         };
         let tally = ReadTally::with_stats(options, self.args.output());
-        let mut plan = self.args.plan("stats", Reports::only(tally))?;
+        let mut plan = self.args.build_plan("stats", Reports::only(tally))?;
         plan.regions = (!self.region.is_empty()).then(|| RegionRequest {
             texts: self.region.clone(),
             each_once: true,

@@ -18,7 +18,7 @@ use readmill_record::{Error, Result};
 
 use super::addons::coverage::CoverageOptions;
 use super::addons::description::DescriptionFlags;
-use super::addons::fastqc::{FastqcFlags, fastq_alone};
+use super::addons::fastqc::{FastqcFlags, plan_fastq_only};
 use super::addons::qc::{self, AskedProgram, parse_program};
 use super::common::{InputFlags, ResourceFlags};
 use super::hints;
@@ -45,18 +45,18 @@ impl TallyArgs {
     }
 
     /// Returns a plan that makes only `reports`. `name` is the subcommand.
-    pub fn plan(&self, name: &'static str, mut reports: Reports) -> Result<Plan> {
+    pub fn build_plan(&self, name: &'static str, mut reports: Reports) -> Result<Plan> {
         let inputs = self.input.inputs()?;
         if self.output.is_none() {
             hints::require_last_input(&inputs)?;
         }
         self.description.describe(&mut reports)?;
-        Ok(nothing_but(name, inputs, reports, self.resources.resources(&self.output())?))
+        Ok(plan_only_tallies(name, inputs, reports, self.resources.build_resources(&self.output())?))
     }
 }
 
 /// Returns a plan that writes no reads.
-fn nothing_but(
+fn plan_only_tallies(
     name: &'static str,
     inputs: Vec<PathBuf>,
     reports: Reports,
@@ -82,16 +82,16 @@ pub struct TallyCommand {
 }
 
 impl TallyCommand {
-    pub fn plan(&self) -> Result<Plan> {
+    pub fn build_plan(&self) -> Result<Plan> {
         let tally = ReadTally::new(self.tally, self.args.output());
-        self.args.plan(self.tally.name, Reports::only(tally))
+        self.args.build_plan(self.tally.name, Reports::only(tally))
     }
 }
 
 const FORMAT: &str = "output-format";
 
 /// Returns the argument `-O` for a tally that has several output formats.
-fn format(tally: &'static TallySpec) -> Arg {
+fn format_argument(tally: &'static TallySpec) -> Arg {
     let names = tally.formats.iter().map(|(name, _)| PossibleValue::new(name));
     let text = PossibleValue::new("text").alias("default");
     let values = PossibleValuesParser::new(std::iter::once(text).chain(names));
@@ -105,7 +105,7 @@ fn format(tally: &'static TallySpec) -> Arg {
 }
 
 /// Returns the tallies that have a subcommand, each with its help text.
-fn commands() -> impl Iterator<Item = (&'static TallySpec, &'static str)> {
+fn tallies_with_command() -> impl Iterator<Item = (&'static TallySpec, &'static str)> {
     TALLIES.iter().filter_map(|tally| Some((*tally, tally.command_help?)))
 }
 
@@ -113,9 +113,9 @@ impl Subcommand for TallyCommand {
     fn augment_subcommands(command: Command) -> Command {
         let made = |(tally, help): (&'static TallySpec, _)| {
             let command = TallyArgs::augment_args(Command::new(tally.name)).about(help).long_about(None);
-            if tally.formats.is_empty() { command } else { command.arg(format(tally)) }
+            if tally.formats.is_empty() { command } else { command.arg(format_argument(tally)) }
         };
-        command.subcommands(commands().map(made))
+        command.subcommands(tallies_with_command().map(made))
     }
 
     fn augment_subcommands_for_update(command: Command) -> Command {
@@ -123,7 +123,7 @@ impl Subcommand for TallyCommand {
     }
 
     fn has_subcommand(name: &str) -> bool {
-        commands().any(|(tally, _)| tally.name == name)
+        tallies_with_command().any(|(tally, _)| tally.name == name)
     }
 }
 
@@ -131,7 +131,7 @@ impl FromArgMatches for TallyCommand {
     fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, clap::Error> {
         let given = matches.subcommand();
         let found = given.and_then(|(name, matches)| {
-            let tally = commands().find(|(tally, _)| tally.name == name)?.0;
+            let tally = tallies_with_command().find(|(tally, _)| tally.name == name)?.0;
             let format = matches.try_get_one::<String>(FORMAT).ok().flatten();
             let other = tally.formats.iter().find(|(name, _)| Some(*name) == format.map(String::as_str));
             Some((other.map_or(tally, |(_, other)| *other), matches))
@@ -197,9 +197,9 @@ pub struct QcArgs {
 }
 
 impl QcArgs {
-    pub fn plan(&self) -> Result<Plan> {
+    pub fn build_plan(&self) -> Result<Plan> {
         let named = self.output.as_deref().or(self.fastqc.directory());
-        let mut resources = self.resources.resources(named.unwrap_or(Path::new("-")))?;
+        let mut resources = self.resources.build_resources(named.unwrap_or(Path::new("-")))?;
         let inputs = self.input.inputs()?;
         let fastqc = self.fastqc.request(&inputs)?;
         if self.no_metrics && !self.coverage && fastqc.is_none() {
@@ -210,7 +210,7 @@ impl QcArgs {
             let what = "options for quality metrics cannot be used with --no-metrics";
             return Err(Error::usage(what).hint("omit --no-metrics, or omit these options"));
         }
-        let aligning = fastq_alone(&inputs, resources.threads)?;
+        let aligning = plan_fastq_only(&inputs, resources.threads)?;
         let writes_files = !self.no_metrics || self.coverage;
         if aligning.is_some() && writes_files {
             let what = "metrics and coverage need alignments, but the input is FASTQ";
@@ -227,22 +227,22 @@ impl QcArgs {
             }
         };
         let has_reference = resources.reference.is_some();
-        let metrics = || qc::request(prefix, &self.metrics, &self.options, has_reference);
+        let metrics = || qc::build_qc_request(prefix, &self.metrics, &self.options, has_reference);
         let qc = (!self.no_metrics).then(metrics).transpose()?;
-        let coverage = self.coverage_options.request(self.coverage.then_some(prefix))?;
+        let coverage = self.coverage_options.build_request(self.coverage.then_some(prefix))?;
         let mut reports = Reports { sample: self.sample.sample.clone(), ..Reports::default() };
         qc.into_iter().for_each(|request| reports.add_ons.push(request));
         coverage.into_iter().for_each(|request| reports.add_ons.push(request));
         fastqc.into_iter().for_each(|request| reports.add_ons.push(request));
         self.description.describe(&mut reports)?;
         let Some((aligning, memory)) = aligning else {
-            return Ok(nothing_but("qc", inputs, reports, resources));
+            return Ok(plan_only_tallies("qc", inputs, reports, resources));
         };
         if self.resources.memory().is_none() {
             let memory = resources.memory.saturating_add(memory);
-            resources.memory = readmill_process::limit::within_address_space(memory);
+            resources.memory = readmill_process::limit::cap_to_address_space(memory);
         }
-        let plan = nothing_but("qc", inputs, reports, resources);
+        let plan = plan_only_tallies("qc", inputs, reports, resources);
         Ok(Plan { aligning: Some(aligning), ..plan })
     }
 }
@@ -267,12 +267,12 @@ pub struct ChecksumArgs {
 }
 
 impl ChecksumArgs {
-    pub fn plan(&self) -> Result<Plan> {
+    pub fn build_plan(&self) -> Result<Plan> {
         let tally = match (self.samtools, self.bamseqchksum) {
             (true, _) => &checksum::SAMTOOLS_CHECKSUM,
             (_, true) => &checksum::BAMSEQCHKSUM,
             _ => &checksum::SPEC,
         };
-        self.args.plan("checksum", Reports::only(ReadTally::new(tally, self.args.output())))
+        self.args.build_plan("checksum", Reports::only(ReadTally::new(tally, self.args.output())))
     }
 }

@@ -190,10 +190,10 @@ fn length(bases: u32) -> usize {
 
 impl TrimFlags {
     /// Returns how reads are trimmed, or `None` without `--trim`.
-    pub fn trimming(&self) -> Option<Trimming> {
+    pub fn build_trimming(&self) -> Option<Trimming> {
         let options = TrimOptions {
-            ends: self.ends.ends(),
-            windows: self.windows.windows(),
+            ends: self.ends.end_cuts(),
+            windows: self.windows.quality_windows(),
             poly_g: match (self.tails.trim_poly_g, self.tails.disable_trim_poly_g) {
                 (true, _) => PolyG::Cut,
                 (_, true) => PolyG::Keep,
@@ -201,7 +201,7 @@ impl TrimFlags {
             },
             min_poly_g_bases: length(self.tails.poly_g_min_len),
             min_poly_x_bases: self.tails.trim_poly_x.then_some(length(self.tails.poly_x_min_len)),
-            adapters: self.adapters.adapters(),
+            adapters: self.adapters.adapter_sequences(),
             overlap: OverlapRules {
                 min_bases: length(self.adapters.overlap_len_require),
                 max_mismatches: length(self.adapters.overlap_diff_limit),
@@ -220,12 +220,12 @@ impl TrimFlags {
             }),
             complexity: self.filters.low_complexity_filter.then_some(self.filters.complexity_threshold),
         };
-        self.trim.then(|| Trimming { words: words(&options), options })
+        self.trim.then(|| Trimming { words: command_words(&options), options })
     }
 }
 
 impl AdapterTrimFlags {
-    fn adapters(&self) -> Option<[Option<Vec<u8>>; 2]> {
+    fn adapter_sequences(&self) -> Option<[Option<Vec<u8>>; 2]> {
         let bases = |of: &Option<String>| of.as_ref().map(|text| text.as_bytes().to_vec());
         let first = bases(&self.trim_adapter_sequence);
         let last = bases(&self.trim_adapter_sequence_r2).or_else(|| first.clone());
@@ -234,7 +234,7 @@ impl AdapterTrimFlags {
 }
 
 impl EndFlags {
-    fn ends(&self) -> [EndCuts; 2] {
+    fn end_cuts(&self) -> [EndCuts; 2] {
         let ends = |front: u8, tail: u8, longest: u32| EndCuts {
             front: front.into(),
             tail: tail.into(),
@@ -252,10 +252,10 @@ impl EndFlags {
 }
 
 impl WindowFlags {
-    fn windows(&self) -> QualityWindows {
+    fn quality_windows(&self) -> QualityWindows {
         let window = |size: Option<u16>, quality: Option<u8>| QualityWindow {
-            size: size.unwrap_or(self.cut_window_size).into(),
-            quality: quality.unwrap_or(self.cut_mean_quality),
+            bases: size.unwrap_or(self.cut_window_size).into(),
+            min_quality: quality.unwrap_or(self.cut_mean_quality),
         };
         let front = window(self.cut_front_window_size, self.cut_front_mean_quality);
         let tail = window(self.cut_tail_window_size, self.cut_tail_mean_quality);
@@ -270,7 +270,7 @@ impl WindowFlags {
 
 /// Returns the flags for these options, for `CL` of the `@PG` line. Their order is fixed, and flags
 /// with default values are omitted, so that equal options give equal words.
-fn words(options: &TrimOptions) -> Vec<String> {
+fn command_words(options: &TrimOptions) -> Vec<String> {
     let (usual, mut words) = (TrimOptions::default(), vec!["--trim".to_string()]);
     let mut switch = |is_on: bool, flag: &str| words.extend(is_on.then(|| flag.to_string()));
     switch(options.adapters.is_none(), "--disable-adapter-trimming");
@@ -283,7 +283,7 @@ fn words(options: &TrimOptions) -> Vec<String> {
     switch(options.complexity.is_some(), "--low-complexity-filter");
     let windows = &options.windows;
     for (name, window) in [("front", windows.front), ("tail", windows.tail), ("right", windows.right)] {
-        let Some(QualityWindow { size, quality }) = window else { continue };
+        let Some(QualityWindow { bases: size, min_quality: quality }) = window else { continue };
         words.push(format!("--cut-{name}"));
         words.extend((size != 4).then(|| format!("--cut-{name}-window-size {size}")));
         words.extend((quality != 20).then(|| format!("--cut-{name}-mean-quality {quality}")));
@@ -340,7 +340,7 @@ mod tests {
 
     fn trimming(line: &str) -> Option<Trimming> {
         let words = std::iter::once("readmill").chain(line.split_whitespace());
-        Line::try_parse_from(words).expect("flags").flags.trimming()
+        Line::try_parse_from(words).expect("flags").flags.build_trimming()
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use readmill_format::bgzf::Codec;
 
 /// Returns the text that `-V` prints after the program's name. The first line is the version.
-pub fn text() -> String {
+pub fn version_text() -> String {
     let commit = option_env!("READMILL_COMMIT").unwrap_or("unknown");
     let aligners: &[&str] = &[
         #[cfg(feature = "bwa")]
@@ -18,12 +18,12 @@ pub fn text() -> String {
         "{}\ncommit     {commit}\naligners   {aligners}\ncodecs     {}\nprocessor  {}",
         env!("CARGO_PKG_VERSION"),
         codecs.join(", "),
-        processor(),
+        describe_processor(),
     )
 }
 
 /// Returns the architecture and the best instruction set that makes this program faster.
-fn processor() -> String {
+fn describe_processor() -> String {
     #[cfg(target_arch = "x86_64")]
     {
         let has = [

@@ -14,7 +14,7 @@ use readmill_filters::tally::count;
 use readmill_record::{Error, Result};
 
 use super::common::{OutputFlags, format_examples, format_help};
-use super::filter_flags::{FilterFlags, with_samtools_names};
+use super::filter_flags::{FilterFlags, add_samtools_names};
 use super::hints;
 
 /// Returns the long help of `-O`. The default differs from other commands, which write BAM if
@@ -47,8 +47,8 @@ Short flags have the same meaning as in samtools view: -l is the library, -m the
     mut_arg("fast", |arg| arg.short('1')),
     mut_arg("out_parts", |arg| arg.hide(true)),
     mut_arg("output_format", |arg| arg.help(format_help("sam")).long_help(long_format_help())),
-    mut_args(with_samtools_names),
-    mut_args(with_letters_of_view),
+    mut_args(add_samtools_names),
+    mut_args(add_view_letters),
 )]
 pub struct ViewArgs {
     /// SAM, BAM or CRAM file [default: - (standard input)]
@@ -147,7 +147,7 @@ struct Refused {
 }
 
 impl Refused {
-    fn check(&self) -> Result<()> {
+    fn refuse_unsupported_flags(&self) -> Result<()> {
         let flags = [
             (
                 self.save_counts.is_some(),
@@ -196,7 +196,7 @@ impl Refused {
 
 /// Gives an argument the short flag that only samtools view has, or removes a name that means a
 /// different filter in samtools view.
-fn with_letters_of_view(arg: Arg) -> Arg {
+fn add_view_letters(arg: Arg) -> Arg {
     match arg.get_id().as_str() {
         "library" => arg.short('l'),
         "min-query-length" => arg.short('m'),
@@ -208,15 +208,24 @@ fn with_letters_of_view(arg: Arg) -> Arg {
 }
 
 impl ViewArgs {
-    pub fn plan(&self) -> Result<Plan> {
-        self.refused.check()?;
-        let (input, mut regions) = self.regions()?;
-        let steps = Steps { filters: self.filters.filters_with(&self.implied()?)?, ..Steps::default() };
+    pub fn build_plan(&self) -> Result<Plan> {
+        self.refused.refuse_unsupported_flags()?;
+        let (input, mut regions) = self.parse_regions()?;
+        let steps = Steps {
+            filters: self.filters.parse_filters_with(&self.implied_filters()?)?,
+            ..Steps::default()
+        };
         if let Some(request) = &mut regions {
             let looks_at_neighbours = steps.filters.facts().any(|facts| facts.adjacent_mates);
-            request.in_any_order = self.count && !looks_at_neighbours && !self.output.writes_others();
+            request.in_any_order =
+                self.count && !looks_at_neighbours && !self.output.writes_extra_files();
         }
-        let mut plan = self.output.plan_of_format(self.format(), Command::View, vec![input], steps)?;
+        let mut plan = self.output.build_plan_in_format(
+            self.default_format(),
+            Command::View,
+            vec![input],
+            steps,
+        )?;
         plan.regions = regions;
         if !self.output.is_verbose() {
             plan.resources.verbosity = Verbosity::Quiet;
@@ -228,9 +237,9 @@ impl ViewArgs {
         }
         if let Destination::Main(output, others) = &mut plan.destination {
             others.extend(self.unoutput.clone().map(|path| {
-                let says_format = self.bam || self.cram || self.output.says_format();
+                let says_format = self.bam || self.cram || self.output.has_format();
                 let format = if says_format { output.format.clone() } else { self.format_of(&path) };
-                ExtraFile::of_dropped(path, format)
+                ExtraFile::for_dropped_reads(path, format)
             }));
             output.content = match (self.header_only, self.with_header) {
                 (true, _) => Content::Header,
@@ -246,16 +255,16 @@ impl ViewArgs {
 
     /// Returns whether the command writes files, that is, whether it has an output other than
     /// standard output.
-    pub fn leaves_files(&self) -> bool {
+    pub fn writes_files(&self) -> bool {
         self.output.output_path().as_os_str() != "-"
             || self.unoutput.is_some()
-            || self.output.writes_others()
+            || self.output.writes_extra_files()
     }
 
     /// Returns the output format if `-O` is not given: BAM with `-b`, CRAM with `-C`, otherwise the
     /// format that the output name selects. For other names, it is BAM if a compression level is
     /// given, and SAM otherwise.
-    fn format(&self) -> Format {
+    fn default_format(&self) -> Format {
         self.format_of(self.output.output_path())
     }
 
@@ -264,14 +273,14 @@ impl ViewArgs {
             _ if self.bam => Format::new(BamFormat),
             _ if self.cram => Format::new(CramFormat::default()),
             Some(named) => named,
-            None if self.output.says_level() => Format::new(BamFormat),
+            None if self.output.has_compression_level() => Format::new(BamFormat),
             None => Format::new(SamFormat { is_compressed: false }),
         }
     }
 
     /// Returns the input and the regions to read from it, or `None` to read the whole file.
-    fn regions(&self) -> Result<(PathBuf, Option<RegionRequest>)> {
-        let (input, marked) = self.input()?;
+    fn parse_regions(&self) -> Result<(PathBuf, Option<RegionRequest>)> {
+        let (input, marked) = self.split_input_name()?;
         let mut texts = self.regions.clone();
         let index = match self.customized_index {
             true if texts.is_empty() => {
@@ -281,7 +290,7 @@ impl ViewArgs {
             true => Some(texts.remove(0).into()),
             false => marked,
         };
-        let file = self.filters.path("overlap").filter(|_| self.use_index);
+        let file = self.filters.path_value("overlap").filter(|_| self.use_index);
         if file.is_some() && !texts.is_empty() {
             return Err(Error::usage(
                 "-M takes regions from -L or from the command line, not from both",
@@ -295,7 +304,7 @@ impl ViewArgs {
     }
 
     /// Returns the input, and the index that its name contains after `##idx##`, as in htslib.
-    fn input(&self) -> Result<(PathBuf, Option<PathBuf>)> {
+    fn split_input_name(&self) -> Result<(PathBuf, Option<PathBuf>)> {
         let Some(input) = &self.input else {
             if hints::has_no_standard_input() {
                 return Err(hints::missing_input_error(
@@ -311,10 +320,10 @@ impl ViewArgs {
     }
 
     /// Returns the filters, with their values, that correspond to `-s` and `-n`.
-    fn implied(&self) -> Result<Vec<(&'static str, String)>> {
+    fn implied_filters(&self) -> Result<Vec<(&'static str, String)>> {
         let mut more = Vec::new();
         if let Some(text) = &self.sample {
-            let (seed, fraction) = sample(text)?;
+            let (seed, fraction) = parse_seed_and_fraction(text)?;
             more.push(("subsample", format!("0.{fraction}")));
             more.extend(seed.map(|seed| ("subsample-seed", seed)));
         }
@@ -327,7 +336,7 @@ impl ViewArgs {
 
 /// Splits the value of `-s`, such as `42.1`, into the seed and the digits of the fraction. The seed
 /// is `None` for `auto.1`.
-fn sample(text: &str) -> Result<(Option<String>, String)> {
+fn parse_seed_and_fraction(text: &str) -> Result<(Option<String>, String)> {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let parts = text.split_once('.').filter(|(_, fraction)| digits(fraction));
     match parts {
@@ -341,11 +350,11 @@ fn sample(text: &str) -> Result<(Option<String>, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::sample;
+    use super::parse_seed_and_fraction;
 
     #[test]
     fn a_sample_is_a_seed_and_a_fraction() {
-        let of = |text: &str| sample(text).ok();
+        let of = |text: &str| parse_seed_and_fraction(text).ok();
         let some = |seed: &str, fraction: &str| Some((Some(seed.to_string()), fraction.to_string()));
         assert_eq!(of("42.1"), some("42", "1"));
         assert_eq!(of("0.25"), some("0", "25"));

@@ -215,7 +215,10 @@ impl<'a> DepthFiles<'a> {
                 let first = self.inputs[0].header();
                 let read = |path: &PathBuf| {
                     let (set, unknown) = targets::read_targets(path, first, ledger)?;
-                    unknown.warning(path, "regions").iter().for_each(|warning| console.warn(warning));
+                    unknown
+                        .warning(path, "regions")
+                        .iter()
+                        .for_each(|warning| console.write_warning(warning));
                     Ok(set)
                 };
                 let targets = targets.as_ref().map(read).transpose()?;
@@ -241,7 +244,7 @@ impl<'a> DepthFiles<'a> {
                 let table = CoverageTable::new(options, &self.contigs, write);
                 let table = self.count_into(request, table, CoverageTable::heap_bytes, console)?;
                 if table.finish()? {
-                    console.warn(
+                    console.write_warning(
                         "some reads have no qualities; mean base qualities are computed without them",
                     );
                 }
@@ -260,7 +263,8 @@ impl<'a> DepthFiles<'a> {
         console: &Console,
     ) -> Result<S> {
         let Memory { ledger, crew, room, .. } = self.memory;
-        let qualities = if self.rules.by_position { QUALITY_BYTES * MAX_CLAIM_BYTES as u64 } else { 0 };
+        let qualities =
+            if self.rules.sums_by_position { QUALITY_BYTES * MAX_CLAIM_BYTES as u64 } else { 0 };
         let usual_piece = USUAL_PIECE_BYTES + qualities;
         let _pieces =
             ledger.charge(DEPTH_LEDGER_NAME, usual_piece * (crew.in_flight + crew.threads) as u64)?;

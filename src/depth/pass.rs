@@ -236,6 +236,6 @@ impl DepthCounting<'_> {
 
     /// Returns whether records must be decoded with their bases or qualities.
     fn reads_bases(&self) -> bool {
-        self.rules.min_base_quality > 0 || self.rules.min_length > 0 || self.rules.tallies
+        self.rules.min_base_quality > 0 || self.rules.min_length > 0 || self.rules.sums_by_contig
     }
 }

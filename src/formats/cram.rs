@@ -127,7 +127,7 @@ impl OutputFormat for CramFormat {
         let Some(fasta) = &bases.reference else {
             let found = self.references(bases, header, ledger)?;
             let has_any = found.is_none_or(|references| references.has_any_bases());
-            return if has_any { Ok(()) } else { Err(lacks_bases(bases)) };
+            return if has_any { Ok(()) } else { Err(missing_bases_error(bases)) };
         };
         let path = (self.version >= Version::V3_1).then(|| std::path::absolute(fasta.path()).ok());
         let (reference, path) = (fasta.open(ledger)?, path.flatten());
@@ -139,7 +139,7 @@ impl OutputFormat for CramFormat {
             match line.get(b"M5") {
                 None => line.set_field(b"M5", md5.as_bytes()),
                 Some(told) if told.eq_ignore_ascii_case(md5.as_bytes()) => {}
-                Some(told) => return Err(has_other_reference(line, told, &md5)),
+                Some(told) => return Err(different_reference_error(line, told, &md5)),
             }
             // A header field cannot contain a tab or a line break.
             if let Some(path) = path.as_ref().map(|path| path.as_os_str().as_encoded_bytes())
@@ -169,7 +169,7 @@ impl OutputFormat for CramFormat {
 
 /// Returns the error if there is no reference, and REF_CACHE and REF_PATH contain the bases of no
 /// contig.
-fn lacks_bases(bases: &ContigBases) -> Error {
+fn missing_bases_error(bases: &ContigBases) -> Error {
     let what = "CRAM needs the reference, which was not found: neither by the M5 of a contig in REF_CACHE or REF_PATH, nor in an indexed FASTA file that UR in the header names";
     let error = if bases.cache.is_empty() { Error::usage(what) } else { Error::input(what) };
     error.hint(
@@ -178,7 +178,7 @@ fn lacks_bases(bases: &ContigBases) -> Error {
 }
 
 /// Returns the error if M5 of a contig differs between the header and the reference.
-fn has_other_reference(line: &HeaderLine, told: &[u8], md5: &str) -> Error {
+fn different_reference_error(line: &HeaderLine, told: &[u8], md5: &str) -> Error {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (contig, told) = (text(line.get(b"SN").unwrap_or_default()), text(told));
     Error::input(format!(
@@ -189,7 +189,7 @@ fn has_other_reference(line: &HeaderLine, told: &[u8], md5: &str) -> Error {
 
 impl BatchEncoder for cram::Encoder {
     fn encode(&mut self, batch: &Batch, out: &mut Vec<u8>) -> Result<PartEntries> {
-        Ok(PartEntries { cram: self.partition(batch, out)?, ..PartEntries::default() })
+        Ok(PartEntries { cram: self.encode_partition(batch, out)?, ..PartEntries::default() })
     }
 }
 

@@ -35,7 +35,7 @@ pub enum Index {
 impl Index {
     /// Returns the choice for extra outputs, whose format may not support an index: `Auto` unless
     /// no index is requested.
-    pub fn where_it_can_be(self) -> Self {
+    pub fn if_possible(self) -> Self {
         if self == Index::No { Index::No } else { Index::Auto }
     }
 

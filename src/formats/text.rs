@@ -22,7 +22,7 @@ const LARGE_BATCH: u64 = 2 << 20;
 
 /// Estimates the size of the text in bytes: twice the stored size for bases, the same size for
 /// everything else.
-fn likely_text(batch: &Batch) -> usize {
+fn likely_text_bytes(batch: &Batch) -> usize {
     batch.record_bytes() as usize / 8 * 11
 }
 
@@ -57,7 +57,7 @@ impl<F: TextFormat> BatchEncoder for TextEncoder<F> {
         self.text.clear();
         let text = if self.codec.is_some() { &mut self.text } else { &mut *out };
         if batch.record_bytes() > LARGE_BATCH {
-            text.reserve(likely_text(batch));
+            text.reserve(likely_text_bytes(batch));
         }
         for (stamp, record) in batch.records() {
             let written = self.format.write_record(&self.header, record, text);

@@ -108,7 +108,7 @@ fn read_reference_dictionary(reference: &Path) -> Result<Option<(Header, std::pa
         reference.to_path_buf()
     };
     let path = plain.with_extension("dict");
-    let read = input_file::open(&path).and_then(|mut file| {
+    let read = input_file::open_input(&path).and_then(|mut file| {
         let mut text = Vec::new();
         file.read_to_end(&mut text).map(|_| text)
     });

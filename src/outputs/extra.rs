@@ -14,7 +14,7 @@ use readmill_record::{Error, Header, Ledger, RecordRef, Result};
 use crate::formats::FastqFormat;
 use crate::outputs::Sink;
 use crate::outputs::extra_writer::{ExtraWriter, OpenExtra};
-use crate::outputs::group_files::{fastq_files, file_name, keep_group, split_files};
+use crate::outputs::group_files::{fastq_files, keep_one_group, prefixed_file_name, split_files};
 use crate::outputs::routing::Router;
 use crate::plan::{
     Destination, ExtraFile, Fastq, FastqFiles, Format, Index, LoneEnds, MAX_SPLIT_FILES, Output, Plan,
@@ -22,7 +22,7 @@ use crate::plan::{
 };
 
 /// Opens the extra outputs for reads with `header`. Returns `None` if the plan has none.
-pub fn open<'a>(
+pub fn open_extra_outputs<'a>(
     plan: &'a Plan,
     header: &'a Header,
     in_flight: usize,
@@ -33,16 +33,16 @@ pub fn open<'a>(
     match &plan.destination {
         Destination::Main(_, selected) if selected.is_empty() => Ok(None),
         Destination::Main(main, selected) => {
-            chosen(main, selected, header, sorted, in_flight, ledger, console)
+            open_selected(main, selected, header, sorted, in_flight, ledger, console)
         }
-        Destination::Split(split) => split_up(plan, split, header, in_flight, ledger, console),
-        Destination::Fastq(wanted) => fastq(plan, wanted, header, in_flight, ledger, console),
+        Destination::Split(split) => open_split(plan, split, header, in_flight, ledger, console),
+        Destination::Fastq(wanted) => open_fastq_files(plan, wanted, header, in_flight, ledger, console),
         Destination::Nowhere => Ok(None),
     }
 }
 
 /// Opens the files for `--copy-to` and `--move-to`.
-fn chosen<'a>(
+fn open_selected<'a>(
     main: &'a Output,
     list: &'a [ExtraFile],
     header: &'a Header,
@@ -55,7 +55,7 @@ fn chosen<'a>(
     let route = SelectionRoute { list: list.iter().map(selection).collect::<Result<_>>()? };
     let open: OpenExtra<'a> = Box::new(move |number| {
         let chosen = &list[number];
-        create(&chosen.output(main), header.clone(), sorted, ledger, console)
+        create_sink(&chosen.to_output(main), header.clone(), sorted, ledger, console)
     });
     let router = Router::Each(Box::new(route));
     ExtraWriter::new(router, open, list.len(), list.len(), None, in_flight).map(Some)
@@ -63,7 +63,7 @@ fn chosen<'a>(
 
 /// Prepares the files of a split. Opens the file of each read group or contig group now, so that it
 /// exists even if it is empty. Opens all other files when their first read arrives.
-fn split_up<'a>(
+fn open_split<'a>(
     plan: &'a Plan,
     split: &'a Split,
     header: &'a Header,
@@ -72,7 +72,9 @@ fn split_up<'a>(
     console: &'a Console,
 ) -> Result<Option<ExtraWriter<'a>>> {
     let named = move |name: &str| match &split.names {
-        SplitNames::Prefix(prefix) => file_name(prefix, name, split.output.format.spec().extension),
+        SplitNames::Prefix(prefix) => {
+            prefixed_file_name(prefix, name, split.output.format.spec().extension)
+        }
         SplitNames::Pattern(_) | SplitNames::Table(_) => PathBuf::from(name),
     };
     // The route, the number of files that are opened in any case, and their names. The last name is
@@ -115,20 +117,20 @@ fn split_up<'a>(
         let path = match names.get(number) {
             Some(path) => path.clone(),
             None if by_records => named(&format!("part{:05}", number + 1)),
-            None => return Err(no_file_for_the_rest()),
+            None => return Err(no_rest_file_error()),
         };
         plan.inputs.iter().try_for_each(|input| ensure_output_is_not_input(input, &path))?;
         let output = split_output(split, path)?;
         let mut header = header.clone();
         if split.by == SplitBy::ReadGroup && !(names_rest && number == opened) {
-            keep_group(&mut header, number)?;
+            keep_one_group(&mut header, number)?;
         }
-        create(&output, header, sorted, ledger, console)
+        create_sink(&output, header, sorted, ledger, console)
     });
     ExtraWriter::new(Router::Each(route), open, at_first, most, most_records, in_flight).map(Some)
 }
 
-fn no_file_for_the_rest() -> Error {
+fn no_rest_file_error() -> Error {
     Error::input(
         "some reads have no read group, or one that is not in the header, and no file is given for them",
     )
@@ -144,7 +146,7 @@ fn split_output(split: &Split, path: PathBuf) -> Result<Output> {
     if !split.formats_by_name {
         return Ok(Output { path, ..split.output.clone() });
     }
-    let (format, _) = Format::of_output(&path)?;
+    let (format, _) = Format::for_output_name(&path)?;
     if format.large_parts().is_some() && !format.has_name_of(&split.output.format) {
         // The memory was divided before this name was known.
         let name = format.spec().name;
@@ -159,7 +161,7 @@ fn split_output(split: &Split, path: PathBuf) -> Result<Output> {
 }
 
 /// Completes the header for the format, and opens the output.
-fn create(
+fn create_sink(
     output: &Output,
     mut header: Header,
     sorted: bool,
@@ -171,7 +173,7 @@ fn create(
 }
 
 /// Opens the FASTQ files.
-fn fastq<'a>(
+fn open_fastq_files<'a>(
     plan: &'a Plan,
     wanted: &'a Fastq,
     header: &'a Header,
@@ -180,9 +182,9 @@ fn fastq<'a>(
     console: &'a Console,
 ) -> Result<Option<ExtraWriter<'a>>> {
     let by_segment = |places: [usize; 3], singles, groups| BySegment {
-        places: places.map(Some),
+        outputs: places.map(Some),
         singles,
-        exclude: wanted.exclude,
+        exclude_flags: wanted.exclude,
         single_end: wanted.single_end,
         groups,
     };
@@ -194,7 +196,7 @@ fn fastq<'a>(
     };
     let (files, opened, by_segment) = match &wanted.files {
         FastqFiles::Ends(_) => {
-            let (files, [other, first, last, single]) = wanted.places();
+            let (files, [other, first, last, single]) = wanted.known_files();
             let files: Vec<PathBuf> = files.into_iter().map(Path::to_path_buf).collect();
             let opened = files.len();
             (files, opened, by_segment([other, first, last], singles(single), None))
@@ -256,14 +258,14 @@ enum Selector {
 impl Selection {
     fn new(chosen: &ExtraFile, header: &Header) -> Result<Self> {
         let what = match ReadClass::from_name(&chosen.what) {
-            _ if chosen.is_of_dropped() => Selector::Dropped,
+            _ if chosen.is_for_dropped_reads() => Selector::Dropped,
             Some(class) => Selector::Class(class),
             None => Selector::Expression(Box::new(Expression::parse(&chosen.what, header)?)),
         };
         Ok(Selection { what, moves: chosen.moves })
     }
 
-    fn holds(&mut self, record: RecordRef<'_>) -> Result<bool> {
+    fn matches_read(&mut self, record: RecordRef<'_>) -> Result<bool> {
         match &mut self.what {
             Selector::Dropped => Ok(false),
             Selector::Class(class) => Ok(class.contains_read(record)),
@@ -286,7 +288,7 @@ impl Route for SelectionRoute {
     fn route_read(&mut self, record: RecordRef<'_>, places: &mut Vec<usize>) -> Result<bool> {
         let mut stays = true;
         for (place, selection) in self.list.iter_mut().enumerate() {
-            if (stays || !selection.moves) && selection.holds(record)? {
+            if (stays || !selection.moves) && selection.matches_read(record)? {
                 places.push(place);
                 stays &= !selection.moves;
             }

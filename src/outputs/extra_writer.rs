@@ -39,7 +39,7 @@ const MAX_BLOCKS: usize = PARTITION as usize / BLOCK_RECORD_BYTES;
 
 /// Returns the maximum memory of `outputs` extra outputs in bytes: the buffers that are being
 /// filled, and the same amount for buffers that wait or are being encoded.
-pub fn memory(outputs: usize) -> u64 {
+pub fn max_buffer_bytes(outputs: usize) -> u64 {
     2 * ALL_BUFFERS.min(outputs * MAX_BLOCKS * BLOCK_RECORD_BYTES) as u64
 }
 
@@ -144,7 +144,7 @@ impl<'a> ExtraWriter<'a> {
             edge: Mutex::default(),
             encoders: IdleEncoders { list: Mutex::default(), max: in_flight },
         };
-        (0..opened).try_for_each(|number| extra.sink(number).map(drop))?;
+        (0..opened).try_for_each(|number| extra.open_sink(number).map(drop))?;
         Ok(extra)
     }
 
@@ -154,7 +154,7 @@ impl<'a> ExtraWriter<'a> {
     }
 
     /// Returns the output with this index, after opening it if necessary.
-    fn sink(&self, number: usize) -> Result<Arc<ExtraSink>> {
+    fn open_sink(&self, number: usize) -> Result<Arc<ExtraSink>> {
         let mut list = lock(&self.list);
         if list.len() <= number {
             list.resize(number + 1, None);
@@ -163,32 +163,33 @@ impl<'a> ExtraWriter<'a> {
             return Ok(Arc::clone(sink));
         }
         let (mut sink, header) = (self.open)(number)?;
-        sink.begin(&header)?;
+        sink.write_header(&header)?;
         let written = WrittenParts { sink, next: 0, ready: BTreeMap::new(), records: 0 };
         let sink = ExtraSink { header, gathering: Mutex::default(), written: Mutex::new(written) };
         Ok(Arc::clone(list[number].insert(Arc::new(sink))))
     }
 
     /// Takes the reads of the next batch for extra outputs. Batches must be passed in order.
-    pub fn take(&self, routed: RoutedRecords) -> Result<()> {
+    pub fn take_batch(&self, routed: RoutedRecords) -> Result<()> {
         let RoutedRecords { places, edges } = routed;
         let [first, last] = edges.unwrap_or_default();
-        self.join(first)?;
+        self.join_edge(first)?;
         if !last.is_empty() {
             self.close_edge(&mut lock(&self.edge))?;
         }
         for (number, batch) in places {
             match self.max_records {
-                None => self.gather(number, batch.spans.iter().map(|&span| batch.record(span).raw()))?,
-                Some(most) => self.roll(&batch, most)?,
+                None => self
+                    .buffer_records(number, batch.spans.iter().map(|&span| batch.record(span).raw()))?,
+                Some(most) => self.split_by_count(&batch, most)?,
             }
         }
-        self.join(last)
+        self.join_edge(last)
     }
 
     /// Takes the first or last template of a batch. It continues the pending template if the names
     /// are equal; otherwise, it starts a new one.
-    fn join(&self, batch: Batch) -> Result<()> {
+    fn join_edge(&self, batch: Batch) -> Result<()> {
         let Some(&begin) = batch.spans.first() else { return Ok(()) };
         let mut edge = lock(&self.edge);
         let (last, _) = &mut *edge;
@@ -214,14 +215,16 @@ impl<'a> ExtraWriter<'a> {
             places.push((place, record.raw()));
             Ok(())
         })?;
-        places.into_iter().try_for_each(|(place, raw)| self.gather(place, std::iter::once(raw)))?;
+        places
+            .into_iter()
+            .try_for_each(|(place, raw)| self.buffer_records(place, std::iter::once(raw)))?;
         last.clear();
         Ok(())
     }
 
     /// Appends records to the current file. Starts the next file after `most` records, but keeps
     /// adjacent records with the same name together.
-    fn roll(&self, batch: &Batch, most: u64) -> Result<()> {
+    fn split_by_count(&self, batch: &Batch, most: u64) -> Result<()> {
         let mut rolling = lock(&self.rolling);
         for (_, record) in batch.records() {
             let name = record.qname();
@@ -234,13 +237,13 @@ impl<'a> ExtraWriter<'a> {
                 rolling.name.clear();
                 rolling.name.extend_from_slice(name);
             }
-            self.gather(rolling.at, std::iter::once(record.raw()))?;
+            self.buffer_records(rolling.at, std::iter::once(record.raw()))?;
         }
         Ok(())
     }
 
-    fn gather<'r>(&self, number: usize, records: impl Iterator<Item = &'r [u8]>) -> Result<()> {
-        let sink = self.sink(number)?;
+    fn buffer_records<'r>(&self, number: usize, records: impl Iterator<Item = &'r [u8]>) -> Result<()> {
+        let sink = self.open_sink(number)?;
         let mut gathering = lock(&sink.gathering);
         for raw in records {
             let (batch, number) = &mut *gathering;
@@ -260,7 +263,7 @@ impl<'a> ExtraWriter<'a> {
 
     /// Queues the buffer of an output that receives no more reads.
     fn close_buffer(&self, number: usize) -> Result<()> {
-        let sink = self.sink(number)?;
+        let sink = self.open_sink(number)?;
         let (batch, number) = &mut *lock(&sink.gathering);
         let buffer =
             WriteBuffer { sink: Arc::clone(&sink), number: *number, batch: std::mem::take(batch) };
@@ -270,37 +273,37 @@ impl<'a> ExtraWriter<'a> {
     }
 
     /// Adds the counts of templates that a thread has routed.
-    pub fn count(&self, counts: SegmentCounts) {
+    pub fn add_segment_counts(&self, counts: SegmentCounts) {
         let sums = &mut lock(&self.edge).1;
         sums.excluded += counts.excluded;
-        sums.repeated += counts.repeated;
+        sums.repeated_records += counts.repeated_records;
         sums.singles += counts.singles;
         sums.dropped += counts.dropped;
     }
 
     /// Encodes all full buffers. Each thread calls this before it encodes its own reads.
-    pub fn encode(&self) -> Result<()> {
+    pub fn encode_full_buffers(&self) -> Result<()> {
         loop {
             let next = lock(&self.tasks).pop_front();
             let Some(WriteBuffer { sink, number, batch }) = next else { return Ok(()) };
-            sink.encode(number, &batch, &self.encoders)?;
+            sink.encode_buffer(number, &batch, &self.encoders)?;
         }
     }
 
     /// Writes the remaining reads, and completes the files under their temporary names. Returns
     /// each file with its number of records.
-    pub fn complete(self, console: &Console) -> Result<Vec<(u64, CompleteOutput)>> {
+    pub fn complete_files(self, console: &Console) -> Result<Vec<(u64, CompleteOutput)>> {
         let mut edge = lock(&self.edge);
         self.close_edge(&mut edge)?;
         let counts = edge.1;
         drop(edge);
         report_omitted(console, counts);
-        self.encode()?;
+        self.encode_full_buffers()?;
         let mut complete = Vec::new();
         let list = self.list.into_inner().unwrap_or_else(PoisonError::into_inner);
         for sink in list.into_iter().flatten() {
             let (batch, number) = std::mem::take(&mut *lock(&sink.gathering));
-            sink.encode(number, &batch, &self.encoders)?;
+            sink.encode_buffer(number, &batch, &self.encoders)?;
             drop(batch);
             if let Some(sink) = Arc::into_inner(sink) {
                 let written = sink.written.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -312,12 +315,12 @@ impl<'a> ExtraWriter<'a> {
 }
 
 impl ExtraSink {
-    fn encode(&self, number: u64, batch: &Batch, encoders: &IdleEncoders) -> Result<()> {
+    fn encode_buffer(&self, number: u64, batch: &Batch, encoders: &IdleEncoders) -> Result<()> {
         let mut part = EncodedPart::default();
         let writer = lock(&self.written).sink.writer(&self.header, 0);
         let settings = writer.encoder_settings();
         let idle = settings.and_then(|settings| encoders.take(settings));
-        let mut encoder = idle.unwrap_or_else(|| writer.encoder());
+        let mut encoder = idle.unwrap_or_else(|| writer.new_encoder());
         encoder.encode(batch, &mut part)?;
         if let Some(settings) = settings {
             encoders.put(settings, encoder);
@@ -329,7 +332,7 @@ impl ExtraSink {
             let Some(part) = ready.remove(next) else { return Ok(()) };
             *next += 1;
             *records += part.records;
-            sink.append(part)?;
+            sink.write_part(part)?;
         }
     }
 }
@@ -337,21 +340,21 @@ impl ExtraSink {
 /// Reports records that were skipped, and paired reads without an adjacent mate.
 fn report_omitted(
     console: &Console,
-    SegmentCounts { excluded, repeated, singles, dropped }: SegmentCounts,
+    SegmentCounts { excluded, repeated_records: repeated, singles, dropped }: SegmentCounts,
 ) {
     if excluded > 0 {
         console.write_line(&format!("readmill: {excluded} records skipped because of their flags"));
     }
     if repeated > 0 {
-        console.warn(&format!(
+        console.write_warning(&format!(
             "{repeated} records skipped because the same read of the pair was already written"
         ));
     }
     if dropped > 0 {
         let what = "the reads are paired, but the adjacent record is not the mate";
-        console.warn(&format!("{dropped} reads skipped: {what} ({COLLATE})"));
+        console.write_warning(&format!("{dropped} reads skipped: {what} ({COLLATE})"));
     } else if singles > 0 {
-        console.warn(&format!(
+        console.write_warning(&format!(
             "{singles} reads are paired, but the adjacent record is not their mate ({COLLATE})"
         ));
     }

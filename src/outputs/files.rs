@@ -49,7 +49,7 @@ impl OutputFiles {
             return Err(Error::usage(what).hint("remove it, or give a different name with -o"));
         }
         let files: Vec<AtomicFile> = output
-            .files()
+            .data_files()
             .iter()
             .map(|path| AtomicFile::open_as(path, output.in_place))
             .collect::<Result<_>>()?;
@@ -104,18 +104,18 @@ impl OutputFiles {
     }
 
     /// Sets the total bytes of all records. Must be called before the first part is written.
-    pub fn expect(&mut self, bytes: u64) {
+    pub fn set_expected_bytes(&mut self, bytes: u64) {
         self.expected = bytes;
     }
 
     /// Continues in the file of the record that starts after `start` bytes of records.
-    pub fn go_to(&mut self, start: u64) {
+    pub fn select_file_for(&mut self, start: u64) {
         let share = u128::from(start) * self.files.len() as u128 / u128::from(self.expected.max(1));
         self.at = self.at.max((share as usize).min(self.files.len() - 1));
     }
 
     /// Continues in the last file.
-    pub fn go_to_last(&mut self) {
+    pub fn select_last_file(&mut self) {
         self.at = self.files.len() - 1;
     }
 
@@ -143,8 +143,8 @@ impl OutputFiles {
     }
 
     /// Returns handles for writing at any offset from any thread; `None` for a device or pipe.
-    pub fn positioned(&self) -> Option<Vec<PositionedFile>> {
-        self.files.iter().map(AtomicFile::positioned).collect()
+    pub fn positioned_handles(&self) -> Option<Vec<PositionedFile>> {
+        self.files.iter().map(AtomicFile::positioned_handle).collect()
     }
 
     /// Returns a reader of the only file, starting at `offset`.
@@ -153,10 +153,10 @@ impl OutputFiles {
     }
 
     /// Truncates the only file.
-    pub fn restart(&mut self) -> Result<()> {
+    pub fn truncate(&mut self) -> Result<()> {
         self.bytes[0] = 0;
         self.sums.iter_mut().for_each(Digest::reset);
-        self.files[0].restart()
+        self.files[0].truncate()
     }
 
     /// Syncs all files to disk.
@@ -220,7 +220,7 @@ impl CompleteOutput {
     }
 
     /// Returns the index and the MD5 files with their sizes in bytes.
-    pub fn beside(&self) -> impl Iterator<Item = (&Path, Option<u64>)> {
+    pub fn side_files(&self) -> impl Iterator<Item = (&Path, Option<u64>)> {
         let index = self.index.iter().map(|(path, index)| (path.as_path(), index.bytes()));
         index.chain(self.md5.iter().map(|md5| (md5.path(), md5.bytes())))
     }
@@ -234,14 +234,14 @@ impl CompleteOutput {
     /// notes about removed files. The caller must log them only when signals are no longer [held
     /// off](readmill_process::signal::hold_off), because the reader of the log may block.
     pub fn rename(self) -> Result<Vec<String>> {
-        let (mut files, notes) = self.prepare();
+        let (mut files, notes) = self.prepare_rename();
         AtomicFile::rename_all(&mut files)?;
         Ok(notes)
     }
 
     /// Removes older indexes. Returns all files, which must be renamed together, and notes about
     /// removed files.
-    pub fn prepare(self) -> (Vec<AtomicFile>, Vec<String>) {
+    pub fn prepare_rename(self) -> (Vec<AtomicFile>, Vec<String>) {
         let CompleteOutput { files, index, md5, .. } = self;
         let Some(name) = files.name() else { return Default::default() };
         let own = index.as_ref().map(|(path, _)| path.as_path());

@@ -7,15 +7,15 @@ use readmill_format::text::LineReader;
 use readmill_record::header::HeaderLine;
 use readmill_record::{Error, Header, Ledger, Result};
 
-use crate::plan::group_names::{NO_GROUP, NamePattern, read_table};
+use crate::plan::group_names::{NO_GROUP, NamePattern, parse_file_table};
 use crate::plan::{Split, SplitNames, SplitRest};
 
 /// Returns the `@RG` lines that have an ID.
-fn groups(header: &Header) -> impl Iterator<Item = &HeaderLine> {
+fn groups_with_id(header: &Header) -> impl Iterator<Item = &HeaderLine> {
     header.lines_of_kind(b"RG").filter(|line| line.get(b"ID").is_some())
 }
 
-fn id(group: &HeaderLine) -> String {
+fn read_group_id(group: &HeaderLine) -> String {
     group.get(b"ID").map(|id| String::from_utf8_lossy(id).into_owned()).unwrap_or_default()
 }
 
@@ -25,20 +25,23 @@ pub fn split_files(split: &Split, header: &Header, ledger: &Ledger) -> Result<Ve
     let mut names = Names::default();
     match &split.names {
         SplitNames::Prefix(prefix) => {
-            let of_rest = file_name(prefix, NO_GROUP, split.output.format.spec().extension);
+            let of_rest = prefixed_file_name(prefix, NO_GROUP, split.output.format.spec().extension);
             names.reserve(of_rest);
-            for group in groups(header) {
-                let name = plain(&id(group));
-                names.add(file_name(prefix, &name, split.output.format.spec().extension), id(group))?;
+            for group in groups_with_id(header) {
+                let name = replace_special_characters(&read_group_id(group));
+                names.add(
+                    prefixed_file_name(prefix, &name, split.output.format.spec().extension),
+                    read_group_id(group),
+                )?;
             }
         }
         SplitNames::Pattern(pattern) => {
             names.reserve(pattern.path(None, 0, 1)?);
-            for (number, group) in groups(header).enumerate() {
-                names.add(pattern.path(Some(group), number, 1)?, id(group))?;
+            for (number, group) in groups_with_id(header).enumerate() {
+                names.add(pattern.path(Some(group), number, 1)?, read_group_id(group))?;
             }
         }
-        SplitNames::Table(path) => of_table(path, header, ledger, &mut names)?,
+        SplitNames::Table(path) => add_table_files(path, header, ledger, &mut names)?,
     }
     let own = match &split.names {
         SplitNames::Table(_) => None,
@@ -56,7 +59,7 @@ pub fn split_files(split: &Split, header: &Header, ledger: &Ledger) -> Result<Ve
 ///
 /// # Errors
 /// Fails if the table lacks a read group of the header, or contains one that is not in the header.
-fn of_table(path: &Path, header: &Header, ledger: &Ledger, names: &mut Names) -> Result<()> {
+fn add_table_files(path: &Path, header: &Header, ledger: &Ledger, names: &mut Names) -> Result<()> {
     let (mut reader, mut lines) = (LineReader::open(path, ledger)?, Vec::new());
     let mut charge = ledger.empty_charge("names of files");
     while reader.advance_line()? {
@@ -65,9 +68,9 @@ fn of_table(path: &Path, header: &Header, ledger: &Ledger, names: &mut Names) ->
         charge.grow((3 * line.len() + 4 * size_of::<PathBuf>()) as u64)?;
         lines.extend((!line.is_empty()).then_some(line));
     }
-    let mut table = read_table(lines.into_iter()).map_err(|error| error.file(path))?;
-    for group in groups(header) {
-        let id = id(group);
+    let mut table = parse_file_table(lines.into_iter()).map_err(|error| error.file(path))?;
+    for group in groups_with_id(header) {
+        let id = read_group_id(group);
         let file = table.remove(&id).ok_or_else(|| {
             Error::input(format!("{} has no file for the read group {id:?}", path.display()))
                 .hint("add a line for this read group")
@@ -91,7 +94,7 @@ fn of_table(path: &Path, header: &Header, ledger: &Ledger, names: &mut Names) ->
 /// # Errors
 /// Fails if the header has no read groups, or if two read groups would have the same file.
 pub fn fastq_files(pattern: &NamePattern, header: &Header) -> Result<[Vec<PathBuf>; 2]> {
-    if groups(header).next().is_none() {
+    if groups_with_id(header).next().is_none() {
         return Err(Error::input("files are written per read group, but the header has no read group")
             .hint("name the files instead: -1 R1.fq.gz -2 R2.fq.gz"));
     }
@@ -100,9 +103,9 @@ pub fn fastq_files(pattern: &NamePattern, header: &Header) -> Result<[Vec<PathBu
         let rest = pattern.path(None, 0, end)?;
         names.reserve(rest.clone());
         let mut list = Vec::new();
-        for (number, group) in groups(header).enumerate() {
+        for (number, group) in groups_with_id(header).enumerate() {
             let path = pattern.path(Some(group), number, end)?;
-            names.add(path.clone(), id(group))?;
+            names.add(path.clone(), read_group_id(group))?;
             list.push(path);
         }
         list.push(rest);
@@ -142,14 +145,14 @@ impl Names {
 }
 
 /// Replaces characters that may be special to file systems or shells by `_`.
-fn plain(id: &str) -> String {
+fn replace_special_characters(id: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || "._-+".contains(c);
     id.chars().map(|c| if fits(c) { c } else { '_' }).collect()
 }
 
 /// Returns `prefix.name` with the extension, or a file in the directory `prefix` if it ends in a
 /// slash.
-pub fn file_name(prefix: &Path, name: &str, extension: &str) -> PathBuf {
+pub fn prefixed_file_name(prefix: &Path, name: &str, extension: &str) -> PathBuf {
     let mut path = prefix.as_os_str().to_os_string();
     let is_directory = path.as_encoded_bytes().ends_with(b"/");
     if !path.is_empty() && !is_directory {
@@ -161,7 +164,7 @@ pub fn file_name(prefix: &Path, name: &str, extension: &str) -> PathBuf {
 }
 
 /// Removes all read groups from a header except the one with index `number`.
-pub fn keep_group(header: &mut Header, number: usize) -> Result<()> {
-    let own = groups(header).nth(number).cloned();
+pub fn keep_one_group(header: &mut Header, number: usize) -> Result<()> {
+    let own = groups_with_id(header).nth(number).cloned();
     header.replace_lines(b"RG", own.into_iter().collect(), &[b"PG", b"CO"])
 }

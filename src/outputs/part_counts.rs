@@ -28,7 +28,7 @@ pub struct PartCounter {
 impl CountSettings {
     /// Returns a counter for one thread, or `None` if nothing is counted.
     pub fn counter(&self) -> Option<PartCounter> {
-        let counters = self.tallies.iter().map(|tally| tally.counter()).collect();
+        let counters = self.tallies.iter().map(|tally| tally.new_counter()).collect();
         (!self.tallies.is_empty()).then_some(PartCounter { counters, max_span: self.max_span })
     }
 }

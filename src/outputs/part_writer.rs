@@ -53,7 +53,7 @@ pub struct PartWriter<'a> {
 impl<'a> PartWriter<'a> {
     /// Creates a writer for parts that a later process joins into a file.
     /// [`PartWriter::write_pending`] does not write them.
-    pub(super) fn detached(
+    pub(super) fn for_detached_parts(
         format: Format,
         encoders: EncoderMaker,
         header: &'a Header,
@@ -65,7 +65,7 @@ impl<'a> PartWriter<'a> {
     }
 
     /// Returns an encoder for one thread.
-    pub fn encoder(&self) -> PartEncoder {
+    pub fn new_encoder(&self) -> PartEncoder {
         let records = (!self.only_counts).then(|| self.encoders.make(self.header));
         PartEncoder { records, counter: self.counting.counter() }
     }
@@ -83,12 +83,12 @@ impl<'a> PartWriter<'a> {
     }
 
     /// Returns an empty part, which reuses the memory of a written part if there is one.
-    pub fn part(&self) -> EncodedPart {
+    pub fn take_empty_part(&self) -> EncodedPart {
         self.parts.take().unwrap_or_default()
     }
 
     /// Keeps the memory of a written part for reuse, unless long reads have made it large.
-    pub(super) fn reuse(&self, mut part: EncodedPart) {
+    pub(super) fn recycle_part(&self, mut part: EncodedPart) {
         part.charge = None;
         if part.bytes.capacity() <= KEPT_BYTES {
             self.parts.put(part);
@@ -104,7 +104,7 @@ impl<'a> PartWriter<'a> {
             let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let Some((place, part)) = next else { return Ok(()) };
             files[place.file].write_at(&part.bytes, place.offset)?;
-            self.reuse(part);
+            self.recycle_part(part);
         }
     }
 }

@@ -53,7 +53,7 @@ struct OpenReport {
 const DESCRIPTION: &str = "the description of the run";
 
 /// Writes a JSON object with one field per line.
-fn put_lines(object: &Value, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+fn write_object_lines(object: &Value, out: &mut dyn std::io::Write) -> std::io::Result<()> {
     let mut before = "{\n";
     for (name, value) in object.as_object().into_iter().flatten() {
         write!(out, "{before}{}: ", json!(name))?;
@@ -90,7 +90,7 @@ impl ReportFiles {
         let mut made = MadeDirectories::default();
         let mut open = |(what, file): (ReportFile, PlannedFile<'_>)| {
             if file.creates_directory {
-                made.make_for(file.path)?;
+                made.create_parents(file.path)?;
             }
             let PlannedFile { name, path, is_list_item, time, .. } = file;
             Ok(OpenReport { what, name, is_list_item, time, target: AtomicFile::open(path)? })
@@ -108,7 +108,7 @@ impl ReportFiles {
 
     /// Adds the value of a report to the description of the run. Its text, which has been written,
     /// is dropped first, so that both are never in memory together.
-    fn keep(
+    fn keep_report(
         &mut self,
         (name, is_list_item): (&str, bool),
         report: &dyn DescribedReport,
@@ -156,14 +156,14 @@ impl ReportFiles {
         let Some(file) = self.find(what) else { return Ok(()) };
         let (named, text) = ((file.name, file.is_list_item), report.format_text());
         self.write(what, &text)?;
-        self.keep(named, report, text)
+        self.keep_report(named, report, text)
     }
 
     /// Writes the description of the run under its temporary name, if the plan requests it. The
     /// complete text is never in memory.
     pub fn write_run(&mut self, value: &Value) -> Result<()> {
         let Some(file) = self.find(ReportFile::Run) else { return Ok(()) };
-        file.target.write_with(|out| put_lines(value, out))?;
+        file.target.write_with(|out| write_object_lines(value, out))?;
         file.target.sync()
     }
 
@@ -206,7 +206,7 @@ impl ReportFiles {
             };
             let report = complete.reports.iter().find(|(of_file, _)| *of_file == number);
             if let Some((_, report)) = report.filter(|_| target.is_file()) {
-                self.keep((name, is_list_item), &**report, report.format_text())?;
+                self.keep_report((name, is_list_item), &**report, report.format_text())?;
             }
             let what = ReportFile::AddOn(add_on, number);
             self.files.push(OpenReport { what, name, is_list_item, time, target });
@@ -242,7 +242,7 @@ impl ReportFiles {
         let text = report.format_text();
         self.write(ReportFile::Metrics, &text)?;
         // They are described even if the plan does not ask for the file.
-        self.keep((DUPLICATES, false), &report, text)?;
+        self.keep_report((DUPLICATES, false), &report, text)?;
         let sample = self.sample.clone();
         let Some(file) = self.find(ReportFile::Json) else { return Ok(()) };
         metrics.write_json(&command, &sample, |text| file.target.write(text.as_bytes()))?;
@@ -290,7 +290,7 @@ impl ReportFiles {
         add_on: usize,
         each: impl FnOnce(&RunNames<'_>, &mut WriteReport<'_>) -> Result<()>,
     ) -> Result<()> {
-        let main = plan.destination.main().map(|output| &output.path).or(plan.inputs.first());
+        let main = plan.destination.main_output().map(|output| &output.path).or(plan.inputs.first());
         let file = main.map_or("-".into(), |path| path.display().to_string());
         let sample = self.sample.clone();
         let names = RunNames {
@@ -356,7 +356,7 @@ const ALIGNER_FILES: [&str; 9] =
 
 /// Returns an error if an output would overwrite another output or an input. The main output may
 /// replace an input with `--in-place`. Called before any file is opened.
-pub fn check(plan: &Plan) -> Result<()> {
+pub fn refuse_overwrites(plan: &Plan) -> Result<()> {
     let metrics = [ReportFile::Metrics, ReportFile::Json];
     let by_samtools =
         plan.steps.duplicates.as_ref().is_some_and(|duplicates| duplicates.rules.samtools.is_some());
@@ -375,7 +375,7 @@ pub fn check(plan: &Plan) -> Result<()> {
         };
         return Err(Error::usage(what).hint(way_out));
     }
-    let main = plan.destination.main().map_or_else(Vec::new, Output::names);
+    let main = plan.destination.main_output().map_or_else(Vec::new, Output::all_file_names);
     let main = || main.iter().map(PathBuf::as_path);
     let recalibration = plan.steps.recalibration.iter().flat_map(|it| it.input_files());
     let by_turn = plan.reports.add_ons.by_turn().into_iter();
@@ -393,7 +393,8 @@ pub fn check(plan: &Plan) -> Result<()> {
     let reports = planned_files(plan).into_iter().map(|(_, file)| file.path);
     let beside: Vec<&Path> = reports.chain(plan.destination.extra_paths()).collect();
     for (n, path) in main().chain(beside.iter().copied()).enumerate() {
-        let in_place = n < main().count() && plan.destination.main().is_some_and(|main| main.in_place);
+        let in_place =
+            n < main().count() && plan.destination.main_output().is_some_and(|main| main.in_place);
         plan.inputs.iter().try_for_each(|input| ensure_temporary_is_not_input(input, path))?;
         let mut inputs = plan.inputs.iter().filter(|_| !in_place);
         inputs.try_for_each(|input| refuse_overwriting_input(input, path, n < main().count()))?;
@@ -417,8 +418,9 @@ pub fn check(plan: &Plan) -> Result<()> {
 /// Returns an error if an output would overwrite `read`, a file whose name is only known after the
 /// inputs are open, such as the index of an input.
 pub fn ensure_no_output_overwrites(plan: &Plan, read: &Path) -> Result<()> {
-    let main = plan.destination.main().filter(|main| !main.in_place);
-    let main = main.map_or_else(Vec::new, |main| [main.names(), index_names(&main.path)].concat());
+    let main = plan.destination.main_output().filter(|main| !main.in_place);
+    let main =
+        main.map_or_else(Vec::new, |main| [main.all_file_names(), index_names(&main.path)].concat());
     let reports = planned_files(plan).into_iter().map(|(_, file)| file.path);
     let beside = reports.chain(plan.destination.extra_paths());
     main.iter()
@@ -436,7 +438,7 @@ fn refuse_overwriting_input(input: &Path, output: &Path, is_main: bool) -> Resul
 }
 
 /// Returns the metrics of the duplicates that were found and marked.
-pub fn duplication(
+pub fn duplication_metrics(
     libraries: &Libraries,
     counts: Vec<LibraryCounts>,
     sizes: &SetSizes,

@@ -35,20 +35,22 @@ impl Router {
 
 /// Removes the reads for extra outputs from `batch` and returns them. Reads that also remain in the
 /// main output are copied. Adds skipped templates to `counts`.
-pub fn route(
+pub fn route_batch(
     router: &mut Router,
     batch: &mut Batch,
     counts: &mut SegmentCounts,
 ) -> Result<RoutedRecords> {
     match router {
-        Router::Each(route) => Ok(RoutedRecords { places: each(&mut **route, batch)?, edges: None }),
-        Router::Templates(by_segment) => by_template(by_segment, batch, counts),
+        Router::Each(route) => {
+            Ok(RoutedRecords { places: route_each_read(&mut **route, batch)?, edges: None })
+        }
+        Router::Templates(by_segment) => route_by_template(by_segment, batch, counts),
     }
 }
 
 /// Returns copies of the reads that filters dropped from `batch`. `before` contains the spans of
 /// the batch before the filters ran.
-pub fn dropped(before: &[Span], batch: &Batch) -> Result<Batch> {
+pub fn copy_dropped_reads(before: &[Span], batch: &Batch) -> Result<Batch> {
     let (mut dropped, mut kept) = (Batch::default(), batch.spans.iter().peekable());
     for &span in before {
         if kept.next_if(|kept| kept.start == span.start).is_none() {
@@ -59,7 +61,7 @@ pub fn dropped(before: &[Span], batch: &Batch) -> Result<Batch> {
 }
 
 /// Appends a read to the batch for extra output `place`.
-fn put(
+fn add_to_place(
     places: &mut Vec<(usize, Batch)>,
     place: usize,
     record: RecordRef<'_>,
@@ -72,12 +74,12 @@ fn put(
     places[at].1.push(record.raw(), stamp)
 }
 
-fn each(route: &mut dyn Route, batch: &mut Batch) -> Result<Vec<(usize, Batch)>> {
+fn route_each_read(route: &mut dyn Route, batch: &mut Batch) -> Result<Vec<(usize, Batch)>> {
     let (mut routed, mut places, mut failed) = (Vec::new(), Vec::new(), None);
     batch.retain(|stamp, record| {
         places.clear();
         let routed = route.route_read(record, &mut places).and_then(|stays| {
-            places.iter().try_for_each(|&place| put(&mut routed, place, record, stamp))?;
+            places.iter().try_for_each(|&place| add_to_place(&mut routed, place, record, stamp))?;
             Ok(stays)
         });
         routed.unwrap_or_else(|error| {
@@ -89,7 +91,7 @@ fn each(route: &mut dyn Route, batch: &mut Batch) -> Result<Vec<(usize, Batch)>>
     failed.map_or(Ok(routed), Err)
 }
 
-fn by_template(
+fn route_by_template(
     by_segment: &BySegment,
     batch: &mut Batch,
     counts: &mut SegmentCounts,
@@ -104,7 +106,7 @@ fn by_template(
     let whole = begins.windows(2).skip(1).take(begins.len().saturating_sub(3));
     for template in whole {
         by_segment.route_template(records(template[0], template[1]), counts, |place, record| {
-            put(&mut places, place, record, Stamp::default())
+            add_to_place(&mut places, place, record, Stamp::default())
         })?;
     }
     let edge = |from: usize, to: usize| {

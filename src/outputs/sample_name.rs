@@ -32,7 +32,7 @@ pub(super) fn sample_name(plan: &Plan, header: &Header) -> String {
 
 /// Returns the name of the output without its extension; `None` for standard output and devices.
 fn output_name(plan: &Plan) -> Option<String> {
-    file_stem(&plan.destination.main()?.path)
+    file_stem(&plan.destination.main_output()?.path)
 }
 
 /// Returns the name of the only input without its extension; `None` for pipes and for several

@@ -53,7 +53,7 @@ pub trait PartTarget {
     fn writer<'h>(&self, header: &'h Header, in_flight: usize) -> Result<PartWriter<'h>>;
 
     /// Takes the next part in output order.
-    fn take(&mut self, part: EncodedPart, writer: &PartWriter<'_>) -> Result<()>;
+    fn take_part(&mut self, part: EncodedPart, writer: &PartWriter<'_>) -> Result<()>;
 }
 
 impl PartTarget for Sink {
@@ -61,8 +61,8 @@ impl PartTarget for Sink {
         Ok(Sink::writer(self, header, in_flight))
     }
 
-    fn take(&mut self, part: EncodedPart, writer: &PartWriter<'_>) -> Result<()> {
-        Sink::take(self, part, writer)
+    fn take_part(&mut self, part: EncodedPart, writer: &PartWriter<'_>) -> Result<()> {
+        Sink::take_part(self, part, writer)
     }
 }
 
@@ -139,7 +139,7 @@ impl Sink {
     }
 
     /// Disables writing, so that records are only counted.
-    pub fn only_count(&mut self) {
+    pub fn disable_writing(&mut self) {
         self.only_counts = true;
     }
 
@@ -155,7 +155,7 @@ impl Sink {
     }
 
     /// Writes the header. Must be called before the first part is taken.
-    pub fn begin(&mut self, header: &Header) -> Result<()> {
+    pub fn write_header(&mut self, header: &Header) -> Result<()> {
         if self.only_counts {
             return Ok(());
         }
@@ -178,22 +178,22 @@ impl Sink {
     }
 
     /// Returns a reader of the records written so far, as BGZF blocks.
-    pub fn written(&self) -> Result<impl Read + Send + use<>> {
+    pub fn read_written(&self) -> Result<impl Read + Send + use<>> {
         self.files.read_from(self.header)
     }
 
     /// Sets the total bytes of all records, which determine where an output in parts is divided.
     /// Must be called before the first part is taken.
-    pub fn expect(&mut self, bytes: u64) {
-        self.files.expect(bytes);
+    pub fn set_expected_bytes(&mut self, bytes: u64) {
+        self.files.set_expected_bytes(bytes);
     }
 
     /// Truncates the output, and resets the index and the tallies.
-    pub fn restart(&mut self, header: &Header) -> Result<()> {
+    pub fn restart_output(&mut self, header: &Header) -> Result<()> {
         self.offset = 0;
         self.placer.restart(header);
         self.tallies.iter().try_for_each(|tally| tally.restart())?;
-        self.files.restart()
+        self.files.truncate()
     }
 
     /// Returns the writer with which threads encode parts. At most `in_flight` parts exist at a
@@ -204,7 +204,7 @@ impl Sink {
             encoders: self.encoders.clone(),
             header,
             parts: Pool::new(in_flight),
-            pending: self.files.positioned().map(|files| (files, Mutex::default())),
+            pending: self.files.positioned_handles().map(|files| (files, Mutex::default())),
             counting: CountSettings { tallies: self.tallies.clone(), max_span: None },
             only_counts: self.only_counts,
         }
@@ -220,9 +220,9 @@ impl Sink {
     /// Takes the next part: assigns its offset and adds its index entries. A pipe is written
     /// immediately. For a regular file, the part waits until a thread calls
     /// [`PartWriter::write_pending`].
-    pub fn take(&mut self, mut part: EncodedPart, writer: &PartWriter<'_>) -> Result<()> {
+    pub fn take_part(&mut self, mut part: EncodedPart, writer: &PartWriter<'_>) -> Result<()> {
         self.assign_offset(&mut part)?;
-        self.files.go_to(part.start);
+        self.files.select_file_for(part.start);
         match &writer.pending {
             Some((_, queue)) => {
                 let place = self.files.reserve(&part.bytes);
@@ -231,16 +231,16 @@ impl Sink {
             }
             None => {
                 self.write_bytes(&part.bytes)?;
-                writer.reuse(part);
+                writer.recycle_part(part);
             }
         }
         Ok(())
     }
 
     /// Takes the next part and writes it immediately.
-    pub fn append(&mut self, mut part: EncodedPart) -> Result<()> {
+    pub fn write_part(&mut self, mut part: EncodedPart) -> Result<()> {
         self.assign_offset(&mut part)?;
-        self.files.go_to(part.start);
+        self.files.select_file_for(part.start);
         self.write_bytes(&part.bytes)?;
         self.tallies.iter().try_for_each(|tally| tally.write_pending())
     }
@@ -269,7 +269,7 @@ impl Sink {
     /// fail.
     pub fn complete(mut self, console: &Console) -> Result<CompleteOutput> {
         let end = self.format.end_bytes();
-        self.files.go_to_last();
+        self.files.select_last_file();
         self.files.write_last(end)?;
         self.offset += end.len() as u64;
         self.files.sync()?;

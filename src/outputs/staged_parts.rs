@@ -113,7 +113,7 @@ impl<'a> StagedPartWriter<'a> {
     }
 
     /// Returns the list of parts, and the position of the first part in the file.
-    pub fn complete(self) -> (StagedPartList, Extent) {
+    pub fn into_parts(self) -> (StagedPartList, Extent) {
         (self.parts, self.extent)
     }
 }
@@ -121,12 +121,12 @@ impl<'a> StagedPartWriter<'a> {
 impl PartTarget for StagedPartWriter<'_> {
     fn writer<'h>(&self, header: &'h Header, in_flight: usize) -> Result<PartWriter<'h>> {
         let (format, encoders) = (self.format.clone(), self.encoders.clone());
-        Ok(PartWriter::detached(format, encoders, header, self.counting.clone(), in_flight))
+        Ok(PartWriter::for_detached_parts(format, encoders, header, self.counting.clone(), in_flight))
     }
 
-    fn take(&mut self, mut part: EncodedPart, writer: &PartWriter<'_>) -> Result<()> {
+    fn take_part(&mut self, mut part: EncodedPart, writer: &PartWriter<'_>) -> Result<()> {
         let counts = part.counts.take().map(|counts| counts.store(&mut part.bytes)).transpose()?;
-        self.spill.append(&mut self.extent, &part.bytes)?;
+        self.spill.append_bytes(&mut self.extent, &part.bytes)?;
         self.parts.push(&StagedPart {
             bytes: part.bytes.len() as u64,
             crc: crc32fast::hash(&part.bytes),
@@ -135,7 +135,7 @@ impl PartTarget for StagedPartWriter<'_> {
             start: part.start,
             entries: std::mem::take(&mut part.entries),
         })?;
-        writer.reuse(part);
+        writer.recycle_part(part);
         Ok(())
     }
 }

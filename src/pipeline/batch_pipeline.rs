@@ -62,7 +62,7 @@ impl FilterWorker {
         self.before.extend_from_slice(&batch.spans);
         apply_steps(&mut self.steps, batch)?;
         if batch.len() < self.before.len() {
-            routed.places.push((self.place, routing::dropped(&self.before, batch)?));
+            routed.places.push((self.place, routing::copy_dropped_reads(&self.before, batch)?));
         }
         Ok(())
     }
@@ -129,8 +129,8 @@ impl PipelineWorker<'_> {
         self.tallies_after.iter_mut().try_for_each(|worker| worker.observe(batch))?;
         let mut routed = match &mut self.extra {
             Some((writer, router, segments)) => {
-                writer.encode()?;
-                routing::route(router, batch, segments)?
+                writer.encode_full_buffers()?;
+                routing::route_batch(router, batch, segments)?
             }
             None => RoutedRecords::default(),
         };
@@ -148,7 +148,7 @@ impl PipelineWorker<'_> {
             counter.merge_worker_counts(worker);
         }
         if let Some((writer, _, segments)) = self.extra {
-            writer.count(segments);
+            writer.add_segment_counts(segments);
         }
         self.tallies_before
             .into_iter()

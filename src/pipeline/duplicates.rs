@@ -24,7 +24,7 @@ use crate::plan::{DuplicateMode, Duplicates};
 /// Returns the order that the headers of the inputs state: grouped by name, sorted by coordinate,
 /// or neither.
 pub fn stated_read_order(inputs: &Inputs) -> StatedOrder {
-    StatedOrder::by_headers(inputs.files().iter().map(|input| &input.header))
+    StatedOrder::from_headers(inputs.files().iter().map(|input| &input.header))
 }
 
 /// Decides how template ends are stored while the input is read. Called before the first read is
@@ -68,7 +68,7 @@ pub fn prepare_duplicate_ends(
             Some(prepared) => prepared.first_name(),
             None => first.batch().and_then(of_record),
         };
-        let (distance, why) = instrument::pixel_distance(&name.unwrap_or_default());
+        let (distance, why) = instrument::find_pixel_distance(&name.unwrap_or_default());
         optical.distance = distance;
         console.write_line(&format!(
             "readmill: maximum distance of optical duplicates: {distance} pixels ({why})"
@@ -123,7 +123,7 @@ impl DuplicateResolver<'_> {
             charge = collect_again(duplicate_ends, &mut ends, charge)?;
         }
         if ends.without_read_group > 0 {
-            self.console.warn(&format!(
+            self.console.write_warning(&format!(
                 "{} paired reads have no read group, or one that is not in the header; they are treated as one unknown library",
                 ends.without_read_group
             ));
@@ -177,7 +177,7 @@ impl DuplicateResolver<'_> {
             if have < of {
                 let what = if by_read { "reads" } else { "templates" };
                 let (lack, share) = (of - have, 100.0 * (of - have) as f64 / of as f64);
-                self.console.warn(&format!(
+                self.console.write_warning(&format!(
                     "{lack} of {of} {what} ({share:.1} %) have no field {tag}; they are compared as if all had the same value"
                 ));
             }
@@ -208,12 +208,12 @@ impl DuplicateResolver<'_> {
     fn warn_about_mates(&self, tally: &DuplicateCounts, doubled: u64) {
         let doubled = doubled + tally.doubled_names;
         if doubled > 0 {
-            self.console.warn(&format!(
+            self.console.write_warning(&format!(
                 "{doubled} read names occur twice as read 1 or as read 2, as if the same reads were given twice; duplicates of these reads are not marked reliably; give each lane only once"
             ));
         }
         if tally.mated == 0 && tally.lone > 0 {
-            self.console.warn(&format!(
+            self.console.write_warning(&format!(
                 "none of the {} paired reads has a mate in the input, so pairs are not compared; mates must have the same name, without /1 and /2 at the end",
                 tally.lone
             ));
@@ -223,7 +223,7 @@ impl DuplicateResolver<'_> {
     /// Warns that the sort order in the header contradicts the order of the reads. `grouped` means
     /// that the reads are grouped by name.
     fn warn_about_order(&self, grouped: bool) {
-        self.console.warn(if grouped {
+        self.console.write_warning(if grouped {
             "the header states that reads are sorted by coordinate (SO:coordinate), but they are grouped by name; \
              duplicates are marked in template mode (change this with --duplicate-mode)"
         } else {

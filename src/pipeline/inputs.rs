@@ -243,7 +243,7 @@ impl Inputs {
         let path = self.list[0].path.clone();
         let regions = region_input::resolve_regions(request, &self.header, &self.rules.ledger, console)?;
         let index = region_input::find_index(&path, request.index.as_deref(), console)?;
-        let file = input_file::open(&path)
+        let file = input_file::open_input(&path)
             .map_err(|e| Error::io(format!("{} cannot be read", path.display()), &e))?;
         let input = IndexedInput { file: Arc::new(file), index: &index };
         let source = self.sources[0].take().ok_or_else(|| Error::bug("the input is not open"))?;
@@ -369,7 +369,7 @@ impl Inputs {
         let setups = self.list.iter().filter_map(|input| input.setup.as_ref());
         if let Some(text) = setups.filter_map(|setup| setup.references.describe_unequal_lengths()).next()
         {
-            console.warn(&format!(
+            console.write_warning(&format!(
                 "{text}; this CRAM input is decoded nevertheless, because its checksums verify the bases that are used"
             ));
         }

@@ -89,7 +89,7 @@ impl<'a> Pass for SinkPass<'a> {
     type Error = Error;
 
     fn make_worker(&self) -> Self::Worker {
-        (Batch::with_capacity(9 << 17), self.pipeline.new_worker(), self.writer.encoder())
+        (Batch::with_capacity(9 << 17), self.pipeline.new_worker(), self.writer.new_encoder())
     }
 
     fn open(&self, _: &mut Self::Worker, task: RangeTask) -> Result<OpenedRange> {
@@ -115,7 +115,7 @@ impl<'a> SinkPass<'a> {
         let (batch, steps, encoder) = worker;
         partition.gather_into(batch)?;
         let routed = steps.process_batch(batch)?;
-        let mut part = self.writer.part();
+        let mut part = self.writer.take_empty_part();
         encoder.encode(batch, &mut part)?;
         (part.routed, part.start) = (routed, partition.start());
         Ok(part)
@@ -173,8 +173,8 @@ pub fn write_to_sink(
             for mut part in parts {
                 records += part.records;
                 console.advance(part.records);
-                extra.map_or(Ok(()), |extra| extra.take(std::mem::take(&mut part.routed)))?;
-                target.take(part, &pass.writer)?;
+                extra.map_or(Ok(()), |extra| extra.take_batch(std::mem::take(&mut part.routed)))?;
+                target.take_part(part, &pass.writer)?;
             }
             Ok(())
         },

@@ -23,7 +23,7 @@ pub fn open_stream(path: &Path) -> Result<(Box<dyn Read + Send>, Option<u64>)> {
     }
     check_index_mark(path)?;
     let failed = |e: std::io::Error| Error::io(format!("{} cannot be read", path.display()), &e);
-    let file = input_file::open(path).map_err(failed)?;
+    let file = input_file::open_input(path).map_err(failed)?;
     let meta = file.metadata().map_err(failed)?;
     if meta.is_dir() {
         return Err(Error::usage(format!("{} is a directory", path.display()))

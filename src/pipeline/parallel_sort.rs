@@ -1,7 +1,7 @@
 //! Sorts lists on all threads of a crew.
 
 use readmill_engine::{Crew, map_ordered};
-use readmill_markdup::{Item, Sorting};
+use readmill_markdup::{ChunkSorter, Item};
 use readmill_record::{Error, Result};
 
 /// Sorts every list with `sort`, in parallel, and returns the results in the same order. The second
@@ -29,7 +29,7 @@ pub fn sort_lists<T: Send, U: Send>(
 /// crew.
 pub struct ThreadedSort(pub Crew);
 
-impl Sorting for ThreadedSort {
+impl ChunkSorter for ThreadedSort {
     fn sort<T: Item>(&self, chunks: &mut Vec<Vec<T>>) -> Result<()> {
         *chunks = sort_lists(self.0, std::mem::take(chunks), |mut chunk, _| {
             chunk.sort_unstable();

@@ -62,7 +62,7 @@ impl Presorted {
     ) -> Result<()> {
         let Some((first, last)) = encoded.ends else { return Ok(()) };
         if self.is_empty() {
-            sink.begin(header)?;
+            sink.write_header(header)?;
         }
         if self.last_key.as_ref().is_some_and(|before| first < *before) {
             return Err(Error::bug("reads would leave in the wrong order"));
@@ -70,7 +70,7 @@ impl Presorted {
         self.last_key = Some(last);
         for part in encoded.parts {
             self.records += part.records;
-            sink.take(part, writer)?;
+            sink.take_part(part, writer)?;
         }
         Ok(())
     }
@@ -84,7 +84,11 @@ pub struct EarlyWriter<'a> {
 
 impl<'a> EarlyWriter<'a> {
     pub fn new(pipeline: &BatchPipeline<'a>, writer: &PartWriter<'a>) -> Self {
-        EarlyWriter { batch: Batch::default(), steps: pipeline.new_worker(), encoder: writer.encoder() }
+        EarlyWriter {
+            batch: Batch::default(),
+            steps: pipeline.new_worker(),
+            encoder: writer.new_encoder(),
+        }
     }
 
     /// Gathers and encodes partitions of the output. Also determines the sort keys of their first
@@ -101,7 +105,7 @@ impl<'a> EarlyWriter<'a> {
         for partition in partitions {
             partition.gather_into(batch)?;
             steps.process_batch(batch)?;
-            let mut part = writer.part();
+            let mut part = writer.take_empty_part();
             encoder.encode(batch, &mut part)?;
             encoded.parts.push(part);
             if let [first, .., last] | [first @ last] = batch.spans[..] {
@@ -135,7 +139,7 @@ pub fn move_output_to_run(
     largest: u64,
 ) -> Result<SpilledRun> {
     let (crew, _large) = context.crew_for(largest)?;
-    let mut blocks = BlockReader::new(sink.written()?, true);
+    let mut blocks = BlockReader::new(sink.read_written()?, true);
     let framing = Framing { size: context.framing.size.max(LARGE_FRAME), ..context.framing };
     let mut run =
         SpilledRun::new(context.spill.begin_extent(0)?, framing, context.ledger.empty_charge(INDEXES));
@@ -163,7 +167,7 @@ pub fn move_output_to_run(
             Ok(())
         },
     )?;
-    sink.restart(header)?;
+    sink.restart_output(header)?;
     Ok(run.shrink_index())
 }
 

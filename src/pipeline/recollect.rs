@@ -58,7 +58,7 @@ pub fn collect_ends_again(
     map_ordered(
         Crew { in_flight, ..crew },
         claim,
-        || (duplicate_ends.scratch(), Batch::with_capacity(0)),
+        || (duplicate_ends.new_scratch(), Batch::with_capacity(0)),
         collect,
         |(part, records)| {
             console.advance(records);

@@ -35,7 +35,7 @@ pub fn resolve_regions(
     }
     if let Some(path) = &request.file {
         let overlap = Overlap::open(path, header, ledger)?;
-        overlap.unknown_contigs_warning(path).iter().for_each(|warning| console.warn(warning));
+        overlap.unknown_contigs_warning(path).iter().for_each(|warning| console.write_warning(warning));
         make_room(&mut list, overlap.regions().len(), &mut charge)?;
         list.extend(overlap.regions().iter().map(|&(contig, start, end)| {
             let (start, end) = (i64::from(start), i64::from(end));
@@ -112,7 +112,7 @@ fn is_older(index: &Path, file: &Metadata) -> bool {
 fn warn_if_outdated(path: &Path, file: &Metadata, index: &Path, console: &Console) {
     if is_older(index, file) {
         let (path, index) = (path.display(), index.display());
-        console.warn(&format!(
+        console.write_warning(&format!(
             "{index} is older than {path}; to rebuild the index, run readmill index {path}"
         ));
     }

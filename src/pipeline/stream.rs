@@ -76,7 +76,7 @@ impl<'a> Pass for StreamPass<'a> {
         StreamWorker {
             reader: self.readers.new_reader(),
             steps: self.pipeline.new_worker(),
-            encoder: self.writer.as_ref().map(PartWriter::encoder),
+            encoder: self.writer.as_ref().map(PartWriter::new_encoder),
         }
     }
 
@@ -94,7 +94,7 @@ impl<'a> Pass for StreamPass<'a> {
             let routed = steps.process_batch(&mut batch)?;
             Ok((batch, read, routed))
         })?;
-        let mut part = self.writer.as_ref().map(PartWriter::part);
+        let mut part = self.writer.as_ref().map(PartWriter::take_empty_part);
         if let (Some(part), Some(encoder)) = (&mut part, encoder) {
             encoder.encode(&batch, part)?;
             self.readers.record_buffer_size(TicketBuffer::Product, part.bytes.capacity() as u64);
@@ -170,13 +170,13 @@ pub fn stream_reads(
         |_, batch: Option<StreamedBatch>| {
             let Some(StreamedBatch { read: n, part, routed, mut charge }) = batch else { return Ok(()) };
             read += n;
-            extra.map_or(Ok(()), |extra| extra.take(routed))?;
+            extra.map_or(Ok(()), |extra| extra.take_batch(routed))?;
             if let (Some(mut part), Some(output), Some(writer)) = (part, &mut output, &pass.writer) {
                 records += part.records;
                 // The part may still have to be written, but its reads are no longer in memory.
                 charge.resize(charge.bytes().min(part.bytes.capacity() as u64));
                 part.charge = Some(charge);
-                output.sink.take(part, writer)?;
+                output.sink.take_part(part, writer)?;
             }
             long_reads.record_commit();
             Ok(())

@@ -62,7 +62,7 @@ pub fn decide_by_names(
         verdict.unmark_kept_reads(kept, &mut undecided, &threads)?;
     }
     if let Some((reads, name)) = undecided.unlocated_reads() {
-        console.warn(&format!(
+        console.write_warning(&format!(
             "the names of {reads} reads with duplicates do not contain coordinates, so these duplicates are not counted as optical; the first name is {} (set the name format with --read-coords)",
             String::from_utf8_lossy(name)
         ));

@@ -18,22 +18,24 @@ pub struct Choice<T: 'static> {
 }
 
 impl<T> Choice<T> {
-    fn word(&self) -> PossibleValue {
+    fn possible_value(&self) -> PossibleValue {
         let word = PossibleValue::new(self.name).aliases(self.aliases);
         if self.help.is_empty() { word } else { word.help(self.help) }
     }
 }
 
 /// Returns a clap parser that accepts the names and aliases of `choices`.
-pub fn one_of<T: Copy + Send + Sync>(choices: &'static [Choice<T>]) -> impl TypedValueParser<Value = T> {
-    let words = PossibleValuesParser::new(choices.iter().map(Choice::word));
+pub fn choice_parser<T: Copy + Send + Sync>(
+    choices: &'static [Choice<T>],
+) -> impl TypedValueParser<Value = T> {
+    let words = PossibleValuesParser::new(choices.iter().map(Choice::possible_value));
     words.try_map(|text| {
-        let chosen = choices.iter().find(|choice| choice.word().matches(&text, true));
+        let chosen = choices.iter().find(|choice| choice.possible_value().matches(&text, true));
         chosen.map(|choice| choice.value).ok_or("not one of the possible values")
     })
 }
 
 /// Returns the name of `value`, or an empty string if `choices` does not contain it.
-pub fn name_of<T: PartialEq>(choices: &[Choice<T>], value: T) -> &'static str {
+pub fn choice_name<T: PartialEq>(choices: &[Choice<T>], value: T) -> &'static str {
     choices.iter().find(|choice| choice.value == value).map_or("", |choice| choice.name)
 }

@@ -122,7 +122,7 @@ pub enum LoneEnds {
 impl Fastq {
     /// Returns the files whose names are known in advance, without repetition, and the index of the
     /// file for each kind of read: other, read 1, read 2, singletons.
-    pub fn places(&self) -> (Vec<&Path>, [usize; 4]) {
+    pub fn known_files(&self) -> (Vec<&Path>, [usize; 4]) {
         let mut files: Vec<&Path> = Vec::new();
         let FastqFiles::Ends([other, first, last]) = &self.files else { return (files, [0; 4]) };
         let singles = match &self.singles {
@@ -171,7 +171,7 @@ impl SplitBy {
     }
 
     /// Returns the value as it is written on the command line; [`SplitBy::parse`] reads it back.
-    pub fn word(self) -> String {
+    pub fn command_word(self) -> String {
         match self {
             SplitBy::ReadGroup => "read-group".to_string(),
             SplitBy::Contigs(None) => "contigs".to_string(),
@@ -182,7 +182,7 @@ impl SplitBy {
 }
 
 impl Split {
-    fn check(&self) -> Result<()> {
+    fn check_options(&self) -> Result<()> {
         let is_named = !matches!((&self.names, &self.rest), (SplitNames::Prefix(_), SplitRest::Named));
         if is_named && self.by != SplitBy::ReadGroup {
             return Err(Error::usage(
@@ -205,11 +205,11 @@ impl ExtraFile {
     const DROPPED: &str = "dropped";
 
     /// Creates an extra output for the reads that filters drop.
-    pub fn of_dropped(path: PathBuf, format: Format) -> Self {
+    pub fn for_dropped_reads(path: PathBuf, format: Format) -> Self {
         ExtraFile { path, format, what: Self::DROPPED.to_string(), moves: true }
     }
 
-    pub fn is_of_dropped(&self) -> bool {
+    pub fn is_for_dropped_reads(&self) -> bool {
         self.what == Self::DROPPED
     }
 
@@ -226,8 +226,8 @@ impl ExtraFile {
                 .hint("write FILE=unmapped, FILE=discordant, FILE=duplicates, or FILE=EXPRESSION")
         })?;
         let (path, what) = (PathBuf::from(file), what.trim().to_string());
-        let chosen = ExtraFile { format: Format::by_name(&path), path, what, moves };
-        if chosen.is_of_dropped() && !moves {
+        let chosen = ExtraFile { format: Format::from_file_name(&path), path, what, moves };
+        if chosen.is_for_dropped_reads() && !moves {
             return Err(Error::usage(
                 "reads dropped by filters are not in the main output, so they cannot be copied",
             )
@@ -238,8 +238,8 @@ impl ExtraFile {
 
     /// Returns the output settings of this file: those of the main output, but with its own path
     /// and format, in one part, and without an MD5 file.
-    pub fn output(&self, main: &Output) -> Output {
-        let (path, index) = (self.path.clone(), main.index.where_it_can_be());
+    pub fn to_output(&self, main: &Output) -> Output {
+        let (path, index) = (self.path.clone(), main.index.if_possible());
         let output = Output { path, parts: 1, index, md5: false, in_place: false, ..main.clone() };
         output.in_format(self.format.clone())
     }
@@ -247,7 +247,7 @@ impl ExtraFile {
 
 impl Destination {
     /// Returns the main output, or `None` for a split, for FASTQ, and if no reads are written.
-    pub fn main(&self) -> Option<&Output> {
+    pub fn main_output(&self) -> Option<&Output> {
         match self {
             Destination::Main(output, _) => Some(output),
             _ => None,
@@ -256,7 +256,7 @@ impl Destination {
 
     /// Returns the output whose format, level and other settings apply: the main output, or the
     /// common settings of a split.
-    pub fn settings(&self) -> Option<&Output> {
+    pub fn common_settings(&self) -> Option<&Output> {
         match self {
             Destination::Main(output, _) => Some(output),
             Destination::Split(split) => Some(&split.output),
@@ -269,7 +269,7 @@ impl Destination {
     pub fn extra_paths(&self) -> Vec<&Path> {
         match self {
             Destination::Main(_, selected) => selected.iter().map(|chosen| &*chosen.path).collect(),
-            Destination::Fastq(fastq) => fastq.places().0,
+            Destination::Fastq(fastq) => fastq.known_files().0,
             Destination::Split(_) | Destination::Nowhere => Vec::new(),
         }
     }
@@ -282,7 +282,7 @@ impl Destination {
             Destination::Split(Split { by: SplitBy::Records(_), .. }) => 1, // one at a time
             Destination::Split(_) => MAX_SPLIT_FILES,
             Destination::Fastq(Fastq { files: FastqFiles::PerReadGroup(_), .. }) => MAX_SPLIT_FILES,
-            Destination::Fastq(fastq) => fastq.places().0.len(),
+            Destination::Fastq(fastq) => fastq.known_files().0.len(),
             Destination::Nowhere => 0,
         }
     }
@@ -294,22 +294,22 @@ impl Destination {
             Destination::Main(_, selected) => &selected[..],
             _ => &[],
         };
-        let settings = self.settings().map(|output| &output.format);
+        let settings = self.common_settings().map(|output| &output.format);
         settings.into_iter().chain(selected.iter().map(|chosen| &chosen.format))
     }
 
     /// Returns a usage error if options contradict each other. Opens no file.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(super) fn check_options(&self) -> Result<()> {
         match self {
             Destination::Main(output, selected) => {
                 output.check()?;
-                selected.iter().try_for_each(|chosen| chosen.output(output).check())
+                selected.iter().try_for_each(|chosen| chosen.to_output(output).check())
             }
             Destination::Split(split) if split.output.is_in_parts() => {
                 Err(Error::usage("split has no main output that can be divided into parts")
                     .hint("omit --out-parts"))
             }
-            Destination::Split(split) => split.check(),
+            Destination::Split(split) => split.check_options(),
             Destination::Fastq(_) | Destination::Nowhere => Ok(()),
         }
     }
@@ -319,7 +319,8 @@ impl Destination {
     pub fn max_copies(&self) -> usize {
         match self {
             Destination::Main(_, selected) => {
-                let copies = selected.iter().filter(|chosen| !chosen.moves || chosen.is_of_dropped());
+                let copies =
+                    selected.iter().filter(|chosen| !chosen.moves || chosen.is_for_dropped_reads());
                 copies.count() + 1
             }
             _ => 1,
@@ -327,9 +328,9 @@ impl Destination {
     }
 
     /// Returns the index of the extra file for the reads that filters drop, if there is one.
-    pub fn place_of_dropped(&self) -> Option<usize> {
+    pub fn dropped_reads_index(&self) -> Option<usize> {
         match self {
-            Destination::Main(_, selected) => selected.iter().position(ExtraFile::is_of_dropped),
+            Destination::Main(_, selected) => selected.iter().position(ExtraFile::is_for_dropped_reads),
             _ => None,
         }
     }
@@ -337,7 +338,7 @@ impl Destination {
     /// Returns the flags of the `@PG` command line: the reads that are moved out of the main
     /// output, or the key of the split. Copies do not change the main output, so `--copy-to` is
     /// left out.
-    pub(super) fn words(&self, command: Command) -> Vec<String> {
+    pub(super) fn command_words(&self, command: Command) -> Vec<String> {
         match self {
             Destination::Main(_, selected) => {
                 let moves = selected.iter().filter(|chosen| chosen.moves);
@@ -345,7 +346,7 @@ impl Destination {
             }
             Destination::Split(split) => {
                 let flag = if command == Command::Split { "--by" } else { "--split-by" };
-                vec![format!("{flag} {}", split.by.word())]
+                vec![format!("{flag} {}", split.by.command_word())]
             }
             Destination::Fastq(_) | Destination::Nowhere => Vec::new(), // no file has a header
         }

@@ -14,7 +14,7 @@ use readmill_markdup::{
 };
 use readmill_record::{Error, Result};
 
-use super::choice::one_of;
+use super::choice::choice_parser;
 use super::duplicate_choices::{
     DUPLICATE_MODES, DUPLICATE_TYPES, DuplicateMode, PAIR_ENDS, RULE_SETS, RuleSet, SCORING_STRATEGIES,
     UMI_METHODS,
@@ -34,10 +34,10 @@ pub struct DuplicateFlags {
     /// Decide which reads are duplicates by the rules of this tool
     ///
     /// Flags below that do not mention samtools are for picard.
-    #[arg(long, value_name = "WHOSE", default_value = "picard", value_parser = one_of(RULE_SETS))]
+    #[arg(long, value_name = "WHOSE", default_value = "picard", value_parser = choice_parser(RULE_SETS))]
     rules: RuleSet,
     /// Which ends of reads are compared (--rules samtools)
-    #[arg(long, value_name = "OF", default_value = "template", value_parser = one_of(PAIR_ENDS))]
+    #[arg(long, value_name = "OF", default_value = "template", value_parser = choice_parser(PAIR_ENDS))]
     ends: PairEnds,
     /// First clear the duplicate flags, dt fields and do fields of the input (--rules samtools)
     ///
@@ -51,7 +51,7 @@ pub struct DuplicateFlags {
     #[arg(long)]
     use_read_groups: bool,
     /// Which records of a duplicate template are flagged
-    #[arg(long, value_name = "MODE", default_value = "auto", alias = "ASSUME_SORT_ORDER", value_parser = one_of(DUPLICATE_MODES))]
+    #[arg(long, value_name = "MODE", default_value = "auto", alias = "ASSUME_SORT_ORDER", value_parser = choice_parser(DUPLICATE_MODES))]
     duplicate_mode: DuplicateMode,
     /// Write duplication metrics in the format of Picard
     ///
@@ -70,7 +70,7 @@ pub struct DuplicateFlags {
         default_value = "none",
         alias = "TAGGING_POLICY",
         ignore_case = true,
-        value_parser = one_of(DUPLICATE_TYPES)
+        value_parser = choice_parser(DUPLICATE_TYPES)
     )]
     tag_duplicates: DuplicateTypes,
     /// Write the duplicate set of each pair to the fields DI and DS
@@ -88,7 +88,7 @@ pub struct DuplicateFlags {
         default_value = "sum-of-base-qualities",
         alias = "DUPLICATE_SCORING_STRATEGY",
         ignore_case = true,
-        value_parser = one_of(SCORING_STRATEGIES)
+        value_parser = choice_parser(SCORING_STRATEGIES)
     )]
     scoring_strategy: Strategy,
     /// Maximum distance of optical duplicates in pixels, in x and in y, or auto, or off
@@ -161,7 +161,7 @@ pub struct DuplicateFlags {
     #[arg(long, value_name = "SOURCE", conflicts_with_all = ["barcode_tag", "read_one_barcode_tag", "read_two_barcode_tag"])]
     umi: Option<UmiSource>,
     /// Method to group UMIs at the same position into molecules
-    #[arg(long, value_name = "METHOD", default_value = "directional", requires = "umi", value_parser = one_of(UMI_METHODS))]
+    #[arg(long, value_name = "METHOD", default_value = "directional", requires = "umi", value_parser = choice_parser(UMI_METHODS))]
     umi_method: Method,
     /// Maximum number of differences between the UMIs of one molecule
     #[arg(long, value_name = "N", default_value_t = 1, requires = "umi")]

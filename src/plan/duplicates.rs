@@ -9,7 +9,7 @@ use readmill_markdup::{
 };
 use readmill_record::{Error, Result, tag};
 
-use super::choice::name_of;
+use super::choice::choice_name;
 use super::duplicate_choices::{
     DUPLICATE_MODES, DUPLICATE_TYPES, DuplicateMode, PAIR_ENDS, SCORING_STRATEGIES, UMI_METHODS,
 };
@@ -129,12 +129,12 @@ impl Duplicates {
         flag("--optical-only", optical.only_optical);
         flag("--optical-single", optical.includes_singles);
         let mut say = |word: &str, value: String| words.extend([word.to_string(), value]);
-        say("--duplicate-mode", name_of(DUPLICATE_MODES, self.mode).into());
+        say("--duplicate-mode", choice_name(DUPLICATE_MODES, self.mode).into());
         if rules.strategy != Strategy::default() {
-            say("--scoring-strategy", name_of(SCORING_STRATEGIES, rules.strategy).into());
+            say("--scoring-strategy", choice_name(SCORING_STRATEGIES, rules.strategy).into());
         }
         if writing.duplicate_types != DuplicateTypes::default() {
-            say("--tag-duplicates", name_of(DUPLICATE_TYPES, writing.duplicate_types).into());
+            say("--tag-duplicates", choice_name(DUPLICATE_TYPES, writing.duplicate_types).into());
         }
         let names = rules.names.to_string();
         if names != "picard" {
@@ -165,7 +165,7 @@ impl Duplicates {
         if let Some(Coding::Umis(umis)) = &rules.coding {
             let mut say = |word: &str, value: String| words.extend([word.to_string(), value]);
             say("--umi", umis.source.to_string());
-            say("--umi-method", name_of(UMI_METHODS, umis.method).into());
+            say("--umi-method", choice_name(UMI_METHODS, umis.method).into());
             say("--umi-edits", umis.edits.to_string());
         }
         if let Some((molecule, _)) = writing.molecule_number {
@@ -180,9 +180,9 @@ impl Duplicates {
 
 fn samtools_command_words(rules: &SamtoolsRules, writing: &MarkOptions) -> Vec<String> {
     let mode = if rules.other_records { DuplicateMode::Template } else { DuplicateMode::Coordinate };
-    let mut words = vec!["--rules", "samtools", "--duplicate-mode", name_of(DUPLICATE_MODES, mode)];
+    let mut words = vec!["--rules", "samtools", "--duplicate-mode", choice_name(DUPLICATE_MODES, mode)];
     if rules.ends != PairEnds::default() {
-        words.extend(["--ends", name_of(PAIR_ENDS, rules.ends)]);
+        words.extend(["--ends", choice_name(PAIR_ENDS, rules.ends)]);
     }
     words.extend((writing.earlier == EarlierMarks::Clear).then_some("--clear-marks"));
     words.extend(rules.failed_reads.then_some("--include-fails"));

@@ -78,7 +78,7 @@ impl NamePattern {
     }
 
     /// Returns the pattern as the user wrote it.
-    pub fn text(&self) -> &str {
+    pub fn pattern_text(&self) -> &str {
         &self.text
     }
 
@@ -103,7 +103,7 @@ impl NamePattern {
                 (NamePart::Field { .. } | NamePart::Number(_), None) => name += NO_GROUP,
                 (&NamePart::Number(digits), Some(_)) => name += &format!("{number:0digits$}"),
                 (NamePart::Field { name: field, raw }, Some(group)) => {
-                    name += &value(group, *field, *raw)?;
+                    name += &group_field(group, *field, *raw)?;
                 }
             }
         }
@@ -135,7 +135,7 @@ impl NamePart {
 }
 
 /// Returns the value of an `@RG` field as part of a file name.
-fn value(group: &HeaderLine, field: [u8; 2], raw: bool) -> Result<String> {
+fn group_field(group: &HeaderLine, field: [u8; 2], raw: bool) -> Result<String> {
     let shown = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let id = group.get(b"ID").map(shown).unwrap_or_default();
     let missing = || {
@@ -144,7 +144,7 @@ fn value(group: &HeaderLine, field: [u8; 2], raw: bool) -> Result<String> {
             .hint("use another field in file names, such as {ID} (Picard: RG_TAG=ID)")
     };
     let text = shown(group.get(&field).ok_or_else(missing)?);
-    let name = if raw { text } else { safe(&text) };
+    let name = if raw { text } else { replace_unsafe(&text) };
     if ["", ".", ".."].contains(&name.as_str()) || name.contains('/') {
         return Err(Error::input(format!(
             "{name:?} of the read group {id:?} cannot be used in a file name"
@@ -156,7 +156,7 @@ fn value(group: &HeaderLine, field: [u8; 2], raw: bool) -> Result<String> {
 
 /// Replaces the characters that are special to shells and file systems by `_`: the same set as in
 /// htsjdk 4.2.0 (`IOUtil.makeFileNameSafe`).
-fn safe(text: &str) -> String {
+fn replace_unsafe(text: &str) -> String {
     let is_unsafe =
         |c: char| c.is_ascii_whitespace() || c.is_ascii_punctuation() && !"+,-._".contains(c);
     let text = text.trim_matches(|c: char| c <= ' ');
@@ -168,7 +168,7 @@ fn safe(text: &str) -> String {
 ///
 /// # Errors
 /// Fails if a line does not have two columns, or if a read group occurs twice.
-pub fn read_table(lines: impl Iterator<Item = String>) -> Result<HashMap<String, PathBuf>> {
+pub fn parse_file_table(lines: impl Iterator<Item = String>) -> Result<HashMap<String, PathBuf>> {
     let (mut files, mut columns) = (HashMap::new(), [0, 1]);
     for (number, line) in lines.enumerate() {
         let words: Vec<&str> = line.split('\t').collect();
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn tables_tell_files() {
-        let read = |text: &str| read_table(text.lines().map(str::to_string));
+        let read = |text: &str| parse_file_table(text.lines().map(str::to_string));
         let wanted = HashMap::from([("a".to_string(), PathBuf::from("x.bam"))]);
         for text in ["a\tx.bam", "READ_GROUP_ID\tOUTPUT\na\tx.bam", "OUTPUT\tREAD_GROUP_ID\nx.bam\ta"] {
             assert_eq!(read(text), Ok(wanted.clone()), "{text}");

@@ -49,10 +49,10 @@ impl Merging {
         let mut words = Vec::new();
         let mut say = |is_other: bool, word: String| words.extend(is_other.then_some(word));
         for (flag, tags, usual) in [
-            ("--keep-fields", &rules.kept, &usual.kept),
-            ("--drop-fields", &rules.dropped, &usual.dropped),
-            ("--reverse-fields", &rules.reversed, &usual.reversed),
-            ("--complement-fields", &rules.complemented, &usual.complemented),
+            ("--keep-fields", &rules.kept_tags, &usual.kept_tags),
+            ("--drop-fields", &rules.dropped_tags, &usual.dropped_tags),
+            ("--reverse-fields", &rules.reversed_tags, &usual.reversed_tags),
+            ("--complement-fields", &rules.complemented_tags, &usual.complemented_tags),
         ] {
             let names: Vec<_> = tags.iter().map(|tag| String::from_utf8_lossy(tag)).collect();
             let names = if names.is_empty() { ",".to_string() } else { names.join(",") };
@@ -82,8 +82,8 @@ impl Merging {
             let is_other = how != ContaminantAlignments::Leave;
             say(is_other, format!("--contaminant-alignments {}", how.name()));
         }
-        let [first, last] = rules.trimmed;
-        say(rules.trimmed != usual.trimmed, format!("--trimmed {first},{last}"));
+        let [first, last] = rules.trimmed_bases;
+        say(rules.trimmed_bases != usual.trimmed_bases, format!("--trimmed {first},{last}"));
         say(!self.names_program, "--no-program-field".to_string());
         words
     }

@@ -30,7 +30,7 @@ use crate::formats::{Compression, ContigBases, SamFormat};
 
 pub use crate::formats::{Content, Format, Index};
 pub use aligning::{Aligner, Aligning, Import, IndexReads, LaneInput, ReadTags};
-pub use choice::{Choice, one_of};
+pub use choice::{Choice, choice_parser};
 pub use command::Command;
 pub use destination::{
     Destination, ExtraFile, Fastq, FastqFiles, LoneEnds, MAX_SPLIT_FILES, Split, SplitBy, SplitNames,
@@ -123,7 +123,8 @@ impl Output {
     /// Creates an output with default settings.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        let (format, codec, bases) = (Format::by_name(&path), Codec::default(), ContigBases::default());
+        let (format, codec, bases) =
+            (Format::from_file_name(&path), Codec::default(), ContigBases::default());
         let (parts, content, level, index, no_pg) = (1, Content::All, None, Index::Auto, false);
         let (md5, in_place) = (false, false);
         Output { path, parts, format, content, codec, level, index, no_pg, bases, md5, in_place }
@@ -191,12 +192,12 @@ impl Plan {
 
     /// Returns whether only the header is written.
     pub fn is_header_alone(&self) -> bool {
-        self.destination.main().is_some_and(|output| output.content == Content::Header)
+        self.destination.main_output().is_some_and(|output| output.content == Content::Header)
     }
 
     /// Returns whether no `@PG` line is added.
     pub fn no_pg(&self) -> bool {
-        self.destination.settings().is_some_and(|output| output.no_pg)
+        self.destination.common_settings().is_some_and(|output| output.no_pg)
     }
 
     /// Checks everything that can be checked before the input is opened.
@@ -210,7 +211,7 @@ impl Plan {
         if self.regions.is_some() && self.inputs[0].as_os_str() == "-" {
             return Err(regions::pipe_without_index_error());
         }
-        self.destination.check()?;
+        self.destination.check_options()?;
         self.check_dropped()?;
         self.check_parts()?;
         self.aligning.as_ref().map_or(Ok(()), Aligning::check_options)?;
@@ -253,7 +254,7 @@ impl Plan {
 
     /// Returns a usage error if the reads that filters drop are to be written, but cannot be.
     fn check_dropped(&self) -> Result<()> {
-        if self.destination.place_of_dropped().is_none() {
+        if self.destination.dropped_reads_index().is_none() {
             return Ok(());
         }
         let before = "filter the reads in a separate run: readmill filter IN FILTERS --move-to FILE=dropped -o KEPT";
@@ -317,7 +318,7 @@ impl Plan {
             recalibration.command_words().iter().for_each(|word| say(word));
         }
         steps.filters.command_words(FilterStage::Last).iter().for_each(|word| say(word));
-        self.destination.words(self.command).iter().for_each(|word| say(word));
+        self.destination.command_words(self.command).iter().for_each(|word| say(word));
         if steps.group_by_file {
             say("--group-by-file");
         }

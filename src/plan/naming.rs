@@ -20,7 +20,7 @@ const INDEX_MARK: &str = "##idx##";
 
 impl Format {
     /// Returns the format for the extension of `path`, or BAM if the extension is unknown.
-    pub fn by_name(path: &Path) -> Self {
+    pub fn from_file_name(path: &Path) -> Self {
         Format::of_extension(path).unwrap_or_else(|| Format::new(BamFormat))
     }
 
@@ -31,7 +31,7 @@ impl Format {
     /// # Errors
     ///
     /// Fails if the extension belongs to another file type, such as `.vcf`.
-    pub fn of_output(path: &Path) -> Result<(Self, bool)> {
+    pub fn for_output_name(path: &Path) -> Result<(Self, bool)> {
         if let Some(format) = Format::of_extension(path) {
             return Ok((format, false));
         }
@@ -72,7 +72,8 @@ mod tests {
     #[test]
     fn names_tell_formats() {
         let of = |name: &str| {
-            Format::of_output(Path::new(name)).map(|(format, guessed)| (format.spec().name, guessed))
+            Format::for_output_name(Path::new(name))
+                .map(|(format, guessed)| (format.spec().name, guessed))
         };
         for (name, format, guessed) in [
             ("out/x.bam", "bam", false),

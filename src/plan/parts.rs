@@ -35,7 +35,7 @@ impl Output {
     }
 
     /// Returns the files that hold the records: the output itself, or its parts in order.
-    pub fn files(&self) -> Vec<PathBuf> {
+    pub fn data_files(&self) -> Vec<PathBuf> {
         if !self.is_in_parts() {
             return vec![self.path.clone()];
         }
@@ -44,10 +44,10 @@ impl Output {
 
     /// Returns all file names that the output needs: its files and their MD5 files. For an output
     /// in parts, also includes the name of the whole output, from which the index name is formed.
-    pub fn names(&self) -> Vec<PathBuf> {
-        let mut names = self.files();
+    pub fn all_file_names(&self) -> Vec<PathBuf> {
+        let mut names = self.data_files();
         if self.md5 {
-            names.extend(self.files().iter().map(|file| md5_name(file)));
+            names.extend(self.data_files().iter().map(|file| md5_name(file)));
         }
         names.extend(self.is_in_parts().then(|| self.path.clone()));
         names
@@ -79,7 +79,7 @@ impl Plan {
     /// Returns a usage error if parts are requested, but reads are written while the input is still
     /// being read. The total size, which determines where parts end, is then unknown.
     pub(super) fn check_parts(&self) -> Result<()> {
-        let in_parts = self.destination.main().is_some_and(Output::is_in_parts);
+        let in_parts = self.destination.main_output().is_some_and(Output::is_in_parts);
         if in_parts && !self.holds_everything() {
             return Err(Error::usage(
                 "--out-parts works only if the same run sorts reads or marks duplicates",

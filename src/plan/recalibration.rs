@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use readmill_bqsr::{ApplyOptions, Arguments, CountOptions, Writing};
+use readmill_bqsr::{ApplyOptions, Arguments, CountOptions, RecalWriteOptions};
 use readmill_record::{Error, Result};
 
 /// How base qualities are recalibrated: where the table comes from, and how it is applied. Built
@@ -45,7 +45,7 @@ pub struct TableRequest {
 #[derive(Clone, Debug, Default)]
 pub struct ApplyRequest {
     pub applying: ApplyOptions,
-    pub writing: Writing,
+    pub writing: RecalWriteOptions,
 }
 
 impl Recalibration {

@@ -47,6 +47,6 @@ impl Additions {
 }
 
 /// Creates all steps of `list`, in order. Each may edit `header`; later steps see the edits.
-pub(crate) fn make(list: Vec<MakeStep>, header: &mut Header) -> Result<Vec<Box<dyn Step>>> {
+pub(crate) fn make_added_steps(list: Vec<MakeStep>, header: &mut Header) -> Result<Vec<Box<dyn Step>>> {
     list.into_iter().map(|make| make(header)).collect()
 }

@@ -31,7 +31,7 @@ pub fn warn_if_recalibrated(plan: &Plan, inputs: &mut Inputs, console: &Console)
         None => "if the reads have OQ, add --use-original-qualities to start from it",
     };
     let at = inputs.files().first().map_or_else(String::new, |it| format!("{}: ", it.path.display()));
-    console.warn(&format!("{at}base qualities are already recalibrated ({why}); {way}"));
+    console.write_warning(&format!("{at}base qualities are already recalibrated ({why}); {way}"));
     Ok(())
 }
 
@@ -108,7 +108,7 @@ fn first_reads_have_oq(inputs: &mut Inputs) -> Result<Option<bool>> {
 mod tests {
     use super::*;
 
-    fn told(line: &str) -> Option<String> {
+    fn recalibration_note(line: &str) -> Option<String> {
         find_recalibrating_program(&Header::parse(format!("@PG\tID:bwa\n{line}\n").as_bytes()).unwrap())
     }
 
@@ -125,7 +125,7 @@ mod tests {
             ("@PG\tID:readmill.1\tPN:readmill\tCL:readmill bqsr apply --bqsr-apply t", "readmill.1"),
             ("@PG\tID:elprep\tPN:elprep\tCL:elprep sfm a.bam b.bam --bqsr b.recal", "elprep"),
         ] {
-            assert_eq!(told(line).as_deref(), Some(id), "{line}");
+            assert_eq!(recalibration_note(line).as_deref(), Some(id), "{line}");
         }
         for line in [
             "@PG\tID:GATK PrintReads\tCL:readGroup=null BQSR=null",
@@ -133,7 +133,7 @@ mod tests {
             "@PG\tID:readmill\tPN:readmill\tCL:readmill bqsr table --bqsr-table-only",
             "@PG\tID:samtools\tPN:samtools\tCL:samtools view --bqsr",
         ] {
-            assert_eq!(told(line), None, "{line}");
+            assert_eq!(recalibration_note(line), None, "{line}");
         }
     }
 }

@@ -90,7 +90,7 @@ fn count_allocation(bytes: usize) {
         return;
     }
     let charged = audit::sum_charged();
-    let excess = (live + audit::sum_mapped() + limit::PROGRAM).saturating_sub(charged);
+    let excess = (live + audit::sum_mapped() + limit::PROGRAM_BYTES).saturating_sub(charged);
     if excess > SLACK {
         PEAK_EXCESS_BYTES.fetch_max(excess, Relaxed);
         if !WAS_TRACED.load(Relaxed) && !IS_TRACING.replace(true) {

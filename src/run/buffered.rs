@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use readmill_markdup::{DuplicateEnds, EndStore};
-use readmill_process::console::log;
+use readmill_process::console::write_log_line;
 use readmill_record::Result;
 use readmill_sort::{Cutter, Framing, Keyer, Merge, Order, RunSort, Sources};
 
@@ -35,15 +35,15 @@ use crate::run::summary::{RunSummary, log_time_shares};
 impl RunState<'_> {
     /// Executes the plan and returns its summary. All outputs get their final names at the end.
     pub(super) fn run_buffered(mut self, mut inputs: Inputs) -> Result<RunSummary> {
-        let mut sink = self.sink()?;
+        let mut sink = self.create_sink()?;
         sink.charge_index(&self.header, &self.memory.ledger)?;
         let sort = RunSort::new(Keyer::new(self.plan.order(), &self.header));
         let mut files = ReportFiles::open(self.plan, &self.header, self.ledger())?;
         self.count_output(&mut sink, &mut files)?;
         let header = self.header.clone();
         let (in_flight, ledger) = (self.memory.crew.in_flight, &self.memory.ledger);
-        let extra = extra::open(self.plan, &header, in_flight, ledger, self.console)?;
-        let spill = self.spill();
+        let extra = extra::open_extra_outputs(self.plan, &header, in_flight, ledger, self.console)?;
+        let spill = self.create_spill();
         spill.create_files()?;
         let from_file = self.new_step_from_table_file()?;
         let reference = self.open_recal_reference(&spill)?;
@@ -55,7 +55,7 @@ impl RunState<'_> {
         let duplicate_ends = wanted.map(prepare).transpose()?;
         let describe = self.plan.reports.is_described();
         let duplicate_ends = duplicate_ends.map(|ends| ends.with_tile_counts(describe));
-        let (_charges, room) = self.reserve(&inputs, recal_bytes)?;
+        let (_charges, room) = self.charge_fixed_memory(&inputs, recal_bytes)?;
         let context = SortContext {
             crew: self.memory.crew,
             sort,
@@ -71,9 +71,9 @@ impl RunState<'_> {
         let feed = Feed::new(inputs, self.max_record(), context.crew, &self.memory.tickets);
         let mut feed = feed.with_input_counter(self.tallies.input_counter());
 
-        let mut buffer = self.ingest(&context, &mut feed, duplicate_ends.as_ref(), &mut sink)?;
+        let mut buffer = self.ingest_input(&context, &mut feed, duplicate_ends.as_ref(), &mut sink)?;
         self.check_mates()?;
-        self.check_tag(buffer.has_sort_field);
+        self.warn_if_tag_missing(buffer.has_sort_field);
         let (read, counts) = (buffer.records, std::mem::take(&mut buffer.counts));
         let mut summary = RunSummary { read_records: read, counts, ..RunSummary::default() };
         let cut = feed.link.has_cut_template();
@@ -96,7 +96,8 @@ impl RunState<'_> {
         let steps = order_late_steps(self.plan, marked.as_ref(), filters, from_file.or(apply));
         self.console.begin_stage("writing", Some(read.saturating_sub(presorted.records)), false);
         let (crew, _large) = context.crew_for(buffer.largest_record_bytes)?;
-        let large_parts = self.plan.destination.main().and_then(|output| output.format.large_parts());
+        let large_parts =
+            self.plan.destination.main_output().and_then(|output| output.format.large_parts());
         let Presorted { cutter, records: left_early, .. } = presorted;
         let cutter = large_parts.map_or(cutter, |parts| Cutter::with_size(parts.bytes));
         let merge = (crew, Merge::new(sources));
@@ -111,7 +112,7 @@ impl RunState<'_> {
         summary.counts.extend(written.counts);
         summary.written_records = left_early + written.records;
         summary.spilled_bytes = context.spill.written_bytes() - known;
-        self.finish(summary, Outputs { sink: Some(sink), extra, files, were_held: true })
+        self.finish_outputs(summary, Outputs { sink: Some(sink), extra, files, were_held: true })
     }
 
     /// Returns the reads that are still to be merged, and the output written so far if reads
@@ -131,20 +132,20 @@ impl RunState<'_> {
                 0,
                 presorted::move_output_to_run(context, &self.header, sink, buffer.largest_record_bytes)?,
             );
-            self.tallies.take_back();
+            self.tallies.reset_output_tallies();
             buffer.runs_written += 1;
             presorted = Presorted::default();
         }
         if presorted.is_empty() {
-            sink.begin(&self.header)?;
+            sink.write_header(&self.header)?;
         }
-        sink.expect(sources.record_bytes());
+        sink.set_expected_bytes(sources.record_bytes());
         Ok((sources, presorted))
     }
 
     /// Returns whether reads that arrive in output order can be written while the input is read.
     /// This requires a run that only sorts, and an output file that can be restarted.
-    fn may_leave_early(&self, sink: &Sink) -> bool {
+    fn can_write_early(&self, sink: &Sink) -> bool {
         let steps = &self.plan.steps;
         let alone = steps.duplicates.is_none()
             && steps.recalibration.is_none()
@@ -157,10 +158,10 @@ impl RunState<'_> {
 
     /// Warns if reads are sorted by an optional field that no read has. `tagged` is `None` if there
     /// are no reads.
-    pub(crate) fn check_tag(&self, tagged: Option<bool>) {
+    pub(crate) fn warn_if_tag_missing(&self, tagged: Option<bool>) {
         if let (Some(tag), Some(false)) = (Keyer::new(self.plan.order(), &self.header).field(), tagged) {
             let tag = String::from_utf8_lossy(&tag);
-            self.console.warn(&format!("no read has the field {tag}, which is the sort key"));
+            self.console.write_warning(&format!("no read has the field {tag}, which is the sort key"));
         }
     }
 
@@ -177,19 +178,19 @@ impl RunState<'_> {
         sink: &Sink,
     ) -> Result<()> {
         let explain = self.plan.resources.explain;
-        let early = self.may_leave_early(sink);
+        let early = self.can_write_early(sink);
         let sorted = inputs.files().iter().all(|input| input.header.declares_coordinate_order());
         self.console.announce_stages(forecast::stage_time_shares(self.plan, early && sorted));
         let Some(expected) = forecast::forecast_run(inputs, context, duplicate_ends, early)? else {
             if explain {
-                log("  expected: unknown, because the size of the input is unknown");
+                write_log_line("  expected: unknown, because the size of the input is unknown");
             }
             return Ok(());
         };
         let available = forecast::check_disk_space(&expected, context, self.console)?;
         if explain {
             expected.log_forecast(available);
-            log("  expected shares of the time:");
+            write_log_line("  expected shares of the time:");
             log_time_shares(&self.console.announced_stages());
         }
         Ok(())
@@ -200,7 +201,7 @@ impl RunState<'_> {
     ///
     /// # Errors
     /// Fails if the input is damaged, or if a single chunk needs more memory than the run can free.
-    pub(super) fn ingest(
+    pub(super) fn ingest_input(
         &self,
         context: &SortContext,
         feed: &mut Feed,
@@ -209,7 +210,7 @@ impl RunState<'_> {
     ) -> Result<SortBuffer> {
         self.console.begin_stage("reading", feed.input.inputs.size(), true);
         let writer =
-            self.may_leave_early(sink).then(|| sink.writer(&self.header, context.crew.in_flight));
+            self.can_write_early(sink).then(|| sink.writer(&self.header, context.crew.in_flight));
         let at = |tap| self.tallies.at(tap);
         let (tallies_before, tallies_after) = (at(Tap::Input), at(Tap::SortBuffer));
         let pipeline = BatchPipeline {

@@ -21,7 +21,7 @@ const MAX_DICTIONARY: Limit = Limit::of_bytes(64 << 20);
 /// Returns an error if a filter needs adjacent mates, but the input does not have them: the header
 /// declares coordinate order, or the first reads contain two incomplete templates with the same
 /// name.
-pub fn check(wanted: &Filters, inputs: &mut Inputs) -> Result<()> {
+pub fn check_adjacent_mates(wanted: &Filters, inputs: &mut Inputs) -> Result<()> {
     if !wanted.facts().any(|facts| facts.adjacent_mates) || inputs.lanes().is_some() {
         return Ok(()); // aligned reads are grouped by template
     }
@@ -42,7 +42,7 @@ pub fn check(wanted: &Filters, inputs: &mut Inputs) -> Result<()> {
 
 /// Creates the steps for the plan's filters, which may edit `header`. Charges memory for the files
 /// that they load to `ledger`.
-pub fn make(
+pub fn make_filter_steps(
     plan: &Plan,
     header: &mut Header,
     ledger: &Ledger,
@@ -55,7 +55,7 @@ pub fn make(
         ledger,
         host: &host,
         lone_mates,
-        discarded,
+        discard_limit: discarded,
     })
 }
 
@@ -72,7 +72,7 @@ impl FilterHost for Host<'_> {
     }
 
     fn print_warning(&self, text: &str) {
-        self.console.warn(text);
+        self.console.write_warning(text);
     }
 
     fn read_header(&self, path: &Path) -> Result<Header> {

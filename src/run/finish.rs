@@ -34,15 +34,19 @@ impl RunState<'_> {
     /// # Errors
     /// Fails if `--verify` finds a difference, or if an output cannot be written. Then no output
     /// gets its final name.
-    pub(super) fn finish(&self, mut summary: RunSummary, outputs: Outputs<'_>) -> Result<RunSummary> {
+    pub(super) fn finish_outputs(
+        &self,
+        mut summary: RunSummary,
+        outputs: Outputs<'_>,
+    ) -> Result<RunSummary> {
         let Outputs { sink, extra, mut files, were_held } = outputs;
         let [early, late] = &self.changes;
-        self.tallies.verify(were_held, early, late, self.console)?;
-        self.tallies.write(self.plan, &mut files, self.console)?;
+        self.tallies.verify_checksums(were_held, early, late, self.console)?;
+        self.tallies.write_results(self.plan, &mut files, self.console)?;
         let dropped = self.trimming.iter().flat_map(|trimming| trimming.dropped_by_reason());
         summary.counts.splice(0..0, dropped.map(|(name, reads)| (name.into(), reads)));
         self.lone_reads.iter().for_each(|lone| lone.warn_about_single_reads(self.console));
-        let extra = extra.map(|extra| extra.complete(self.console)).transpose()?;
+        let extra = extra.map(|extra| extra.complete_files(self.console)).transpose()?;
         self.tallies.complete_files(self.plan, &mut files)?;
         let main = sink.map(|sink| sink.complete(self.console)).transpose()?;
         summary.parts = main.as_ref().map_or_else(Vec::new, CompleteOutput::parts);
@@ -51,15 +55,15 @@ impl RunState<'_> {
         summary.extra_outputs =
             extra.iter().map(|side| side.path().to_path_buf()).zip(records).collect();
         if self.plan.reports.is_described() {
-            let value = self.described(&summary, main.as_ref(), &extra, &mut files);
+            let value = self.describe_run(&summary, main.as_ref(), &extra, &mut files);
             files.write_run(&value)?;
             self.tallies.write_from_description(&value, &mut files)?;
         }
         pause::at(Moment::OutputsComplete);
-        let all_or_none = signal::hold_off();
+        let all_or_none = signal::defer_signals();
         let (mut removed, mut all) = (Vec::new(), Vec::new());
         for output in main.into_iter().chain(extra) {
-            let (files, notes) = output.prepare();
+            let (files, notes) = output.prepare_rename();
             all.extend(files);
             removed.extend(notes);
         }
@@ -67,7 +71,7 @@ impl RunState<'_> {
         AtomicFile::rename_all(&mut all)?;
         drop(all_or_none);
         pause::at(Moment::AllNamed);
-        signal::give_way();
+        signal::wait_for_signal_exit();
         removed.iter().for_each(|note| self.console.write_note(note));
         Ok(summary)
     }

@@ -3,7 +3,7 @@
 
 use readmill_format::bgzf::DEFAULT_LEVEL;
 use readmill_markdup::DuplicateEnds;
-use readmill_process::console::{Console, StageShares, log};
+use readmill_process::console::{Console, StageShares, write_log_line};
 use readmill_record::{Batch, Error, Result};
 use readmill_sort::frame::FrameEntry;
 use readmill_sort::{FrameWriter, Frames, Key, run};
@@ -29,22 +29,22 @@ pub struct Forecast {
 impl Forecast {
     /// Logs the forecast for `--explain`. `available` is the free disk space in bytes, if known.
     pub fn log_forecast(&self, available: Option<u64>) {
-        log(&format!("  expected: {} records, {} MiB", self.records, self.bytes >> 20));
+        write_log_line(&format!("  expected: {} records, {} MiB", self.records, self.bytes >> 20));
         if self.runs == 0 {
-            log("  expected: all reads fit into memory, nothing is spilled");
+            write_log_line("  expected: all reads fit into memory, nothing is spilled");
             return;
         }
         let free = available.map_or("unknown".to_string(), |free| format!("{} MiB", free >> 20));
-        log(&format!(
+        write_log_line(&format!(
             "  expected: {} runs on disk and the rest in memory; {} MiB of disk space needed, {free} free",
             self.runs,
             self.disk >> 20,
         ));
         if self.sorted {
-            log("  the first reads are sorted; if all reads are sorted, nothing is spilled");
+            write_log_line("  the first reads are sorted; if all reads are sorted, nothing is spilled");
         }
         if self.merges > 0 {
-            log(&format!(
+            write_log_line(&format!(
                 "  expected: {} merges of runs before the final merge; a higher -m avoids them",
                 self.merges
             ));
@@ -58,7 +58,7 @@ impl Forecast {
 /// ratios in docs/benchmarks.md. `leaves_early` means that sorted reads are written while the input
 /// is read.
 pub fn stage_time_shares(plan: &Plan, leaves_early: bool) -> StageShares {
-    let level = plan.destination.main().map_or(0, |output| output.level.unwrap_or(DEFAULT_LEVEL));
+    let level = plan.destination.main_output().map_or(0, |output| output.level.unwrap_or(DEFAULT_LEVEL));
     let writing = match level {
         _ if leaves_early => 0.0,
         0 => 12.0,
@@ -156,7 +156,7 @@ pub fn check_disk_space(
     let (disk, dirs) = (expected.disk >> 20, dirs.join(", "));
     let what = format!("about {disk} MiB will be spilled, but {dirs} has only {} MiB free", free >> 20);
     if expected.sorted || free.saturating_mul(SAFETY_FACTOR) >= expected.disk {
-        console.warn(&what);
+        console.write_warning(&what);
         return Ok(available);
     }
     let full = std::io::Error::from_raw_os_error(libc::ENOSPC);

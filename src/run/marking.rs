@@ -59,7 +59,7 @@ pub(super) fn write_picard_metrics(
     flagged: Vec<LibraryCounts>,
     files: &mut ReportFiles,
 ) -> Result<()> {
-    let metrics = report_files::duplication(libraries, flagged, &tally.sizes);
+    let metrics = report_files::duplication_metrics(libraries, flagged, &tally.sizes);
     files.write_metrics(plan, &metrics)?;
     files.keep_tiles(libraries, &tally.tiles);
     Ok(())

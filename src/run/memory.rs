@@ -10,7 +10,7 @@ use readmill_bqsr::covariate_worker::WORKER_BYTES;
 use readmill_cram as cram;
 use readmill_engine::Crew;
 use readmill_format::bgzf::DEFAULT_LEVEL;
-use readmill_process::limit::{self, PROGRAM};
+use readmill_process::limit::{self, PROGRAM_BYTES};
 use readmill_process::used;
 use readmill_record::{Charge, Error, Ledger, Result, ledger::UserName};
 use readmill_sort::{Entry, Order};
@@ -85,7 +85,7 @@ impl Sizes {
     }
 
     /// Returns the scratch memory for sorting one list, in bytes.
-    fn scratch(self) -> u64 {
+    fn scratch_bytes(self) -> u64 {
         (self.list * size_of::<Entry>()) as u64
     }
 }
@@ -102,7 +102,7 @@ impl Division {
     }
 
     /// Adds a share. The shares may exceed the total.
-    fn take(&mut self, name: UserName, bytes: u64) {
+    fn add_share(&mut self, name: UserName, bytes: u64) {
         self.shares.push((name, bytes));
     }
 
@@ -147,7 +147,7 @@ pub struct Memory {
 
 /// Returns the minimum memory that the plan needs: the first value that suffices, in steps of 1 MiB
 /// from its current limit.
-pub fn min_of(plan: &Plan) -> u64 {
+pub fn min_memory_bytes(plan: &Plan) -> u64 {
     let mut plan = plan.clone();
     while Memory::divide(&plan).is_err() && plan.resources.memory < MAX_MIN_MEMORY {
         plan.resources.memory += MIB;
@@ -157,7 +157,7 @@ pub fn min_of(plan: &Plan) -> u64 {
 
 /// Returns the part of `for_reads` that is reserved for counts if reads are buffered. At least
 /// `least_room` bytes remain for reads.
-fn keep_for_counts(plan: &Plan, for_reads: u64, least_room: u64) -> u64 {
+fn reserved_count_bytes(plan: &Plan, for_reads: u64, least_room: u64) -> u64 {
     if !waits_and_counts(plan) {
         return 0;
     }
@@ -191,55 +191,58 @@ impl Memory {
         let wide = if needs.is_some() || plan.merging.is_some() {
             aligning_crew(threads)
         } else {
-            crew(threads)
+            usual_crew(threads)
         };
-        Memory::among(plan, needs, wide).or_else(|_| Memory::among(plan, needs, min_crew(threads)))
+        Memory::divide_among(plan, needs, wide)
+            .or_else(|_| Memory::divide_among(plan, needs, min_crew(threads)))
     }
 
     /// Divides the plan's memory for `crew`.
-    fn among(plan: &Plan, needs: Option<aligning::AlignNeeds>, crew: Crew) -> Result<Self> {
+    fn divide_among(plan: &Plan, needs: Option<aligning::AlignNeeds>, crew: Crew) -> Result<Self> {
         let threads = crew.threads;
         let mut division = Division::new(plan.resources.memory);
-        let level = plan.destination.main().and_then(|output| output.level).unwrap_or(DEFAULT_LEVEL);
+        let level =
+            plan.destination.main_output().and_then(|output| output.level).unwrap_or(DEFAULT_LEVEL);
         let thread = if level > 9 { THREAD_HIGH_LEVEL } else { THREAD };
-        division.take("program", PROGRAM);
-        division.take("threads and codecs", thread * threads as u64);
-        division.take(BATCHES, TICKET * crew.in_flight as u64);
+        division.add_share("program", PROGRAM_BYTES);
+        division.add_share("threads and codecs", thread * threads as u64);
+        division.add_share(BATCHES, TICKET * crew.in_flight as u64);
         if let Some(needs) = &needs {
-            division.take("the aligner's index", needs.index);
-            division.take("aligners", needs.thread * threads as u64);
-            division.take("reads to align", needs.read_memory_bytes(crew));
+            division.add_share("the aligner's index", needs.index);
+            division.add_share("aligners", needs.thread * threads as u64);
+            division.add_share("reads to align", needs.read_memory_bytes(crew));
         }
         if let Some(wanted) = &plan.merging {
-            division.take("reads and alignments to merge", merging::waiting_memory_bytes(wanted, crew));
+            division
+                .add_share("reads and alignments to merge", merging::waiting_memory_bytes(wanted, crew));
         }
         if let Some(parts) = plan.destination.formats().find_map(|format| format.large_parts()) {
             let LargeParts { bytes, encoder_bytes, shares: [encoders, under_way], .. } = parts;
-            division.take(encoders, (encoder_bytes + 2 * bytes) * threads as u64);
+            division.add_share(encoders, (encoder_bytes + 2 * bytes) * threads as u64);
             // The share of batches in progress includes partitions of BAM.
             let more = LARGE_TICKET + 2 * bytes.saturating_sub(LARGE_TICKET);
-            division.take(under_way, more * crew.in_flight as u64);
+            division.add_share(under_way, more * crew.in_flight as u64);
         }
         let decoders = open_input::is_any_cram(&plan.inputs);
         if decoders {
-            division.take("CRAM decoders", (cram::DECODER_BYTES * threads) as u64);
+            division.add_share("CRAM decoders", (cram::DECODER_BYTES * threads) as u64);
         }
         if let Some(wanted) = plan.steps.recalibration.as_ref().and_then(|it| it.table_request()) {
             let counts = COUNTS * recal_setup::max_counter_bytes(&wanted.counting);
-            division.take(RECALIBRATION, (WORKER_BYTES as u64 + counts) * threads as u64);
+            division.add_share(RECALIBRATION, (WORKER_BYTES as u64 + counts) * threads as u64);
         }
         for (name, bytes) in plan.steps.filters.facts().filter_map(|facts| facts.thread_memory) {
-            division.take(name, bytes * threads as u64);
+            division.add_share(name, bytes * threads as u64);
         }
         let extra_files = plan.destination.max_extra_files();
         if extra_files > 0 {
             // The batches of the tickets, and buffers.
             let tickets = MIB * (crew.in_flight * plan.destination.max_copies()) as u64;
-            division.take("other outputs", extra_writer::memory(extra_files) + tickets);
+            division.add_share("other outputs", extra_writer::max_buffer_bytes(extra_files) + tickets);
         }
         take_for_add_ons(&mut division, plan, crew);
         let sizes = Sizes::of(division.remainder());
-        division.take("sorting", sizes.scratch() * threads as u64);
+        division.add_share("sorting", sizes.scratch_bytes() * threads as u64);
         let least_room = MIN_ROOM.max(plan.max_optical_bytes());
         // Short or repetitive reads with many candidate alignments, and long reads, need more
         // memory than usual while they are aligned. A quarter of the remaining memory is reserved
@@ -247,7 +250,7 @@ impl Memory {
         let left = division.remainder();
         let more = needs.map_or(0, |_| (left / 4).min(left.saturating_sub(least_room)));
         if more > 0 {
-            division.take("long reads and many candidate alignments", more);
+            division.add_share("long reads and many candidate alignments", more);
         }
         let for_unusual_reads = take_for_unusual_reads(&mut division, plan, least_room);
         let aligning = needs.map(|needs| aligning::AlignRoom {
@@ -259,7 +262,7 @@ impl Memory {
             ),
             left: least_room,
         });
-        let for_counts = keep_for_counts(plan, division.remainder(), least_room);
+        let for_counts = reserved_count_bytes(plan, division.remainder(), least_room);
         let room = (division.remainder() - for_counts).min(MAX_ROOM);
         if room < least_room {
             let least = division.needed().saturating_add(least_room).div_ceil(MIB);
@@ -277,7 +280,7 @@ impl Memory {
             let keepers = ordered.map(|ordered| ordered.memory).collect();
             ledger.keep_free_for(for_counts, IN_ORDER_PART, keepers);
         }
-        ledger.record_used("program", used::peak_resident_bytes().unwrap_or(PROGRAM));
+        ledger.record_used("program", used::peak_resident_bytes().unwrap_or(PROGRAM_BYTES));
         let tickets = Arc::new(TicketUse::new(&ledger, BATCHES, crew.in_flight));
         Ok(Memory {
             crew,
@@ -310,11 +313,11 @@ fn waits_and_counts(plan: &Plan) -> bool {
 fn take_for_add_ons(division: &mut Division, plan: &Plan, crew: Crew) {
     let (add_ons, facts) = (&plan.reports.add_ons, plan.run_facts());
     for MemoryShare { name, bytes } in add_ons.iter().filter_map(|add_on| add_on.thread_memory()) {
-        division.take(name, bytes * (crew.threads as u64 + 1));
+        division.add_share(name, bytes * (crew.threads as u64 + 1));
     }
     for (_, add_on) in add_ons.by_turn() {
         for MemoryShare { name, bytes } in add_on.memory_shares(&facts, crew) {
-            division.take(name, bytes);
+            division.add_share(name, bytes);
         }
     }
 }
@@ -329,7 +332,7 @@ fn take_for_unusual_reads(division: &mut Division, plan: &Plan, least_room: u64)
         let free = division.remainder();
         let bytes = (free / parts).min(free.saturating_sub(least_room));
         if bytes > 0 {
-            division.take(name, bytes);
+            division.add_share(name, bytes);
         }
         all[number] = bytes;
     }
@@ -338,7 +341,7 @@ fn take_for_unusual_reads(division: &mut Division, plan: &Plan, least_room: u64)
 
 /// Returns the usual crew: enough tickets that no thread waits for the oldest one if all take about
 /// the same time. More tickets would only use memory.
-fn crew(threads: usize) -> Crew {
+fn usual_crew(threads: usize) -> Crew {
     Crew { threads, in_flight: (2 * threads).min((threads + 4).max(threads + threads / 2)) }
 }
 
@@ -354,7 +357,7 @@ fn aligning_crew(threads: usize) -> Crew {
 
 /// Returns by how much `-m` must grow to give reads `bytes` more memory. The result may be larger
 /// than `bytes`, because counts in output order and add-ons take a part of the memory for reads.
-pub fn for_more_room(plan: &Plan, memory: &Memory, bytes: u64) -> u64 {
+pub fn extra_memory_for_room(plan: &Plan, memory: &Memory, bytes: u64) -> u64 {
     let with_share = |bytes: u64, parts: u64| bytes.saturating_mul(parts).div_ceil(parts - 1);
     let mut wanted = memory.room.saturating_add(bytes);
     if waits_and_counts(plan) {
@@ -368,14 +371,14 @@ pub fn for_more_room(plan: &Plan, memory: &Memory, bytes: u64) -> u64 {
 }
 
 /// Returns the memory for aligning on `threads` threads in bytes, excluding the steps.
-pub fn of_aligning(wanted: &Aligning, threads: usize) -> Result<u64> {
+pub fn aligning_bytes(wanted: &Aligning, threads: usize) -> Result<u64> {
     let (needs, crew) = (aligning::estimate_needs(wanted)?, aligning_crew(threads.max(1)));
     let beside = needs.index + needs.thread * threads as u64 + TICKET * crew.in_flight as u64;
     Ok(needs.read_memory_bytes(crew).saturating_add(beside))
 }
 
 /// Returns the memory for merging alignments on `threads` threads in bytes, excluding the steps.
-pub fn of_merging(wanted: &plan::Merging, threads: usize) -> u64 {
+pub fn merging_bytes(wanted: &plan::Merging, threads: usize) -> u64 {
     let crew = aligning_crew(threads.max(1));
     merging::waiting_memory_bytes(wanted, crew) + TICKET * crew.in_flight as u64
 }

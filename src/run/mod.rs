@@ -61,7 +61,7 @@ pub(crate) use align_scope::AlignScope;
 use finish::Outputs;
 use memory::Memory;
 use summary::RunSummary;
-use tallies::{RunTallies, changes};
+use tallies::{RunTallies, union_of_changes};
 
 /// Copies of the header in memory while it is written: as text, as BAM, and compressed.
 const HEADER_FORMS: u64 = 3;
@@ -110,7 +110,7 @@ pub(crate) fn with_state<T>(
     #[cfg(debug_assertions)]
     let _audit = audit::begin_audit();
     summary::log_start(plan, &memory, console);
-    report_files::check(plan)?;
+    report_files::refuse_overwrites(plan)?;
     let sums = plan.reports.is_described().then(InputSums::default);
     let rules = OpenOptions {
         allow_missing_eof: plan.resources.allow_missing_eof,
@@ -129,9 +129,9 @@ pub(crate) fn with_state<T>(
     let input_counter = add_ons.find_map(|(add_on, bytes)| add_on.input_counter(*bytes));
     let mut inputs = match (&plan.aligning, &plan.merging) {
         (Some(wanted), _) => {
-            aligned(plan, wanted, scope, &memory, input_counter.as_ref(), &rules, console)?
+            open_aligner_inputs(plan, wanted, scope, &memory, input_counter.as_ref(), &rules, console)?
         }
-        (_, Some(wanted)) => merged(plan, wanted, &memory, &rules, console)?,
+        (_, Some(wanted)) => open_merge_inputs(plan, wanted, &memory, &rules, console)?,
         _ => Inputs::open(&plan.inputs, rules, plan.steps.group_by_file)?,
     };
     if let Some(regions) = &plan.regions {
@@ -144,31 +144,36 @@ pub(crate) fn with_state<T>(
     pause::at(Moment::InputOpened);
     inputs.warn_about_headers(console);
     inputs.warn_about_lengths(console);
-    filters::check(&plan.steps.filters, &mut inputs)?;
+    filters::check_adjacent_mates(&plan.steps.filters, &mut inputs)?;
     already_recalibrated::warn_if_recalibrated(plan, &mut inputs, console)?;
     let plan = &extra::without_needless_sort(plan, inputs.header());
     let mut header = inputs.header().try_clone()?;
     let Additions { early, late: added_late, tallies: others } = additions;
-    let FilterSteps { before_sort: mut steps, after_duplicates, last: mut last_steps, lone, discarded } =
-        filters::make(plan, &mut header, &memory.ledger, console)?;
-    let early = additions::make(early, &mut header)?;
-    let added_late = additions::make(added_late, &mut header)?;
+    let FilterSteps {
+        before_sort: mut steps,
+        after_duplicates,
+        last: mut last_steps,
+        lone_mates: lone,
+        discard_limit: discarded,
+    } = filters::make_filter_steps(plan, &mut header, &memory.ledger, console)?;
+    let early = additions::make_added_steps(early, &mut header)?;
+    let added_late = additions::make_added_steps(added_late, &mut header)?;
     let added = early.iter().chain(&added_late).map(|step| step.name());
-    describe(plan, &mut header, &Vec::from_iter(added))?;
-    if let Some(output) = plan.destination.main() {
+    add_run_to_header(plan, &mut header, &Vec::from_iter(added))?;
+    if let Some(output) = plan.destination.main_output() {
         output.format.complete_header(&mut header, &output.bases, &memory.ledger)?;
     }
     already_recalibrated::require_read_groups(plan, &mut inputs, &header, &memory.ledger)?;
     steps.extend(early);
     last_steps.extend(added_late);
-    tallies::check_order(plan, &header)?;
+    tallies::require_coordinate_order(plan, &header)?;
     let known: [&[Box<dyn Step>]; 3] = [&steps, &after_duplicates, &last_steps];
     let came = inputs.header();
     let tallies = RunTallies::new(plan, came, &header, &known, others, &memory, input_counter)?;
-    tallies.warnings().for_each(|warning| console.warn(warning));
+    tallies.warnings().for_each(|warning| console.write_warning(warning));
     let without_end = inputs.lanes().map_or_else(Vec::new, |lanes| lanes.missing_ends());
-    let late = late_steps::changes_of_late_steps(plan).union(&changes(&after_duplicates));
-    let changes = [changes(&steps), late.union(&changes(&last_steps))];
+    let late = late_steps::changes_of_late_steps(plan).union(&union_of_changes(&after_duplicates));
+    let changes = [union_of_changes(&steps), late.union(&union_of_changes(&last_steps))];
     let state = RunState {
         plan,
         changes,
@@ -190,7 +195,7 @@ pub(crate) fn with_state<T>(
     for (path, _) in
         without_end.iter().filter(|(_, is_missing)| result.is_ok() && is_missing.load(Relaxed))
     {
-        console.warn(&format!(
+        console.write_warning(&format!(
             "{} has no BGZF EOF block at its end: the file may be truncated, although some programs do not write this block",
             path.display()
         ));
@@ -202,7 +207,7 @@ pub(crate) fn with_state<T>(
 }
 
 /// Opens unaligned reads, which are aligned as they are read.
-fn aligned(
+fn open_aligner_inputs(
     plan: &Plan,
     wanted: &Aligning,
     scope: AlignScope,
@@ -221,7 +226,7 @@ fn aligned(
     };
     let header = aligning::build_header(wanted, &*kernel, &mut unaligned, plan.no_pg())?;
     if matches!(scope, AlignScope::Whole | AlignScope::First) {
-        wanted.warnings.iter().for_each(|warning| console.warn(warning));
+        wanted.warnings.iter().for_each(|warning| console.write_warning(warning));
         aligning::report_alternates(&*kernel, console);
     }
     let slice;
@@ -258,7 +263,7 @@ fn aligned(
 }
 
 /// Opens unaligned reads and the alignments that are merged into them as they are read.
-fn merged(
+fn open_merge_inputs(
     plan: &Plan,
     wanted: &plan::Merging,
     memory: &Memory,
@@ -274,7 +279,7 @@ fn merged(
 
 /// Adds the sort order and the `@PG` line of the run to the header. `added` are the names of the
 /// calling program's steps.
-fn describe(plan: &Plan, header: &mut Header, added: &[&str]) -> Result<()> {
+fn add_run_to_header(plan: &Plan, header: &mut Header, added: &[&str]) -> Result<()> {
     set_order(header, plan.order(), true);
     if plan.no_pg() {
         return Ok(());
@@ -341,11 +346,11 @@ impl RunState<'_> {
         self.lone.is_some() || self.discarded.is_some()
     }
 
-    fn sink(&self) -> Result<Sink> {
+    fn create_sink(&self) -> Result<Sink> {
         let sorted = self.plan.order() == Order::Coordinate;
         let is_written = !matches!(self.plan.destination, Destination::Nowhere);
         let nowhere;
-        let output = match self.plan.destination.main() {
+        let output = match self.plan.destination.main_output() {
             Some(output) => output,
             None => {
                 // FASTQ files are extra outputs that take all reads.
@@ -355,7 +360,7 @@ impl RunState<'_> {
         };
         let mut sink = Sink::create(output, &self.header, sorted, &self.memory.ledger, self.console)?;
         if !is_written {
-            sink.only_count();
+            sink.disable_writing();
         }
         Ok(sink)
     }
@@ -375,13 +380,13 @@ impl RunState<'_> {
         Ok(())
     }
 
-    fn spill(&self) -> Arc<Spill> {
+    fn create_spill(&self) -> Arc<Spill> {
         Arc::new(Spill::new(&self.plan.resources.temp_dirs))
     }
 
     /// Charges memory that is not used for reads. Returns the charges and the memory left for
     /// reads.
-    fn reserve(&self, inputs: &Inputs, recal_bytes: u64) -> Result<(Vec<Charge>, u64)> {
+    fn charge_fixed_memory(&self, inputs: &Inputs, recal_bytes: u64) -> Result<(Vec<Charge>, u64)> {
         let Memory { ledger, crew, room, .. } = &self.memory;
         let is_written = !matches!(self.plan.destination, Destination::Nowhere);
         let header = if is_written { bam::header::header_bytes(&self.header) * HEADER_FORMS } else { 0 };
@@ -391,7 +396,7 @@ impl RunState<'_> {
             ("headers as they are written", header),
             ("CRAM decoders", decoders),
             (memory::RECALIBRATION, recal_bytes),
-            ("tallies", self.tallies.bytes(crew.threads as u64)),
+            ("tallies", self.tallies.memory_bytes(crew.threads as u64)),
         ]
         .into_iter()
         .map(|(name, bytes)| ledger.charge(name, bytes))
@@ -400,7 +405,7 @@ impl RunState<'_> {
         if free < room / 4 {
             // Three quarters of a larger room must suffice for the charges.
             let more = (4 * (room - free)).div_ceil(3).saturating_sub(*room);
-            let more = memory::for_more_room(self.plan, &self.memory, more);
+            let more = memory::extra_memory_for_room(self.plan, &self.memory, more);
             return Err(ledger.shortage_error("reads that wait", ledger.free() + more));
         }
         Ok((charges, free))
@@ -420,11 +425,12 @@ impl RunState<'_> {
         self.discarded.as_ref().map_or(Ok(()), |discarded| discarded.check_share())?;
         let Some(lone) = &self.lone else { return Ok(()) };
         lone.check_adjacent()?;
-        let (lone, all) = lone.lone_and_all();
+        let (lone, all) = lone.template_counts();
         if 2 * lone > all {
             let share = 100.0 * lone as f64 / all as f64;
-            self.console
-                .warn(&format!("{lone} of {all} templates ({share:.1} %) have no mate in the input"));
+            self.console.write_warning(&format!(
+                "{lone} of {all} templates ({share:.1} %) have no mate in the input"
+            ));
         }
         Ok(())
     }
@@ -462,7 +468,7 @@ impl RunState<'_> {
         if self.plan.is_header_alone() {
             inputs.stop_reading();
         }
-        let mut sink = has_main.then(|| self.sink()).transpose()?;
+        let mut sink = has_main.then(|| self.create_sink()).transpose()?;
         if let Some(sink) = &mut sink {
             sink.charge_index(&self.header, &self.memory.ledger)?;
         }
@@ -471,8 +477,9 @@ impl RunState<'_> {
             self.count_output(sink, &mut files)?;
         }
         let apply = self.new_step_from_table_file()?;
-        let reference = self.open_recal_reference(&self.spill())?;
-        let (_charges, room) = self.reserve(&inputs, self.counting_bytes(reference.as_deref()))?;
+        let reference = self.open_recal_reference(&self.create_spill())?;
+        let (_charges, room) =
+            self.charge_fixed_memory(&inputs, self.counting_bytes(reference.as_deref()))?;
         let counter = self.new_input_counter(reference);
         let crew = stream::choose_crew(
             self.memory.crew,
@@ -483,13 +490,18 @@ impl RunState<'_> {
         let mut steps = std::mem::take(&mut self.steps);
         let filters = std::mem::take(&mut self.after_duplicates);
         steps.extend(late_steps::order_late_steps(self.plan, None, filters, apply));
-        let extra =
-            extra::open(self.plan, &self.header, crew.in_flight, &self.memory.ledger, self.console)?;
+        let extra = extra::open_extra_outputs(
+            self.plan,
+            &self.header,
+            crew.in_flight,
+            &self.memory.ledger,
+            self.console,
+        )?;
         if let Some(sink) = &mut sink {
-            sink.begin(&self.header)?;
+            sink.write_header(&self.header)?;
         }
         self.console.begin_stage("reading", inputs.size(), true);
-        let place = self.plan.destination.place_of_dropped();
+        let place = self.plan.destination.dropped_reads_index();
         let only_drop =
             steps.iter().take_while(|step| step.changes() == Changes::dropping_reads()).count();
         let (drops, edits) = steps.split_at(place.map_or(0, |_| only_drop));
@@ -497,7 +509,7 @@ impl RunState<'_> {
             filters: place.map(|place| RoutedFilters { steps: drops, place }),
             ..self.output_pipeline(Tap::Input, edits, counter.as_ref(), extra.as_ref())
         };
-        let main = self.plan.destination.main();
+        let main = self.plan.destination.main_output();
         let detail = match (self.plan.command, &sink) {
             (Command::View, None) => pipeline.required_detail(),
             (Command::View, Some(_)) => {
@@ -519,6 +531,6 @@ impl RunState<'_> {
         let (written, counts) = (written.records, written.counts);
         let summary =
             RunSummary { read_records: read, written_records: written, counts, ..RunSummary::default() };
-        self.finish(summary, Outputs { sink, extra, files, were_held: false })
+        self.finish_outputs(summary, Outputs { sink, extra, files, were_held: false })
     }
 }

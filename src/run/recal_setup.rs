@@ -84,7 +84,7 @@ fn require_known_sites(
             "give known sites for this genome, or add --allow-empty to count without known sites",
         ));
     }
-    empty.for_each(|path| console.warn(&format!("{path}: contains no known sites")));
+    empty.for_each(|path| console.write_warning(&format!("{path}: contains no known sites")));
     Ok(())
 }
 

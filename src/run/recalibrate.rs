@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use readmill_bqsr as bqsr;
-use readmill_bqsr::{CountOptions, ReadGroups, RecalReference, Writing};
+use readmill_bqsr::{CountOptions, ReadGroups, RecalReference, RecalWriteOptions};
 use readmill_format::sites::SiteCollector;
 use readmill_format::spill::Spill;
 use readmill_markdup::Verdict;
@@ -108,7 +108,8 @@ impl RunState<'_> {
         let when = if after { " again after recalibration" } else { " for recalibration" };
         self.console.write_line(&format!("readmill: {bases} bases counted{when}"));
         if bases == 0 {
-            self.console.warn("no bases were counted, because no read is usable for recalibration");
+            self.console
+                .write_warning("no bases were counted, because no read is usable for recalibration");
         }
         files.write_table(table, after)
     }
@@ -161,7 +162,7 @@ impl RunState<'_> {
         // The memory is charged together with the counts.
         let recalibration = bqsr::Recalibration::new(table, &apply.applying, &Ledger::unlimited())?;
         // A read group without counted reads has no row in the table.
-        let writing = Writing { allow_missing_group: true, ..apply.writing.clone() };
+        let writing = RecalWriteOptions { allow_missing_group: true, ..apply.writing.clone() };
         let apply = ApplyRequest { writing, ..apply.clone() };
         Ok(recal_setup::new_recalibration_step(recalibration, &apply, groups, &self.header))
     }

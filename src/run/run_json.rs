@@ -27,7 +27,7 @@ const VERSION: u32 = 1;
 
 impl RunState<'_> {
     /// Returns the description. The outputs are complete, but do not have their final names yet.
-    pub(super) fn described(
+    pub(super) fn describe_run(
         &self,
         summary: &RunSummary,
         main: Option<&CompleteOutput>,
@@ -35,7 +35,7 @@ impl RunState<'_> {
         files: &mut ReportFiles,
     ) -> Value {
         let (plan, stages) = (self.plan, self.console.stages());
-        let outputs: Vec<Value> = outputs(plan, summary, main, extra, files);
+        let outputs: Vec<Value> = describe_outputs(plan, summary, main, extra, files);
         let reports = files.take_values();
         let division = self.memory.division.shares();
         let at_peak = self.ledger().users_at_peak();
@@ -53,9 +53,9 @@ impl RunState<'_> {
                 "arguments": std::env::args_os().map(|it| it.to_string_lossy().into_owned()).collect::<Vec<_>>(),
                 "line": plan.command_line(),
             },
-            "steps": steps(plan),
+            "steps": describe_steps(plan),
             "sample": files.sample(),
-            "inputs": plan.inputs.iter().map(|path| input(path, &self.sums)).collect::<Vec<_>>(),
+            "inputs": plan.inputs.iter().map(|path| describe_input(path, &self.sums)).collect::<Vec<_>>(),
             "outputs": outputs,
             "reads": {
                 "read": summary.read_records,
@@ -69,8 +69,8 @@ impl RunState<'_> {
                 "threads": self.memory.crew.threads,
                 "memory_limit_bytes": plan.resources.memory,
                 "memory_peak_bytes": used::peak_resident_bytes(),
-                "memory_shares": division.iter().map(|(name, bytes)| share(name, *bytes)).collect::<Vec<_>>(),
-                "memory_at_peak": at_peak.map(|(name, bytes)| share(name, *bytes)).collect::<Vec<_>>(),
+                "memory_shares": division.iter().map(|(name, bytes)| describe_share(name, *bytes)).collect::<Vec<_>>(),
+                "memory_at_peak": at_peak.map(|(name, bytes)| describe_share(name, *bytes)).collect::<Vec<_>>(),
                 "temp_dirs": plan.resources.temp_dirs.iter().map(|dir| dir.to_string_lossy()).collect::<Vec<_>>(),
                 "spilled_bytes": summary.spilled_bytes,
                 "spilled_runs": summary.spilled_runs,
@@ -80,8 +80,8 @@ impl RunState<'_> {
                 "seconds": stages.iter().map(|stage| stage.seconds).sum::<f64>(),
                 "cpu_seconds": stages.iter().map(|stage| stage.cpu_seconds).sum::<f64>(),
             },
-            "samples": self.console.take_samples().iter().map(sample).collect::<Vec<_>>(),
-            "stages": stages.iter().map(stage).collect::<Vec<_>>(),
+            "samples": self.console.take_samples().iter().map(describe_usage_sample).collect::<Vec<_>>(),
+            "stages": stages.iter().map(describe_stage).collect::<Vec<_>>(),
             "warnings": self.console.warnings(),
         });
         // Moved, not copied: with a million contigs, the reports take hundreds of MiB.
@@ -91,14 +91,14 @@ impl RunState<'_> {
 }
 
 /// Describes a memory share.
-fn share(name: &str, bytes: u64) -> Value {
+fn describe_share(name: &str, bytes: u64) -> Value {
     json!({ "name": name, "bytes": bytes })
 }
 
 /// Describes an input, with its size if it is a regular file.
-fn input(path: &Path, sums: &InputSums) -> Value {
-    let bytes = bytes_of(path);
-    with_path(
+fn describe_input(path: &Path, sums: &InputSums) -> Value {
+    let bytes = regular_file_bytes(path);
+    add_path(
         path,
         json!({ "bytes": bytes, "xxh128": bytes.and_then(|bytes| sums.checksum_of(path, bytes)) }),
     )
@@ -106,7 +106,7 @@ fn input(path: &Path, sums: &InputSums) -> Value {
 
 /// Adds a file name to an object. A file name need not be valid UTF-8, but JSON must be: invalid
 /// bytes are replaced by U+FFFD, and `path_hex` contains all bytes of the name.
-fn with_path(path: &Path, mut object: Value) -> Value {
+fn add_path(path: &Path, mut object: Value) -> Value {
     object["path"] = json!(path.to_string_lossy());
     if path.to_str().is_none() {
         let hex = path.as_os_str().as_bytes().iter().map(|byte| format!("{byte:02x}"));
@@ -115,11 +115,11 @@ fn with_path(path: &Path, mut object: Value) -> Value {
     object
 }
 
-fn bytes_of(path: &Path) -> Option<u64> {
+fn regular_file_bytes(path: &Path) -> Option<u64> {
     std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|meta| meta.len())
 }
 
-fn stage(stage: &StageTime) -> Value {
+fn describe_stage(stage: &StageTime) -> Value {
     json!({
         "name": stage.name,
         "began": stage.began,
@@ -130,7 +130,7 @@ fn stage(stage: &StageTime) -> Value {
     })
 }
 
-fn sample(sample: &UsageSample) -> Value {
+fn describe_usage_sample(sample: &UsageSample) -> Value {
     json!({
         "at": sample.seconds,
         "resident_bytes": sample.resident,
@@ -141,7 +141,7 @@ fn sample(sample: &UsageSample) -> Value {
 
 /// Describes all files that are written, except the description itself and the files derived from
 /// it.
-fn outputs(
+fn describe_outputs(
     plan: &Plan,
     summary: &RunSummary,
     main: Option<&CompleteOutput>,
@@ -149,25 +149,25 @@ fn outputs(
     files: &ReportFiles,
 ) -> Vec<Value> {
     let file = |kind: &str, path: &Path, bytes: Option<u64>, reads: Option<u64>| {
-        with_path(path, json!({ "kind": kind, "bytes": bytes, "reads": reads }))
+        add_path(path, json!({ "kind": kind, "bytes": bytes, "reads": reads }))
     };
     let mut list = Vec::new();
     let has_main = matches!(plan.destination, Destination::Main(..));
     if let Some(main) = main.filter(|_| has_main) {
         list.push(file("reads", main.path(), Some(main.bytes()), Some(summary.written_records)));
         list.extend(summary.parts.iter().map(|(path, bytes)| file("part", path, Some(*bytes), None)));
-        list.extend(main.beside().map(|(path, bytes)| file("beside", path, bytes, None)));
+        list.extend(main.side_files().map(|(path, bytes)| file("beside", path, bytes, None)));
     }
     for (output, (_, reads)) in extra.iter().zip(&summary.extra_outputs) {
         list.push(file("reads", output.path(), Some(output.bytes()), Some(*reads)));
-        list.extend(output.beside().map(|(path, bytes)| file("beside", path, bytes, None)));
+        list.extend(output.side_files().map(|(path, bytes)| file("beside", path, bytes, None)));
     }
     list.extend(files.complete().map(|(kind, path, bytes)| file(kind, path, bytes, None)));
     list
 }
 
 /// Describes the steps, in the order in which reads pass them, each with its flags.
-fn steps(plan: &Plan) -> Vec<Value> {
+fn describe_steps(plan: &Plan) -> Vec<Value> {
     let mut list = Vec::new();
     let mut add = |name: &str, flags: Vec<String>| list.push(json!({ "name": name, "flags": flags }));
     let steps = &plan.steps;

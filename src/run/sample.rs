@@ -32,7 +32,7 @@ pub fn write_sample_bam(sample: &Sample, path: &Path, level: u8, crew: Crew) -> 
         ..Output::new(path)
     };
     let mut sink = Sink::create(&output, &header, false, &Ledger::unlimited(), &console)?;
-    sink.begin(&header)?;
+    sink.write_header(&header)?;
     let (batches, parts) = (Pool::new(crew.in_flight), Pool::new(crew.in_flight));
     let mut records = sample.records();
     map_ordered(

@@ -5,8 +5,10 @@ use std::time::Instant;
 
 use readmill_markdup::verdict::LargestSet;
 use readmill_markdup::{DuplicateCounts, Mode};
-use readmill_process::console::{Console, StageShares, log};
-use readmill_process::drawing::{Tone, align_table, draw_bar, draw_columns, paint, with_commas};
+use readmill_process::console::{Console, StageShares, write_log_line};
+use readmill_process::drawing::{
+    Tone, align_table, draw_bar, draw_columns, format_with_commas, style_text,
+};
 use readmill_process::limit;
 use readmill_process::samples::resident_by_time;
 use readmill_process::used;
@@ -52,9 +54,9 @@ pub fn log_duplicates(tally: &DuplicateCounts, header: &Header, console: &Consol
     if let Some(LargestSet { size, ref_id, five_prime }) = tally.deepest {
         let contig = header.references().get(ref_id as usize);
         let contig = contig.map_or("*".into(), |contig| String::from_utf8_lossy(&contig.name));
-        console.warn(&format!(
+        console.write_warning(&format!(
             "the largest duplicate set has {} templates, at {contig}:{}",
-            with_commas(size),
+            format_with_commas(size),
             five_prime + 1
         ));
     }
@@ -82,12 +84,12 @@ fn describe_output(plan: &Plan) -> String {
         Destination::Main(output, _) => output.path.display().to_string(),
         Destination::Split(split) => match &split.names {
             SplitNames::Prefix(prefix) => format!("{}.*", prefix.display()),
-            SplitNames::Pattern(pattern) => pattern.text().to_string(),
+            SplitNames::Pattern(pattern) => pattern.pattern_text().to_string(),
             SplitNames::Table(table) => format!("the files in {}", table.display()),
         },
         Destination::Fastq(fastq) => match &fastq.files {
             FastqFiles::Ends([_, first, _]) => first.display().to_string(),
-            FastqFiles::PerReadGroup(pattern) => pattern.text().to_string(),
+            FastqFiles::PerReadGroup(pattern) => pattern.pattern_text().to_string(),
         },
         Destination::Nowhere => {
             let path = table.map(|path| &**path).or(report);
@@ -107,7 +109,7 @@ fn describe_inputs(plan: &Plan) -> String {
 /// Logs the first line of a run: version, files, threads and memory. Logs it only once per console.
 /// Warns if `-m` exceeds the memory that the system allows.
 pub fn log_start(plan: &Plan, memory: &Memory, console: &Console) {
-    if !console.begin_log() {
+    if !console.claim_start_line() {
         return;
     }
     let mib = |bytes: u64| bytes >> 20;
@@ -125,14 +127,14 @@ pub fn log_start(plan: &Plan, memory: &Memory, console: &Console) {
     if let Some((limit, whose)) =
         limit::available_memory().filter(|(limit, _)| *limit < plan.resources.memory)
     {
-        console.warn(&format!(
+        console.write_warning(&format!(
             "-m allows {} MiB, but {whose} only {} MiB; if the run needs more, it is killed; lower -m",
             mib(plan.resources.memory),
             mib(limit),
         ));
     }
     if plan.resources.explain {
-        log(&format!("plan: {}", plan.command_line()));
+        write_log_line(&format!("plan: {}", plan.command_line()));
         let waiting = "waiting reads and duplicate ends; the rest is spilled";
         log_memory_shares(memory.division.shares(), plan.resources.memory);
         log_memory_shares(&[(waiting, memory.room)], plan.resources.memory);
@@ -143,7 +145,7 @@ fn log_memory_shares<T: std::fmt::Display>(shares: &[(T, u64)], limit: u64) {
     for (name, bytes) in shares {
         let mib = *bytes as f64 / f64::from(1 << 20);
         let share = *bytes as f64 / limit.max(1) as f64;
-        log(&format!("  {mib:>9.1} MiB  {}  {name}", draw_bar(share, BAR_WIDTH)));
+        write_log_line(&format!("  {mib:>9.1} MiB  {}  {name}", draw_bar(share, BAR_WIDTH)));
     }
 }
 
@@ -154,7 +156,7 @@ pub fn log_time_shares(shares: &StageShares) {
     let shares = shares.iter().filter(|(_, share)| *share > 0.0);
     for (name, share) in shares {
         let part = share / all;
-        log(&format!("  {:>9.0} %    {}  {name}", part * 100.0, draw_bar(part, BAR_WIDTH)));
+        write_log_line(&format!("  {:>9.0} %    {}  {name}", part * 100.0, draw_bar(part, BAR_WIDTH)));
     }
 }
 
@@ -208,7 +210,8 @@ pub fn warn_if_nothing_written(plan: &Plan, summary: &RunSummary, console: &Cons
     let steps: Vec<String> =
         summary.counts.iter().filter(|(_, n)| *n > 0).map(|(name, n)| format!("{n} {name}")).collect();
     let why = if steps.is_empty() { String::new() } else { format!(" ({})", steps.join(", ")) };
-    console.warn(&format!("none of the {} input records was written{why}", summary.read_records));
+    console
+        .write_warning(&format!("none of the {} input records was written{why}", summary.read_records));
 }
 
 /// Logs the summary at the end of a run: records read and written, time, peak memory and spill. On
@@ -233,7 +236,7 @@ pub fn log_summary(
     if plan.resources.explain {
         let users = ledger.users_at_peak();
         let sum: u64 = users.iter().map(|(_, bytes)| bytes).sum();
-        log(&format!("peak memory use, {} MiB:", sum >> 20));
+        write_log_line(&format!("peak memory use, {} MiB:", sum >> 20));
         let users: Vec<_> = users.into_iter().filter(|(_, bytes)| *bytes > 0).collect();
         log_memory_shares(&users, plan.resources.memory);
     }
@@ -268,20 +271,20 @@ fn summary_table(plan: &Plan, summary: &RunSummary, started: Instant, console: &
         rows.push([label.to_string(), value, remark]);
     };
     let share = |n: u64| format!("{:.2} %", n as f64 * 100.0 / summary.read_records.max(1) as f64);
-    add("records read", with_commas(summary.read_records), describe_inputs(plan));
+    add("records read", format_with_commas(summary.read_records), describe_inputs(plan));
     for (name, n) in &summary.counts {
-        add(name, with_commas(*n), share(*n));
+        add(name, format_with_commas(*n), share(*n));
     }
     if matches!(plan.destination, Destination::Main(..)) {
-        add("records written", with_commas(summary.written_records), describe_output(plan));
+        add("records written", format_with_commas(summary.written_records), describe_output(plan));
     }
     match &summary.extra_outputs[..] {
         others if others.len() > MAX_NAMED_OUTPUTS => {
             let what = format!("{} other files", others.len());
-            add("records written", with_commas(summary.extra_records()), what);
+            add("records written", format_with_commas(summary.extra_records()), what);
         }
         others => others.iter().for_each(|(path, n)| {
-            add("records written", with_commas(*n), path.display().to_string());
+            add("records written", format_with_commas(*n), path.display().to_string());
         }),
     }
     let (seconds, cpu) = (started.elapsed().as_secs_f64(), used::cpu_seconds());
@@ -304,7 +307,7 @@ fn summary_table(plan: &Plan, summary: &RunSummary, started: Instant, console: &
             },
         );
     }
-    let mut lines = vec![paint(Tone::Strong, &format!("readmill {}: done", plan.command.name()))];
+    let mut lines = vec![style_text(Tone::Strong, &format!("readmill {}: done", plan.command.name()))];
     lines.extend(align_table(&rows));
     lines
 }

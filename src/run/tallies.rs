@@ -44,9 +44,9 @@ impl RunTallies {
         memory: &Memory,
         input_counter: Option<Arc<dyn InputCounter>>,
     ) -> Result<Self> {
-        let known = steps
-            .iter()
-            .fold(changes_of_marking_and_recalibration(plan), |all, steps| all.union(&changes(steps)));
+        let known = steps.iter().fold(changes_of_marking_and_recalibration(plan), |all, steps| {
+            all.union(&union_of_changes(steps))
+        });
         let tags = known.tags;
         let verifying = |header| SharedTally::new(Checksum::new(header, tags.clone()));
         let (mut started, mut ordered) = (Vec::new(), OrderedTallies::new());
@@ -125,13 +125,13 @@ impl RunTallies {
     }
 
     /// Returns the memory of all tallies on `threads` threads, in bytes.
-    pub fn bytes(&self, threads: u64) -> u64 {
+    pub fn memory_bytes(&self, threads: u64) -> u64 {
         let taps = [Tap::Input, Tap::SortBuffer, Tap::BeforeLate, Tap::AfterLate, Tap::MainOutput];
         taps.into_iter().flat_map(|tap| self.at(tap)).map(|tally| tally.memory_bytes(threads)).sum()
     }
 
     /// Resets the tallies of output reads, because the output is started again.
-    pub fn take_back(&self) {
+    pub fn reset_output_tallies(&self) {
         for tap in [Tap::BeforeLate, Tap::AfterLate, Tap::MainOutput] {
             self.at(tap).into_iter().for_each(DynTally::reset_total);
         }
@@ -145,12 +145,12 @@ impl RunTallies {
     }
 
     /// Returns the current totals, to be added to those of another run of the same plan.
-    pub fn save(&self) -> Result<Vec<Vec<u8>>> {
+    pub fn save_totals(&self) -> Result<Vec<Vec<u8>>> {
         self.all().map(DynTally::save_total).collect()
     }
 
     /// Adds the totals of another run of the same plan.
-    pub fn add(&self, saved: &[Vec<u8>]) -> Result<()> {
+    pub fn add_totals(&self, saved: &[Vec<u8>]) -> Result<()> {
         self.all().zip(saved).try_for_each(|(tally, saved)| tally.add_saved(saved))
     }
 
@@ -166,7 +166,7 @@ impl RunTallies {
     }
 
     /// Writes the result files of all add-ons.
-    pub fn write(&self, plan: &Plan, files: &mut ReportFiles, console: &Console) -> Result<()> {
+    pub fn write_results(&self, plan: &Plan, files: &mut ReportFiles, console: &Console) -> Result<()> {
         let mut add_ons = self.add_ons.iter().enumerate();
         add_ons.try_for_each(|(number, add_on)| {
             files.write_reports(plan, number, |names, write| add_on.write_reports(names, console, write))
@@ -192,18 +192,29 @@ impl RunTallies {
 
     /// Returns an error if reads were lost, duplicated or changed without permission. `held` means
     /// that the run buffered its reads.
-    pub fn verify(&self, held: bool, early: &Changes, late: &Changes, console: &Console) -> Result<()> {
+    pub fn verify_checksums(
+        &self,
+        held: bool,
+        early: &Changes,
+        late: &Changes,
+        console: &Console,
+    ) -> Result<()> {
         let Some([input, sort_buffer, before_late, after_late]) = &self.verify else {
             return Ok(());
         };
         let (input, output) = (input.take_total()?, after_late.take_total()?);
         if held {
             let (unsorted, sorted) = (sort_buffer.take_total()?, before_late.take_total()?);
-            compare(&input, &unsorted, early, "filters and edits")?;
-            compare(&unsorted, &sorted, &Changes::nothing(), "sorting and merging")?;
-            compare(&sorted, &output, late, "duplicate marking, recalibration and later steps")?;
+            compare_checksums(&input, &unsorted, early, "filters and edits")?;
+            compare_checksums(&unsorted, &sorted, &Changes::nothing(), "sorting and merging")?;
+            compare_checksums(
+                &sorted,
+                &output,
+                late,
+                "duplicate marking, recalibration and later steps",
+            )?;
         } else {
-            compare(&input, &output, &early.clone().union(late), "the steps")?;
+            compare_checksums(&input, &output, &early.clone().union(late), "the steps")?;
         }
         console.write_line(&format!(
             "readmill: verified: {} records read, {} written; no read was lost or changed unexpectedly",
@@ -215,7 +226,7 @@ impl RunTallies {
 
 /// Returns a usage error if an add-on needs coordinate order, but the output is not sorted by
 /// coordinate.
-pub fn check_order(plan: &Plan, header: &Header) -> Result<()> {
+pub fn require_coordinate_order(plan: &Plan, header: &Header) -> Result<()> {
     let claims = plan.order() == Order::Input && header.declares_coordinate_order();
     let mut add_ons = plan.reports.add_ons.iter();
     let Some(what) = add_ons.find_map(|add_on| add_on.order()?.sorted_count) else { return Ok(()) };
@@ -232,7 +243,7 @@ pub fn check_order(plan: &Plan, header: &Header) -> Result<()> {
 }
 
 /// Returns an error if the reads before and after `what` differ in more than `changes` permits.
-fn compare(
+fn compare_checksums(
     before: &ChecksumColumns,
     behind: &ChecksumColumns,
     changes: &Changes,
@@ -251,7 +262,7 @@ fn compare(
 }
 
 /// Returns the union of the changes that `steps` may make.
-pub fn changes(steps: &[Box<dyn Step>]) -> Changes {
+pub fn union_of_changes(steps: &[Box<dyn Step>]) -> Changes {
     steps.iter().fold(Changes::nothing(), |all, step| all.union(&step.changes()))
 }
 

@@ -125,7 +125,7 @@ impl PlannedJob {
                     Ok(()) => {}
                     // A damaged file was found and removed, so its stage must run again.
                     Err(error) if error.kind == ErrorKind::Temporary && attempts < MAX_RESTARTS => {
-                        console.warn(&format!("{error}"));
+                        console.write_warning(&format!("{error}"));
                         attempts += 1;
                         continue 'again;
                     }

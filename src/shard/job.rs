@@ -252,9 +252,9 @@ impl JobPlan {
         let temporary = temporary_name(&path);
         // No other process uses temporary files of a killed run.
         for other in find_temporary_files(&path) {
-            exclusive::clean_up(&other);
+            exclusive::remove_leftover(&other);
         }
-        let mut file = signal::create(&temporary, &path)?;
+        let mut file = signal::create_output_file(&temporary, &path)?;
         let mut write = || {
             std::io::Write::write_all(&mut file, self.to_json().as_bytes())?;
             file.sync_all()?;
@@ -262,7 +262,7 @@ impl JobPlan {
             std::fs::hard_link(&temporary, &path)
         };
         let written = write().map_err(failed);
-        signal::remove(&temporary);
+        signal::remove_unfinished(&temporary);
         written?;
         sync_parent_directory(&path);
         Ok(())
@@ -325,7 +325,7 @@ fn describe_file_state(path: &Path) -> String {
 /// Returns the state of all files on the command line except reads and outputs, such as the
 /// reference or known sites. If one of them changes, the job would write a different output.
 fn describe_side_files(plan: &Plan, words: &[String]) -> String {
-    let outputs = plan.destination.main().map_or_else(Vec::new, |output| output.names());
+    let outputs = plan.destination.main_output().map_or_else(Vec::new, |output| output.all_file_names());
     let reports = report_files::planned_files(plan).into_iter().map(|(_, file)| file.path.to_path_buf());
     let others: Vec<PathBuf> = outputs.into_iter().chain(reports).chain(plan.inputs.clone()).collect();
     let mut text = String::new();

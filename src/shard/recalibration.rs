@@ -38,13 +38,13 @@ impl PlannedJob {
         let start = into.bytes_written()?;
         if let Some(range) = range {
             let mut extent = into.spill().begin_extent(0)?;
-            state.compare(inputs, range, |events| {
+            state.compare_range(inputs, range, |events| {
                 let mut bytes = vec![0; 4];
                 bytes = postcard::to_extend(&events.into_differences(), bytes)
                     .map_err(|error| Error::bug(format!("events cannot be encoded: {error}")))?;
                 let length = (bytes.len() - 4) as u32;
                 bytes[..4].copy_from_slice(&length.to_le_bytes());
-                into.spill().append(&mut extent, &bytes)
+                into.spill().append_bytes(&mut extent, &bytes)
             })?;
         }
         let events = into.checksum_since(start)?;
@@ -77,18 +77,20 @@ impl PlannedJob {
                 {
                     let events: SiteEvents = postcard::from_bytes(bytes)
                         .map_err(|_| Error::bug("events cannot be decoded"))?;
-                    finder.add(events.into_positions(), |contig, at| site(&mut found, contig, at))?;
+                    finder.add_events(events.into_positions(), |contig, at| {
+                        site(&mut found, contig, at)
+                    })?;
                     rest = behind;
                 }
                 let taken = waiting.len() - rest.len();
                 waiting.drain(..taken);
-                into.spill().append(&mut extent, &found)?;
+                into.spill().append_bytes(&mut extent, &found)?;
                 found.clear();
                 Ok(())
             })?;
         }
-        let number = finder.finish(|contig, at| site(&mut found, contig, at))?;
-        into.spill().append(&mut extent, &found)?;
+        let number = finder.finish_sites(|contig, at| site(&mut found, contig, at))?;
+        into.spill().append_bytes(&mut extent, &found)?;
         state.console().write_line(&format!(
             "readmill: {number} positions are excluded, because too many reads differ from the reference"
         ));
@@ -121,7 +123,7 @@ impl PlannedJob {
         let into = self.create_stage_file(StageKind::Count.at(number))?;
         let sites = self.open_found_sites(state.ledger())?;
         let totals =
-            range.map(|range| state.count(inputs, RangeInput { sites, ..range })).transpose()?;
+            range.map(|range| state.count_range(inputs, RangeInput { sites, ..range })).transpose()?;
         self.finish_stage(into, &totals.unwrap_or_default())
     }
 

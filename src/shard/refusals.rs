@@ -34,7 +34,7 @@ pub fn refuse_unsupported(plan: &Plan) -> Result<()> {
         return refuse(what, without);
     }
     let is_file = |path: &std::path::Path| std::fs::metadata(path).map_or(true, |meta| meta.is_file());
-    if output.path.as_os_str() == "-" || !output.files().iter().all(|path| is_file(path)) {
+    if output.path.as_os_str() == "-" || !output.data_files().iter().all(|path| is_file(path)) {
         return refuse("the output is not a regular file", "give a file with -o");
     }
     if output.codec != Codec::default() && output.codec.to_string() == "igzip" {

@@ -170,10 +170,10 @@ impl PlannedJob {
                 let Some(&bounds) = pieces.get(piece) else { return Ok(None) };
                 Ok(Some(slice::open_slice(input, bounds).map_err(|error| error.file(&input.path))?.0))
             };
-            state.scan(number, ScanInput::Records { pieces: pieces.len().max(1), open: &open })?
+            state.scan_lane(number, ScanInput::Records { pieces: pieces.len().max(1), open: &open })?
         } else {
             let near = |part| (u128::from(lane_file_bytes(lane)) * part as u128 / parts as u128) as u64;
-            state.scan(number, ScanInput::Fastq((1..parts).map(near).collect()))?
+            state.scan_lane(number, ScanInput::Fastq((1..parts).map(near).collect()))?
         };
         let said = format!("readmill: {} templates in lane {}", scanned.templates, number + 1);
         state.console().write_line(&said);

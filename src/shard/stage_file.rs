@@ -95,11 +95,11 @@ impl StageWriter {
     pub fn create(path: &Path, job: JobHash) -> Result<Self> {
         // They would eventually fill the disk.
         for other in find_temporary_files(path) {
-            exclusive::clean_up(&other);
+            exclusive::remove_leftover(&other);
         }
         let temporary = temporary_name(path);
         let failed = |e: &std::io::Error| Error::io(format!("{} cannot be written", path.display()), e);
-        let mut file = signal::create(&temporary, path)?;
+        let mut file = signal::create_output_file(&temporary, path)?;
         file.write_all(&file_head(job, &file_name_of(path))).map_err(|e| failed(&e))?;
         let same = file.try_clone().map_err(|e| failed(&e))?;
         let spill = Arc::new(Spill::into_file(&temporary, same));
@@ -152,7 +152,7 @@ impl StageWriter {
 
 impl Drop for StageWriter {
     fn drop(&mut self) {
-        signal::remove(&self.temporary);
+        signal::remove_unfinished(&self.temporary);
     }
 }
 

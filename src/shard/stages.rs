@@ -60,7 +60,7 @@ pub fn divide_job(
             )
             .hint("omit the flag, or run the command without stages"));
         }
-        let FirstDecisions { anchor, duplicates, .. } = state.decide(&mut inputs)?;
+        let FirstDecisions { anchor, duplicates, .. } = state.make_first_decisions(&mut inputs)?;
         job.anchor = anchor;
         job.duplicates = duplicates
             .map(|(mate_pairing, optical_distance)| DuplicateChoice { mate_pairing, optical_distance });
@@ -175,7 +175,7 @@ impl PlannedJob {
             SlicePart::Scanned { .. } => {} // the scope of this stage has opened nothing else
         }
         let into = self.create_stage_file(StageKind::Map.at(number))?;
-        let value = state.map(inputs, &self.first_decisions(), into.spill())?;
+        let value = state.map_slice(inputs, &self.first_decisions(), into.spill())?;
         // The frames of the run have their own checksums; the template ends do not.
         let data = value.ends.as_ref().and_then(|ends| ends.first_offset());
         let data = data.map(|start| into.checksum_since(start)).transpose()?;
@@ -209,7 +209,7 @@ impl PlannedJob {
             cut.tagged = cut.tagged.max(slice.tagged);
             sum_counts(&mut cut.counts, slice.counts.iter().cloned());
         }
-        state.check_tag(cut.tagged);
+        state.warn_if_tag_missing(cut.tagged);
         if cut.has_cut_template && self.plan.steps.duplicates.is_some() && files.len() > 1 {
             return Err(Error::input(
                 "the records of one template need more than 1 MiB, so the result would depend on the slices",
@@ -217,7 +217,7 @@ impl PlannedJob {
             .hint("mark duplicates without stages, or in one slice: readmill shard plan --shards 1"));
         }
         let slices = self.collect_runs(files, &cut.bases, &mut spill, ledger)?;
-        cut.starts = state.divide(slices, Arc::new(spill), self.job.ranges)?;
+        cut.starts = state.divide_output(slices, Arc::new(spill), self.job.ranges)?;
         self.finish_stage(self.create_stage_file(StageKind::Cut.only())?, &cut)
     }
 
@@ -245,7 +245,7 @@ impl PlannedJob {
         let start = into.bytes_written()?;
         let decided = self.first_decisions();
         let has_cut_template = cut.footer.has_cut_template;
-        let value = state.judge(
+        let value = state.judge_duplicates(
             inputs,
             &decided,
             InputEnds { slices, runs, has_cut_template, spill },
@@ -264,13 +264,13 @@ impl PlannedJob {
         let sites = self.open_found_sites(&ledger)?;
         let into = self.create_stage_file(StageKind::Write.at(number))?;
         let value = match range {
-            Some(range) => state.write(
+            Some(range) => state.write_range(
                 inputs,
                 &self.first_decisions(),
                 RangeInput { sites, table, ..range },
                 into.spill(),
             )?,
-            None => state.no_range(into.spill())?,
+            None => state.empty_range(into.spill())?,
         };
         self.finish_stage(into, &value)
     }
@@ -308,7 +308,7 @@ impl PlannedJob {
         };
         let console = state.console();
         let summary =
-            state.join(&self.first_decisions(), joined, &mut (0..self.job.ranges).map(range))?;
+            state.join_ranges(&self.first_decisions(), joined, &mut (0..self.job.ranges).map(range))?;
         crate::run::summary::warn_if_nothing_written(&self.plan, &summary, console);
         console.write_line(&format!(
             "readmill: {} records read, {} written",

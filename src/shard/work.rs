@@ -280,9 +280,9 @@ impl PlannedJob {
     }
 
     pub(super) fn read_output_state(&self) -> JoinFooter {
-        let main = self.plan.destination.main();
+        let main = self.plan.destination.main_output();
         let names = main.into_iter().flat_map(|output| {
-            output.files().into_iter().chain(index_names(&output.path)).collect::<Vec<_>>()
+            output.data_files().into_iter().chain(index_names(&output.path)).collect::<Vec<_>>()
         });
         let reports =
             report_files::planned_files(&self.plan).into_iter().map(|(_, file)| file.path.to_path_buf());
@@ -302,7 +302,7 @@ impl PlannedJob {
             std::fs::canonicalize(parent.unwrap_or(Path::new(".")))
                 .is_ok_and(|parent| parent == directory)
         };
-        let outputs = plan.destination.main().map_or_else(Vec::new, |output| output.files());
+        let outputs = plan.destination.main_output().map_or_else(Vec::new, |output| output.data_files());
         let reports =
             report_files::planned_files(plan).into_iter().map(|(_, file)| file.path.to_path_buf());
         let mut all = plan.inputs.iter().cloned().chain(outputs).chain(reports);

@@ -129,8 +129,8 @@ pub(crate) fn for_each_fasta_line(
     mut take: impl FnMut(FastaLine<'_>) -> Result<()>,
 ) -> Result<()> {
     let failed = |error: std::io::Error| Error::io("reading failed", &error).file(file);
-    let open =
-        input_file::open(file).map_err(|error| Error::io("cannot be opened", &error).file(file))?;
+    let open = input_file::open_input(file)
+        .map_err(|error| Error::io("cannot be opened", &error).file(file))?;
     let mut plain = BufReader::with_capacity(1 << 18, open);
     let gzipped = plain.fill_buf().map_err(failed)?.starts_with(GZIP);
     let inner: Box<dyn Read> =

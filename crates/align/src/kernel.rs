@@ -74,7 +74,7 @@ pub trait Kernel: Send + Sync {
 
     /// Returns the number of bases in a cohort of an interleaved file that also has single reads.
     /// bwa numbers such reads cohort by cohort, even if it does not infer insert sizes.
-    fn numbered_bases(&self) -> Option<u64> {
+    fn interleaved_cohort_bases(&self) -> Option<u64> {
         self.cohort_bases(2)
     }
 

@@ -25,9 +25,9 @@ pub struct CountedAlignment {
     pub pos: i64,
     /// The operators in canonical form. Hard clips replace everything that was cut.
     pub ops: Vec<Op>,
-    pub from: usize,
-    pub to: usize,
-    spare: Vec<Op>,
+    pub first_base: usize,
+    pub end_base: usize,
+    spare_ops: Vec<Op>,
 }
 
 impl CountedAlignment {
@@ -39,21 +39,21 @@ impl CountedAlignment {
         self.ops.clear();
         let mut builder = CigarBuilder::new(&mut self.ops);
         let built = record.cigar().ops().all(|op| builder.push(op)) && builder.finish();
-        (self.pos, self.from, self.to) = (i64::from(record.pos()), 0, record.l_seq());
+        (self.pos, self.first_base, self.end_base) = (i64::from(record.pos()), 0, record.l_seq());
         built && self.clip_adaptor(record) && self.clip_soft()
     }
 
     pub fn len(&self) -> usize {
-        self.to - self.from
+        self.end_base - self.first_base
     }
 
     pub fn is_empty(&self) -> bool {
-        self.from == self.to
+        self.first_base == self.end_base
     }
 
     /// Returns the 0-based reference position after the last aligned base.
     pub fn end(&self) -> i64 {
-        self.pos + reference_length(&self.ops)
+        self.pos + count_reference_bases(&self.ops)
     }
 
     /// Returns the base at a reference position, as an index into the remaining bases, and its
@@ -61,7 +61,7 @@ impl CountedAlignment {
     ///
     /// Soft clips count as aligned. In a deletion, returns the first base after the deletion.
     /// Returns `None` if the read does not extend to the position.
-    pub fn index_of(&self, position: i64) -> Option<(usize, u32)> {
+    pub fn find_index(&self, position: i64) -> Option<(usize, u32)> {
         let clip = self.ops.iter().take_while(|op| op.0 == SOFT_CLIP || op.0 == HARD_CLIP);
         let clipped: i64 = clip.filter(|op| op.0 == SOFT_CLIP).map(|op| i64::from(op.1)).sum();
         let (mut at, mut index) = (self.pos - clipped, 0usize);
@@ -81,11 +81,11 @@ impl CountedAlignment {
     }
 
     fn clip_adaptor(&mut self, record: RecordRef<'_>) -> bool {
-        let Some(boundary) = adaptor_boundary(record, self.end()) else { return true };
+        let Some(boundary) = find_adaptor_boundary(record, self.end()) else { return true };
         if boundary < self.pos || boundary >= self.end() {
             return true;
         }
-        let Some((index, op)) = self.index_of(boundary) else { return true };
+        let Some((index, op)) = self.find_index(boundary) else { return true };
         if record.flags().is_reverse() {
             // In a deletion, `index` is already the base after it, which is kept.
             self.clip_bases(0, index + usize::from(consumes_query(op)))
@@ -121,12 +121,12 @@ impl CountedAlignment {
             return false;
         }
         if is_left {
-            self.pos += position_shift(&self.ops, stop);
-            self.from += stop;
+            self.pos += compute_position_shift(&self.ops, stop);
+            self.first_base += stop;
         } else {
-            self.to = self.from + start;
+            self.end_base = self.first_base + start;
         }
-        let old = std::mem::replace(&mut self.ops, std::mem::take(&mut self.spare));
+        let old = std::mem::replace(&mut self.ops, std::mem::take(&mut self.spare_ops));
         self.ops.clear();
         let mut builder = CigarBuilder::new(&mut self.ops);
         let (mut at, mut built) = (0usize, true);
@@ -149,18 +149,18 @@ impl CountedAlignment {
             at = end;
         }
         built &= builder.finish();
-        self.spare = old;
+        self.spare_ops = old;
         built
     }
 }
 
-fn reference_length(ops: &[Op]) -> i64 {
+fn count_reference_bases(ops: &[Op]) -> i64 {
     ops.iter().filter(|op| consumes_reference(op.0)).map(|op| i64::from(op.1)).sum()
 }
 
 /// Returns how far the alignment start moves if the first `clipped` bases are removed. Deletions
 /// directly after these bases are also removed.
-fn position_shift(ops: &[Op], clipped: usize) -> i64 {
+fn compute_position_shift(ops: &[Op], clipped: usize) -> i64 {
     let (mut at, mut shift) = (0usize, 0i64);
     for &(op, len) in ops.iter().filter(|op| op.0 != HARD_CLIP) {
         let end = at + if consumes_query(op) { len as usize } else { 0 };
@@ -183,7 +183,7 @@ fn position_shift(ops: &[Op], clipped: usize) -> i64 {
 ///
 /// A read runs into the adaptor if the insert is shorter than the read. `end` is the position after
 /// the last aligned base of the read. (GATK 4.6.2, `ReadUtils.getAdaptorBoundary`.)
-fn adaptor_boundary(record: RecordRef<'_>, end: i64) -> Option<i64> {
+fn find_adaptor_boundary(record: RecordRef<'_>, end: i64) -> Option<i64> {
     let flags = record.flags();
     let placed = |ref_id: i32, pos: i32| ref_id >= 0 && pos >= 0;
     let mapped = !flags.is_unmapped() && placed(record.ref_id(), record.pos());
@@ -370,7 +370,7 @@ mod tests {
         alignment.take_record(record).then(|| {
             let shown = |op: &Op| format!("{}{}", op.1, char::from(OPERATORS[op.0 as usize]));
             let cigar = alignment.ops.iter().filter(|op| op.0 != HARD_CLIP).map(shown).collect();
-            (alignment.pos, cigar, (alignment.from, alignment.to))
+            (alignment.pos, cigar, (alignment.first_base, alignment.end_base))
         })
     }
 
@@ -425,7 +425,7 @@ mod tests {
         let mut alignment = CountedAlignment::default();
         assert!(alignment.take_record(RecordRef::new(&raw)));
         let found: Vec<Option<(usize, u32)>> =
-            [99, 100, 109, 110, 112, 113, 122, 123].map(|at| alignment.index_of(at)).into();
+            [99, 100, 109, 110, 112, 113, 122, 123].map(|at| alignment.find_index(at)).into();
         let (m, d) = (0, DELETION);
         // In canonical order, the deletion precedes the insertion.
         let expected = [

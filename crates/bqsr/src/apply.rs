@@ -11,7 +11,7 @@ use super::recalibration::{GroupRecalibration, Recalibration};
 use readmill_record::{Changes, Step};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Writing {
+pub struct RecalWriteOptions {
     /// Recalibrate the qualities in OQ if a read has this field.
     pub use_original: bool,
     /// Save the old qualities in OQ, unless the read already has this field.
@@ -23,7 +23,7 @@ pub struct Writing {
     pub drop_malformed: bool,
 }
 
-impl Writing {
+impl RecalWriteOptions {
     /// Returns which parts of records the step changes, and whether it removes reads.
     pub fn changes(&self) -> Changes {
         let tags = Changes::of_tags(&[tag::OQ, tag::BI, tag::BD]);
@@ -50,7 +50,7 @@ struct ApplyState {
     /// the table.
     by_number: Vec<Option<GroupRecalibration>>,
     well_formed: WellFormed,
-    writing: Writing,
+    writing: RecalWriteOptions,
 }
 
 #[derive(Clone, Copy)]
@@ -80,7 +80,7 @@ impl ApplyRecalibration {
         recalibration: Recalibration,
         groups: ReadGroups,
         well_formed: WellFormed,
-        writing: Writing,
+        writing: RecalWriteOptions,
     ) -> Self {
         let by_name = |name: &Vec<u8>| recalibration.group(name).cloned();
         let by_number = groups.names().iter().map(by_name).collect();
@@ -123,7 +123,7 @@ impl ApplyRecalibration {
         let has_any = present || writing.use_original && fields.has_original;
         let Some(id) = fields.group.filter(|_| has_any && record.l_seq() > 0) else { return Ok(()) };
         let group_action = self.group_action(id)?;
-        covariates::base_qualities(record, writing.use_original, None, &mut self.read.old)?;
+        covariates::write_base_qualities(record, writing.use_original, None, &mut self.read.old)?;
         self.read.compute_qualities(record, group_action, &shared)?;
         let end = start + record.fields_start();
         out[end - record.l_seq()..end].copy_from_slice(&self.read.new);

@@ -88,7 +88,7 @@ impl Cells {
     fn new(context_size: u8) -> Self {
         Cells {
             starts: [NO_ROW; 256],
-            contexts: context_cells(context_size),
+            contexts: count_context_cells(context_size),
             cycles: 0,
             cells: Vec::new(),
         }
@@ -157,14 +157,14 @@ impl Cells {
 
 /// Returns the number of context cells in a row: one for each context of `size` bases, one for the
 /// empty context, and one for bases without context.
-fn context_cells(size: u8) -> usize {
+fn count_context_cells(size: u8) -> usize {
     usize::from(empty_context(size)) + 2
 }
 
 /// Returns the maximum memory in bytes for the counts of one read group whose reads have at most
 /// `cycles` cycles.
 pub fn max_group_bytes(context_sizes: &[u8], cycles: u32) -> usize {
-    let widths = context_sizes.iter().map(|&size| context_cells(size) + 2 * (cycles as usize + 1));
+    let widths = context_sizes.iter().map(|&size| count_context_cells(size) + 2 * (cycles as usize + 1));
     widths.sum::<usize>() * QUALITIES * size_of::<u64>()
 }
 
@@ -222,7 +222,7 @@ impl Totals {
     }
 }
 
-fn cell_datum(cell: u64) -> Datum {
+fn split_cell(cell: u64) -> Datum {
     Datum { observations: cell & u64::from(u32::MAX), errors: (cell >> 32) as f64 }
 }
 
@@ -238,9 +238,9 @@ fn add_cells(cells: &Cells, table: &mut EventTable) {
         let total = total.get_or_insert_default();
         total.contexts.resize(contexts.len(), Datum::default());
         total.cycles.resize(total.cycles.len().max(cycles.len()), Datum::default());
-        contexts.iter().zip(&mut total.contexts).for_each(|(&cell, sum)| sum.add(cell_datum(cell)));
-        cycles.iter().for_each(|&cell| total.total.add(cell_datum(cell)));
-        cycles.iter().zip(&mut total.cycles).skip(1).for_each(|(&cell, sum)| sum.add(cell_datum(cell)));
+        contexts.iter().zip(&mut total.contexts).for_each(|(&cell, sum)| sum.add(split_cell(cell)));
+        cycles.iter().for_each(|&cell| total.total.add(split_cell(cell)));
+        cycles.iter().zip(&mut total.cycles).skip(1).for_each(|(&cell, sum)| sum.add(split_cell(cell)));
     }
 }
 
@@ -368,12 +368,12 @@ pub fn cycle_at(index: usize) -> i64 {
 /// assert_eq!(context_bases(62, 3), b"TTG");
 /// assert_eq!(context_code(b"TNG"), None);
 /// ```
-pub fn context_code(bases: &[u8]) -> Option<usize> {
+pub fn encode_context(bases: &[u8]) -> Option<usize> {
     let digit = |base: &u8| b"ACGT".iter().position(|it| it.eq_ignore_ascii_case(base));
     bases.iter().try_fold(0, |code, base| Some(4 * code + digit(base)?))
 }
 
-pub fn context_bases(code: usize, size: usize) -> Vec<u8> {
+pub fn decode_context(code: usize, size: usize) -> Vec<u8> {
     (0..size).rev().map(|place| b"ACGT"[code >> (2 * place) & 3]).collect()
 }
 
@@ -383,11 +383,11 @@ mod tests {
 
     #[test]
     fn contexts_and_cycles_have_numbers() {
-        assert_eq!(context_code(b"AA"), Some(0));
-        assert_eq!(context_code(b"ca"), Some(4));
-        assert_eq!(context_code(b"TTG"), Some(62));
-        assert_eq!(context_code(b"NA"), None);
-        assert_eq!(context_bases(62, 3), b"TTG");
+        assert_eq!(encode_context(b"AA"), Some(0));
+        assert_eq!(encode_context(b"ca"), Some(4));
+        assert_eq!(encode_context(b"TTG"), Some(62));
+        assert_eq!(encode_context(b"NA"), None);
+        assert_eq!(decode_context(62, 3), b"TTG");
         assert_eq!([1, -1, 2, -2].map(cycle_index), [2, 3, 4, 5]);
         assert_eq!([2, 3, 4, 5].map(cycle_at), [1, -1, 2, -2]);
     }

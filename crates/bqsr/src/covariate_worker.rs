@@ -178,7 +178,9 @@ impl CovariateWorker {
         if bases > most {
             return Err(too_many_cycles_error(bases, most));
         }
-        let Some((contig, length)) = reference.contigs.place(record.ref_id())? else { return Ok(None) };
+        let Some((contig, length)) = reference.contigs.locate_contig(record.ref_id())? else {
+            return Ok(None);
+        };
         read.mark_mismatches(contig, length, &mut self.window)?;
         read.mark_skipped(record.ref_id() as u32, counting.preserve_less_than, &mut self.cursor)?;
         Ok(Some(group))
@@ -208,7 +210,7 @@ impl CountedRead {
         if !self.alignment.take_record(record) {
             return Ok(false);
         }
-        covariates::base_qualities(
+        covariates::write_base_qualities(
             record,
             counting.use_original,
             counting.default_quality,
@@ -218,14 +220,14 @@ impl CountedRead {
         Ok(true)
     }
 
-    fn kept_range(&self) -> std::ops::Range<usize> {
-        self.alignment.from..self.alignment.to
+    fn counted_range(&self) -> std::ops::Range<usize> {
+        self.alignment.first_base..self.alignment.end_base
     }
 
     /// Marks mismatches. Bases that are aligned beyond the end of the contig are skipped.
     fn mark_mismatches(&mut self, contig: u32, length: u32, window: &mut ReferenceWindow) -> Result<()> {
         let CountedRead { alignment, codes, findings, .. } = self;
-        let codes = &codes[alignment.from..alignment.to];
+        let codes = &codes[alignment.first_base..alignment.end_base];
         findings.clear();
         findings.resize(codes.len(), 0);
         let inside = |position: i64| position.clamp(0, length.into()) as u32;
@@ -252,7 +254,7 @@ impl CountedRead {
     /// Marks the bases that are not counted: bases with low quality, bases other than A, C, G and
     /// T, and bases at known sites.
     fn mark_skipped(&mut self, contig: u32, preserve: u8, cursor: &mut SiteCursor) -> Result<()> {
-        let kept = self.kept_range();
+        let kept = self.counted_range();
         let (codes, qualities) = (&self.codes[kept.clone()], &self.qualities[kept]);
         let bases = self.findings.iter_mut().zip(codes.iter().zip(qualities));
         bases.for_each(|(finding, (&code, &quality))| {
@@ -274,7 +276,7 @@ impl CountedRead {
         cycles: Cycles,
         arguments: &Arguments,
     ) {
-        let kept = self.kept_range();
+        let kept = self.counted_range();
         let (codes, qualities) = (&self.codes[kept.clone()], &self.qualities[kept]);
         let (size, low) = (arguments.mismatches_context_size, arguments.low_quality_tail);
         covariates::write_contexts(codes, qualities, reverse, size, low, &mut self.contexts);
@@ -292,12 +294,12 @@ impl CountedRead {
     ) -> Result<()> {
         let reverse = record.flags().is_reverse();
         self.mark_gaps(reverse);
-        let kept = self.kept_range();
+        let kept = self.counted_range();
         let (codes, own) = (&self.codes[kept.clone()], &self.qualities[kept.clone()]);
         let (size, low) = (arguments.indels_context_size, arguments.low_quality_tail);
         covariates::write_contexts(codes, own, reverse, size, low, &mut self.contexts);
         for (event, cells) in cells.iter_mut().enumerate() {
-            let qualities = covariates::gap_qualities(record, [tag::BI, tag::BD][event])?;
+            let qualities = covariates::read_gap_qualities(record, [tag::BI, tag::BD][event])?;
             let bases = codes.len();
             let cycles = (0..bases).map(|i| {
                 let near_end = i < GAP_CUSHION_BASES || i + GAP_CUSHION_BASES + 1 > bases;
@@ -365,12 +367,12 @@ const GAP_CUSHION_BASES: usize = 4;
 /// If `first` is in a deletion, the base before the deletion is also skipped; if `last` is, the
 /// base after it.
 fn skip_site(alignment: &CountedAlignment, findings: &mut [Finding], first: u32, last: u32) {
-    let from = match alignment.index_of(first.into()) {
+    let from = match alignment.find_index(first.into()) {
         None => 0,
         Some((index, DELETION)) => index.saturating_sub(1),
         Some((index, _)) => index,
     };
-    let to = alignment.index_of(last.into()).map_or(findings.len(), |(index, _)| index + 1);
+    let to = alignment.find_index(last.into()).map_or(findings.len(), |(index, _)| index + 1);
     let to = to.min(findings.len());
     if from < to {
         findings[from..to].fill(SKIPPED);

@@ -94,14 +94,14 @@ pub fn write_contexts(
         }
     };
     if reverse {
-        (first..=last).rev().for_each(|i| step(i, complement(codes[i])));
+        (first..=last).rev().for_each(|i| step(i, complement_code(codes[i])));
     } else {
         (first..=last).for_each(|i| step(i, codes[i]));
     }
 }
 
 /// Returns the code of the complement. The codes of complementary bases add up to 3.
-fn complement(code: u8) -> u8 {
+fn complement_code(code: u8) -> u8 {
     if code == NO_BASE { NO_BASE } else { 3 - code }
 }
 
@@ -174,7 +174,7 @@ struct ReadGroupIndex {
 
 /// Estimated memory per read group in bytes, excluding texts: an entry in the list of names and one
 /// in each of two hash tables. Each of these may be half empty, and exists twice while it grows.
-const ENTRY: usize = 2 * 3 * 2 * size_of::<(Vec<u8>, u32)>();
+const GROUP_ENTRY_BYTES: usize = 2 * 3 * 2 * size_of::<(Vec<u8>, u32)>();
 
 impl ReadGroups {
     /// Numbers the read groups of `header`, which must be the final header, after all steps that
@@ -186,7 +186,7 @@ impl ReadGroups {
         for line in header.lines_of_kind(b"RG") {
             let Some(id) = line.get(b"ID") else { continue };
             let name = line.get(b"PU").filter(|name| !name.is_empty()).unwrap_or(id);
-            prepaid.pay_block(ENTRY + id.len()).and(prepaid.pay_block(name.len()))?;
+            prepaid.pay_block(GROUP_ENTRY_BYTES + id.len()).and(prepaid.pay_block(name.len()))?;
             let number = *numbers.entry(name).or_insert_with(|| {
                 names.push(name.to_vec());
                 names.len() as u32 - 1
@@ -231,7 +231,7 @@ pub fn has_qualities(record: RecordRef<'_>) -> bool {
 ///
 /// # Errors
 /// Fails if OQ has the wrong length, or a quality exceeds [`MAX_QUALITY`].
-pub fn base_qualities(
+pub fn write_base_qualities(
     record: RecordRef<'_>,
     original: bool,
     default: Option<u8>,
@@ -272,7 +272,7 @@ const GAP_QUALITY: u8 = 45;
 
 /// Returns the insertion qualities (tag BI) or deletion qualities (tag BD) of a read, or 45 for all
 /// bases if the field is missing.
-pub fn gap_qualities(record: RecordRef<'_>, tag: Tag) -> Result<Vec<u8>> {
+pub fn read_gap_qualities(record: RecordRef<'_>, tag: Tag) -> Result<Vec<u8>> {
     let Some(field) = record.field(tag).filter(|field| field.kind == b'Z') else {
         return Ok(vec![GAP_QUALITY; record.l_seq()]);
     };

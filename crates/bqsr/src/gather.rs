@@ -17,7 +17,7 @@ use super::report::{Arguments, CovariateRow, GroupRows, QualityRow, Quantization
 ///
 /// # Errors Fails, as GATK does, if the longest context or the maximum cycle differs, or if no
 /// report has any rows.
-pub fn gather(reports: impl IntoIterator<Item = Result<RecalReport>>) -> Result<RecalReport> {
+pub fn gather_reports(reports: impl IntoIterator<Item = Result<RecalReport>>) -> Result<RecalReport> {
     let mut reports = reports.into_iter();
     let mut sum = reports.next().ok_or_else(|| Error::usage("there is no report to gather"))??;
     for report in reports {

@@ -42,11 +42,11 @@ mod results;
 pub mod suspects;
 
 pub use alignment::WellFormed;
-pub use apply::{ApplyRecalibration, Writing};
+pub use apply::{ApplyRecalibration, RecalWriteOptions};
 pub use counters::{Counters, Datum, ErrorEvent, EventTable, GroupTable, QualityTable, Tables, Totals};
 pub use covariate_worker::{CountOptions, CovariateWorker, RecalReference};
 pub use covariates::ReadGroups;
-pub use gather::gather;
+pub use gather::gather_reports;
 pub use recalibration::{GroupRecalibration, Recalibration};
 pub use report::{Arguments, RecalReport};
 pub use results::ApplyOptions;

@@ -5,14 +5,14 @@ use std::io::Write;
 
 use readmill_record::{Error, Result};
 
-use super::counters::{ErrorEvent, context_bases, cycle_index};
+use super::counters::{ErrorEvent, cycle_index, decode_context};
 use super::java::format_fixed;
 use super::recal_datum::RecalDatum;
 use super::report::{Covariate, GroupRows, RecalReport, covariate_name, covariate_text};
 
 /// The header line. Accuracy is the empirical quality minus the reported quality; both and
 /// AverageReportedQuality are Phred.
-const HEAD: &str = "ReadGroup,CovariateValue,CovariateName,EventType,Observations,Errors,EmpiricalQuality,\
+const CSV_HEADER: &str = "ReadGroup,CovariateValue,CovariateName,EventType,Observations,Errors,EmpiricalQuality,\
                     AverageReportedQuality,Accuracy,Recalibration\n";
 
 /// Writes reports as one CSV table, with the name of each report in the last column.
@@ -34,7 +34,7 @@ pub fn reports_to_csv(reports: &[(&str, &RecalReport)]) -> Result<Vec<u8>> {
             return Err(Error::input(format!("{what}: {}", differences.join(", "))));
         }
     }
-    let mut out = HEAD.as_bytes().to_vec();
+    let mut out = CSV_HEADER.as_bytes().to_vec();
     for (name, report) in reports {
         report.groups.iter().for_each(|group| append_group(&mut out, group, name));
     }
@@ -67,7 +67,7 @@ impl Subject {
 /// bases, then the number of bases.
 fn context_sort_key(size: usize, code: u32) -> Vec<u8> {
     let mut bases = vec![b'A'; 13 - size.min(13)];
-    bases.extend(context_bases(code as usize, size).into_iter().rev());
+    bases.extend(decode_context(code as usize, size).into_iter().rev());
     bases.push(size as u8);
     bases
 }

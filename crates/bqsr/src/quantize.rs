@@ -10,7 +10,7 @@ const MAX_FREE_QUALITY: usize = 6;
 
 /// Maps each quality (Phred, 0 to 93) to one of at most `levels` qualities. `counts` has the number
 /// of bases with each quality.
-pub fn quantize(counts: &[u64; QUALITIES], levels: usize) -> [u8; QUALITIES] {
+pub fn quantize_qualities(counts: &[u64; QUALITIES], levels: usize) -> [u8; QUALITIES] {
     let mut intervals: Vec<QualityInterval> =
         (0..QUALITIES).map(|quality| QualityInterval::of_quality(quality, counts[quality])).collect();
     while intervals.len() > levels.max(1) {
@@ -33,7 +33,7 @@ pub fn count_levels(map: &[u8; QUALITIES]) -> usize {
 fn merge_cheapest(intervals: &mut Vec<QualityInterval>) {
     let mut cheapest: Option<(usize, f64)> = None;
     for (at, pair) in intervals.windows(2).enumerate() {
-        let penalty = merge_penalty(&pair[0], &pair[1]);
+        let penalty = compute_merge_penalty(&pair[0], &pair[1]);
         if cheapest.is_none_or(|(_, least)| penalty < least) {
             cheapest = Some((at, penalty));
         }
@@ -46,9 +46,11 @@ fn merge_cheapest(intervals: &mut Vec<QualityInterval>) {
 
 /// Returns the penalty of merging two intervals: the change in log10 of the error rate, summed over
 /// all bases.
-fn merge_penalty(left: &QualityInterval, right: &QualityInterval) -> f64 {
-    let rate =
-        error_rate(left.observations.saturating_add(right.observations), left.errors + right.errors);
+fn compute_merge_penalty(left: &QualityInterval, right: &QualityInterval) -> f64 {
+    let rate = compute_error_rate(
+        left.observations.saturating_add(right.observations),
+        left.errors + right.errors,
+    );
     if rate == 0.0 {
         return 0.0;
     }
@@ -58,7 +60,7 @@ fn merge_penalty(left: &QualityInterval, right: &QualityInterval) -> f64 {
 
 /// Returns the error rate with one pseudo-error and one pseudo-observation, or 0 if there are no
 /// bases.
-fn error_rate(observations: u64, errors: u64) -> f64 {
+fn compute_error_rate(observations: u64, errors: u64) -> f64 {
     if observations == 0 { 0.0 } else { (errors + 1) as f64 / observations.saturating_add(1) as f64 }
 }
 
@@ -115,7 +117,7 @@ impl QualityInterval {
         if self.parts.is_none() {
             return self.first as u8;
         }
-        let quality = -10.0 * log10(error_rate(self.observations, self.errors));
+        let quality = -10.0 * log10(compute_error_rate(self.observations, self.errors));
         (quality + 0.5).floor().clamp(1.0, 93.0) as u8
     }
 }
@@ -125,19 +127,19 @@ mod tests {
     use super::*;
 
     /// Results of GATK 4.6.2.0.
-    const STATED: &str = include_str!("../../../tests/oracles/gatk/recalibration/quantized.tsv");
+    const GATK_QUANTIZED: &str = include_str!("../../../tests/oracles/gatk/recalibration/quantized.tsv");
 
     #[test]
     fn gatk_s_quantized_qualities() {
         let numbers = |text: &str| {
             text.split(',').map(|number| number.parse::<u64>().unwrap()).collect::<Vec<_>>()
         };
-        for line in STATED.lines().filter(|line| !line.starts_with('#')) {
+        for line in GATK_QUANTIZED.lines().filter(|line| !line.starts_with('#')) {
             let [wanted, counts, map] = line.split('\t').collect::<Vec<_>>()[..] else {
                 panic!("{line}")
             };
             let counts: [u64; QUALITIES] = numbers(counts).try_into().unwrap();
-            let found = quantize(&counts, wanted.parse().unwrap());
+            let found = quantize_qualities(&counts, wanted.parse().unwrap());
             assert_eq!(found.map(u64::from).to_vec(), numbers(map), "{line}");
         }
     }
@@ -145,9 +147,9 @@ mod tests {
     #[test]
     fn as_many_levels_as_qualities_change_nothing() {
         let identity = std::array::from_fn(|quality| quality as u8);
-        assert_eq!(quantize(&[1; QUALITIES], QUALITIES), identity);
+        assert_eq!(quantize_qualities(&[1; QUALITIES], QUALITIES), identity);
         assert_eq!(count_levels(&identity), QUALITIES);
         // Separately merged intervals may get equal qualities.
-        assert!(count_levels(&quantize(&[5; QUALITIES], 7)) <= 7);
+        assert!(count_levels(&quantize_qualities(&[5; QUALITIES], 7)) <= 7);
     }
 }

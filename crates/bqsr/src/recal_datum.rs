@@ -58,8 +58,8 @@ impl RecalDatum {
     /// Rounds the errors to two decimals and the reported quality to four, the precision of
     /// reports.
     pub fn round_as_printed(&mut self) {
-        self.scaled_errors = round_to_parts(self.errors(), 100.0) * ERROR_SCALE;
-        self.reported = round_to_parts(self.reported, 10_000.0);
+        self.scaled_errors = round_to_fraction(self.errors(), 100.0) * ERROR_SCALE;
+        self.reported = round_to_fraction(self.reported, 10_000.0);
     }
 
     /// Returns the empirical quality, using the reported quality as the mean of the prior.
@@ -75,7 +75,7 @@ impl RecalDatum {
 
 /// Rounds to the nearest multiple of 1 / `parts`. As in GATK's `MathUtils.roundToNDecimalPlaces`,
 /// the distance to the next larger floating-point number is added first.
-fn round_to_parts(number: f64, parts: f64) -> f64 {
+fn round_to_fraction(number: f64, parts: f64) -> f64 {
     let scaled = (number + (number.abs().next_up() - number.abs())) * parts;
     let floor = scaled.floor();
     (if scaled - floor >= 0.5 { floor + 1.0 } else { floor }) / parts
@@ -242,7 +242,7 @@ fn deviance(x: f64, mean: f64) -> f64 {
 const LN_2: [f64; 2] = [f64::from_bits(0x3FE6_2E42_FEE0_0000), f64::from_bits(0x3DEA_39EF_3579_3C76)];
 
 /// The coefficients 1/3, 1/5, ... of the series of the inverse hyperbolic tangent.
-const INVERSES: [f64; 11] = [
+const ODD_INVERSES: [f64; 11] = [
     1.0 / 3.0,
     1.0 / 5.0,
     1.0 / 7.0,
@@ -279,7 +279,7 @@ pub fn ln(x: f64) -> f64 {
     let f = mantissa - 1.0;
     let s = f / (2.0 + f);
     let square = s * s;
-    let series = INVERSES.iter().rev().fold(0.0, |sum, inverse| sum * square + inverse);
+    let series = ODD_INVERSES.iter().rev().fold(0.0, |sum, inverse| sum * square + inverse);
     let half = 0.5 * f * f;
     let rest = s * (half + 2.0 * square * series);
     exponent * LN_2[0] - ((half - (rest + exponent * LN_2[1])) - f)
@@ -328,9 +328,9 @@ mod tests {
             (48.99994999999999, 49.0),
             (0.0, 0.0),
         ] {
-            assert_eq!(round_to_parts(number, 10_000.0), expected);
+            assert_eq!(round_to_fraction(number, 10_000.0), expected);
         }
-        assert_eq!(round_to_parts(1.005, 100.0), 1.01);
+        assert_eq!(round_to_fraction(1.005, 100.0), 1.01);
     }
 
     #[test]
@@ -341,11 +341,11 @@ mod tests {
     }
 
     /// Results of GATK 4.6.2.0. More than three million random cases were also compared.
-    const STATED: &str = include_str!("../../../tests/oracles/gatk/recalibration/empirical.tsv");
+    const GATK_EMPIRICAL: &str = include_str!("../../../tests/oracles/gatk/recalibration/empirical.tsv");
 
     #[test]
     fn gatk_s_empirical_qualities() {
-        for line in STATED.lines().filter(|line| !line.starts_with('#')) {
+        for line in GATK_EMPIRICAL.lines().filter(|line| !line.starts_with('#')) {
             let [observations, errors, expected, quality] = line.split('\t').collect::<Vec<_>>()[..]
             else {
                 panic!("{line}");

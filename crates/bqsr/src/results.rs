@@ -5,7 +5,7 @@ use readmill_record::exact::power_of_ten;
 use readmill_record::{Error, Result};
 
 use super::covariates::QUALITIES;
-use super::quantize::{count_levels, quantize};
+use super::quantize::{count_levels, quantize_qualities};
 use super::report::Quantization;
 
 /// Offset that makes deltas nonnegative. Empirical qualities range from 0 to 60, so deltas range
@@ -16,16 +16,16 @@ pub(super) const DELTA_OFFSET: u8 = 60;
 const MIN_STATIC_QUALITY: usize = 6;
 
 /// Length of the table, a power of two so that the compiler masks indexes instead of checking them.
-const RESULTS: usize = 512;
+const RESULT_COUNT: usize = 512;
 
 /// The written quality for each sum of a quality, its deltas, and twice [`DELTA_OFFSET`].
 #[derive(Clone, Debug)]
-pub(super) struct WrittenQualities([u8; RESULTS]);
+pub(super) struct WrittenQualities([u8; RESULT_COUNT]);
 
 impl WrittenQualities {
     #[inline]
     pub fn at(&self, base: u8, delta: u8) -> u8 {
-        self.0[(usize::from(base) + usize::from(delta)) % RESULTS]
+        self.0[(usize::from(base) + usize::from(delta)) % RESULT_COUNT]
     }
 }
 
@@ -43,12 +43,14 @@ impl QuantizationMaps {
             Ok(0) => {
                 std::array::from_fn(|quality| if quality < 93 { quality as u8 } else { report.map[93] })
             }
-            Ok(wanted) if wanted != count_levels(&report.map) => quantize(&report.counts, wanted),
+            Ok(wanted) if wanted != count_levels(&report.map) => {
+                quantize_qualities(&report.counts, wanted)
+            }
             _ => report.map,
         };
         let fixed = match applying.static_quantized.as_slice() {
             [] => None,
-            qualities => Some(static_map(qualities, applying.round_down)?),
+            qualities => Some(build_static_map(qualities, applying.round_down)?),
         };
         Ok(QuantizationMaps { quantized, fixed })
     }
@@ -78,7 +80,7 @@ impl QuantizationMaps {
 /// are equally near), or always down if `round_down` is set. Qualities below the lowest one are
 /// rounded as if 6 were also in `qualities`. If there is only one quality, all qualities from 6 on
 /// become it.
-fn static_map(qualities: &[u8], round_down: bool) -> Result<[u8; QUALITIES]> {
+fn build_static_map(qualities: &[u8], round_down: bool) -> Result<[u8; QUALITIES]> {
     let mut qualities = qualities.to_vec();
     qualities.sort_unstable();
     if let Some(&high) = qualities.last().filter(|&&high| usize::from(high) >= QUALITIES) {

@@ -103,7 +103,7 @@ impl SiteScan {
         found: impl FnMut(u32, u32) -> Result<(), E>,
     ) -> Result<(), E> {
         if let Some(first) = seen.first {
-            self.decide_before(first, found)?;
+            self.report_suspects_before(first, found)?;
         }
         let SiteEvents { starts, ends, differing, .. } = seen;
         let counts = [&mut self.starts, &mut self.ends, &mut self.differing];
@@ -115,10 +115,10 @@ impl SiteScan {
 
     /// Decides all remaining positions. Called after the last read.
     pub fn finish<E>(&mut self, found: impl FnMut(u32, u32) -> Result<(), E>) -> Result<(), E> {
-        self.decide_before(SitePosition::MAX, found)
+        self.report_suspects_before(SitePosition::MAX, found)
     }
 
-    fn decide_before<E>(
+    fn report_suspects_before<E>(
         &mut self,
         limit: SitePosition,
         mut found: impl FnMut(u32, u32) -> Result<(), E>,

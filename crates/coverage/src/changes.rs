@@ -54,12 +54,12 @@ impl DepthChanges {
         let at = (position - self.base) as usize;
         match self.near.get_mut(at) {
             Some(sum) => *sum += more,
-            None => self.add_far(position, more),
+            None => self.add_distant_change(position, more),
         }
     }
 
     #[cold]
-    fn add_far(&mut self, position: u32, more: i32) {
+    fn add_distant_change(&mut self, position: u32, more: i32) {
         let at = (position - self.base) as usize;
         if position >= self.length {
             return;

@@ -45,6 +45,6 @@ pub use join::{CoverageJoin, DepthReceiver, DepthRun};
 pub use options::{Quantize, ReadOptions, RegionChoice, ReportOptions};
 pub use page::{BedContigs, BedPage, BedPages, EncodedPage, PageEncoder, PageTarget};
 pub use piece::{CoveragePiece, CoveragePieceMaker};
-pub use piles::{BothReceivers, Pile, Piles};
+pub use piles::{BothReceivers, DepthPeak, Piles};
 pub use regions::CoverageRegions;
 pub use report::{CoverageFile, CoverageReport, FinishedCoverage, LineReceiver};

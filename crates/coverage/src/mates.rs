@@ -106,9 +106,9 @@ pub(crate) fn subtract_overlap(
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct NoHasher(u64);
+pub(crate) struct IdentityHasher(u64);
 
-impl Hasher for NoHasher {
+impl Hasher for IdentityHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -122,7 +122,7 @@ impl Hasher for NoHasher {
     }
 }
 
-pub(crate) type ByName<T> = HashMap<u64, T, BuildHasherDefault<NoHasher>>;
+pub(crate) type ByName<T> = HashMap<u64, T, BuildHasherDefault<IdentityHasher>>;
 
 #[cfg(test)]
 mod tests {

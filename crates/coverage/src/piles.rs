@@ -7,12 +7,12 @@ use readmill_record::Result;
 
 use crate::join::{DepthReceiver, DepthRun};
 
-pub const WINDOW_BASES: u32 = 1000;
+pub const PEAK_WINDOW_BASES: u32 = 1000;
 
 pub const MAX_WINDOWS: usize = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pile {
+pub struct DepthPeak {
     pub contig: u32,
     pub start: u32,
     pub end: u32,
@@ -20,15 +20,16 @@ pub struct Pile {
     pub max_depth: u32,
 }
 
-impl Pile {
+impl DepthPeak {
     pub fn mean_depth(&self) -> f64 {
         self.bases as f64 / f64::from(self.end - self.start)
     }
 
     /// Compares mean depths without rounding, by cross-multiplication.
-    fn is_deeper(&self, other: &Pile) -> bool {
-        let weighed =
-            |own: &Pile, other: &Pile| u128::from(own.bases) * u128::from(other.end - other.start);
+    fn is_deeper(&self, other: &DepthPeak) -> bool {
+        let weighed = |own: &DepthPeak, other: &DepthPeak| {
+            u128::from(own.bases) * u128::from(other.end - other.start)
+        };
         weighed(self, other) > weighed(other, self)
     }
 }
@@ -51,15 +52,15 @@ impl Pile {
 /// ```
 #[derive(Default)]
 pub struct Piles {
-    deepest: Vec<Pile>,
+    deepest: Vec<DepthPeak>,
     contig: u32,
-    open: Option<Pile>,
-    last: Option<(Pile, bool)>,
+    open: Option<DepthPeak>,
+    last: Option<(DepthPeak, bool)>,
 }
 
 impl Piles {
     /// Returns at most [`MAX_WINDOWS`] windows, sorted by decreasing mean depth.
-    pub fn deepest(&self) -> &[Pile] {
+    pub fn deepest(&self) -> &[DepthPeak] {
         &self.deepest
     }
 
@@ -79,7 +80,7 @@ impl Piles {
         self.last = Some((pile, rises));
     }
 
-    fn keep_if_deep(&mut self, pile: Pile) {
+    fn keep_if_deep(&mut self, pile: DepthPeak) {
         if pile.bases == 0 {
             return;
         }
@@ -101,12 +102,12 @@ impl DepthReceiver for Piles {
         let depth = run.depth.max(0).unsigned_abs();
         let mut from = run.start;
         while from < run.end {
-            let start = from - from % WINDOW_BASES;
+            let start = from - from % PEAK_WINDOW_BASES;
             if self.open.is_some_and(|open| open.start != start) {
                 self.complete_window();
             }
-            let to = run.end.min(start.saturating_add(WINDOW_BASES));
-            let empty = Pile { contig: self.contig, start, end: from, bases: 0, max_depth: 0 };
+            let to = run.end.min(start.saturating_add(PEAK_WINDOW_BASES));
+            let empty = DepthPeak { contig: self.contig, start, end: from, bases: 0, max_depth: 0 };
             let open = self.open.get_or_insert(empty);
             open.end = to;
             open.bases += u64::from(depth) * u64::from(to - from);

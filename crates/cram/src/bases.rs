@@ -9,7 +9,7 @@ use readmill_record::{Charge, Error, Header, Ledger, Prepaid, Result, make_room}
 
 /// Returns the MD5 of the bases of a contig, formatted as in the M5 field of an @SQ line.
 pub fn contig_md5(reference: &Reference, contig: u32) -> Result<String> {
-    reference.md5(contig)
+    reference.contig_md5(contig)
 }
 
 /// Patterns of paths to cached reference files, each of which holds the bases of one contig and is
@@ -147,7 +147,7 @@ impl References {
     ) -> Result<Self> {
         let n = header.references().len() * size_of::<Option<u32>>();
         let _numbers = ledger.charge(CONTIGS_LEDGER_NAME, n as u64)?;
-        let (numbers, unfit) = match fasta.map(|fasta| fasta.contig_numbers(header)) {
+        let (numbers, unfit) = match fasta.map(|fasta| fasta.resolve_contigs(header)) {
             Some(Ok(numbers)) => (numbers, None),
             Some(Err(error)) => (Vec::new(), Some(error)),
             None => (Vec::new(), None),

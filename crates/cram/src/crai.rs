@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 /// Contig number of reads without a contig. -2 is that of a slice with one line for several
 /// contigs.
 const UNPLACED: i32 = -1;
-const SEVERAL_CONTIGS: i32 = -2;
+const MULTIPLE_CONTIGS: i32 = -2;
 
 const INDEX_LEDGER_NAME: &str = "the index of the input";
 
@@ -191,7 +191,7 @@ impl CraiIndex {
             };
             let entry = CraiEntry::parse(lines.line());
             let entry = entry.ok_or_else(|| wrong("six numbers of at most 31 bits are expected"))?;
-            if !(i64::from(SEVERAL_CONTIGS)..contigs as i64).contains(&entry.contig.into()) {
+            if !(i64::from(MULTIPLE_CONTIGS)..contigs as i64).contains(&entry.contig.into()) {
                 return Err(wrong("the header has no such contig"));
             }
             if !file.contains(&entry.container) {
@@ -233,7 +233,7 @@ impl CraiIndex {
         let own = slices[from..].iter().map(|slice| &slice.entry);
         let own = own.take_while(move |entry| entry.base_range().0 < end);
         let own = own.filter(move |entry| entry.base_range().1 > start);
-        own.chain(self.contig_slices(SEVERAL_CONTIGS).iter().map(|slice| &slice.entry))
+        own.chain(self.contig_slices(MULTIPLE_CONTIGS).iter().map(|slice| &slice.entry))
     }
 
     /// Returns one entry for each container that may hold reads of a region, in file order; `None`
@@ -346,7 +346,7 @@ mod tests {
         assert_eq!(of(0, 0, 10), [30]);
         assert_eq!(of(0, 55, 60), [30, 90]);
         assert_eq!(of(0, 110, 130), [200, 300]);
-        assert_eq!(of(0, 2000, 3000), []);
+        assert!(of(0, 2000, 3000).is_empty());
         assert_eq!(of(1, 0, 1), [300]);
         let unplaced = CraiEntry { contig: -1, start: 0, span: 0, container: 400, slice: (5, 530) };
         assert_eq!(index.find_containers(None), [unplaced]);
@@ -390,7 +390,7 @@ mod tests {
         let whole = open(&lines.concat()).unwrap();
         assert_eq!((offsets(&whole, 0), offsets(&whole, 1)), (vec![30, 400, 620], vec![30, 400, 620]));
         let inside = ContigPart { contig: 0, start: 20, end: 30 };
-        assert_eq!(whole.find_unlisted_containers(Some(&inside)), []);
+        assert!(whole.find_unlisted_containers(Some(&inside)).is_empty());
         for lost in 0..lines.len() {
             let mut left = lines.to_vec();
             left.remove(lost);

@@ -75,7 +75,7 @@ pub use container::{ContainerHeader, EOF, has_valid_end, header_container};
 pub use crai::{CraiBuilder, CraiEntry, CraiIndex};
 pub use decode::{DECODER_BYTES, DecodeOptions, Decoder, Setup, Stop};
 pub use encode::{Encoded, Encoder, EncoderOptions, max_encoder_bytes, partition_bytes};
-pub use places::SliceScanner;
+pub use places::SliceIndexer;
 pub use reader::{Container, Reader};
 
 /// The first bytes of every CRAM file. The major and minor version follow.

@@ -17,7 +17,7 @@ use crate::reader::Container;
 ///
 /// The header of a single-contig slice states which bases it covers. For a slice of several
 /// contigs, the scanner decodes the positions of its reads, which needs no reference.
-pub struct SliceScanner {
+pub struct SliceIndexer {
     setup: Arc<Setup>,
     codecs: Codecs,
     decoder: Decoder,
@@ -33,10 +33,10 @@ struct SliceHead {
     records: usize,
 }
 
-impl SliceScanner {
+impl SliceIndexer {
     pub fn new(setup: Arc<Setup>) -> Self {
         let decoder = Decoder::new(Arc::clone(&setup));
-        SliceScanner { setup, codecs: Codecs::default(), decoder, head: Vec::new() }
+        SliceIndexer { setup, codecs: Codecs::default(), decoder, head: Vec::new() }
     }
 
     /// Returns the index entries of a container: one per slice, or one per contig for a slice of

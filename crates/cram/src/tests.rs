@@ -34,12 +34,12 @@ fn sequences() -> [(&'static str, Vec<u8>); 3] {
 }
 
 /// A reference on disk, removed on drop.
-struct Desk {
+struct ReferenceOnDisk {
     _dir: tempfile::TempDir,
     reference: PathBuf,
 }
 
-fn desk() -> Desk {
+fn desk() -> ReferenceOnDisk {
     let dir = tempfile::tempdir().unwrap();
     let (reference, mut text) = (dir.path().join("ref.fa"), String::new());
     for (name, bases) in sequences() {
@@ -49,7 +49,7 @@ fn desk() -> Desk {
         }
     }
     std::fs::write(&reference, text).unwrap();
-    Desk { _dir: dir, reference }
+    ReferenceOnDisk { _dir: dir, reference }
 }
 
 fn header() -> Header {
@@ -70,7 +70,7 @@ fn batch(lines: &[String]) -> Batch {
     batch
 }
 
-fn references(desk: &Desk) -> References {
+fn references(desk: &ReferenceOnDisk) -> References {
     let reference = Reference::open(&desk.reference, &Ledger::unlimited()).unwrap();
     References::new(&header(), Some(&reference), &Cache::default(), &Ledger::unlimited()).unwrap()
 }
@@ -81,7 +81,7 @@ fn encode(batch: &Batch, references: Option<References>) -> Result<Vec<u8>, Erro
     let mut encoder = Encoder::new(&writing);
     let mut out = header_container(&header(), Version::DEFAULT).unwrap();
     let mut bytes = Vec::new();
-    let encoded = encoder.partition(batch, &mut bytes)?;
+    let encoded = encoder.encode_partition(batch, &mut bytes)?;
     encoded.set_record_counters(&mut bytes, 0);
     out.extend_from_slice(&bytes);
     out.extend_from_slice(&EOF);
@@ -89,7 +89,7 @@ fn encode(batch: &Batch, references: Option<References>) -> Result<Vec<u8>, Erro
 }
 
 /// Returns the SAM lines of a file, up to the first error.
-fn decode(file: &[u8], references: Option<&Desk>) -> (Vec<String>, Option<Error>) {
+fn decode(file: &[u8], references: Option<&ReferenceOnDisk>) -> (Vec<String>, Option<Error>) {
     let mut lines = Vec::new();
     let error = try_decode(file, references, Detail::Whole, &mut lines).err();
     (lines, error)
@@ -97,7 +97,7 @@ fn decode(file: &[u8], references: Option<&Desk>) -> (Vec<String>, Option<Error>
 
 fn try_decode(
     file: &[u8],
-    desk: Option<&Desk>,
+    desk: Option<&ReferenceOnDisk>,
     wanted: impl Into<DecodeOptions>,
     lines: &mut Vec<String>,
 ) -> Result<(), Error> {
@@ -305,7 +305,7 @@ fn contigs_with_many_reads_have_containers_of_their_own() {
         &Ledger::unlimited(),
     );
     let mut bytes = Vec::new();
-    let encoded = Encoder::new(&writing).partition(&batch, &mut bytes).unwrap();
+    let encoded = Encoder::new(&writing).encode_partition(&batch, &mut bytes).unwrap();
     let found: Vec<Vec<(i32, i64, i64)>> = encoded
         .index_entries()
         .map(|(_, entries)| entries.iter().map(|it| (it.contig, it.start, it.span)).collect())
@@ -358,7 +358,7 @@ fn unknown_bases_beyond_the_memory_are_refused() {
     let within = |bytes: u64, lines: &[String]| {
         let ledger = Ledger::with_capacity(bytes);
         let writing = EncoderOptions::new(&header(), Version::DEFAULT, None, 6, &ledger);
-        Encoder::new(&writing).partition(&batch(lines), &mut Vec::new()).map(drop)
+        Encoder::new(&writing).encode_partition(&batch(lines), &mut Vec::new()).map(drop)
     };
     within(1 << 20, &[line(100)]).unwrap();
     within(64 << 20, &[line(5 << 20)]).unwrap();

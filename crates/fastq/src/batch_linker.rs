@@ -38,14 +38,14 @@ pub struct BatchLinker {
     singles: Option<u64>,
     /// The record after the last one returned, read ahead to compare its name with the previous
     /// one.
-    ahead: Option<ReadSpan>,
+    read_ahead: Option<ReadSpan>,
     ahead_text: Vec<u8>,
 }
 
 impl BatchLinker {
     pub fn new(claims: &Arc<Claims>) -> Self {
         let at = vec![TextPosition::default(); claims.files.len()];
-        let templates = claims.options.first;
+        let templates = claims.options.first_template;
         let (singles, ahead, ahead_text) = (None, None, Vec::new());
         BatchLinker {
             claims: Arc::clone(claims),
@@ -54,7 +54,7 @@ impl BatchLinker {
             at,
             reread: 0,
             singles,
-            ahead,
+            read_ahead: ahead,
             ahead_text,
         }
     }
@@ -66,7 +66,7 @@ impl BatchLinker {
     /// # Errors
     ///
     /// A file cannot be read.
-    pub fn take_places(&self) -> Result<Option<Vec<TextPlace>>> {
+    pub fn restart_places(&self) -> Result<Option<Vec<TextPlace>>> {
         if self.singles.is_some() {
             return Ok(None); // a record may have been read ahead
         }
@@ -141,7 +141,7 @@ impl BatchLinker {
         }
         let parser = |(file, (text, at)): (usize, (_, &TextPosition))| {
             let records = match self.singles {
-                Some(_) => first_read + u64::from(self.ahead.is_some()),
+                Some(_) => first_read + u64::from(self.read_ahead.is_some()),
                 None => self.templates * claims.records_per_template(file) as u64,
             };
             let numbering = options.numbering.filter(|_| file < *read_files);
@@ -196,7 +196,7 @@ impl BatchLinker {
         reads: &mut ReadBatch,
     ) -> Result<bool> {
         let start = text.len();
-        let one = match self.ahead.take() {
+        let one = match self.read_ahead.take() {
             Some(span) => {
                 text.extend_from_slice(&self.ahead_text);
                 Some(shift_span(span, |at| at + start as u32))
@@ -226,7 +226,7 @@ impl BatchLinker {
         });
         self.ahead_text.clear();
         self.ahead_text.extend_from_slice(&text[behind..]);
-        self.ahead = other.map(|span| shift_span(span, |at| at - behind as u32));
+        self.read_ahead = other.map(|span| shift_span(span, |at| at - behind as u32));
         text.truncate(start);
         Ok(true)
     }

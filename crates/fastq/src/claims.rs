@@ -8,10 +8,10 @@ use readmill_format::summed::StreamSum;
 use readmill_record::{ReadBatch, Result};
 
 use crate::general::MAX_BATCH_TEXT;
-use crate::layout::{self, Doubt};
+use crate::layout::{self, LayoutDoubt};
 use crate::restart::{RestartPoint, TextPlace};
 use crate::ring::Reach;
-use crate::source::{FastqInput, Packing};
+use crate::source::{FastqInput, OpenRules};
 use crate::strict;
 use crate::text::{FastqText, TextOptions, TextPosition};
 
@@ -35,7 +35,7 @@ pub struct BatchOptions {
     /// Text size of a block in bytes, which is read at once. BGZF has its own block size.
     pub block_bytes: usize,
     /// Maximum number of batches that are taken but not yet linked.
-    pub in_flight: usize,
+    pub max_in_flight: usize,
     pub record_bytes: usize,
     /// Accept BGZF files that lack the empty block at their end (SAM specification, section 4.1.2).
     pub allow_missing_eof: bool,
@@ -44,15 +44,15 @@ pub struct BatchOptions {
     pub zstd_window_log: u32,
     /// Number of times that a thread checks whether another thread has read the text it needs,
     /// before it reads the text itself.
-    pub patience: u32,
+    pub max_spins: u32,
     /// Record restart points in gzip files, for [`Claims::restart_points`].
     pub restartable: bool,
     /// Number of the first template in the whole input (0-based). Greater than 0 if reading starts
     /// inside the files.
-    pub first: u64,
+    pub first_template: u64,
     /// In an interleaved file, treat a read as single ([`ReadBatch::singles`]) if neither adjacent
     /// record has its name, instead of reporting that its mate is missing.
-    pub singles_among_pairs: bool,
+    pub allow_singles_among_pairs: bool,
     /// The byte between name and read number if mates are named `X.1` and `X.2`. This byte and the
     /// number are removed from names. `None` derives it from the first records of the files.
     pub numbering: Option<u8>,
@@ -64,14 +64,14 @@ impl Default for BatchOptions {
             templates: 1024,
             batch_bytes: 2 << 20,
             block_bytes: 512 << 10,
-            in_flight: 8,
+            max_in_flight: 8,
             record_bytes: 2 << 20,
             allow_missing_eof: false,
             zstd_window_log: 27,
-            patience: 1000,
+            max_spins: 1000,
             restartable: false,
-            first: 0,
-            singles_among_pairs: false,
+            first_template: 0,
+            allow_singles_among_pairs: false,
             numbering: None,
         }
     }
@@ -173,13 +173,13 @@ impl Claims {
         inputs.extend(index);
         let rules = TextOptions {
             block_bytes: options.block_bytes,
-            window_bytes: options.in_flight.max(1) * records * RECORD_TEXT,
-            packing: Packing {
+            window_bytes: options.max_in_flight.max(1) * records * RECORD_TEXT,
+            packing: OpenRules {
                 allow_missing_eof: options.allow_missing_eof,
                 zstd_window_log: options.zstd_window_log,
                 restartable: options.restartable,
             },
-            patience: options.patience,
+            patience: options.max_spins,
         };
         let files = FastqText::open(inputs, rules)?;
         let batch_bytes = options.batch_bytes.clamp(1, MAX_BATCH_TEXT);
@@ -197,7 +197,7 @@ impl Claims {
     /// for others to be linked. The reads are valid only after [`crate::BatchLinker::link`] has
     /// checked or replaced them.
     pub fn take(&self, ticket: u64, reads: &mut ReadBatch) -> TakenBatch {
-        reads.reset(self.segments, self.options.first + ticket * self.options.templates as u64);
+        reads.reset(self.segments, self.options.first_template + ticket * self.options.templates as u64);
         let found = self.take_regular_batch(ticket, reads);
         TakenBatch { ticket, templates: reads.template_count() as u64, found }
     }
@@ -216,7 +216,7 @@ impl Claims {
 
     /// Checks the layout against the first records. Returns a probable mistake: mates in files of
     /// single reads, or swapped or unrelated files.
-    pub fn layout_doubt(&self) -> Option<Doubt> {
+    pub fn layout_doubt(&self) -> Option<LayoutDoubt> {
         match &self.files[..self.read_files] {
             [one, two] => {
                 layout::check_pair([one.name(), two.name()], [one.first_records(), two.first_records()])
@@ -290,7 +290,7 @@ impl Claims {
     }
 
     pub fn may_have_singles(&self) -> bool {
-        self.options.singles_among_pairs && self.segments == 2 && self.files.len() == 1
+        self.options.allow_singles_among_pairs && self.segments == 2 && self.files.len() == 1
     }
 
     pub(crate) fn records_per_template(&self, file: usize) -> usize {
@@ -383,7 +383,7 @@ mod tests {
     fn threads_that_vanish_hold_up_nobody() {
         let directory = tempfile::tempdir().unwrap();
         let options =
-            BatchOptions { templates: 10, block_bytes: 50, patience: 3, ..BatchOptions::default() };
+            BatchOptions { templates: 10, block_bytes: 50, max_spins: 3, ..BatchOptions::default() };
         let claims =
             Arc::new(Claims::open(FastqLayout::Single(file(&directory, 1000)), options).unwrap());
         let (mut order, mut reads, mut vanished) = (BatchLinker::new(&claims), ReadBatch::default(), 0);
@@ -405,7 +405,7 @@ mod tests {
     fn tickets_in_any_order_are_the_same_batches() {
         let directory = tempfile::tempdir().unwrap();
         let options =
-            BatchOptions { templates: 7, block_bytes: 100, in_flight: 5, ..BatchOptions::default() };
+            BatchOptions { templates: 7, block_bytes: 100, max_in_flight: 5, ..BatchOptions::default() };
         let claims =
             Arc::new(Claims::open(FastqLayout::Single(file(&directory, 1000)), options).unwrap());
         let mut order = BatchLinker::new(&claims);

@@ -15,7 +15,9 @@ use std::sync::Arc;
 
 use readmill_record::{Error, ReadSpan, Result};
 
-use crate::line::{fault_of_name, is_graphic, name_and_comment, strip_read_number, template_name};
+use crate::line::{
+    describe_name_fault, is_graphic, split_name_and_comment, strip_read_number, template_name,
+};
 use crate::text::{FastqText, TextBlock, TextPosition};
 
 const TRUNCATED: &str = "the file is truncated: download or create it again";
@@ -71,7 +73,7 @@ impl<'a> RecordParser<'a> {
         let start = out.len();
         self.name = None;
         let result = self.read_parts(out);
-        let name = self.name.unwrap_or_else(|| name_and_comment(&out[start..]).0);
+        let name = self.name.unwrap_or_else(|| split_name_and_comment(&out[start..]).0);
         let span = result.map_err(|error| {
             error.file(self.text.name()).record(self.records).qname(&out[start..start + name])
         })?;
@@ -97,9 +99,9 @@ impl<'a> RecordParser<'a> {
         let Some(marker) = self.read_marker(out)? else { return Ok(None) };
         let start = out.len();
         self.append_line(out, start)?;
-        let (name_len, comment) = name_and_comment(&out[start..]);
+        let (name_len, comment) = split_name_and_comment(&out[start..]);
         self.name = Some(name_len);
-        if let Some(fault) = fault_of_name(&out[start..start + name_len]) {
+        if let Some(fault) = describe_name_fault(&out[start..start + name_len]) {
             return Err(Error::input(fault));
         }
         let name_len = strip_read_number(&out[start..start + name_len], self.numbering).len();

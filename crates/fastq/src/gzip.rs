@@ -57,7 +57,7 @@ struct NotedPoint {
     text: u64,
     member: (u32, u64),
     window: Vec<u8>,
-    proof: Vec<u8>,
+    following_text: Vec<u8>,
 }
 
 /// The points recorded by a [`GzipScan`], in order. Clones share them, so that they can be searched
@@ -104,9 +104,9 @@ impl GzipPoints {
         };
         for bits in 0..8 {
             found.bits = bits;
-            let mut proof = vec![0; point.proof.len()];
+            let mut proof = vec![0; point.following_text.len()];
             match GzipTail::open(file, &found)?.read_exact(&mut proof) {
-                Ok(()) if proof == point.proof => return Ok(Some(found)),
+                Ok(()) if proof == point.following_text => return Ok(Some(found)),
                 Err(error) if error.raw_os_error().is_some() => return Err(error),
                 _ => {}
             }
@@ -174,8 +174,8 @@ impl<R: Read> GzipScan<R> {
         self.member += text.len() as u64;
         self.text += text.len() as u64;
         if let Some(last) = self.points.lock_points().back_mut() {
-            let missing = PROOF_BYTES.saturating_sub(last.proof.len());
-            last.proof.extend_from_slice(&text[..text.len().min(missing)]);
+            let missing = PROOF_BYTES.saturating_sub(last.following_text.len());
+            last.following_text.extend_from_slice(&text[..text.len().min(missing)]);
         }
         let text = &text[text.len().saturating_sub(WINDOW)..];
         if self.recent.len() + text.len() > 8 * WINDOW {
@@ -186,14 +186,14 @@ impl<R: Read> GzipScan<R> {
     }
 
     /// Makes the current position, which is at a block boundary, the candidate for the next point.
-    fn note_place(&mut self) {
+    fn note_candidate_point(&mut self) {
         if self.points.lock_points().back().is_none_or(|last| self.text >= last.text + MIN_SPACING) {
             self.candidate = Some(NotedPoint {
                 offset: self.offset + self.at as u64,
                 text: self.text,
                 member: (self.crc.clone().finalize(), self.member),
                 window: self.recent[self.recent.len().saturating_sub(WINDOW)..].to_vec(),
-                proof: Vec::new(),
+                following_text: Vec::new(),
             });
         }
     }
@@ -233,7 +233,9 @@ impl<R: Read> Read for GzipScan<R> {
                 Ok(Status::StreamEnd) => (self.inflate, self.candidate) = (None, None),
                 // The decoder stopped although it has data and room left, so it is at the end of a
                 // block.
-                Ok(_) if self.at < self.packed.len() && written < into.len() => self.note_place(),
+                Ok(_) if self.at < self.packed.len() && written < into.len() => {
+                    self.note_candidate_point()
+                }
                 Ok(_) => {}
                 Err(error) => return Err(damaged_error(error.as_str())),
             }

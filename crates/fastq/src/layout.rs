@@ -7,7 +7,8 @@ use std::path::Path;
 use readmill_record::Error;
 
 use crate::line::{
-    fault_of_name, name_and_comment, numbers_of_mates, strip_carriage_return, template_name,
+    describe_name_fault, parse_mate_numbers, split_name_and_comment, strip_carriage_return,
+    template_name,
 };
 
 const EXAMINED_RECORDS: usize = 64;
@@ -40,7 +41,7 @@ impl FirstRead {
 /// A probable mistake in the layout of the files, found by
 /// [`Claims::layout_doubt`](crate::Claims::layout_doubt).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Doubt {
+pub enum LayoutDoubt {
     /// The layout is certainly wrong, and the run must not start. The error has a hint for the
     /// command line.
     Certain(Error),
@@ -53,7 +54,7 @@ pub enum Doubt {
 pub(crate) fn find_numbering<'a>(
     mut mates: impl Iterator<Item = (&'a FirstRead, &'a FirstRead)>,
 ) -> Option<u8> {
-    let numbers = |(first, last): (&FirstRead, &FirstRead)| numbers_of_mates(&first.name, &last.name);
+    let numbers = |(first, last): (&FirstRead, &FirstRead)| parse_mate_numbers(&first.name, &last.name);
     let all @ (separator, of_first) = mates.next().and_then(numbers)?;
     let (mut count, mut are_so) = (1, true);
     mates.for_each(|pair| {
@@ -66,7 +67,7 @@ pub(crate) fn find_numbering<'a>(
 /// Like [`find_numbering`], for an interleaved file in which there may be single reads among the
 /// pairs.
 pub(crate) fn find_numbering_of_neighbours(reads: &[FirstRead]) -> Option<u8> {
-    let numbers = |two: &[FirstRead]| numbers_of_mates(&two[0].name, &two[1].name);
+    let numbers = |two: &[FirstRead]| parse_mate_numbers(&two[0].name, &two[1].name);
     let (separator, of_mates) = reads.windows(2).find_map(numbers)?;
     let is_so = |read: &FirstRead| matches!(&read.name[..], [.., before, digit] if *before == separator && of_mates.contains(digit));
     let pairs = reads.windows(2).filter(|two| numbers(two) == Some((separator, of_mates))).count();
@@ -90,9 +91,9 @@ pub(crate) fn parse_first_reads(text: &[u8]) -> Vec<FirstRead> {
         else {
             break;
         };
-        let (len, comment) = name_and_comment(head);
+        let (len, comment) = split_name_and_comment(head);
         let name = &head[..len];
-        if fault_of_name(name).is_some() || qualities.len() != bases.len() {
+        if describe_name_fault(name).is_some() || qualities.len() != bases.len() {
             break;
         }
         let number = find_read_number(name, &head[comment..]);
@@ -119,32 +120,33 @@ fn find_read_number(name: &[u8], comment: &[u8]) -> Option<u8> {
     }
 }
 
-pub(crate) fn check_single(file: &Path, reads: &[FirstRead]) -> Option<Doubt> {
+pub(crate) fn check_single(file: &Path, reads: &[FirstRead]) -> Option<LayoutDoubt> {
     let (pairs, mates) = (reads.len() / 2, count_mates(reads));
     if is_interleaved(reads) {
         let what = "each read is followed by its mate, but the file is read as single reads";
-        return Some(Doubt::Certain(Error::input(what).file(file).hint(INTERLEAVED)));
+        return Some(LayoutDoubt::Certain(Error::input(what).file(file).hint(INTERLEAVED)));
     }
     if reads.len() >= 4 && find_numbering(adjacent_pairs(reads)).is_some() {
         let [one, two] = [0, 1].map(|at| String::from_utf8_lossy(&reads[at].name).into_owned());
         let file = file.display();
-        return Some(Doubt::Likely(format!(
+        return Some(LayoutDoubt::Likely(format!(
             "{file}: reads are named like mates ({one}, {two} and so on), but are aligned as single reads; use -p if they are pairs"
         )));
     }
     let beside = reads.windows(2).filter(|two| are_mates(two)).count();
     (mates > 0 && mates == pairs || beside > 0 && read_numbers(reads).any(|it| it == 2)).then(|| {
         let (file, n) = (file.display(), reads.len());
-        Doubt::Likely(format!(
+        LayoutDoubt::Likely(format!(
             "{file}: {beside} of the first {n} reads are next to a read with the same name, but are aligned as single reads; use -p if they are pairs"
         ))
     })
 }
 
-pub(crate) fn check_interleaved(file: &Path, reads: &[FirstRead]) -> Option<Doubt> {
+pub(crate) fn check_interleaved(file: &Path, reads: &[FirstRead]) -> Option<LayoutDoubt> {
     let mut pairs = reads.chunks_exact(2).peekable();
     pairs.peek()?;
-    let certain = |what: &str, hint| Some(Doubt::Certain(Error::input(what).file(file).hint(hint)));
+    let certain =
+        |what: &str, hint| Some(LayoutDoubt::Certain(Error::input(what).file(file).hint(hint)));
     if pairs.clone().all(|two| are_mates(two) && (two[0].number, two[1].number) == (Some(2), Some(1))) {
         return certain("the second read (R2) of each pair is before the first read (R1)", TAKE_ANYHOW);
     }
@@ -158,12 +160,12 @@ pub(crate) fn check_interleaved(file: &Path, reads: &[FirstRead]) -> Option<Doub
     }
 }
 
-pub(crate) fn check_pair(files: [&Path; 2], reads: [&[FirstRead]; 2]) -> Option<Doubt> {
-    let certain = |what: String, hint| Some(Doubt::Certain(Error::input(what).hint(hint)));
+pub(crate) fn check_pair(files: [&Path; 2], reads: [&[FirstRead]; 2]) -> Option<LayoutDoubt> {
+    let certain = |what: String, hint| Some(LayoutDoubt::Certain(Error::input(what).hint(hint)));
     for (file, reads) in files.into_iter().zip(reads) {
         if is_interleaved(reads) && read_numbers(reads).next().is_some() {
             let what = "each read is followed by its mate, but the file was given as one of two files";
-            return Some(Doubt::Certain(Error::input(what).file(file).hint(INTERLEAVED)));
+            return Some(LayoutDoubt::Certain(Error::input(what).file(file).hint(INTERLEAVED)));
         }
     }
     let n = reads[0].len().min(reads[1].len());
@@ -195,7 +197,7 @@ pub(crate) fn check_pair(files: [&Path; 2], reads: [&[FirstRead]; 2]) -> Option<
         }
         [Some(first), Some(last)] if first == last => {
             let kind = kind(first);
-            return Some(Doubt::Likely(format!(
+            return Some(LayoutDoubt::Likely(format!(
                 "the read names in {one} and in {two} mark {kind}; the files are aligned as R1 and R2 of pairs"
             )));
         }
@@ -207,7 +209,7 @@ pub(crate) fn check_pair(files: [&Path; 2], reads: [&[FirstRead]; 2]) -> Option<
     let wrong = |at: usize, number| reads[at].iter().filter(|it| it.number == Some(number)).count();
     let (last_in_first, first_in_last) = (wrong(0, 2), wrong(1, 1));
     (last_in_first + first_in_last > 0).then(|| {
-        Doubt::Likely(format!(
+        LayoutDoubt::Likely(format!(
             "{last_in_first} of the first {} reads of {one} are numbered 2, and {first_in_last} of the first {} of \
              {two} are numbered 1; {one} is used as R1, and {two} as R2",
             reads[0].len(),
@@ -257,11 +259,11 @@ mod tests {
     }
 
     /// Returns the message, after `!` for an error and `?` for a warning.
-    fn said(doubt: Option<Doubt>) -> String {
+    fn said(doubt: Option<LayoutDoubt>) -> String {
         match doubt {
             None => String::new(),
-            Some(Doubt::Certain(error)) => format!("!{}", error.what),
-            Some(Doubt::Likely(what)) => format!("?{what}"),
+            Some(LayoutDoubt::Certain(error)) => format!("!{}", error.what),
+            Some(LayoutDoubt::Likely(what)) => format!("?{what}"),
         }
     }
 

@@ -59,7 +59,7 @@ mod text;
 
 pub use batch_linker::BatchLinker;
 pub use claims::{BatchOptions, Claims, FastqLayout, TakenBatch};
-pub use layout::Doubt;
+pub use layout::LayoutDoubt;
 pub use line::template_name;
 pub use qualities::QualityEncoding;
 pub use restart::{RestartPoint, TextPlace};

@@ -43,7 +43,7 @@ pub(crate) fn strip_read_number(name: &[u8], separator: Option<u8>) -> &[u8] {
 /// Returns the separator and the read numbers if two names differ only in a number at their ends,
 /// such as `SRR1.7.1` and `SRR1.7.2`, as written by fasterq-dump and fastq-dump. The first number
 /// must be smaller.
-pub(crate) fn numbers_of_mates(first: &[u8], last: &[u8]) -> Option<(u8, [u8; 2])> {
+pub(crate) fn parse_mate_numbers(first: &[u8], last: &[u8]) -> Option<(u8, [u8; 2])> {
     let ([one @ .., number], [other @ .., other_number]) = (first, last) else { return None };
     let [_, .., before] = one else { return None };
     let are_numbers = number.is_ascii_digit() && other_number.is_ascii_digit();
@@ -57,14 +57,14 @@ pub(crate) fn strip_carriage_return(line: &[u8]) -> &[u8] {
 
 /// Returns the length of the name at the start of a line, and the offset of the comment after the
 /// blanks that follow it.
-pub(crate) fn name_and_comment(line: &[u8]) -> (usize, usize) {
+pub(crate) fn split_name_and_comment(line: &[u8]) -> (usize, usize) {
     let Some(name) = memchr::memchr2(b' ', b'\t', line) else { return (line.len(), line.len()) };
     let blanks = line[name..].iter().take_while(|&&b| b == b' ' || b == b'\t').count();
     (name, name + blanks)
 }
 
 /// Describes the fault of a name for an error message; `None` if the name can be stored.
-pub(crate) fn fault_of_name(name: &[u8]) -> Option<&'static str> {
+pub(crate) fn describe_name_fault(name: &[u8]) -> Option<&'static str> {
     if name.is_empty() {
         Some("the read has no name")
     } else if template_name(name).len() > MAX_NAME_LEN {
@@ -107,7 +107,11 @@ mod tests {
             ("r.a", "r.b", None),
             ("", "", None),
         ] {
-            assert_eq!(numbers_of_mates(first.as_bytes(), last.as_bytes()), expected, "{first} {last}");
+            assert_eq!(
+                parse_mate_numbers(first.as_bytes(), last.as_bytes()),
+                expected,
+                "{first} {last}"
+            );
         }
         assert_eq!(strip_read_number(b"SRR1.7.1", Some(b'.')), b"SRR1.7");
         for (name, separator) in
@@ -119,9 +123,9 @@ mod tests {
 
     #[test]
     fn names_end_at_blanks_and_lose_their_digit() {
-        assert_eq!(name_and_comment(b"r1/2 \t 1:N:0"), (4, 7));
-        assert_eq!(name_and_comment(b"r1"), (2, 2));
-        assert_eq!(name_and_comment(b"r1 "), (2, 3));
+        assert_eq!(split_name_and_comment(b"r1/2 \t 1:N:0"), (4, 7));
+        assert_eq!(split_name_and_comment(b"r1"), (2, 2));
+        assert_eq!(split_name_and_comment(b"r1 "), (2, 3));
         assert_eq!(template_name(b"a/b/2"), b"a/b");
         assert_eq!(template_name(b"a.1"), b"a.1");
         assert_eq!(template_name(b"a/12"), b"a/12");

@@ -62,10 +62,10 @@ enum State {
 
 struct Slot<T> {
     word: AtomicU64,
-    held: Mutex<Held<T>>,
+    held: Mutex<SlotContent<T>>,
 }
 
-struct Held<T> {
+struct SlotContent<T> {
     /// The only block that may be published here next.
     expected: u64,
     block: Option<T>,
@@ -86,7 +86,7 @@ impl<T: Clone> Ring<T> {
     pub fn new(slots: usize, blocks: Option<u64>) -> Self {
         let slot = |expected| Slot {
             word: AtomicU64::new(0),
-            held: Mutex::new(Held { expected, block: None }),
+            held: Mutex::new(SlotContent { expected, block: None }),
         };
         Ring {
             slots: (0..slots.max(2) as u64).map(slot).collect(),
@@ -164,7 +164,7 @@ impl<T: Clone> Ring<T> {
 
     /// Sums block `number`, given that `before` lines end before it. Returns false if the block is
     /// not published or has been released.
-    pub fn sum(&self, number: u64, before: u64) -> bool {
+    pub fn sum_block(&self, number: u64, before: u64) -> bool {
         match self.unpack_state(number) {
             State::Absent => return false,
             State::Summed(_) => {}
@@ -258,11 +258,11 @@ pub(crate) trait Supply {
 
     /// Returns an estimate of the number of lines in a block, used until one block has been
     /// counted.
-    fn guess(&self) -> u64;
+    fn estimate_lines(&self) -> u64;
 
     /// Fills block `number`, which another thread has claimed, or waits until that thread has
     /// filled it.
-    fn help(&self, number: u64);
+    fn fill_or_wait(&self, number: u64);
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -295,7 +295,7 @@ impl Goal {
 
 /// Fills blocks until the goal is reached. A thread checks `patience` times whether another thread
 /// has filled the block that it needs, and then fills the block itself.
-pub(crate) fn reach(supply: &impl Supply, patience: u32, goal: Goal) -> Reach {
+pub(crate) fn fill_until(supply: &impl Supply, patience: u32, goal: Goal) -> Reach {
     loop {
         let (blocks, lines) = supply.ring().summed();
         if goal.is_met(blocks, lines) {
@@ -304,7 +304,7 @@ pub(crate) fn reach(supply: &impl Supply, patience: u32, goal: Goal) -> Reach {
         if supply.ring().ends_at(blocks) {
             return Reach::End;
         }
-        if !bring_block(supply, patience, goal, blocks, lines) {
+        if !load_and_sum_block(supply, patience, goal, blocks, lines) {
             return Reach::Full;
         }
     }
@@ -315,24 +315,30 @@ pub(crate) fn reach(supply: &impl Supply, patience: u32, goal: Goal) -> Reach {
 ///
 /// While another thread fills the block, this one claims later blocks, as far as the goal needs
 /// them. So many threads read concurrently.
-fn bring_block(supply: &impl Supply, patience: u32, goal: Goal, number: u64, before: u64) -> bool {
+fn load_and_sum_block(
+    supply: &impl Supply,
+    patience: u32,
+    goal: Goal,
+    number: u64,
+    before: u64,
+) -> bool {
     let ring = supply.ring();
     let mut left = patience;
     loop {
-        if ring.sum(number, before) || ring.is_published(number) {
+        if ring.sum_block(number, before) || ring.is_published(number) {
             return true;
         }
         let claimed = ring.claimed();
         if claimed <= number {
             return supply.claim(number);
         }
-        let more = goal.needs_more(claimed, number, before, supply.guess());
+        let more = goal.needs_more(claimed, number, before, supply.estimate_lines());
         if more && !ring.ends_at(claimed) && supply.claim(claimed) {
             continue;
         }
         match left {
             0 => {
-                supply.help(number);
+                supply.fill_or_wait(number);
                 yield_now();
             }
             _ if left.is_multiple_of(16) => yield_now(),

@@ -94,13 +94,13 @@ impl Read for Metered {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Packing {
+pub(crate) struct OpenRules {
     pub allow_missing_eof: bool,
     pub zstd_window_log: u32,
     pub restartable: bool,
 }
 
-impl Packing {
+impl OpenRules {
     /// Configures a BGZF reader to accept what other programs leave at the end of FASTQ: no empty
     /// last block (bcl2fastq), plain gzip members (`cat`), or NUL bytes. Plain members have no
     /// known restart points, so they are refused if the input must be restartable.
@@ -129,7 +129,7 @@ enum InputHandle {
 
 /// Opens all inputs, then reads the start of each. If several are pipes, they are read together
 /// ([`join_pipes`]).
-pub(crate) fn open_inputs(inputs: Vec<FastqInput>, packing: Packing) -> Result<Vec<OpenedInput>> {
+pub(crate) fn open_inputs(inputs: Vec<FastqInput>, packing: OpenRules) -> Result<Vec<OpenedInput>> {
     let handles = inputs.into_iter().map(open_handle).collect::<Result<Vec<_>>>()?;
     let handles = join_pipes(handles);
     handles.into_iter().map(|(name, handle)| open_source(name, handle, packing)).collect()
@@ -148,13 +148,13 @@ fn open_handle(input: FastqInput) -> Result<(PathBuf, InputHandle)> {
         FastqInput::Path(path) | FastqInput::From(path, RestartPoint::Start) => path,
         FastqInput::From(path, point) => {
             let failed = |e| Error::io("cannot be opened", &e).file(&path);
-            let file = input_file::open(&path).map_err(failed)?;
+            let file = input_file::open_input(&path).map_err(failed)?;
             let size = file.metadata().map_err(failed)?.len();
             return Ok((path, InputHandle::From(file, size, point)));
         }
     };
     let failed = |e| Error::io("cannot be opened", &e).file(&path);
-    let file = input_file::open(&path).map_err(failed)?;
+    let file = input_file::open_input(&path).map_err(failed)?;
     let about = file.metadata().map_err(failed)?;
     let handle = match about.len() {
         0 => InputHandle::Pipe(file),
@@ -164,7 +164,7 @@ fn open_handle(input: FastqInput) -> Result<(PathBuf, InputHandle)> {
     Ok((path, handle))
 }
 
-fn open_source(name: PathBuf, handle: InputHandle, packing: Packing) -> Result<OpenedInput> {
+fn open_source(name: PathBuf, handle: InputHandle, packing: OpenRules) -> Result<OpenedInput> {
     let (mut bytes, file): (ByteReader, _) = match handle {
         InputHandle::Regular(file, len) => {
             let again = file.try_clone().map_err(|e| Error::io("cannot be opened", &e).file(&name))?;
@@ -220,7 +220,7 @@ fn open_at_point(
     mut file: File,
     size: u64,
     point: RestartPoint,
-    packing: Packing,
+    packing: OpenRules,
 ) -> io::Result<OpenedInput> {
     let meter = Meter::with_total(size.saturating_sub(point.stored_bytes()));
     let source = match point {
@@ -281,7 +281,7 @@ impl TextFormat {
     }
 
     /// Decompresses the start of a file as far as it is complete, to at most 256 KiB of text.
-    fn decompress_start<'a>(&self, peek: &'a [u8], packing: Packing) -> Cow<'a, [u8]> {
+    fn decompress_start<'a>(&self, peek: &'a [u8], packing: OpenRules) -> Cow<'a, [u8]> {
         let unpacked: Box<dyn Read + 'a> = match self {
             TextFormat::Text => return Cow::Borrowed(peek),
             TextFormat::Bgzf | TextFormat::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(peek)),
@@ -434,7 +434,7 @@ fn join_pipes(handles: Vec<(PathBuf, InputHandle)>) -> Vec<(PathBuf, InputHandle
             other => (name, Some(other)),
         })
         .collect();
-    let mut joined = join_as_twins(files);
+    let mut joined = join_pipes_for_reading(files);
     let mut next = |other: Option<InputHandle>| {
         other.or_else(|| joined.next().map(|twin| InputHandle::Other(Box::new(twin))))
     };
@@ -448,7 +448,7 @@ struct Pipe {
     has_ended: bool,
 }
 
-pub(crate) struct Twin {
+pub(crate) struct JoinedPipe {
     pipes: Arc<Mutex<Vec<Pipe>>>,
     which: usize,
 }
@@ -458,14 +458,14 @@ pub(crate) struct Twin {
 ///
 /// Such a program blocks as soon as one of its pipes is full, and a batch of reads is larger than a
 /// pipe. So while a reader waits for one pipe, the data of the others is buffered.
-pub(crate) fn join_as_twins(files: Vec<File>) -> impl Iterator<Item = Twin> {
+pub(crate) fn join_pipes_for_reading(files: Vec<File>) -> impl Iterator<Item = JoinedPipe> {
     let count = files.len();
     let pipe = |file| Pipe { file, buffered: Vec::new(), at: 0, has_ended: false };
     let pipes = Arc::new(Mutex::new(files.into_iter().map(pipe).collect::<Vec<_>>()));
-    (0..count).map(move |which| Twin { pipes: Arc::clone(&pipes), which })
+    (0..count).map(move |which| JoinedPipe { pipes: Arc::clone(&pipes), which })
 }
 
-impl Read for Twin {
+impl Read for JoinedPipe {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let mut pipes = self.pipes.lock().unwrap_or_else(PoisonError::into_inner);
         while pipes[self.which].buffered.is_empty() {

@@ -10,7 +10,7 @@ use std::ops::Range;
 use readmill_record::{ReadBatch, ReadSpan};
 
 use crate::line::{
-    fault_of_name, is_graphic, is_same_template, name_and_comment, strip_carriage_return,
+    describe_name_fault, is_graphic, is_same_template, split_name_and_comment, strip_carriage_return,
     strip_read_number, template_name,
 };
 
@@ -86,9 +86,9 @@ impl StrictRecords<'_> {
         let name = at + 1;
         let end = self.end_of_line(name);
         let line = strip_carriage_return(&self.text[name..end]);
-        let (name_len, comment) = name_and_comment(line);
+        let (name_len, comment) = split_name_and_comment(line);
         let comment_len = line.len() - comment;
-        if fault_of_name(&line[..name_len]).is_some() {
+        if describe_name_fault(&line[..name_len]).is_some() {
             return None;
         }
         let name_len = strip_read_number(&line[..name_len], self.numbering).len();

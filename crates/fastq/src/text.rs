@@ -13,8 +13,10 @@ use readmill_record::{Error, Result};
 
 use crate::layout::FirstRead;
 use crate::restart::{Restart, RestartPoint, TextPlace};
-use crate::ring::{Claim, Goal, Reach, Ring, Supply, reach};
-use crate::source::{self, ByteReader, ByteStream, FastqInput, Meter, OpenedInput, Packing, TextSource};
+use crate::ring::{Claim, Goal, Reach, Ring, Supply, fill_until};
+use crate::source::{
+    self, ByteReader, ByteStream, FastqInput, Meter, OpenRules, OpenedInput, TextSource,
+};
 
 /// Approximate size of a line in bytes, for FASTQ with reads of 150 bases. Used until a block is
 /// counted.
@@ -33,16 +35,16 @@ pub(crate) struct TextOptions {
     pub block_bytes: usize,
     /// Expected text of all batches in flight, in bytes; determines the number of slots.
     pub window_bytes: usize,
-    pub packing: Packing,
+    pub packing: OpenRules,
     pub patience: u32,
 }
 
 /// BGZF blocks that are inflated together, and the error that follows them, if any.
-type Compressed = (Chunk, Option<Error>);
+type CompressedBlocks = (Chunk, Option<Error>);
 
 /// A slot for compressed blocks that were read but not yet inflated: the number of the text block,
 /// and its data. If its claimer is slow, another thread inflates them as well.
-type HandedChunk = Mutex<Option<(u64, Arc<Compressed>)>>;
+type HandedChunk = Mutex<Option<(u64, Arc<CompressedBlocks>)>>;
 
 enum BlockSource {
     /// Plain text: the file, and the byte range to read. Any thread can read any block.
@@ -150,13 +152,13 @@ impl FastqText {
 
     /// Fills blocks until `lines` lines of the text are in memory or released.
     pub fn reach(&self, lines: u64) -> Reach {
-        reach(self, self.rules.patience, Goal::Lines(lines))
+        fill_until(self, self.rules.patience, Goal::Lines(lines))
     }
 
     /// Returns block `number`, filling it first if necessary. `None` after the last block. Only the
     /// thread that releases blocks may call this, for blocks that it has not released.
     pub fn load_block(&self, number: u64) -> Result<Option<Arc<TextBlock>>> {
-        match reach(self, self.rules.patience, Goal::Blocks(number + 1)) {
+        match fill_until(self, self.rules.patience, Goal::Blocks(number + 1)) {
             Reach::Enough => {
                 let lost = || Error::bug("a block of text was released too early");
                 self.ring.get(number).ok_or_else(lost).map(Some)
@@ -275,7 +277,12 @@ impl FastqText {
 
     /// Inflates the chunk that becomes block `number`. In the first block, the first `skipped`
     /// bytes of text are dropped.
-    fn inflate_chunk(&self, (chunk, behind): &Compressed, number: u64, skipped: usize) -> TextBlock {
+    fn inflate_chunk(
+        &self,
+        (chunk, behind): &CompressedBlocks,
+        number: u64,
+        skipped: usize,
+    ) -> TextBlock {
         let mut bytes = self.shelf.take();
         bytes.clear();
         let Err(error) = Inflater::default().append_chunk(chunk, &mut bytes) else {
@@ -309,7 +316,7 @@ impl FastqText {
         handed: &[HandedChunk],
         spare: &Mutex<Vec<Chunk>>,
         number: u64,
-        chunk: Arc<Compressed>,
+        chunk: Arc<CompressedBlocks>,
     ) {
         let mut slot = lock_mutex(&handed[number as usize % self.slots]);
         if slot.as_ref().is_some_and(|(of, _)| *of == number) {
@@ -366,11 +373,11 @@ impl Supply for FastqText {
         true
     }
 
-    fn guess(&self) -> u64 {
+    fn estimate_lines(&self) -> u64 {
         self.rules.block_bytes as u64 / USUAL_LINE_BYTES
     }
 
-    fn help(&self, number: u64) {
+    fn fill_or_wait(&self, number: u64) {
         match &self.kind {
             BlockSource::Plain(file, bytes) => {
                 self.publish_block(number, self.read_block(file, bytes, number))

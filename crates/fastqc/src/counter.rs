@@ -97,7 +97,7 @@ impl FileCounter {
     /// # Errors
     /// The memory of the run is too small for the length of the reads or the number of tiles.
     pub fn add_piece(&self, piece: FastqcPiece) -> Result<()> {
-        if piece.shapes.is_empty() {
+        if piece.length_and_gc.is_empty() {
             return Ok(());
         }
         let mut ordered = self.lock_ordered();
@@ -117,7 +117,7 @@ impl FileCounter {
     /// Drops a piece without adding it, and returns its memory to the run. Called if a FASTQ batch
     /// turns out to have been cut at the wrong position: its reads are counted again.
     pub fn discard_piece(&self, piece: FastqcPiece) {
-        self.room.return_bytes(piece.far.capacity() as u64);
+        self.room.return_bytes(piece.far_bytes.capacity() as u64);
     }
 
     /// Creates the report of the file, when all reads have been counted.

@@ -132,7 +132,7 @@ impl GcCounts {
     /// mode, in percent of the reads. NaN if there are no reads.
     fn normal_deviation(&self) -> f64 {
         let total: f64 = self.counts.iter().sum();
-        let mode = self.mode();
+        let mode = self.mode_of_counts();
         let squares = self.counts.iter().enumerate();
         let squares = squares.fold(0.0, |sum, (at, count)| sum + (at as f64 - mode).powi(2) * count);
         let deviation = (squares / (total - 1.0)).sqrt();
@@ -147,7 +147,7 @@ impl GcCounts {
 
     /// Returns the mean of the adjacent percents whose counts are more than 90 % of the highest
     /// count. If they reach 0 or 100, returns the percent with the highest count.
-    fn mode(&self) -> f64 {
+    fn mode_of_counts(&self) -> f64 {
         let counts = &self.counts;
         let mut first = 0;
         for (at, &count) in counts.iter().enumerate() {
@@ -193,12 +193,12 @@ mod tests {
     #[test]
     fn the_mode_is_the_middle_of_the_top() {
         let mut counts = GcCounts::default();
-        assert_eq!(counts.mode(), 0.0);
+        assert_eq!(counts.mode_of_counts(), 0.0);
         assert!(counts.normal_deviation().is_nan());
         (counts.counts[40], counts.counts[41], counts.counts[42], counts.counts[43]) =
             (80.0, 95.0, 100.0, 91.0);
-        assert_eq!(counts.mode(), 42.0);
+        assert_eq!(counts.mode_of_counts(), 42.0);
         counts.counts[0..42].fill(99.0);
-        assert_eq!(counts.mode(), 42.0, "it reaches the end");
+        assert_eq!(counts.mode_of_counts(), 42.0, "it reaches the end");
     }
 }

@@ -29,11 +29,11 @@ pub struct FastqcPiece {
     pub(crate) first: u64,
     /// The length of each read, and the number of G and C among the bases that the GC module uses
     /// (`gc::used_bases`).
-    pub(crate) shapes: Vec<(u32, u32)>,
-    pub(crate) near: Box<NearCounts>,
+    pub(crate) length_and_gc: Vec<(u32, u32)>,
+    pub(crate) near_counts: Box<NearCounts>,
     /// Bases and qualities after the first 512 positions, read by read; `far_lengths` has their
     /// numbers. They are counted one by one when the piece is added.
-    pub(crate) far: Vec<u8>,
+    pub(crate) far_bytes: Vec<u8>,
     pub(crate) far_lengths: Vec<[u32; 2]>,
     pub(crate) lowest: u8,
     pub(crate) mean_quals: [u32; QUAL_COUNT],
@@ -76,9 +76,9 @@ impl FastqcPiece {
     pub(crate) fn new() -> Self {
         FastqcPiece {
             first: 0,
-            shapes: Vec::new(),
-            near: NearCounts::new(),
-            far: Vec::new(),
+            length_and_gc: Vec::new(),
+            near_counts: NearCounts::new(),
+            far_bytes: Vec::new(),
             far_lengths: Vec::new(),
             lowest: u8::MAX,
             mean_quals: [0; QUAL_COUNT],
@@ -92,7 +92,7 @@ impl FastqcPiece {
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.near.is_full()
+        self.near_counts.is_full()
     }
 
     pub(crate) fn look_up_sequences(&mut self, known: Option<&DistinctSequences>) {
@@ -103,9 +103,9 @@ impl FastqcPiece {
     /// have been added to the totals.
     pub(crate) fn restart_at(&mut self, first: u64) {
         self.first = first;
-        self.shapes.clear();
+        self.length_and_gc.clear();
         self.far_lengths.clear();
-        self.far = Vec::new();
+        self.far_bytes = Vec::new();
         self.lowest = u8::MAX;
         self.mean_quals.fill(0);
         self.adapters.clear();
@@ -139,15 +139,16 @@ impl FastqcPiece {
     fn add_uppercase_read(&mut self, read: &SequencedRead<'_>, room: &CountingRoom) -> Result<()> {
         let &SequencedRead { number, name, bases, quals } = read;
         self.add_quals(quals)?;
-        self.near.add_bases(bases);
-        self.near.add_quals(quals);
+        self.near_counts.add_bases(bases);
+        self.near_counts.add_quals(quals);
         if bases.len().max(quals.len()) > NEAR_POSITIONS {
-            self.add_far([bases, quals], room)?;
+            self.add_distant_change([bases, quals], room)?;
         }
-        let in_piece = self.shapes.len() as u32;
+        let in_piece = self.length_and_gc.len() as u32;
         let adapters = &mut self.adapters;
         self.finder.find_adapters(bases, |which, at| adapters.push((in_piece, which as u8, at as u32)));
-        self.shapes.push((bases.len() as u32, gc::count_gc(&bases[..gc::used_bases(bases.len())])));
+        self.length_and_gc
+            .push((bases.len() as u32, gc::count_gc(&bases[..gc::used_bases(bases.len())])));
         let key = distinct::sequence_key(bases);
         self.sequences.keys.extend_from_slice(key);
         self.sequences.lengths.push(key.len() as u8);
@@ -182,18 +183,18 @@ impl FastqcPiece {
     }
 
     #[cold]
-    fn add_far(&mut self, texts: [&[u8]; 2], room: &CountingRoom) -> Result<()> {
+    fn add_distant_change(&mut self, texts: [&[u8]; 2], room: &CountingRoom) -> Result<()> {
         let rest = texts.map(|text| text.get(NEAR_POSITIONS..).unwrap_or_default());
         let bytes = rest[0].len() + rest[1].len();
-        let (needed, old) = (self.far.len() + bytes, self.far.capacity());
+        let (needed, old) = (self.far_bytes.len() + bytes, self.far_bytes.capacity());
         if needed > old {
             // Both the old and the new buffer exist while the bytes are copied.
             let capacity = needed.max(2 * old);
             room.take_bytes(capacity as u64)?;
-            self.far.reserve_exact(capacity - self.far.len());
+            self.far_bytes.reserve_exact(capacity - self.far_bytes.len());
             room.return_bytes(old as u64);
         }
-        rest.iter().for_each(|rest| self.far.extend_from_slice(rest));
+        rest.iter().for_each(|rest| self.far_bytes.extend_from_slice(rest));
         self.far_lengths.push(rest.map(|rest| rest.len() as u32));
         Ok(())
     }

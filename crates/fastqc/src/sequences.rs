@@ -17,7 +17,7 @@ const REMAINING_LIMITS: [f64; 2] = [70.0, 50.0];
 
 /// Limits of the percentage of reads with the same sequence. Sequences above the first are listed
 /// with a warning; one above the second is a failure.
-const FREQUENT_LIMITS: [f64; 2] = [0.1, 1.0];
+const OVERREPRESENTED_LIMITS: [f64; 2] = [0.1, 1.0];
 
 const DUPLICATION_LEVELS: [(&str, u64); 16] = [
     ("1", 1),
@@ -124,7 +124,7 @@ fn estimate_sequence_count(limit: u64, reads: u64, times: u64, found: u64) -> f6
 
 fn make_overrepresented_module(totals: &Totals, sequences: &DistinctSequences, order: &[u32]) -> Module {
     let percent = |number: u32| totals.seen[number as usize] as f64 / totals.reads as f64 * 100.0;
-    let often = order.iter().copied().filter(|&number| percent(number) > FREQUENT_LIMITS[0]);
+    let often = order.iter().copied().filter(|&number| percent(number) > OVERREPRESENTED_LIMITS[0]);
     let mut often = Vec::from_iter(often);
     often.sort_by_key(|&number| std::cmp::Reverse(totals.seen[number as usize]));
     let row = |&number: &u32| {
@@ -140,7 +140,7 @@ fn make_overrepresented_module(totals: &Totals, sequences: &DistinctSequences, o
     let columns = ["Sequence", "Count", "Percentage", "Possible Source"];
     Module {
         name: "Overrepresented sequences",
-        status: Status::from_warns_and_fails(!often.is_empty(), most > FREQUENT_LIMITS[1]),
+        status: Status::from_warns_and_fails(!often.is_empty(), most > OVERREPRESENTED_LIMITS[1]),
         deduplicated: None,
         columns: if often.is_empty() { Vec::new() } else { columns.map(String::from).into() },
         rows: often.iter().map(row).collect(),

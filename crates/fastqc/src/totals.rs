@@ -78,7 +78,7 @@ impl Totals {
             self.tiles.add_sample(sample, own, room)?;
             quals = rest;
         }
-        self.reads += piece.shapes.len() as u64;
+        self.reads += piece.length_and_gc.len() as u64;
         Ok(())
     }
 
@@ -86,7 +86,7 @@ impl Totals {
     /// adapter in a read of exactly 12 bases only after a longer read.
     fn add_shapes(&mut self, piece: &FastqcPiece, room: &CountingRoom) -> Result<()> {
         let mut adapters = piece.adapters.iter().peekable();
-        for (number, &(length, gc)) in (0..).zip(&piece.shapes) {
+        for (number, &(length, gc)) in (0..).zip(&piece.length_and_gc) {
             if self.lengths.len() <= length as usize {
                 room.lengthen_list(&mut self.lengths, length as usize + 1, usize::MAX)?;
             }
@@ -106,7 +106,7 @@ impl Totals {
     }
 
     fn add_positions(&mut self, piece: &mut FastqcPiece, room: &CountingRoom) -> Result<()> {
-        let FastqcPiece { near, far, far_lengths, .. } = piece;
+        let FastqcPiece { near_counts: near, far_bytes: far, far_lengths, .. } = piece;
         let mut lengths = [0; 2];
         let (letters, quals) = near.lengths();
         lengths[0] = letters;

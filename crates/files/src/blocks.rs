@@ -39,7 +39,8 @@ impl BamBlocks {
     }
 
     fn open_blocks(path: &Path, allow_missing_eof: bool, as_is: bool, ledger: &Ledger) -> Result<Self> {
-        let file = input_file::open(path).map_err(|e| Error::io("cannot be opened", &e).file(path))?;
+        let file =
+            input_file::open_input(path).map_err(|e| Error::io("cannot be opened", &e).file(path))?;
         let blocks = BlockReader::new(file, allow_missing_eof);
         Self::from_blocks(blocks, path, as_is, ledger).map_err(|e| e.file(path))
     }

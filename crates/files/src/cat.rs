@@ -83,7 +83,7 @@ fn add_read_groups(
     add(first);
     for path in &paths[1..] {
         if !path.is_file() {
-            console.warn(&format!(
+            console.write_warning(&format!(
                 "{} is a pipe, so read groups that only this input has are missing from the output header",
                 path.display()
             ));

@@ -63,7 +63,7 @@ pub fn write_sequence_dictionary(
     let mut begins = true;
     let wrong = |what: &str| Error::input(what.to_string()).file(path);
     loop {
-        let n = input.fill(&mut bytes).map_err(|e| text::read_error(&e, path))?;
+        let n = input.fill_buffer(&mut bytes).map_err(|e| text::read_error(&e, path))?;
         let mut rest = &mut bytes[..n];
         while !rest.is_empty() {
             let end = memchr::memchr(b'\n', rest);

@@ -32,7 +32,7 @@ fn open_with_options(path: &Path, options: OpenOptions, ledger: &Ledger) -> Resu
     let input: Box<dyn Read + Send> = if path.as_os_str() == "-" {
         Box::new(input_file::open_stdin().map_err(|e| Error::io("standard input cannot be read", &e))?)
     } else {
-        Box::new(input_file::open(path).map_err(|e| Error::io("cannot be opened", &e).file(path))?)
+        Box::new(input_file::open_input(path).map_err(|e| Error::io("cannot be opened", &e).file(path))?)
     };
     let room = max_record_limit(ledger);
     let options = OpenOptions {

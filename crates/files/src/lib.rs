@@ -32,7 +32,7 @@ pub mod reheader;
 use std::path::{Path, PathBuf};
 
 use readmill_format::text::LineReader;
-use readmill_process::limit::{self, PROGRAM};
+use readmill_process::limit::{self, PROGRAM_BYTES};
 use readmill_record::{Charge, Ledger, Result};
 
 pub use output::FileOutput;
@@ -56,7 +56,7 @@ impl CommandMemory {
     pub fn divide(bytes: u64) -> Result<Self> {
         limit::check_address_space(bytes, 1)?;
         let ledger = Ledger::with_capacity(bytes);
-        let shares = [ledger.charge("program", PROGRAM)?, ledger.charge("buffers", BUFFERS)?];
+        let shares = [ledger.charge("program", PROGRAM_BYTES)?, ledger.charge("buffers", BUFFERS)?];
         Ok(CommandMemory { ledger, _shares: shares })
     }
 }

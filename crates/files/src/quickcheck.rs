@@ -23,7 +23,7 @@ fn check_file_end(path: &Path) -> Result<()> {
     if std::fs::metadata(path).is_ok_and(|meta| !meta.is_file()) || path.as_os_str() == "-" {
         return Ok(());
     }
-    let file = input_file::open(path).map_err(|e| Error::io("cannot be opened", &e).file(path))?;
+    let file = input_file::open_input(path).map_err(|e| Error::io("cannot be opened", &e).file(path))?;
     let size = file.metadata().map_err(|e| Error::io("cannot be read", &e).file(path))?.len();
     check_file_ending(&file, size).map_err(|e| e.file(path))
 }

@@ -55,7 +55,7 @@ pub fn replace_header(
 fn is_cram(path: &Path) -> Result<bool> {
     let failed = |e: &std::io::Error| Error::io("cannot be opened", e).file(path);
     let mut start = Vec::new();
-    let file = input_file::open(path).map_err(|e| failed(&e))?;
+    let file = input_file::open_input(path).map_err(|e| failed(&e))?;
     file.take(cram::MAGIC.len() as u64).read_to_end(&mut start).map_err(|e| failed(&e))?;
     Ok(start == cram::MAGIC)
 }
@@ -94,7 +94,7 @@ fn replace_cram_header(
     console: &Console,
     ledger: &Ledger,
 ) -> Result<()> {
-    let open = || input_file::open(&options.input).map_err(|e| Error::io("cannot be opened", &e));
+    let open = || input_file::open_input(&options.input).map_err(|e| Error::io("cannot be opened", &e));
     let most = Limit::part_of(ledger.free(), 2, ledger);
     let reader = Reader::open_as_is(Box::new(open()?), true, most, ledger)?;
     let (version, start, old) = (reader.version(), reader.offset(), reader.header());

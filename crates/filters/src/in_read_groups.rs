@@ -86,13 +86,13 @@ impl Filter for InReadGroupsRequest {
             read_listed_ids(&text, &mut ids, &mut prepaid).map_err(|e| e.file(path))?;
         }
         let mut seen = HashSet::new();
-        let undefined = undefined_ids(&ids, context.header).filter(|id| seen.insert(id.clone()));
-        let undefined: Vec<String> = undefined.take(MAX_NAMED + 1).collect();
+        let undefined = find_undefined_ids(&ids, context.header).filter(|id| seen.insert(id.clone()));
+        let undefined: Vec<String> = undefined.take(MAX_LISTED_GROUPS + 1).collect();
         match &undefined[..] {
             [] => {}
             [id] => context.host.print_warning(&format!("the header has no read group {id}")),
             ids => {
-                let (named, more) = (ids.len().min(MAX_NAMED), ids.len() > MAX_NAMED);
+                let (named, more) = (ids.len().min(MAX_LISTED_GROUPS), ids.len() > MAX_LISTED_GROUPS);
                 let (named, more) = (ids[..named].join(", "), if more { ", ..." } else { "" });
                 context
                     .host
@@ -166,9 +166,9 @@ pub fn split_words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     words.filter(|word| !word.is_empty())
 }
 
-const MAX_NAMED: usize = 10;
+const MAX_LISTED_GROUPS: usize = 10;
 
-pub fn undefined_ids(ids: &[Vec<u8>], header: &Header) -> impl Iterator<Item = String> {
+pub fn find_undefined_ids(ids: &[Vec<u8>], header: &Header) -> impl Iterator<Item = String> {
     let defined: HashSet<&[u8]> =
         header.lines_of_kind(b"RG").filter_map(|line| line.get(b"ID")).collect();
     let unknown = ids.iter().filter(move |id| !defined.contains(id.as_slice()));
@@ -244,7 +244,7 @@ mod tests {
         read_listed_ids(b" a\nb c\r\n\n\td", &mut ids, &mut prepaid).unwrap();
         assert_eq!(ids, [b"a", b"b", b"c", b"d"]);
         let header = Header::parse(HEADER.as_bytes()).unwrap();
-        assert_eq!(undefined_ids(&ids, &header).collect::<Vec<_>>(), ["c", "d"]);
+        assert_eq!(find_undefined_ids(&ids, &header).collect::<Vec<_>>(), ["c", "d"]);
         let error = read_listed_ids(&b"ab ".repeat(100_000), &mut ids, &mut prepaid).unwrap_err();
         assert!(error.what.starts_with("read groups"), "{error}");
     }

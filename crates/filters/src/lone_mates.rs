@@ -78,7 +78,7 @@ impl LoneMates {
 
     /// Returns the number of templates that lack a mate, and the number of all templates of paired
     /// reads. The run warns if the first is more than half of the second.
-    pub fn lone_and_all(&self) -> (u64, u64) {
+    pub fn template_counts(&self) -> (u64, u64) {
         (self.lone.load(Relaxed), self.all.load(Relaxed))
     }
 }

@@ -115,7 +115,9 @@ impl NmMdUq {
             self.counts.baseless += u64::from(record.ref_id() >= 0);
             return Ok(false);
         }
-        let Some((contig, length)) = self.contigs.place(record.ref_id())? else { return Ok(false) };
+        let Some((contig, length)) = self.contigs.locate_contig(record.ref_id())? else {
+            return Ok(false);
+        };
         let differences = &mut self.differences;
         (differences.nm, differences.uq, differences.matched) = (0, 0, 0);
         differences.md.clear();

@@ -18,7 +18,7 @@ use crate::flag::{Flag, FlagValue, flag_with_value};
 use crate::in_read_groups::split_words;
 use crate::spec::{Filter, FilterSpec, MakeContext};
 
-const NAMES: &str = "names of reads";
+const MEMORY_NAME: &str = "names of reads";
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
     flags: &[Flag::with_value(
@@ -83,7 +83,7 @@ impl WordSet {
     /// # Errors
     /// The file cannot be read, or does not fit into the memory of the ledger.
     pub fn open(path: &Path, context: &MakeContext<'_>) -> Result<Self> {
-        let mut charge = context.ledger.empty_charge(NAMES);
+        let mut charge = context.ledger.empty_charge(MEMORY_NAME);
         let text = text::read_all(path, &mut charge)?;
         WordSet::from_text(text, charge).map_err(|e| e.file(path))
     }
@@ -176,7 +176,7 @@ mod tests {
         let reads = ["a", "b", "aa"].map(|name| format!("{name} 0 c 7 60 4M * 0 0 ACGT IIII"));
         let reads: Vec<&str> = reads.iter().map(String::as_str).collect();
         let text = b" a\nx\x0by a\n".to_vec();
-        let names = WordSet::from_text(text, Ledger::unlimited().empty_charge(NAMES)).unwrap();
+        let names = WordSet::from_text(text, Ledger::unlimited().empty_charge(MEMORY_NAME)).unwrap();
         let known = ["a", "x", "y", "", "a\nx"].map(|word| names.contains(word.as_bytes()));
         assert_eq!(known, [true, true, true, false, false]);
         let left =
@@ -188,14 +188,14 @@ mod tests {
     fn the_text_of_a_list_is_paid_for_as_long_as_it_is_there() {
         let text = (0..100_000).fold(String::new(), |text, n| text + &format!("name{n}\n")).into_bytes();
         let ledger = Ledger::with_capacity(16 << 20);
-        let charge = ledger.charge(NAMES, text.capacity() as u64).unwrap();
+        let charge = ledger.charge(MEMORY_NAME, text.capacity() as u64).unwrap();
         let held = text.capacity() + 100_000 * 16 + 131_072 * 5;
         let names = WordSet::from_text(text, charge).unwrap();
         assert!(names.contains(b"name77") && ledger.used() >= held as u64, "{}", ledger.used());
         let text = vec![b'\n'; 1 << 20];
-        let charge = Ledger::with_capacity(1 << 20).charge(NAMES, 1 << 20).unwrap();
+        let charge = Ledger::with_capacity(1 << 20).charge(MEMORY_NAME, 1 << 20).unwrap();
         assert!(WordSet::from_text(text, charge).is_ok(), "a list without words");
-        let charge = Ledger::with_capacity(60).charge(NAMES, 4).unwrap();
+        let charge = Ledger::with_capacity(60).charge(MEMORY_NAME, 4).unwrap();
         assert!(WordSet::from_text(b"a b ".to_vec(), charge).is_err());
     }
 }

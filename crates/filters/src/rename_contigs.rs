@@ -67,7 +67,7 @@ pub struct RenameContigs {
 /// half full and exists twice while it grows.
 const ENTRY_BYTES: usize = 3 * 2 * size_of::<Vec<u8>>();
 
-const LISTS: [Tag; 4] = [*b"SA", *b"OA", *b"XA", *b"XB"];
+const LIST_TAGS: [Tag; 4] = [*b"SA", *b"OA", *b"XA", *b"XB"];
 
 const CC: Tag = *b"CC";
 
@@ -162,7 +162,7 @@ impl RenameContigs {
     /// Appends a field with new names to `out`. Returns `false` and appends nothing if the field
     /// does not contain names of sequences.
     fn write_field(&self, Field { tag, kind, value }: Field<'_>, out: &mut Vec<u8>) -> bool {
-        let (one, list) = (tag == CC, LISTS.contains(&tag));
+        let (one, list) = (tag == CC, LIST_TAGS.contains(&tag));
         if kind != b'Z' || !(one || list) {
             return false;
         }
@@ -190,7 +190,7 @@ impl RenameContigs {
 }
 
 fn naming_tags() -> Vec<Tag> {
-    LISTS.into_iter().chain([CC]).collect()
+    LIST_TAGS.into_iter().chain([CC]).collect()
 }
 
 fn split_words(line: &[u8]) -> impl Iterator<Item = &[u8]> {

@@ -13,7 +13,7 @@ use crate::flag::{Flag, FlagValue, GivenFlags, shell_quote};
 use crate::spec::{Filter, FilterFacts, FilterSpec, Filters, MakeContext};
 use crate::turn::reverse_field_value;
 
-const KEPT: &[(&str, &str)] = &[
+const KEEP_CHOICES: &[(&str, &str)] = &[
     ("alignments", "Keep alignments, all fields and all header lines"),
     ("duplicates", "Keep the flag 0x400"),
     ("qualities", "Keep base qualities, even if OQ has the original qualities"),
@@ -27,7 +27,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "revert",
             "Make reads unaligned, as Picard RevertSam does: drop secondary and supplementary records, remove alignments and duplicate flags, and restore qualities from OQ",
         ),
-        Flag::with_value("revert-keep", FlagValue::OneOf(KEPT), "WHAT", "Do not revert this part")
+        Flag::with_value("revert-keep", FlagValue::OneOf(KEEP_CHOICES), "WHAT", "Do not revert this part")
             .repeatable()
             .requires_flag("revert"),
         Flag::with_value(
@@ -71,9 +71,9 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
 
 /// Default tags of Picard RevertSam 3.4.0 (`ATTRIBUTE_TO_CLEAR`) and htsjdk 4.2.0
 /// (`SAMRecord.TAGS_TO_REVERSE` and `TAGS_TO_REVERSE_COMPLEMENT`).
-const CLEARED: [Tag; 8] = [*b"NM", *b"UQ", *b"PG", *b"MD", *b"MQ", *b"SA", *b"MC", *b"AS"];
-const REVERSED: [Tag; 2] = [*b"OQ", *b"U2"];
-const COMPLEMENTED: [Tag; 2] = [*b"E2", *b"SQ"];
+const DEFAULT_CLEARED_TAGS: [Tag; 8] = [*b"NM", *b"UQ", *b"PG", *b"MD", *b"MQ", *b"SA", *b"MC", *b"AS"];
+const DEFAULT_REVERSED_TAGS: [Tag; 2] = [*b"OQ", *b"U2"];
+const DEFAULT_COMPLEMENTED_TAGS: [Tag; 2] = [*b"E2", *b"SQ"];
 
 /// Tags in which Picard MergeBamAlignment stores the bases and qualities that it hard-clips.
 const CUT_BASES: Tag = *b"XB";
@@ -124,9 +124,9 @@ fn rules_from_flags(given: &GivenFlags) -> Result<Option<RevertRules>> {
         programs_before: given.parse_value("revert-programs-before")?,
         erases_unequal: given.is_given("revert-erase-unequal"),
         read_groups: given.is_given("revert-read-groups"),
-        cleared: tags("revert-clear", &CLEARED)?,
-        reversed: tags("revert-reverse", &REVERSED)?,
-        complemented: tags("revert-complement", &COMPLEMENTED)?,
+        cleared: tags("revert-clear", &DEFAULT_CLEARED_TAGS)?,
+        reversed: tags("revert-reverse", &DEFAULT_REVERSED_TAGS)?,
+        complemented: tags("revert-complement", &DEFAULT_COMPLEMENTED_TAGS)?,
     }))
 }
 
@@ -170,9 +170,9 @@ impl Filter for RevertRules {
         words.extend(self.erases_unequal.then(|| "--revert-erase-unequal".to_string()));
         words.extend(self.read_groups.then(|| "--revert-read-groups".to_string()));
         for (flag, tags, usual) in [
-            ("--revert-clear", &self.cleared, &CLEARED[..]),
-            ("--revert-reverse", &self.reversed, &REVERSED),
-            ("--revert-complement", &self.complemented, &COMPLEMENTED),
+            ("--revert-clear", &self.cleared, &DEFAULT_CLEARED_TAGS[..]),
+            ("--revert-reverse", &self.reversed, &DEFAULT_REVERSED_TAGS),
+            ("--revert-complement", &self.complemented, &DEFAULT_COMPLEMENTED_TAGS),
         ] {
             if tags.0 != usual {
                 words.extend([

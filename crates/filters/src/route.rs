@@ -191,9 +191,9 @@ impl Route for ByContigs {
 pub struct BySegment {
     /// Outputs for reads flagged as neither or both of read 1 and read 2, for read 1, and for
     /// read 2. `None` drops these reads.
-    pub places: [Option<usize>; 3],
+    pub outputs: [Option<usize>; 3],
     pub singles: SingletonOutput,
-    pub exclude: u16,
+    pub exclude_flags: u16,
     pub single_end: bool,
     /// If set, the index of the template's read group is added to the output index. The read group
     /// of the template's last record counts.
@@ -213,7 +213,7 @@ pub struct SegmentCounts {
     pub excluded: u64,
     /// Records that were dropped because the template has another record of the same segment, such
     /// as secondary and supplementary alignments.
-    pub repeated: u64,
+    pub repeated_records: u64,
     pub singles: u64,
     pub dropped: u64,
 }
@@ -225,7 +225,7 @@ impl BySegment {
     /// The read is paired, and is not excluded by its FLAG.
     pub fn check_single_end(&self, record: RecordRef<'_>) -> Result<()> {
         let flags = record.flags();
-        if self.single_end && flags.is_paired() && flags.0 & self.exclude == 0 {
+        if self.single_end && flags.is_paired() && flags.0 & self.exclude_flags == 0 {
             return Err(Error::input("the read is paired, but single-end reads are expected").hint(
                 "write read 1 and read 2 to two files with -1 and -2 (Picard: FASTQ and SECOND_END_FASTQ), or to one file without --single-end (Picard: INTERLEAVE=true)",
             ));
@@ -249,7 +249,7 @@ impl BySegment {
         let (mut ends, mut neither) = ([None::<RecordRef<'b>>; 3], Vec::new());
         let mut group = 0;
         for record in records {
-            if record.flags().0 & self.exclude == 0 {
+            if record.flags().0 & self.exclude_flags == 0 {
                 group =
                     self.groups.as_ref().map_or(0, |groups| groups.output_of_group(record.read_group()));
             }
@@ -258,12 +258,12 @@ impl BySegment {
                 Flags::LAST => 2,
                 _ => 0,
             };
-            if record.flags().0 & self.exclude != 0 {
+            if record.flags().0 & self.exclude_flags != 0 {
                 counts.excluded += 1;
             } else if end == 0 {
                 neither.push(record);
             } else if let Some(before) = ends[end] {
-                counts.repeated += 1;
+                counts.repeated_records += 1;
                 if record.flags().is_primary() && !before.flags().is_primary() {
                     ends[end] = Some(record);
                 }
@@ -284,11 +284,11 @@ impl BySegment {
                 SingletonOutput::Refused if alone => {
                     return Err(missing_mate_error().qname(record.qname()));
                 }
-                _ => self.places[end],
+                _ => self.outputs[end],
             };
             place.map_or(Ok(()), |place| show(place + group, record))?;
         }
-        let place = self.places[0];
+        let place = self.outputs[0];
         neither
             .into_iter()
             .zip(place.into_iter().cycle())

@@ -129,7 +129,7 @@ pub struct MakeContext<'a> {
     /// Set by a filter that needs adjacent mates. The run checks it after the last read.
     pub lone_mates: Option<Arc<LoneMates>>,
     /// Set by a filter that limits the fraction of dropped reads. The run checks it at its end.
-    pub discarded: Option<Arc<DiscardLimit>>,
+    pub discard_limit: Option<Arc<DiscardLimit>>,
 }
 
 /// Services of a run that filters use to create their steps: messages, headers of other files, the
@@ -178,8 +178,8 @@ pub struct FilterSteps {
     pub before_sort: Vec<Box<dyn Step>>,
     pub after_duplicates: Vec<Box<dyn Step>>,
     pub last: Vec<Box<dyn Step>>,
-    pub lone: Option<Arc<LoneMates>>,
-    pub discarded: Option<Arc<DiscardLimit>>,
+    pub lone_mates: Option<Arc<LoneMates>>,
+    pub discard_limit: Option<Arc<DiscardLimit>>,
 }
 
 impl Filters {
@@ -224,8 +224,8 @@ impl Filters {
             }
             .push(step);
         }
-        steps.lone = context.lone_mates.take();
-        steps.discarded = context.discarded.take();
+        steps.lone_mates = context.lone_mates.take();
+        steps.discard_limit = context.discard_limit.take();
         Ok(steps)
     }
 }

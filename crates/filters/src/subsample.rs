@@ -60,7 +60,7 @@ impl Filter for SubsampleRequest {
         context
             .host
             .print_info(&format!("readmill: keeping {fraction} of the templates, with seed {seed}"));
-        if let Some(earlier) = earlier_fraction(context.header, seed) {
+        if let Some(earlier) = find_earlier_fraction(context.header, seed) {
             let effect = if earlier <= fraction {
                 "this step keeps all of them".to_string()
             } else {
@@ -96,7 +96,7 @@ pub struct Subsample {
     seed: u32,
     /// The value that samtools mixes into the hash of a name: the first value of glibc's `rand` for
     /// the seed, or 0 for seed 0.
-    mask: u32,
+    hash_mask: u32,
 }
 
 impl Subsample {
@@ -114,7 +114,7 @@ impl Subsample {
         }
         let seed = seed.unwrap_or_else(|| hash_fnv1a(&header.to_text()));
         let mask = if seed == 0 { 0 } else { first_glibc_rand(seed) };
-        Ok(Subsample { fraction, seed, mask })
+        Ok(Subsample { fraction, seed, hash_mask: mask })
     }
 
     pub fn seed(&self) -> u32 {
@@ -134,7 +134,7 @@ impl Subsample {
 /// Returns the smallest fraction of an earlier sample with the same seed, according to comments and
 /// programs in the header; `None` without such a sample. A second sample with this seed would keep
 /// the same names.
-fn earlier_fraction(header: &Header, seed: u32) -> Option<f64> {
+fn find_earlier_fraction(header: &Header, seed: u32) -> Option<f64> {
     let comments = header.lines_of_kind(b"CO").filter_map(|line| {
         let text = std::str::from_utf8(line.text()).ok()?;
         let (fraction, seed) = text.strip_prefix("@CO\tSub-sampled fraction=")?.split_once(" seed=")?;
@@ -222,7 +222,7 @@ impl Criterion for Subsample {
 
     #[inline]
     fn keeps_read(&mut self, record: RecordRef<'_>) -> Result<bool> {
-        let hash = mix_wang(hash_x31(record.qname()) ^ self.mask);
+        let hash = mix_wang(hash_x31(record.qname()) ^ self.hash_mask);
         Ok(f64::from(hash & 0xFF_FFFF) / f64::from(1 << 24) < self.fraction)
     }
 }
@@ -284,7 +284,7 @@ mod tests {
     fn an_earlier_sample_of_the_same_seed_is_found() {
         let earlier = |line: &str, seed| {
             let header = Header::parse(format!("@HD\tVN:1.6\n{line}\n").as_bytes()).unwrap();
-            earlier_fraction(&header, seed)
+            find_earlier_fraction(&header, seed)
         };
         let comment = "@CO\tSub-sampled fraction=0.25 seed=3";
         assert_eq!(earlier(comment, 3), Some(0.25));

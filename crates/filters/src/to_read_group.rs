@@ -28,7 +28,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     ],
     parse: |given, filters| {
         let request = |flag: &'static str, of: RegroupedReads| {
-            Ok(given.parse_value(flag)?.map(|group| ToReadGroupRequest { flag, group, of }))
+            Ok(given.parse_value(flag)?.map(|group| ToReadGroupRequest { flag, group, reads: of }))
         };
         filters.extend(request("to-read-group", RegroupedReads::All)?);
         filters.extend(request("orphans-to-read-group", RegroupedReads::WithoutGroup)?);
@@ -46,7 +46,7 @@ pub enum RegroupedReads {
 struct ToReadGroupRequest {
     flag: &'static str,
     group: String,
-    of: RegroupedReads,
+    reads: RegroupedReads,
 }
 
 impl Filter for ToReadGroupRequest {
@@ -55,7 +55,7 @@ impl Filter for ToReadGroupRequest {
     }
 
     fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
-        let made = match self.of {
+        let made = match self.reads {
             RegroupedReads::All => ToReadGroup::for_all_reads(&self.group, context.header),
             RegroupedReads::WithoutGroup => {
                 let given = GivenReadGroup::parse_any(&self.group).ok();
@@ -68,7 +68,7 @@ impl Filter for ToReadGroupRequest {
     }
 
     fn facts(&self) -> FilterFacts {
-        FilterFacts { sets_read_group: self.of == RegroupedReads::All, ..FilterFacts::default() }
+        FilterFacts { sets_read_group: self.reads == RegroupedReads::All, ..FilterFacts::default() }
     }
 }
 
@@ -77,7 +77,7 @@ impl Filter for ToReadGroupRequest {
 #[derive(Clone)]
 pub struct ToReadGroup {
     id: Arc<[u8]>,
-    of: RegroupedReads,
+    reads: RegroupedReads,
 }
 
 impl ToReadGroup {
@@ -87,7 +87,7 @@ impl ToReadGroup {
     /// The header has no such read group.
     pub fn for_all_reads(id: &str, header: &Header) -> Result<Self> {
         match find_read_group(header, id.as_bytes()) {
-            Some(_) => Ok(ToReadGroup { id: id.as_bytes().into(), of: RegroupedReads::All }),
+            Some(_) => Ok(ToReadGroup { id: id.as_bytes().into(), reads: RegroupedReads::All }),
             None => Err(Error::usage(format!("the header has no read group {id}")).hint(
                 "use the ID of an @RG line, or put all reads into a new read group with --read-group 'ID:g1 SM:s1'",
             )),
@@ -101,7 +101,7 @@ impl ToReadGroup {
     /// `group` is neither, or the header has a different read group with the ID of the new one.
     pub fn for_orphans(group: &str, header: &mut Header) -> Result<Self> {
         if find_read_group(header, group.as_bytes()).is_some() {
-            return Ok(ToReadGroup { id: group.as_bytes().into(), of: RegroupedReads::WithoutGroup });
+            return Ok(ToReadGroup { id: group.as_bytes().into(), reads: RegroupedReads::WithoutGroup });
         }
         let line = GivenReadGroup::parse_any(group)?.line;
         let id: Arc<[u8]> = line.get(b"ID").unwrap_or_default().into();
@@ -119,7 +119,7 @@ impl ToReadGroup {
                 header.replace_lines(b"RG", lines, &[b"PG", b"CO"])?;
             }
         }
-        Ok(ToReadGroup { id, of: RegroupedReads::WithoutGroup })
+        Ok(ToReadGroup { id, reads: RegroupedReads::WithoutGroup })
     }
 }
 
@@ -129,7 +129,7 @@ fn find_read_group<'a>(header: &'a Header, id: &[u8]) -> Option<&'a HeaderLine> 
 
 impl Step for ToReadGroup {
     fn name(&self) -> &'static str {
-        match self.of {
+        match self.reads {
             RegroupedReads::All => "to-read-group",
             RegroupedReads::WithoutGroup => "orphans-to-read-group",
         }
@@ -149,7 +149,7 @@ impl Step for ToReadGroup {
 
     fn apply(&mut self, batch: &mut Batch) -> Result<()> {
         batch.rewrite_records(|_, record, out| {
-            if self.of == RegroupedReads::All || record.field(tag::RG).is_none() {
+            if self.reads == RegroupedReads::All || record.field(tag::RG).is_none() {
                 edit::copy_with_text(record, tag::RG, &self.id, out);
             } else {
                 out.extend_from_slice(record.raw());

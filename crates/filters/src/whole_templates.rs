@@ -62,7 +62,7 @@ impl Filter for WholeTemplatesRequest {
 
     fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
         let discarded = Arc::new(DiscardLimit::new(self.share));
-        context.discarded = Some(Arc::clone(&discarded));
+        context.discard_limit = Some(Arc::clone(&discarded));
         Ok(Box::new(WholeTemplates { keep_first: self.keep_first, dropped: 0, discarded }))
     }
 }

@@ -99,7 +99,7 @@ impl Fingerprint {
     /// The text is not a fingerprint.
     pub fn parse(text: &str) -> Result<Self> {
         let ledger = Ledger::unlimited();
-        let input = TextInput::plain(Cursor::new(text.to_owned().into_bytes()), &ledger);
+        let input = TextInput::from_plain(Cursor::new(text.to_owned().into_bytes()), &ledger);
         Self::read_lines(LineReader::new(Path::new("text"), input), Path::new("text"), &ledger)
     }
 

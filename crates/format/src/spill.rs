@@ -135,7 +135,7 @@ impl Spill {
     }
 
     /// Appends `bytes` to an extent, which must be the last one begun in its file.
-    pub fn append(&self, extent: &mut Extent, bytes: &[u8]) -> Result<()> {
+    pub fn append_bytes(&self, extent: &mut Extent, bytes: &[u8]) -> Result<()> {
         let file = &self.open_files()?[extent.file];
         file.write_all_at(bytes, extent.end).map_err(|e| self.io_error(extent.file, "spilling", &e))?;
         let before = extent.end;
@@ -162,7 +162,7 @@ impl Spill {
     }
 
     /// Fills `into` with the bytes from file offset `at` on. The range must lie inside the extent.
-    pub fn read(&self, extent: &Extent, at: u64, into: &mut [u8]) -> Result<()> {
+    pub fn read_bytes(&self, extent: &Extent, at: u64, into: &mut [u8]) -> Result<()> {
         debug_assert!(at >= extent.start && at + into.len() as u64 <= extent.end);
         if let Some((path, file)) = self.adopted_file(extent.file) {
             return file.read_exact_at(into, at).map_err(|e| match e.kind() {
@@ -217,13 +217,13 @@ mod tests {
         let mut extents = Vec::new();
         for i in 0..5u8 {
             let mut extent = spill.begin_extent(i.into()).unwrap();
-            spill.append(&mut extent, &vec![i; 1000]).unwrap();
-            spill.append(&mut extent, &[i; 10]).unwrap();
+            spill.append_bytes(&mut extent, &vec![i; 1000]).unwrap();
+            spill.append_bytes(&mut extent, &[i; 10]).unwrap();
             extents.push(extent);
         }
         for (i, extent) in extents.iter().enumerate() {
             let mut bytes = vec![99; 1010];
-            spill.read(extent, extent.start, &mut bytes).unwrap();
+            spill.read_bytes(extent, extent.start, &mut bytes).unwrap();
             assert!(bytes.iter().all(|&b| usize::from(b) == i));
         }
         assert_eq!(spill.written_bytes(), 5050);

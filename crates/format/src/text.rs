@@ -29,7 +29,7 @@ pub struct TextInput {
 
 impl TextInput {
     /// Returns an uncompressed input. Memory that reading needs later is charged to `ledger`.
-    pub fn plain(from: impl Read + Send + 'static, ledger: &Ledger) -> Self {
+    pub fn from_plain(from: impl Read + Send + 'static, ledger: &Ledger) -> Self {
         TextInput { from: Box::new(from), charge: ledger.empty_charge(LEDGER_NAME) }
     }
 
@@ -49,7 +49,7 @@ impl TextInput {
 
     /// Fills `into`. Returns the number of bytes read, which is smaller only at the end of the
     /// input.
-    pub fn fill(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+    pub fn fill_buffer(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let mut n = 0;
         while n < into.len() {
             match self.from.read(&mut into[n..]) {
@@ -75,7 +75,7 @@ impl TextInput {
             make_room(bytes, now, charge)?;
             let from = bytes.len();
             bytes.resize(from + now, 0);
-            let got = self.fill(&mut bytes[from..]).map_err(|e| unnamed_read_error(&e))?;
+            let got = self.fill_buffer(&mut bytes[from..]).map_err(|e| unnamed_read_error(&e))?;
             bytes.truncate(from + got);
             read += got as u64;
             if got < now {
@@ -104,7 +104,8 @@ pub fn open_inflated(path: &Path, ledger: &Ledger) -> Result<TextInput> {
         }
         error
     };
-    let (from, bytes) = inflating_reader(input_file::open(path).map_err(opening)?).map_err(opening)?;
+    let (from, bytes) =
+        inflating_reader(input_file::open_input(path).map_err(opening)?).map_err(opening)?;
     let charge = ledger.charge(LEDGER_NAME, bytes as u64).map_err(|e| e.file(path))?;
     Ok(TextInput { from, charge })
 }
@@ -278,7 +279,7 @@ impl LineReader {
         let mut piece = std::mem::take(&mut self.bytes);
         piece.truncate(READ_SIZE);
         while !piece.is_empty() {
-            let n = self.input.fill(&mut piece).map_err(|e| read_error(&e, &self.path))?;
+            let n = self.input.fill_buffer(&mut piece).map_err(|e| read_error(&e, &self.path))?;
             piece.truncate(n);
             let end = memchr::memchr(b'\n', &piece);
             length += end.unwrap_or(n);

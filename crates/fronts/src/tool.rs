@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use readmill_process::console::log;
+use readmill_process::console::write_log_line;
 use readmill_process::limit;
-use readmill_process::memory_size::environment_memory;
+use readmill_process::memory_size::read_environment_memory;
 use readmill_record::{Error, Result};
 
 use super::elsewhere::{self, Alternative};
@@ -133,8 +133,8 @@ impl Tool {
         let line = command.translate(self.name, words, &before)?;
         let is_asked = asked.is_some() || std::env::var_os(EXPLAIN_VARIABLE).is_some_and(|it| it != "0");
         if is_asked {
-            log(&format!("readmill: {typed}"));
-            log(&format!("readmill: is: {}", line.to_shell_line()));
+            write_log_line(&format!("readmill: {typed}"));
+            write_log_line(&format!("readmill: is: {}", line.to_shell_line()));
         }
         let words = std::iter::once("readmill".to_string()).chain(line.words);
         let source = line.source.map(|source| source.words.into_iter().map(OsString::from).collect());
@@ -240,7 +240,7 @@ impl ToolCommand {
         };
         let memory = match before.memory {
             Some(bytes) => bytes,
-            None => environment_memory()?.unwrap_or_else(limit::default_limit),
+            None => read_environment_memory()?.unwrap_or_else(limit::default_limit),
         };
         let given = ParsedArguments::parse(&name, self.grammar, self.options, words, memory)?;
         let mut line = make(&given)?;

@@ -12,7 +12,7 @@ use crate::selection::ContainerSelection;
 
 /// Number of BGZF blocks of SAM text that are inflated together. They stay in the cache until their
 /// lines are parsed.
-pub(crate) const BLOCKS_OF_TEXT: usize = 4;
+pub(crate) const TEXT_BLOCKS_PER_CHUNK: usize = 4;
 
 pub(crate) const TEXT_CHUNK_BYTES: usize = 1 << 19;
 

@@ -7,11 +7,11 @@ use readmill_record::{Error, Result};
 
 /// Remembers between chunks whether the last block was empty, like the EOF block of a file.
 #[derive(Default)]
-pub struct Joints {
+pub struct ConcatenationCheck {
     after_empty: bool,
 }
 
-impl Joints {
+impl ConcatenationCheck {
     /// Checks the blocks of the next chunk.
     ///
     /// # Errors

@@ -32,9 +32,9 @@ use readmill_format::sam::LineParser;
 use readmill_record::header::text::{BYTE_ORDER_MARK, ReadsFormat, belongs_to_header};
 use readmill_record::{Charge, Detail, Error, Header, Limit, Result, make_room};
 
-use claim::{BLOCKS_OF_TEXT, TEXT_CHUNK_BYTES, is_long_text, max_text_bam_bytes};
 pub use claim::{Claim, OpenOptions};
-use joints::Joints;
+use claim::{TEXT_BLOCKS_PER_CHUNK, TEXT_CHUNK_BYTES, is_long_text, max_text_bam_bytes};
+use joints::ConcatenationCheck;
 use regions::{BgzfRegions, CramRegions, IndexedInput, RegionReader, RequestedRegions};
 pub use selection::ContainerSelection;
 use signature::inflated_start;
@@ -55,7 +55,7 @@ enum SamText {
 }
 
 enum InputFormat {
-    Bam { blocks: BlockReader<Input>, rest: Vec<u8>, joints: Joints },
+    Bam { blocks: BlockReader<Input>, rest: Vec<u8>, joints: ConcatenationCheck },
     Sam { text: SamText, rest: Vec<u8>, ended: bool, most: Limit, long: Charge },
     Cram(Box<cram::Reader>),
     Regions(RegionReader),
@@ -264,11 +264,11 @@ impl Source {
         let (mut bytes, mut chunk, mut inflater) = (Vec::new(), Chunk::default(), Inflater::default());
         let (mut outline, mut charge) =
             (bam_header::HeaderOutline::default(), options.ledger.empty_charge("headers"));
-        let (mut ended, mut joints) = (false, Joints::default());
+        let (mut ended, mut joints) = (false, ConcatenationCheck::default());
         loop {
             if !bytes.is_empty() && !bytes.starts_with(&bam_header::MAGIC[..bytes.len().min(4)]) {
                 drop(charge);
-                blocks.limit_chunks(Some(BLOCKS_OF_TEXT));
+                blocks.limit_chunks(Some(TEXT_BLOCKS_PER_CHUNK));
                 let text = SamText::Blocks(Box::new(InflateReader::new(blocks)));
                 return Self::open_sam(text, bytes, options);
             }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use readmill_record::tag::{self, Tag};
 use readmill_record::{Batch, Changes, Flags, Header, RecordRef, Result, Stamp, Step, edit};
 
-use super::barcodes::{self, molecule_strand};
+use super::barcodes::{self, find_molecule_strand};
 use super::libraries::Libraries;
 use super::metrics::LibraryCounts;
 use super::samtools::SamtoolsReport;
@@ -118,7 +118,7 @@ pub struct ApplyMarks {
     writing: Arc<MarkOptions>,
     libraries: Arc<Libraries>,
     header: Header,
-    counted: Arc<FlaggedCounts>,
+    flagged_counts: Arc<FlaggedCounts>,
     flagged: u64,
 }
 
@@ -177,14 +177,14 @@ impl ApplyMarks {
             writing: Arc::new(writing),
             libraries,
             header: header.clone(),
-            counted: Arc::new(counted),
+            flagged_counts: Arc::new(counted),
             flagged: 0,
         }
     }
 
     /// Returns the counts that all forks share. They are complete after the last batch.
     pub fn flagged_counts(&self) -> Arc<FlaggedCounts> {
-        Arc::clone(&self.counted)
+        Arc::clone(&self.flagged_counts)
     }
 
     /// Counts a flagged record. Like Picard's metrics, this includes only mapped primary records
@@ -196,7 +196,7 @@ impl ApplyMarks {
         }
         let library = self.libraries.library(self.libraries.group(record.read_group()));
         let paired = flags.is_paired() && !flags.is_mate_unmapped();
-        if let Some(counts) = self.counted.libraries.get(usize::from(library)) {
+        if let Some(counts) = self.flagged_counts.libraries.get(usize::from(library)) {
             counts[usize::from(paired)].fetch_add(1, Relaxed);
         }
     }
@@ -240,7 +240,7 @@ impl ApplyMarks {
             }
         }
         if let Some((tag, duplex)) = molecule {
-            let molecule = self.molecule_identifier(record, *duplex)?;
+            let molecule = self.format_molecule_identifier(record, *duplex)?;
             fields.set_text(*tag, &molecule);
         }
         Ok(())
@@ -265,7 +265,7 @@ impl ApplyMarks {
             }
         }
         if count && !record.flags().is_duplicate() {
-            let stands_for = self.verdict.stands_for(stamp)?.min(u32::MAX.into());
+            let stands_for = self.verdict.represented_reads(stamp)?.min(u32::MAX.into());
             fields.replace_integer(COUNT, stands_for as u32);
         } else if count && other_records {
             fields.remove_field(COUNT);
@@ -275,7 +275,7 @@ impl ApplyMarks {
 
     /// Returns the molecular identifier: contig, position of the reverse read and, for duplex
     /// barcodes, the strand (Picard, UmiUtil).
-    fn molecule_identifier(&self, record: RecordRef<'_>, duplex: bool) -> Result<Vec<u8>> {
+    fn format_molecule_identifier(&self, record: RecordRef<'_>, duplex: bool) -> Result<Vec<u8>> {
         let flags = record.flags();
         let placed = usize::try_from(record.ref_id()).ok().filter(|_| !flags.is_unmapped());
         let contig = placed.and_then(|id| self.header.references().get(id));
@@ -284,7 +284,7 @@ impl ApplyMarks {
         let pos = if reverse { record.pos() } else { record.next_pos() };
         let mut molecule = [contig, format!(":{}/", i64::from(pos) + 1).as_bytes()].concat();
         if duplex {
-            match molecule_strand(record)? {
+            match find_molecule_strand(record)? {
                 barcodes::BarcodeStrand::Top => molecule.extend(b"/A"),
                 barcodes::BarcodeStrand::Bottom => molecule.extend(b"/B"),
                 barcodes::BarcodeStrand::Unknown => {}
@@ -385,9 +385,9 @@ impl Step for ApplyMarks {
                 edit::set_flags(raw, flags & !Flags::DUPLICATE);
             }
         });
-        self.counted.others.fetch_add(others, Relaxed);
-        self.counted.optical_others.fetch_add(optical, Relaxed);
-        self.counted.removed.fetch_add(removed, Relaxed);
+        self.flagged_counts.others.fetch_add(others, Relaxed);
+        self.flagged_counts.optical_others.fetch_add(optical, Relaxed);
+        self.flagged_counts.removed.fetch_add(removed, Relaxed);
         if remove_optical {
             batch.retain(|stamp, record| {
                 !(record.flags().is_duplicate() && (remove || this.verdict.is_optical(stamp)))

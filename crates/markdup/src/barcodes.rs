@@ -36,7 +36,7 @@ impl Barcodes {
     pub fn hash_barcodes(&self, record: RecordRef<'_>) -> Result<u128> {
         let template = match self.template {
             None => 0,
-            Some(tag) => match text_field(record, tag)? {
+            Some(tag) => match require_text_field(record, tag)? {
                 None => 31,
                 Some(barcode) => 31i32.wrapping_add(self.hash_normalised(record, barcode)?),
             },
@@ -44,7 +44,11 @@ impl Barcodes {
         let flags = record.flags();
         let is_first = !flags.is_paired() || flags.is_first();
         let own = if is_first { self.first } else { self.second };
-        let own = own.map(|tag| text_field(record, tag)).transpose()?.flatten().map_or(0, java_hash);
+        let own = own
+            .map(|tag| require_text_field(record, tag))
+            .transpose()?
+            .flatten()
+            .map_or(0, hash_as_java);
         let (first, second) = if is_first { (own, 0) } else { (0, own) };
         Ok(u128::from(template as u32) << 64
             | u128::from(first as u32) << 32
@@ -69,7 +73,7 @@ impl Barcodes {
             ));
         }
         if !self.duplex {
-            return Ok(java_hash(barcode));
+            return Ok(hash_as_java(barcode));
         }
         let mut halves = barcode.split(|&b| b == b'-');
         let (Some(one), Some(two @ [_, ..]), None) = (halves.next(), halves.next(), halves.next())
@@ -80,10 +84,10 @@ impl Barcodes {
                 "does not have two halves joined by a hyphen",
             ));
         };
-        Ok(if molecule_strand(record)? == BarcodeStrand::Bottom {
-            java_hash(&[two, b"-", one].concat())
+        Ok(if find_molecule_strand(record)? == BarcodeStrand::Bottom {
+            hash_as_java(&[two, b"-", one].concat())
         } else {
-            java_hash(barcode)
+            hash_as_java(barcode)
         })
     }
 }
@@ -93,7 +97,7 @@ fn illegal_barcode_error(record: RecordRef<'_>, barcode: &[u8], why: &str) -> Er
         .qname(record.qname())
 }
 
-fn text_field(record: RecordRef<'_>, tag: Tag) -> Result<Option<&[u8]>> {
+fn require_text_field(record: RecordRef<'_>, tag: Tag) -> Result<Option<&[u8]>> {
     let Some(field) = record.field(tag) else { return Ok(None) };
     if field.kind == b'Z' {
         return Ok(Some(field.value));
@@ -103,7 +107,7 @@ fn text_field(record: RecordRef<'_>, tag: Tag) -> Result<Option<&[u8]>> {
 }
 
 /// Returns Java's `String.hashCode`, which Picard uses to compare barcodes.
-fn java_hash(text: &[u8]) -> i32 {
+fn hash_as_java(text: &[u8]) -> i32 {
     text.iter().fold(0i32, |hash, &b| hash.wrapping_mul(31).wrapping_add(b.into()))
 }
 
@@ -112,7 +116,7 @@ fn java_hash(text: &[u8]) -> i32 {
 ///
 /// # Errors
 /// The read is not paired, or MC is missing or invalid.
-pub fn molecule_strand(record: RecordRef<'_>) -> Result<BarcodeStrand> {
+pub fn find_molecule_strand(record: RecordRef<'_>) -> Result<BarcodeStrand> {
     let flags = record.flags();
     if flags.is_unmapped() {
         return Ok(BarcodeStrand::Unknown);
@@ -126,7 +130,7 @@ pub fn molecule_strand(record: RecordRef<'_>) -> Result<BarcodeStrand> {
         return Ok(BarcodeStrand::Unknown);
     }
     let left = if record.ref_id() == record.next_ref_id() {
-        record.five_prime() <= mate_five_prime(record)?
+        record.five_prime() <= parse_mate_five_prime(record)?
     } else {
         record.ref_id() < record.next_ref_id()
     };
@@ -134,13 +138,13 @@ pub fn molecule_strand(record: RecordRef<'_>) -> Result<BarcodeStrand> {
 }
 
 /// Returns the 0-based unclipped 5′ position of the mate, from PNEXT and MC.
-fn mate_five_prime(record: RecordRef<'_>) -> Result<i64> {
+fn parse_mate_five_prime(record: RecordRef<'_>) -> Result<i64> {
     let missing = || {
         Error::input("a duplex UMI needs the MC field of both mates")
             .hint("add it with readmill filter --fix-mates samtools; reads must be grouped by name")
             .qname(record.qname())
     };
-    let cigar = text_field(record, tag::MC)?.ok_or_else(missing)?;
+    let cigar = require_text_field(record, tag::MC)?.ok_or_else(missing)?;
     let (mut length, mut leading, mut trailing, mut aligned) = (0i64, 0i64, 0i64, false);
     let mut rest = cigar;
     while !rest.is_empty() {

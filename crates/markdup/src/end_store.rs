@@ -9,7 +9,7 @@ use super::item::{Barcoded, ItemLayout, PositionOnly};
 use super::metrics::ExaminedCounts;
 use super::rules::FieldCounts;
 use super::samtools::SamtoolsItems;
-use super::sorter::{Sorter, Sorting, spill_sorted};
+use super::sorter::{ChunkSorter, Sorter, spill_sorted};
 
 pub struct ItemSorters<S: ItemLayout> {
     pub pairs: Sorter<S::Pair>,
@@ -48,7 +48,7 @@ impl<S: ItemLayout> ItemSorters<S> {
 
     /// Sorts the items in memory and writes them to the spill, one run per kind. `turn` selects the
     /// spill directory.
-    pub fn spill(&mut self, threads: &impl Sorting, spill: &Spill, turn: usize) -> Result<()> {
+    pub fn spill(&mut self, threads: &impl ChunkSorter, spill: &Spill, turn: usize) -> Result<()> {
         spill_sorted(&mut self.pairs, threads, spill, turn)?;
         spill_sorted(&mut self.paired_ends, threads, spill, turn)?;
         spill_sorted(&mut self.halves, threads, spill, turn)?;
@@ -185,7 +185,7 @@ impl EndStore {
         items + self.name_groups.filled_bytes() + self.incomplete.filled_bytes()
     }
 
-    pub fn spill(&mut self, threads: &impl Sorting, spill: &Spill, turn: usize) -> Result<()> {
+    pub fn spill(&mut self, threads: &impl ChunkSorter, spill: &Spill, turn: usize) -> Result<()> {
         match &mut self.items {
             AnyItems::PositionOnly(items) => items.spill(threads, spill, turn)?,
             AnyItems::Barcoded(items) => items.spill(threads, spill, turn)?,
@@ -197,7 +197,7 @@ impl EndStore {
 
     /// Compares all incomplete name groups: two with the same name are a scattered template. Called
     /// once at the end of the input, before the mode is decided.
-    pub fn compare_incomplete(&mut self, threads: &impl Sorting, spill: &Spill) -> Result<()> {
+    pub fn compare_incomplete(&mut self, threads: &impl ChunkSorter, spill: &Spill) -> Result<()> {
         threads.sort(self.incomplete.chunks_mut())?;
         let incomplete = std::mem::take(&mut self.incomplete);
         let mut names = incomplete.merge(spill)?;

@@ -203,7 +203,7 @@ impl DuplicateEnds {
         }) as u64
     }
 
-    pub fn scratch(&self) -> EndsScratch {
+    pub fn new_scratch(&self) -> EndsScratch {
         EndsScratch { collect_evidence: self.mate_pairing.is_in_batch(), group: None }
     }
 
@@ -265,7 +265,8 @@ impl DuplicateEnds {
             if self.rules.coding.is_some() {
                 part.fields.count_fields(&self.rules, record);
             }
-            let location = *location.get_or_insert_with(|| self.rules.names.location(record.qname()));
+            let location =
+                *location.get_or_insert_with(|| self.rules.names.parse_location(record.qname()));
             let read =
                 self.summarize_read(record, stamp, group.number, location.unwrap_or(Location::NONE));
             let read = read.map(|read| ReadSummary { first_record_participates, ..read });
@@ -438,7 +439,7 @@ impl DuplicateEnds {
             ordinal: stamp.ordinal(),
             template_offset: (stamp.ordinal() - stamp.template()) as u32,
             first_record_participates: false,
-            code: self.rules.code_of_read(record)?,
+            code: self.rules.compute_read_code(record)?,
         })
     }
 }
@@ -475,11 +476,11 @@ fn summarize_bystander(record: RecordRef<'_>, stamp: Stamp) -> ReadSummary {
 }
 
 impl Rules {
-    fn code_of_read(&self, record: RecordRef<'_>) -> Result<u128> {
+    fn compute_read_code(&self, record: RecordRef<'_>) -> Result<u128> {
         match &self.coding {
             None => Ok(0),
             Some(Coding::Barcodes(barcodes)) => barcodes.hash_barcodes(record),
-            Some(Coding::Umis(umis)) => umis.code_of_read(record),
+            Some(Coding::Umis(umis)) => umis.compute_read_code(record),
         }
     }
 
@@ -498,7 +499,7 @@ impl Rules {
         let code = match &self.coding {
             None => 0,
             Some(Coding::Barcodes(_)) => Barcodes::combine_codes(seen, arriving),
-            Some(Coding::Umis(umis)) => umis.code_of_pair(seen, arriving),
+            Some(Coding::Umis(umis)) => umis.compute_pair_code(seen, arriving),
         };
         let (pair, second) = item::pack_pair::<S>(seen, arriving, code);
         pairs(&pair);
@@ -509,7 +510,7 @@ impl Rules {
         // Each end has its own code, while the code of the pair combines both reads.
         for read in [seen, arriving].into_iter().filter(|read| read.next_ref_id >= 0) {
             let code = match &self.coding {
-                Some(Coding::Umis(umis)) => umis.code_of_mate(seen, arriving, read),
+                Some(Coding::Umis(umis)) => umis.compute_mate_code(seen, arriving, read),
                 _ => read.code,
             };
             ends(&item::end_key::<S>(&read.end, code));
@@ -517,20 +518,22 @@ impl Rules {
     }
 
     pub(super) fn pack_fragment<S: ItemLayout>(&self, read: &ReadSummary) -> S::Fragment {
-        item::pack_fragment::<S>(&ReadSummary { code: self.single_end_code(read), ..*read })
+        item::pack_fragment::<S>(&ReadSummary { code: self.compute_single_end_code(read), ..*read })
     }
 
     pub(super) fn pack_paired_end<S: ItemLayout>(&self, read: &ReadSummary) -> S::EndKey {
-        item::end_key::<S>(&read.end, self.single_end_code(read))
+        item::end_key::<S>(&read.end, self.compute_single_end_code(read))
     }
 
     /// Returns the code by which a read is compared as a single end. Its UMI is combined with an
     /// empty UMI for the missing mate.
-    fn single_end_code(&self, read: &ReadSummary) -> u128 {
+    fn compute_single_end_code(&self, read: &ReadSummary) -> u128 {
         let umi = Umi::from_code(read.code);
         match &self.coding {
-            Some(Coding::Umis(umis)) if read.first_segment => umis.code_of_end(umi, Umi::NONE, true),
-            Some(Coding::Umis(umis)) => umis.code_of_end(Umi::NONE, umi, false),
+            Some(Coding::Umis(umis)) if read.first_segment => {
+                umis.compute_end_code(umi, Umi::NONE, true)
+            }
+            Some(Coding::Umis(umis)) => umis.compute_end_code(Umi::NONE, umi, false),
             _ => read.code,
         }
     }

@@ -29,7 +29,7 @@ pub enum StatedOrder {
 impl StatedOrder {
     /// Returns the order that the headers of all inputs declare. Inputs are read one after another,
     /// so several coordinate-sorted inputs are not sorted as a whole.
-    pub fn by_headers<'a>(mut headers: impl ExactSizeIterator<Item = &'a Header> + Clone) -> Self {
+    pub fn from_headers<'a>(mut headers: impl ExactSizeIterator<Item = &'a Header> + Clone) -> Self {
         let one = headers.len() == 1;
         let grouped = |it: &Header| it.declares_name_groups() && !it.declares_coordinate_order();
         if headers.len() > 0 && headers.clone().all(grouped) {

@@ -97,7 +97,7 @@ const INSTRUMENTS: [(&[u8], usize, FlowCellKind, &str); 29] = [
 /// assert_eq!((distance, why), (2500, "NovaSeq 6000 flow cell, patterned"));
 /// assert_eq!(pixel_distance(b"SRR12345678.1").0, 100);
 /// ```
-pub fn pixel_distance(qname: &[u8]) -> (i32, &'static str) {
+pub fn find_pixel_distance(qname: &[u8]) -> (i32, &'static str) {
     let mut fields = qname.split(|&byte| byte == b':');
     let instrument = fields.next().unwrap_or_default();
     let has_flow_cell = qname.iter().filter(|&&byte| byte == b':').count() >= 6;
@@ -159,7 +159,7 @@ fn identify_dnbseq(name: &[u8]) -> Option<Identified> {
 
 #[cfg(test)]
 mod tests {
-    use super::pixel_distance;
+    use super::find_pixel_distance;
 
     #[test]
     fn instruments_and_flow_cells() {
@@ -193,7 +193,7 @@ mod tests {
             ("SIM:1:FCX:1:15:6329:1045", 100, "no known instrument"),
             ("", 100, "no known instrument"),
         ] {
-            let (found, said) = pixel_distance(name.as_bytes());
+            let (found, said) = find_pixel_distance(name.as_bytes());
             assert_eq!(found, distance, "{name}: {said}");
             assert!(said.contains(why), "{name}: {said}");
         }
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn the_flow_cell_is_the_surer_sign() {
-        let (distance, why) = pixel_distance(b"D00209:258:H5YNKBBXX:6:2216:1260:1978");
+        let (distance, why) = find_pixel_distance(b"D00209:258:H5YNKBBXX:6:2216:1260:1978");
         assert_eq!((distance, why), (2500, "HiSeq 3000 or 4000 flow cell, patterned"));
     }
 }

@@ -78,7 +78,7 @@ pub use resolver::{DuplicateResolver, Resolved, verdict_bytes};
 pub use rules::{Coding, Optical, Rules};
 pub use samtools::{DuplicateDetails, OpticalReads, PairEnds, ReadCoords, SamtoolsRules};
 pub use score::Strategy;
-pub use sorter::Sorting;
+pub use sorter::ChunkSorter;
 pub use tiles::TileCounts;
 pub use verdict::{DuplicateCounts, Verdict};
 

@@ -19,7 +19,7 @@ use super::item::{self, ItemLayout};
 use super::libraries::Libraries;
 use super::optical::{CANDIDATE_BYTES, Candidates, SetMember};
 use super::rules::{Optical, Rules};
-use super::sorter::{MergedItems, Sorter, Sorting, spill_sorted};
+use super::sorter::{ChunkSorter, MergedItems, Sorter, spill_sorted};
 use super::tables::{BitSet, RowStore};
 use super::tiles::{TileCounter, TileCounts, TileEvent};
 use super::verdict::{DuplicateCounts, LargestSet};
@@ -67,7 +67,7 @@ pub(super) struct SetEntry {
     is_reported: bool,
 }
 
-impl<'a, T: Sorting> DuplicateMarks<'a, T> {
+impl<'a, T: ChunkSorter> DuplicateMarks<'a, T> {
     pub fn new(
         mode: Mode,
         rules: &'a Rules,
@@ -340,7 +340,7 @@ const REVERSE_FORWARD: u8 = 0b10;
 impl<S: ItemLayout> PairSet<S> {
     /// Starts a set with its first pair. The pair is recorded at once only if molecules are
     /// numbered; otherwise sets of one pair are not recorded.
-    pub(super) fn new<T: Sorting>(
+    pub(super) fn new<T: ChunkSorter>(
         first: S::Pair,
         number: u64,
         marks: &mut DuplicateMarks<'_, T>,
@@ -356,7 +356,7 @@ impl<S: ItemLayout> PairSet<S> {
 
     /// Adds a pair. Either this pair or the pair kept so far becomes a duplicate: the one with the
     /// worse score or, if they tie, the later one.
-    pub(super) fn add_pair<T: Sorting>(&mut self, pair: S::Pair, marks: &mut DuplicateMarks<'_, T>) {
+    pub(super) fn add_pair<T: ChunkSorter>(&mut self, pair: S::Pair, marks: &mut DuplicateMarks<'_, T>) {
         if self.size == 1 {
             let first = self.first;
             let entry = self.add_candidate(&first, marks);
@@ -380,7 +380,7 @@ impl<S: ItemLayout> PairSet<S> {
         }
     }
 
-    fn add_candidate<T: Sorting>(
+    fn add_candidate<T: ChunkSorter>(
         &mut self,
         pair: &S::Pair,
         marks: &mut DuplicateMarks<'_, T>,
@@ -395,7 +395,7 @@ impl<S: ItemLayout> PairSet<S> {
 
     /// Completes a set: finds its optical duplicates and counts it. The two parts of candidates are
     /// searched separately, unless one of them is empty.
-    pub(super) fn close_set<T: Sorting>(self, marks: &mut DuplicateMarks<'_, T>) -> Result<()> {
+    pub(super) fn close_set<T: ChunkSorter>(self, marks: &mut DuplicateMarks<'_, T>) -> Result<()> {
         let kept = marks.pair_entry::<S>(&self.kept);
         let mut optical = 0;
         if self.size > 1 {
@@ -439,7 +439,7 @@ pub(super) struct FragmentSet<S: ItemLayout> {
 }
 
 impl<S: ItemLayout> FragmentSet<S> {
-    pub(super) fn new<T: Sorting>(
+    pub(super) fn new<T: ChunkSorter>(
         fragment: S::Fragment,
         paired: bool,
         marks: &mut DuplicateMarks<'_, T>,
@@ -459,7 +459,7 @@ impl<S: ItemLayout> FragmentSet<S> {
         set
     }
 
-    pub(super) fn add_fragment<T: Sorting>(
+    pub(super) fn add_fragment<T: ChunkSorter>(
         &mut self,
         fragment: S::Fragment,
         marks: &mut DuplicateMarks<'_, T>,
@@ -482,7 +482,7 @@ impl<S: ItemLayout> FragmentSet<S> {
         }
     }
 
-    pub(super) fn close_set<T: Sorting>(self, marks: &mut DuplicateMarks<'_, T>) {
+    pub(super) fn close_set<T: ChunkSorter>(self, marks: &mut DuplicateMarks<'_, T>) {
         marks.note_depth(self.size, self.locus.0, self.locus.1);
         if self.size < 2 {
             return;
@@ -513,7 +513,7 @@ impl<'a, S: ItemLayout> FragmentScan<'a, S> {
 
     /// Advances to a paired end. One read of each set before it is kept; all fragments at the
     /// paired end are duplicates.
-    fn advance_to_end<T: Sorting>(
+    fn advance_to_end<T: ChunkSorter>(
         &mut self,
         key: &S::EndKey,
         marks: &mut DuplicateMarks<'_, T>,
@@ -528,7 +528,7 @@ impl<'a, S: ItemLayout> FragmentScan<'a, S> {
         Ok(())
     }
 
-    fn add_next<T: Sorting>(
+    fn add_next<T: ChunkSorter>(
         &mut self,
         fragment: S::Fragment,
         paired: bool,
@@ -551,7 +551,7 @@ impl<'a, S: ItemLayout> FragmentScan<'a, S> {
         Ok(())
     }
 
-    fn finish_sets<T: Sorting>(mut self, marks: &mut DuplicateMarks<'_, T>) -> Result<()> {
+    fn finish_sets<T: ChunkSorter>(mut self, marks: &mut DuplicateMarks<'_, T>) -> Result<()> {
         while let Some(fragment) = self.next {
             self.add_next(fragment, false, marks)?;
         }

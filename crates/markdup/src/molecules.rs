@@ -15,8 +15,8 @@ use readmill_record::{Error, Result};
 use super::end_store::ItemSorters;
 use super::item::{self, Item, ItemLayout};
 use super::marks::{DuplicateMarks, FragmentSet, PairSet};
-use super::sorter::{MergedItems, Sorting};
-use super::umi::{Strand, UmiCount, Umis, cluster, code, code_separates, code_strand, code_umi};
+use super::sorter::{ChunkSorter, MergedItems};
+use super::umi::{Strand, UmiCount, Umis, cluster_umis, code, code_separates, code_strand, code_umi};
 
 /// Memory in bytes for one distinct UMI of the current position, including its set and cluster
 /// indices.
@@ -27,7 +27,7 @@ const BYTES_PER_UMI: u64 = 400;
 ///
 /// # Errors
 /// The distinct UMIs of one position do not fit in memory.
-pub fn mark_sets<S: ItemLayout, T: Sorting>(
+pub fn mark_sets<S: ItemLayout, T: ChunkSorter>(
     marks: &mut DuplicateMarks<'_, T>,
     items: &ItemSorters<S>,
     umis: &Umis,
@@ -47,7 +47,7 @@ impl<'a, T: Item> Lookahead<'a, T> {
         Ok(Lookahead { next: rest.next_item()?, rest })
     }
 
-    fn next_if(&mut self, is: impl FnOnce(&T) -> bool) -> Result<Option<T>> {
+    fn take_if(&mut self, is: impl FnOnce(&T) -> bool) -> Result<Option<T>> {
         match self.next {
             Some(item) if is(&item) => {
                 self.next = self.rest.next_item()?;
@@ -88,7 +88,7 @@ impl UmiCounts {
     }
 }
 
-fn mark_pairs<S: ItemLayout, T: Sorting>(
+fn mark_pairs<S: ItemLayout, T: ChunkSorter>(
     marks: &mut DuplicateMarks<'_, T>,
     items: &ItemSorters<S>,
     umis: &Umis,
@@ -103,13 +103,13 @@ fn mark_pairs<S: ItemLayout, T: Sorting>(
             item::pairs_share_position::<S>(&first, pair)
                 && code_separates(item::pair_code::<S>(pair)) == side
         };
-        while let Some(pair) = ahead.next_if(stands)? {
+        while let Some(pair) = ahead.take_if(stands)? {
             let code = item::pair_code::<S>(&pair);
             let (left, right, _) = item::pair_ordinals::<S>(&pair);
             counted.count_template(code, if code_strand(code) == Strand::A { left } else { right });
             counted.check_room(marks.room)?;
         }
-        let roots = cluster(&counted.seen, umis.method, umis.edits);
+        let roots = cluster_umis(&counted.seen, umis.method, umis.edits);
         let mut molecules = Molecules::new(roots, marks.sets.len(), umis);
         let mut sets: Vec<Option<PairSet<S>>> = Vec::new();
         let mut at = 0;
@@ -120,7 +120,7 @@ fn mark_pairs<S: ItemLayout, T: Sorting>(
                 at += 1;
             }
             let root = counted.seen[molecules.roots[at] as usize].umi;
-            let own = code::strand_in_molecule(root, code_umi(code), code_strand(code), umis.edits);
+            let own = code::find_strand_in_molecule(root, code_umi(code), code_strand(code), umis.edits);
             let (set, number) = molecules.assign_set(at, own);
             if sets.len() <= set {
                 sets.resize_with(
@@ -152,7 +152,7 @@ struct Molecules {
     roots: Vec<u32>,
     /// Molecule number of each root UMI, or `u32::MAX` until the molecule is found.
     number_of: Vec<u32>,
-    met: u32,
+    found: u32,
     base: u64,
     /// Number of sets per molecule: 2 if both strands of a duplex molecule are clustered together,
     /// otherwise 1.
@@ -162,7 +162,7 @@ struct Molecules {
 impl Molecules {
     fn new(roots: Vec<u32>, base: u64, umis: &Umis) -> Self {
         let strands = if umis.method.joins_strands() { 2 } else { 1 };
-        Molecules { number_of: vec![u32::MAX; roots.len()], roots, met: 0, base, strands }
+        Molecules { number_of: vec![u32::MAX; roots.len()], roots, found: 0, base, strands }
     }
 
     /// Returns the set of the UMI at index `at` on `strand`: the index of the set within the
@@ -170,8 +170,8 @@ impl Molecules {
     fn assign_set(&mut self, at: usize, strand: Strand) -> (usize, u64) {
         let molecule = &mut self.number_of[self.roots[at] as usize];
         if *molecule == u32::MAX {
-            *molecule = self.met;
-            self.met += 1;
+            *molecule = self.found;
+            self.found += 1;
         }
         let other = self.strands == 2 && strand == Strand::B;
         let set = *molecule as usize * self.strands + usize::from(other);
@@ -181,7 +181,7 @@ impl Molecules {
 
 /// Marks duplicates among single reads. UMIs of paired reads at the same end are included in the
 /// clustering: a single read is a duplicate if its molecule has a paired read.
-fn mark_fragments<S: ItemLayout, T: Sorting>(
+fn mark_fragments<S: ItemLayout, T: ChunkSorter>(
     marks: &mut DuplicateMarks<'_, T>,
     items: &ItemSorters<S>,
     umis: &Umis,
@@ -194,7 +194,7 @@ fn mark_fragments<S: ItemLayout, T: Sorting>(
         let place = item::end_place(first.as_ref());
         let mut counted = UmiCounts::default();
         while let Some(fragment) =
-            ahead.next_if(|fragment| item::end_place(fragment.as_ref()) == place)?
+            ahead.take_if(|fragment| item::end_place(fragment.as_ref()) == place)?
         {
             let ordinal = item::fragment_ordinals::<S>(&fragment).0;
             counted.count_template(item::fragment_code::<S>(&fragment), ordinal);
@@ -202,9 +202,9 @@ fn mark_fragments<S: ItemLayout, T: Sorting>(
         }
         let fragments = std::mem::take(&mut counted.templates);
         let own = counted.seen.len();
-        while paired_ends.next_if(|end| item::end_place(end.as_ref()) < place)?.is_some() {}
+        while paired_ends.take_if(|end| item::end_place(end.as_ref()) < place)?.is_some() {}
         let mut paired = Vec::new();
-        while let Some(end) = paired_ends.next_if(|end| item::end_place(end.as_ref()) == place)? {
+        while let Some(end) = paired_ends.take_if(|end| item::end_place(end.as_ref()) == place)? {
             let umi = code_umi(item::end_code::<S>(&end));
             let known = counted.seen[..own].binary_search_by_key(&umi, |seen| seen.umi);
             match (known, counted.seen.last_mut()) {
@@ -220,7 +220,7 @@ fn mark_fragments<S: ItemLayout, T: Sorting>(
             }
             counted.check_room(marks.room)?;
         }
-        let roots = cluster(&counted.seen, umis.method, umis.edits);
+        let roots = cluster_umis(&counted.seen, umis.method, umis.edits);
         let mut is_paired = vec![false; roots.len()];
         paired.iter().for_each(|&at| is_paired[roots[at] as usize] = true);
         let mut molecules = Molecules::new(roots, marks.sets.len(), umis);

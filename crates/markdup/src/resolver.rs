@@ -24,7 +24,7 @@ use super::optical::CANDIDATE_BYTES;
 use super::rules::{Coding, Rules};
 use super::samtools::found::Findings;
 use super::samtools::{DuplicateDetails, KeyedReads, Undecided};
-use super::sorter::{Sorter, Sorting, spill_sorted};
+use super::sorter::{ChunkSorter, Sorter, spill_sorted};
 use super::tables::{BitSet, OrdinalTable};
 use super::tiles;
 use super::verdict::{DuplicateCounts, DuplicateSets, Verdict};
@@ -92,7 +92,7 @@ pub struct Resolved {
     pub undecided: Option<Undecided>,
 }
 
-impl<T: Sorting> DuplicateResolver<'_, T> {
+impl<T: ChunkSorter> DuplicateResolver<'_, T> {
     /// Resolves the duplicates of an input of `records` records.
     ///
     /// `grouped` means that the input proved to be grouped by name. Then mates are not joined by
@@ -132,7 +132,7 @@ struct ResolverRun<'a, T> {
     records: u64,
 }
 
-impl<T: Sorting> ResolverRun<'_, T> {
+impl<T: ChunkSorter> ResolverRun<'_, T> {
     fn resolve_items<S: ItemLayout>(
         mut self,
         mut items: ItemSorters<S>,
@@ -324,7 +324,7 @@ impl<T: Sorting> ResolverRun<'_, T> {
 }
 
 /// Copies the marks of each template's first record to all its records.
-fn share_marks<T: Sorting>(
+fn share_marks<T: ChunkSorter>(
     marks: &mut DuplicateMarks<'_, T>,
     templates: &TemplateRecords,
     spill: &Spill,
@@ -344,7 +344,7 @@ fn share_marks<T: Sorting>(
 }
 
 /// Copies the marks of any name group to all name groups with the same name.
-fn share_marks_by_name<T: Sorting>(
+fn share_marks_by_name<T: ChunkSorter>(
     marks: &mut DuplicateMarks<'_, T>,
     name_groups: &Sorter<[u64; 3]>,
     spill: &Spill,

@@ -30,7 +30,7 @@ impl Strategy {
                 record.cigar().reference_length().clamp(0, MAX_READ_SCORE.into()) as i16
             }
             // 14 bits of the hash plus 8192: the sum of two mates can overflow and wrap
-            Strategy::Random => (murmur3(record.qname()) & 0x3fff) as i16 - i16::MIN / 4,
+            Strategy::Random => (hash_murmur3(record.qname()) & 0x3fff) as i16 - i16::MIN / 4,
         };
         if record.flags().is_qc_fail() { score.wrapping_add(i16::MIN / 2) } else { score }
     }
@@ -78,7 +78,7 @@ fn sum_block(qual: &[u8]) -> u32 {
 }
 
 /// Returns Murmur3 (A. Appleby; 32 bits, seed 1) of the name's UTF-16 code units, two at a time.
-fn murmur3(name: &[u8]) -> u32 {
+fn hash_murmur3(name: &[u8]) -> u32 {
     let mix = |k: u32| k.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
     let (pairs, odd) = name.as_chunks::<2>();
     let mut hash = pairs.iter().fold(1u32, |hash, &[a, b]| {
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn hashes_differ_and_stay() {
         let hashes: std::collections::HashSet<u32> =
-            ["", "a", "b", "ab", "ba", "abc"].iter().map(|name| murmur3(name.as_bytes())).collect();
+            ["", "a", "b", "ab", "ba", "abc"].iter().map(|name| hash_murmur3(name.as_bytes())).collect();
         assert_eq!(hashes.len(), 6);
     }
 }

@@ -19,7 +19,7 @@ use super::item::Item;
 
 /// Sorts chunks on the caller's threads. This crate starts no threads; the pipeline implements this
 /// trait.
-pub trait Sorting {
+pub trait ChunkSorter {
     fn sort<T: Item>(&self, chunks: &mut Vec<Vec<T>>) -> Result<()>;
 }
 
@@ -27,7 +27,7 @@ pub trait Sorting {
 /// directory.
 pub fn spill_sorted<T: Item>(
     items: &mut Sorter<T>,
-    threads: &impl Sorting,
+    threads: &impl ChunkSorter,
     spill: &Spill,
     turn: usize,
 ) -> Result<()> {
@@ -37,11 +37,11 @@ pub fn spill_sorted<T: Item>(
 
 /// Number of items in one chunk. Only the first chunk grows to this size; later chunks are
 /// allocated at full size.
-const CHUNK: usize = 1 << 16;
+const CHUNK_ITEMS: usize = 1 << 16;
 
 const FIRST_CHUNK_CAPACITY: usize = 1 << 10;
 
-const READ_BACK: usize = 512;
+const READ_BUFFER_ITEMS: usize = 512;
 
 /// Maximum number of runs. When it is reached, all runs are merged into one, because each open run
 /// has a buffer of up to 32 KiB.
@@ -53,7 +53,7 @@ pub type RenumberItem<T> = fn(item: &mut T, base: u64);
 
 struct ItemRun<T> {
     extent: Extent,
-    count_from: Option<(RenumberItem<T>, u64)>,
+    renumber: Option<(RenumberItem<T>, u64)>,
 }
 
 /// Items of one kind, sorted in chunks and runs.
@@ -94,12 +94,12 @@ pub struct StoredItems {
 impl<T: Item> Sorter<T> {
     pub fn push(&mut self, item: T) {
         match self.chunks.last_mut() {
-            Some(chunk) if chunk.len() < CHUNK => chunk.push(item),
+            Some(chunk) if chunk.len() < CHUNK_ITEMS => chunk.push(item),
             _ => {
                 let mut chunk = Vec::with_capacity(if self.chunks.is_empty() {
                     FIRST_CHUNK_CAPACITY
                 } else {
-                    CHUNK
+                    CHUNK_ITEMS
                 });
                 chunk.push(item);
                 self.chunks.push(chunk);
@@ -138,13 +138,13 @@ impl<T: Item> Sorter<T> {
         if !self.chunks.is_empty() {
             let chunks = Self { chunks: std::mem::take(&mut self.chunks), ..Self::default() };
             let extent = chunks.write_run(spill, spill, turn)?;
-            self.runs.push(ItemRun { extent, count_from: None });
+            self.runs.push(ItemRun { extent, renumber: None });
         }
         if self.runs.len() >= MAX_RUNS {
             let runs = Self { runs: std::mem::take(&mut self.runs), ..Self::default() };
             let extent = runs.write_run(spill, spill, turn)?;
             runs.runs.iter().for_each(|merged| spill.free_extent(&merged.extent));
-            self.runs.push(ItemRun { extent, count_from: None });
+            self.runs.push(ItemRun { extent, renumber: None });
         }
         Ok(())
     }
@@ -162,7 +162,7 @@ impl<T: Item> Sorter<T> {
         if len == 0 {
             return Ok(());
         }
-        self.runs.push(ItemRun { extent, count_from: Some((count_from, base)) });
+        self.runs.push(ItemRun { extent, renumber: Some((count_from, base)) });
         self.len += len;
         self.spill(spill, 0)
     }
@@ -174,22 +174,22 @@ impl<T: Item> Sorter<T> {
     fn write_run(&self, spill: &Spill, into: &Spill, turn: usize) -> Result<Extent> {
         let mut items = self.merge(spill)?;
         let mut extent = into.begin_extent(turn)?;
-        let mut bytes = Vec::with_capacity(READ_BACK * 8 * T::WORDS);
+        let mut bytes = Vec::with_capacity(READ_BUFFER_ITEMS * 8 * T::WORDS);
         while let Some(item) = items.next_item()? {
             item.as_ref().iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
-            if bytes.len() == READ_BACK * 8 * T::WORDS {
-                into.append(&mut extent, &bytes)?;
+            if bytes.len() == READ_BUFFER_ITEMS * 8 * T::WORDS {
+                into.append_bytes(&mut extent, &bytes)?;
                 bytes.clear();
             }
         }
-        into.append(&mut extent, &bytes)?;
+        into.append_bytes(&mut extent, &bytes)?;
         Ok(extent)
     }
 
     /// Opens all items in order. The chunks must be sorted. Several merges can be open at the same
     /// time, as the scan with UMIs requires.
     pub fn merge<'a>(&'a self, spill: &'a Spill) -> Result<MergedItems<'a, T>> {
-        let runs = self.runs.iter().map(|&ItemRun { extent, count_from }| ItemCursor::Disk {
+        let runs = self.runs.iter().map(|&ItemRun { extent, renumber: count_from }| ItemCursor::Disk {
             spill,
             extent,
             at: extent.start,
@@ -231,8 +231,8 @@ impl<T: Item> ItemCursor<'_, T> {
             ItemCursor::Disk { spill, extent, at, buffer, count_from } => {
                 if buffer.is_empty() {
                     let left = (extent.end - *at) as usize / (8 * T::WORDS);
-                    let mut bytes = vec![0; left.min(READ_BACK) * 8 * T::WORDS];
-                    spill.read(extent, *at, &mut bytes)?;
+                    let mut bytes = vec![0; left.min(READ_BUFFER_ITEMS) * 8 * T::WORDS];
+                    spill.read_bytes(extent, *at, &mut bytes)?;
                     *at += bytes.len() as u64;
                     let words: Vec<u64> =
                         bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();

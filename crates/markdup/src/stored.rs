@@ -13,7 +13,7 @@ use super::grouping::Grouping;
 use super::item::{self, HalfOrder, ItemLayout};
 use super::metrics::ExaminedCounts;
 use super::rules::FieldCounts;
-use super::sorter::{Sorting, StoredItems};
+use super::sorter::{ChunkSorter, StoredItems};
 
 #[derive(Serialize, Deserialize)]
 pub struct StoredEnds {
@@ -62,21 +62,21 @@ impl EndStore {
     /// The store holds samtools keys, which cannot be stored.
     pub fn store_ends(
         mut self,
-        threads: &impl Sorting,
+        threads: &impl ChunkSorter,
         spill: &Spill,
         into: &Spill,
     ) -> Result<StoredEnds> {
         match &mut self.items {
             AnyItems::PositionOnly(items) => items.sort_items(threads)?,
             AnyItems::Barcoded(items) => items.sort_items(threads)?,
-            AnyItems::Samtools(_) => return Err(other_layout()),
+            AnyItems::Samtools(_) => return Err(layout_error()),
         }
         threads.sort(self.name_groups.chunks_mut())?;
         threads.sort(self.incomplete.chunks_mut())?;
         let (is_barcoded, [pairs, paired_ends, halves, fragments]) = match &self.items {
             AnyItems::PositionOnly(items) => (false, items.store_items(spill, into)?),
             AnyItems::Barcoded(items) => (true, items.store_items(spill, into)?),
-            AnyItems::Samtools(_) => return Err(other_layout()),
+            AnyItems::Samtools(_) => return Err(layout_error()),
         };
         Ok(StoredEnds {
             pairs,
@@ -109,7 +109,7 @@ impl EndStore {
         match (&mut self.items, ends.is_barcoded) {
             (AnyItems::PositionOnly(items), false) => items.adopt_items(&ends, base, order, spill)?,
             (AnyItems::Barcoded(items), true) => items.adopt_items(&ends, base, order, spill)?,
-            _ => return Err(other_layout()),
+            _ => return Err(layout_error()),
         }
         self.name_groups.adopt_run(
             ends.name_groups,
@@ -127,12 +127,12 @@ impl EndStore {
     }
 }
 
-fn other_layout() -> Error {
+fn layout_error() -> Error {
     Error::bug("the ends of a part have another layout")
 }
 
 impl<S: ItemLayout> ItemSorters<S> {
-    fn sort_items(&mut self, threads: &impl Sorting) -> Result<()> {
+    fn sort_items(&mut self, threads: &impl ChunkSorter) -> Result<()> {
         threads.sort(self.pairs.chunks_mut())?;
         threads.sort(self.paired_ends.chunks_mut())?;
         threads.sort(self.halves.chunks_mut())?;

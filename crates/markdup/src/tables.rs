@@ -31,20 +31,20 @@ impl BitSet {
 
     pub(super) fn write(&self, into: &Spill) -> Result<Extent> {
         let mut extent = into.begin_extent(0)?;
-        for words in self.0.chunks(PIECE) {
+        for words in self.0.chunks(PIECE_ROWS) {
             let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-            into.append(&mut extent, &bytes)?;
+            into.append_bytes(&mut extent, &bytes)?;
         }
         Ok(extent)
     }
 
     pub(super) fn read(records: u64, extent: &Extent, spill: &Spill) -> Result<Self> {
         let mut bits = BitSet::new(records);
-        let mut bytes = vec![0; PIECE * 8];
+        let mut bytes = vec![0; PIECE_ROWS * 8];
         let mut at = extent.start;
-        for words in bits.0.chunks_mut(PIECE) {
+        for words in bits.0.chunks_mut(PIECE_ROWS) {
             let bytes = &mut bytes[..8 * words.len()];
-            spill.read(extent, at, bytes)?;
+            spill.read_bytes(extent, at, bytes)?;
             at += bytes.len() as u64;
             for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
                 *word = u64::from_le_bytes(*bytes);
@@ -70,7 +70,7 @@ impl BitSet {
     }
 }
 
-const STRIDE: usize = 8;
+const STRIDE_WORDS: usize = 8;
 
 /// A bit set with rank queries (the number of set bits before a bit). Maps a sparse ordinal to the
 /// index of its row.
@@ -82,7 +82,7 @@ pub(super) struct Ranks {
 impl Ranks {
     pub(super) fn new(bits: BitSet) -> Self {
         let mut sum = 0;
-        let strides = bits.0.chunks(STRIDE).map(|words| {
+        let strides = bits.0.chunks(STRIDE_WORDS).map(|words| {
             let before = sum;
             sum += words.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
             before
@@ -96,13 +96,13 @@ impl Ranks {
             return None;
         }
         let between: u32 =
-            self.bits.0[word / STRIDE * STRIDE..word].iter().map(|w| w.count_ones()).sum();
+            self.bits.0[word / STRIDE_WORDS * STRIDE_WORDS..word].iter().map(|w| w.count_ones()).sum();
         let within = (self.bits.0[word] & ((1 << bit) - 1)).count_ones();
-        Some(self.sums[word / STRIDE] + u64::from(between + within))
+        Some(self.sums[word / STRIDE_WORDS] + u64::from(between + within))
     }
 }
 
-const PIECE: usize = 1 << 13;
+const PIECE_ROWS: usize = 1 << 13;
 
 /// Append-only rows of `N` words. Full pieces can be moved to the spill, from which a lookup reads
 /// one row.
@@ -118,7 +118,7 @@ impl<const N: usize> RowStore<N> {
     }
 
     pub fn len(&self) -> u64 {
-        (self.spilled.len() * PIECE + self.memory.len()) as u64
+        (self.spilled.len() * PIECE_ROWS + self.memory.len()) as u64
     }
 
     pub fn bytes(&self) -> u64 {
@@ -130,11 +130,11 @@ impl<const N: usize> RowStore<N> {
     }
 
     pub fn spill(&mut self, spill: &Spill) -> Result<()> {
-        let whole = self.memory.len() / PIECE * PIECE;
-        for piece in self.memory[..whole].chunks(PIECE) {
+        let whole = self.memory.len() / PIECE_ROWS * PIECE_ROWS;
+        for piece in self.memory[..whole].chunks(PIECE_ROWS) {
             let bytes: Vec<u8> = piece.iter().flatten().flat_map(|word| word.to_le_bytes()).collect();
             let mut extent = spill.begin_extent(0)?;
-            spill.append(&mut extent, &bytes)?;
+            spill.append_bytes(&mut extent, &bytes)?;
             self.spilled.push(extent);
         }
         self.memory = self.memory[whole..].to_vec();
@@ -143,14 +143,14 @@ impl<const N: usize> RowStore<N> {
 
     pub(super) fn write(&self, spill: &Spill, into: &Spill) -> Result<Extent> {
         let mut extent = into.begin_extent(0)?;
-        let mut bytes = vec![0; PIECE * 8 * N];
+        let mut bytes = vec![0; PIECE_ROWS * 8 * N];
         for piece in &self.spilled {
-            spill.read(piece, piece.start, &mut bytes)?;
-            into.append(&mut extent, &bytes)?;
+            spill.read_bytes(piece, piece.start, &mut bytes)?;
+            into.append_bytes(&mut extent, &bytes)?;
         }
-        for rows in self.memory.chunks(PIECE) {
+        for rows in self.memory.chunks(PIECE_ROWS) {
             let bytes: Vec<u8> = rows.iter().flatten().flat_map(|word| word.to_le_bytes()).collect();
-            into.append(&mut extent, &bytes)?;
+            into.append_bytes(&mut extent, &bytes)?;
         }
         Ok(extent)
     }
@@ -158,7 +158,7 @@ impl<const N: usize> RowStore<N> {
     /// Opens rows that were written in order. Only the last, incomplete piece is read into memory.
     pub(super) fn open_rows(rows: Extent, spill: &Spill) -> Result<Self> {
         let (mut spilled, mut rest) = (Vec::new(), rows);
-        let size = (PIECE * 8 * N) as u64;
+        let size = (PIECE_ROWS * 8 * N) as u64;
         while rest.end - rest.start >= size {
             let mut piece = rest;
             piece.end = rest.start + size;
@@ -166,7 +166,7 @@ impl<const N: usize> RowStore<N> {
             rest.start = piece.end;
         }
         let mut bytes = vec![0; (rest.end - rest.start) as usize];
-        spill.read(&rest, rest.start, &mut bytes)?;
+        spill.read_bytes(&rest, rest.start, &mut bytes)?;
         let words = bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
         let words: Vec<u64> = words.collect();
         let memory = words.chunks_exact(N).filter_map(|row| row.try_into().ok()).collect();
@@ -174,14 +174,14 @@ impl<const N: usize> RowStore<N> {
     }
 
     pub fn get(&self, n: u64, spill: &Spill) -> Result<Option<[u64; N]>> {
-        let (piece, at) = ((n / PIECE as u64) as usize, n % PIECE as u64);
+        let (piece, at) = ((n / PIECE_ROWS as u64) as usize, n % PIECE_ROWS as u64);
         let Some(extent) = self.spilled.get(piece) else {
-            let n = n - (self.spilled.len() * PIECE) as u64;
+            let n = n - (self.spilled.len() * PIECE_ROWS) as u64;
             return Ok(self.memory.get(n as usize).copied());
         };
         let mut row = [0; N];
         let mut bytes = [[0u8; 8]; N];
-        spill.read(extent, extent.start + at * 8 * N as u64, bytes.as_flattened_mut())?;
+        spill.read_bytes(extent, extent.start + at * 8 * N as u64, bytes.as_flattened_mut())?;
         row.iter_mut().zip(bytes).for_each(|(word, bytes)| *word = u64::from_le_bytes(bytes));
         Ok(Some(row))
     }
@@ -204,7 +204,7 @@ impl OrdinalTable {
                 bits.set(ordinal);
                 rows.push([value]);
             }
-            if rows.len().is_multiple_of(PIECE as u64) && rows.bytes() > room {
+            if rows.len().is_multiple_of(PIECE_ROWS as u64) && rows.bytes() > room {
                 rows.spill(spill)?;
             }
         }
@@ -212,7 +212,7 @@ impl OrdinalTable {
     }
 
     pub fn bytes_of_bits(records: u64) -> u64 {
-        BitSet::bytes(records) / STRIDE as u64 * (STRIDE as u64 + 1) + 64
+        BitSet::bytes(records) / STRIDE_WORDS as u64 * (STRIDE_WORDS as u64 + 1) + 64
     }
 
     /// Returns the memory of the rows in bytes, without spilled rows.

@@ -178,9 +178,9 @@ impl Verdict {
 
     /// Returns the number of reads that this read represents (field `dc`), or 1 if it was not
     /// stored.
-    pub fn stands_for(&self, stamp: Stamp) -> Result<u64> {
+    pub fn represented_reads(&self, stamp: Stamp) -> Result<u64> {
         let Some(findings) = &self.findings else { return Ok(1) };
-        findings.stands_for(stamp.ordinal(), &self.spill)
+        findings.represented_reads(stamp.ordinal(), &self.spill)
     }
 
     fn lookup_ordinal(&self, stamp: Stamp) -> u64 {

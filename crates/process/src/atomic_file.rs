@@ -68,7 +68,7 @@ impl AtomicFile {
             _ => resolve_links(path),
         };
         let partial = with_suffix(&name, ".partial");
-        let file = signal::create(&partial, path)?;
+        let file = signal::create_output_file(&partial, path)?;
         let names = Some((partial, name));
         let target = AtomicFile { file, shown: path.to_path_buf(), names, replaces_input };
         if let Some(older) = older {
@@ -107,7 +107,7 @@ impl AtomicFile {
     }
 
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.file.write_all(bytes).map_err(|e| self.error(&e))
+        self.file.write_all(bytes).map_err(|e| self.write_error(&e))
     }
 
     /// Calls `put` with a buffered writer for this file, then flushes the writer.
@@ -118,11 +118,11 @@ impl AtomicFile {
         let mut out = std::io::BufWriter::with_capacity(PART_BYTES, &mut self.file);
         let written = put(&mut out).and_then(|()| std::io::Write::flush(&mut out));
         drop(out);
-        written.map_err(|e| self.error(&e))
+        written.map_err(|e| self.write_error(&e))
     }
 
     /// Returns a handle for writing at any offset from any thread; `None` for a device or pipe.
-    pub fn positioned(&self) -> Option<PositionedFile> {
+    pub fn positioned_handle(&self) -> Option<PositionedFile> {
         self.names.as_ref()?;
         let file = self.file.try_clone().ok()?;
         Some(PositionedFile { file, shown: self.shown.clone() })
@@ -131,33 +131,35 @@ impl AtomicFile {
     /// Returns a reader of up to `n` bytes of a regular file, from `offset`. The reader shares the
     /// file position with this handle, so nothing may be written while it is in use.
     pub fn read_from(&self, offset: u64, n: u64) -> Result<impl Read + Send + use<>> {
-        let mut file = self.file.try_clone().map_err(|e| self.error(&e))?;
-        file.seek(SeekFrom::Start(offset)).map_err(|e| self.error(&e))?;
+        let mut file = self.file.try_clone().map_err(|e| self.write_error(&e))?;
+        file.seek(SeekFrom::Start(offset)).map_err(|e| self.write_error(&e))?;
         Ok(file.take(n))
     }
 
     /// Truncates a regular file to zero bytes.
-    pub fn restart(&mut self) -> Result<()> {
-        self.file.set_len(0).map_err(|e| self.error(&e))?;
+    pub fn truncate(&mut self) -> Result<()> {
+        self.file.set_len(0).map_err(|e| self.write_error(&e))?;
         self.move_to(0)
     }
 
     /// Continues writing at `offset`. Does nothing for a device or pipe.
     pub fn move_to(&mut self, offset: u64) -> Result<()> {
         match self.names {
-            Some(_) => self.file.seek(SeekFrom::Start(offset)).map(drop).map_err(|e| self.error(&e)),
+            Some(_) => {
+                self.file.seek(SeekFrom::Start(offset)).map(drop).map_err(|e| self.write_error(&e))
+            }
             None => Ok(()),
         }
     }
 
-    fn error(&self, error: &std::io::Error) -> Error {
+    fn write_error(&self, error: &std::io::Error) -> Error {
         Error::io(format!("writing {} failed", self.shown.display()), error)
     }
 
     /// Syncs the file to disk. Does nothing for a device or pipe.
     pub fn sync(&self) -> Result<()> {
         match self.names {
-            Some(_) => self.file.sync_all().map_err(|e| self.error(&e)),
+            Some(_) => self.file.sync_all().map_err(|e| self.write_error(&e)),
             None => Ok(()),
         }
     }
@@ -180,7 +182,7 @@ impl AtomicFile {
         }
         let names: Vec<&(PathBuf, PathBuf)> =
             named.iter().filter_map(|target| target.names.as_ref()).collect();
-        signal::rename_all(&names).map_err(|(number, e)| named[number].error(&e))?;
+        signal::rename_all(&names).map_err(|(number, e)| named[number].write_error(&e))?;
         sync_directories(names.iter().map(|(_, name)| name.as_path()));
         targets.iter_mut().for_each(|target| target.names = None);
         Ok(())
@@ -190,7 +192,7 @@ impl AtomicFile {
 impl Drop for AtomicFile {
     fn drop(&mut self) {
         if let Some((partial, _)) = &self.names {
-            signal::remove(partial);
+            signal::remove_unfinished(partial);
         }
     }
 }

@@ -14,7 +14,7 @@ use readmill_engine::Progress;
 use readmill_format::spill;
 use readmill_record::Header;
 
-use crate::drawing::{Tone, draw_bar, paint};
+use crate::drawing::{Tone, draw_bar, style_text};
 use crate::samples::{UsageSample, UsageSamples};
 use crate::used;
 
@@ -37,12 +37,12 @@ const MAX_WARNINGS: usize = 1000;
 static AS_JSON: AtomicBool = AtomicBool::new(false);
 
 /// Selects the form of all later messages of this process: JSON lines or text.
-pub fn write_json(wanted: bool) {
+pub fn set_json_messages(wanted: bool) {
     AS_JSON.store(wanted, Relaxed);
 }
 
 /// Writes a line to standard error. Errors are ignored, because there is nowhere to report them.
-pub fn log(line: &str) {
+pub fn write_log_line(line: &str) {
     let text =
         if AS_JSON.load(Relaxed) { json_message(line).to_string() } else { colour_severity(line) };
     let _ = writeln!(std::io::stderr(), "{text}");
@@ -53,7 +53,7 @@ fn colour_severity(line: &str) -> String {
     let found =
         grave.into_iter().find_map(|(start, tone)| Some((start, tone, line.strip_prefix(start)?)));
     match found {
-        Some((start, tone, rest)) => paint(tone, start.trim_end()) + " " + rest,
+        Some((start, tone, rest)) => style_text(tone, start.trim_end()) + " " + rest,
         None => line.to_string(),
     }
 }
@@ -85,7 +85,7 @@ pub type StageShares = Vec<(&'static str, f64)>;
 /// Estimates the remaining time of a run from the progress of its current stage and the shares of
 /// all stages.
 #[derive(Clone, Copy)]
-struct Outlook {
+struct TimeEstimate {
     began: Instant,
     /// Number of this stage, from 1, and the total number of stages in `stages`.
     number: usize,
@@ -97,14 +97,14 @@ struct Outlook {
     all: f64,
 }
 
-impl Outlook {
+impl TimeEstimate {
     /// Returns the outlook in stage `name`, or `None` if this stage was not announced.
     fn for_stage(began: Instant, shares: &StageShares, name: &str) -> Option<Self> {
         let at = shares.iter().position(|(stage, _)| *stage == name)?;
         let sum = |stages: &[(&str, f64)]| stages.iter().map(|(_, share)| share).sum();
         let (number, stages) = (at + 1, shares.len());
         let (before, own, all) = (sum(&shares[..at]), shares[at].1, sum(shares));
-        Some(Outlook { began, number, stages, before, own, all })
+        Some(TimeEstimate { began, number, stages, before, own, all })
     }
 
     /// Returns the fraction of the run that is complete when `done` of `total` units of the stage
@@ -171,7 +171,7 @@ pub struct Console {
     began: Instant,
     is_started: AtomicBool,
     shares: Mutex<StageShares>,
-    outlook: Mutex<Option<Outlook>>,
+    outlook: Mutex<Option<TimeEstimate>>,
     history: Mutex<History>,
     samples: Mutex<UsageSamples>,
 }
@@ -203,7 +203,7 @@ impl Console {
     }
 
     /// Returns true only on the first call, so that the stages of a job write a single start line.
-    pub fn begin_log(&self) -> bool {
+    pub fn claim_start_line(&self) -> bool {
         !self.is_started.swap(true, Relaxed)
     }
 
@@ -211,7 +211,7 @@ impl Console {
     pub fn take_samples(&self) -> Vec<UsageSample> {
         let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
         samples.take_sample(self.began.elapsed());
-        samples.list().to_vec()
+        samples.samples().to_vec()
     }
 
     fn history(&self) -> MutexGuard<'_, History> {
@@ -265,7 +265,7 @@ impl Console {
     /// Writes a line, unless messages are turned off (`--quiet`).
     pub fn write_line(&self, line: &str) {
         if self.verbosity != Verbosity::Quiet {
-            self.bar.suspend(|| log(line));
+            self.bar.suspend(|| write_log_line(line));
         }
     }
 
@@ -275,7 +275,7 @@ impl Console {
 
     /// Writes a warning, even with `--quiet`. A repeated warning is omitted, and so is every
     /// warning after the first `MAX_WARNINGS` distinct ones.
-    pub fn warn(&self, line: &str) {
+    pub fn write_warning(&self, line: &str) {
         let mut history = self.history();
         let said = &history.warnings;
         if said.len() > MAX_WARNINGS || said.iter().any(|said| said == line) {
@@ -284,14 +284,14 @@ impl Console {
         let line = if said.len() < MAX_WARNINGS { line } else { "further warnings are not shown" };
         history.warnings.push(line.to_string());
         drop(history);
-        self.bar.suspend(|| log(&format!("readmill: warning: {line}")));
+        self.bar.suspend(|| write_log_line(&format!("readmill: warning: {line}")));
     }
 
     /// Warns about repairs in the header of a file, and about lines that other programs will
     /// reject.
     pub fn warn_about_header(&self, path: &Path, header: &Header) {
         for note in header.notes().texts() {
-            self.warn(&format!("{}: {note}", path.display()));
+            self.write_warning(&format!("{}: {note}", path.display()));
         }
     }
 
@@ -306,7 +306,7 @@ impl Console {
             "{human_pos}/{human_len} reads"
         };
         let shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
-        let outlook = Outlook::for_stage(self.began, &shares, name);
+        let outlook = TimeEstimate::for_stage(self.began, &shares, name);
         drop(shares);
         *self.outlook.lock().unwrap_or_else(PoisonError::into_inner) = outlook;
         let template = match (total, outlook) {
@@ -400,7 +400,7 @@ mod tests {
     #[test]
     fn only_so_many_warnings_are_written() {
         let console = Console::new(Verbosity::Quiet);
-        (0..3000).for_each(|n| console.warn(&format!("warning {}", n % 1500)));
+        (0..3000).for_each(|n| console.write_warning(&format!("warning {}", n % 1500)));
         let warnings = console.warnings();
         assert_eq!(warnings.len(), MAX_WARNINGS + 1);
         assert_eq!(warnings[MAX_WARNINGS - 1..], ["warning 999", "further warnings are not shown"]);
@@ -410,12 +410,12 @@ mod tests {
     fn the_time_left_is_that_of_the_run() {
         let began = Instant::now().checked_sub(Duration::from_secs(30)).unwrap();
         let shares: StageShares = vec![("reading", 30.0), ("marking", 10.0), ("writing", 60.0)];
-        let reading = Outlook::for_stage(began, &shares, "reading").unwrap();
+        let reading = TimeEstimate::for_stage(began, &shares, "reading").unwrap();
         assert_eq!(reading.time_left(0, 100), None);
         assert_eq!(reading.time_left(50, 100).unwrap().as_secs(), 170); // 15 of 100 parts in 30 s
-        let writing = Outlook::for_stage(began, &shares, "writing").unwrap();
+        let writing = TimeEstimate::for_stage(began, &shares, "writing").unwrap();
         assert_eq!(writing.time_left(0, 100).unwrap().as_secs(), 45); // 40 of 100 parts in 30 s
         assert_eq!(writing.time_left(100, 100).unwrap().as_secs(), 0);
-        assert!(Outlook::for_stage(began, &shares, "known sites").is_none());
+        assert!(TimeEstimate::for_stage(began, &shares, "known sites").is_none());
     }
 }

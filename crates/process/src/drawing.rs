@@ -24,7 +24,7 @@ pub enum Tone {
 }
 
 /// Returns `text` styled for `tone`, or unchanged if colours are off.
-pub fn paint(tone: Tone, text: &str) -> String {
+pub fn style_text(tone: Tone, text: &str) -> String {
     if !COLOURED.load(Relaxed) {
         return text.to_string();
     }
@@ -63,14 +63,17 @@ pub fn align_table(rows: &[[String; 3]]) -> Vec<String> {
     let (labels, values) = (width(0), width(1));
     let line = |[label, value, remark]: &[String; 3]| {
         let line = format!("  {label:labels$}  {value:>values$}");
-        let remark =
-            if remark.is_empty() { String::new() } else { format!("  {}", paint(Tone::Faint, remark)) };
+        let remark = if remark.is_empty() {
+            String::new()
+        } else {
+            format!("  {}", style_text(Tone::Faint, remark))
+        };
         line + &remark
     };
     rows.iter().map(line).collect()
 }
 
-pub fn with_commas(n: u64) -> String {
+pub fn format_with_commas(n: u64) -> String {
     let digits = n.to_string();
     let (head, tail) = digits.split_at((digits.len() - 1) % 3 + 1);
     let triples = tail.as_bytes().chunks(3).map(|triple| String::from_utf8_lossy(triple));
@@ -101,6 +104,6 @@ mod tests {
         let row = |words: [&str; 3]| words.map(str::to_string);
         let lines = align_table(&[row(["read", "1,000", ""]), row(["longer", "2", "of 3"])]);
         assert_eq!(lines, ["  read    1,000", "  longer      2  of 3"]);
-        assert_eq!([999, 1000, 12_345_678].map(with_commas), ["999", "1,000", "12,345,678"]);
+        assert_eq!([999, 1000, 12_345_678].map(format_with_commas), ["999", "1,000", "12,345,678"]);
     }
 }

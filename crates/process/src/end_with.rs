@@ -13,7 +13,7 @@ const INTERVAL: Duration = Duration::from_millis(500);
 ///
 /// # Errors
 /// Fails if there is no process `pid`, or the thread cannot be started.
-pub fn end_with(pid: u32) -> Result<()> {
+pub fn end_with_process(pid: u32) -> Result<()> {
     let gone = || Error::usage(format!("--end-with: there is no process {pid} on this machine"));
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or_else(gone)?;
     let end = ProcessEnd::of(pid).ok_or_else(gone)?;

@@ -41,7 +41,7 @@ impl From<&Metadata> for FileId {
 /// # Errors
 /// Fails if another run holds the lock, or if the name belongs to something else, such as a
 /// symbolic link.
-pub fn create(partial: &Path, shown: &Path) -> Result<File> {
+pub fn create_and_lock(partial: &Path, shown: &Path) -> Result<File> {
     let failed = |e: &IoError| Error::io(format!("{} cannot be written", shown.display()), e);
     let not_created = |e: IoError| {
         let is_missing = e.kind() == ErrorKind::NotFound;
@@ -62,7 +62,7 @@ pub fn create(partial: &Path, shown: &Path) -> Result<File> {
         let file = match File::options().read(true).write(true).create_new(true).open(partial) {
             Ok(file) => file,
             Err(e) if e.kind() == ErrorKind::AlreadyExists => {
-                match remove_left_behind(partial).map_err(|e| failed(&e))? {
+                match remove_unless_locked(partial).map_err(|e| failed(&e))? {
                     ExistingFile::Nothing => continue,
                     ExistingFile::Locked => return Err(busy()),
                     ExistingFile::Other(what) => {
@@ -95,13 +95,13 @@ enum ExistingFile {
 
 /// Removes the temporary file of a killed run. Does nothing if a run is still writing the file or
 /// if the file cannot be removed.
-pub fn clean_up(path: &Path) {
-    let _ = remove_left_behind(path);
+pub fn remove_leftover(path: &Path) {
+    let _ = remove_unless_locked(path);
 }
 
 /// Removes the regular file at `path`, unless a run is writing it. Returns what exists at `path`
 /// now.
-fn remove_left_behind(path: &Path) -> std::io::Result<ExistingFile> {
+fn remove_unless_locked(path: &Path) -> std::io::Result<ExistingFile> {
     let gone = |e: IoError| match e.kind() {
         ErrorKind::NotFound => Ok(ExistingFile::Nothing),
         _ => Err(e),
@@ -110,7 +110,7 @@ fn remove_left_behind(path: &Path) -> std::io::Result<ExistingFile> {
         Ok(meta) => meta,
         Err(e) => return gone(e),
     };
-    if let Some(other) = kind(&meta) {
+    if let Some(other) = file_type_name(&meta) {
         return Ok(ExistingFile::Other(other));
     }
     // Over NFS, only a file that is open for writing can be locked. A read-only file can still be
@@ -136,7 +136,7 @@ fn remove_left_behind(path: &Path) -> std::io::Result<ExistingFile> {
 }
 
 /// Returns the type of a file for messages; `None` for a regular file.
-fn kind(meta: &Metadata) -> Option<&'static str> {
+fn file_type_name(meta: &Metadata) -> Option<&'static str> {
     let kind = meta.file_type();
     let kinds = [
         (kind.is_file(), None),

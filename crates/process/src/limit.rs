@@ -7,24 +7,25 @@ use readmill_record::{Error, Result};
 use rustix::process::{Resource, getrlimit};
 
 /// The default of `-m`, unless a control group or the address space allows less.
-pub const DEFAULT_LIMIT: u64 = 2 << 30;
+pub const DEFAULT_LIMIT_BYTES: u64 = 2 << 30;
 
 /// Memory of the program itself: code, libraries, standard streams, the header's tables, allocator
 /// slack. (Measured: a run on a file with one read peaks at 18 to 19 MiB on Linux 6.18 with the codecs
 /// of one thread, and at 23 to 24 MiB in the dev profile. Most of this is code, which the system maps in
 /// large pieces.)
-pub const PROGRAM: u64 = 22 << 20;
+pub const PROGRAM_BYTES: u64 = 22 << 20;
 
 /// Address space in bytes that a process needs in addition to `-m`: for the program, its libraries, and
 /// two allocator heaps.
-const PROCESS_ADDRESS_SPACE: u64 = 320 << 20;
+const PROCESS_ADDRESS_SPACE_BYTES: u64 = 320 << 20;
 
-const THREAD_ADDRESS_SPACE: u64 = 8 << 20;
+const THREAD_ADDRESS_SPACE_BYTES: u64 = 8 << 20;
 
 /// Returns the default of `-m`: [`DEFAULT_LIMIT`], three quarters of the control group limit, or the
 /// remaining address space, whichever is smallest.
 pub fn default_limit() -> u64 {
-    let limit = group_limit().map_or(DEFAULT_LIMIT, |limit| DEFAULT_LIMIT.min(limit / 4 * 3));
+    let limit = control_group_limit()
+        .map_or(DEFAULT_LIMIT_BYTES, |limit| DEFAULT_LIMIT_BYTES.min(limit / 4 * 3));
     address_space_left().map_or(limit, |left| limit.min(left.max(1 << 20)))
 }
 
@@ -37,7 +38,7 @@ pub fn address_space_left() -> Option<u64> {
 
 /// Returns `memory`, or the remaining address space if that is less. Used for memory limits that the
 /// user did not set.
-pub fn within_address_space(memory: u64) -> u64 {
+pub fn cap_to_address_space(memory: u64) -> u64 {
     address_space_left().map_or(memory, |left| memory.min(left))
 }
 
@@ -47,7 +48,7 @@ pub fn available_threads() -> usize {
 }
 
 fn address_space_besides_memory(threads: usize) -> u64 {
-    PROCESS_ADDRESS_SPACE.saturating_add(THREAD_ADDRESS_SPACE.saturating_mul(threads as u64))
+    PROCESS_ADDRESS_SPACE_BYTES.saturating_add(THREAD_ADDRESS_SPACE_BYTES.saturating_mul(threads as u64))
 }
 
 /// Returns an error if a run with this memory and number of threads does not fit into the address space.
@@ -82,16 +83,16 @@ fn address_space() -> Option<(u64, &'static str)> {
 /// introduces it in messages.
 pub fn available_memory() -> Option<(u64, &'static str)> {
     let machine = machine_memory().map(|bytes| (bytes, "the machine has"));
-    let group = group_limit().map(|bytes| (bytes, "the control group allows"));
+    let group = control_group_limit().map(|bytes| (bytes, "the control group allows"));
     machine.into_iter().chain(group).min()
 }
 
 /// Returns the smallest memory limit of the control groups, in bytes. The files are read only once.
-fn group_limit() -> Option<u64> {
+fn control_group_limit() -> Option<u64> {
     static LIMIT: OnceLock<Option<u64>> = OnceLock::new();
     *LIMIT.get_or_init(|| {
         let limit = |path| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
-        group_files().filter_map(limit).min()
+        control_group_limit_files().filter_map(limit).min()
     })
 }
 
@@ -104,7 +105,7 @@ fn machine_memory() -> Option<u64> {
 
 /// Returns the files that contain the memory limits of this process's control groups and their parent
 /// groups (cgroup v1 and v2).
-fn group_files() -> impl Iterator<Item = PathBuf> {
+fn control_group_limit_files() -> impl Iterator<Item = PathBuf> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let own: Vec<(PathBuf, &str, &str)> = groups
         .lines()

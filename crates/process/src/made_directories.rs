@@ -15,7 +15,7 @@ pub struct MadeDirectories {
 
 impl MadeDirectories {
     /// Creates the missing parent directories of `file`.
-    pub fn make_for(&mut self, file: &Path) -> Result<()> {
+    pub fn create_parents(&mut self, file: &Path) -> Result<()> {
         let missing = |directory: &&Path| !directory.as_os_str().is_empty() && !directory.exists();
         let missing = Vec::from_iter(file.ancestors().skip(1).take_while(missing));
         for directory in missing.into_iter().rev() {

@@ -53,7 +53,7 @@ pub fn parse_memory(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 /// The same as for [`parse_memory`].
-pub fn environment_memory() -> Result<Option<u64>> {
+pub fn read_environment_memory() -> Result<Option<u64>> {
     let Some(text) = std::env::var_os("READMILL_MEMORY") else { return Ok(None) };
     let wrong = |what: String| Error::usage(format!("READMILL_MEMORY: {what}"));
     parse_memory(&text.to_string_lossy()).map(Some).map_err(wrong)

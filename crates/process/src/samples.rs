@@ -9,7 +9,7 @@ use crate::used;
 
 const MAX_SAMPLES: usize = 240;
 
-const FIRST_DISTANCE: Duration = Duration::from_millis(25);
+const FIRST_INTERVAL: Duration = Duration::from_millis(25);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UsageSample {
@@ -23,12 +23,12 @@ pub struct UsageSample {
 #[derive(Debug)]
 pub struct UsageSamples {
     list: Vec<UsageSample>,
-    distance: Duration,
+    interval: Duration,
 }
 
 impl Default for UsageSamples {
     fn default() -> Self {
-        UsageSamples { list: Vec::new(), distance: FIRST_DISTANCE }
+        UsageSamples { list: Vec::new(), interval: FIRST_INTERVAL }
     }
 }
 
@@ -45,7 +45,7 @@ impl UsageSamples {
     }
 
     fn is_due(&self, now: Duration) -> bool {
-        let next = self.list.last().map_or(0.0, |last| last.seconds) + self.distance.as_secs_f64();
+        let next = self.list.last().map_or(0.0, |last| last.seconds) + self.interval.as_secs_f64();
         self.list.is_empty() || now.as_secs_f64() >= next
     }
 
@@ -58,12 +58,12 @@ impl UsageSamples {
                 number += 1;
                 number % 2 == 1
             });
-            self.distance *= 2;
+            self.interval *= 2;
         }
         self.list.push(sample);
     }
 
-    pub fn list(&self) -> &[UsageSample] {
+    pub fn samples(&self) -> &[UsageSample] {
         &self.list
     }
 }
@@ -105,7 +105,7 @@ mod tests {
                 samples.add_sample(sample(now.as_secs_f64()));
             }
         }
-        let times: Vec<f64> = samples.list().iter().map(|it| it.seconds).collect();
+        let times: Vec<f64> = samples.samples().iter().map(|it| it.seconds).collect();
         assert!(times.len() <= MAX_SAMPLES && times.len() > MAX_SAMPLES / 2 - 2, "{}", times.len());
         assert!(times.is_sorted() && times[0] == 0.0 && times[times.len() - 1] > 985.0, "{times:?}");
     }

@@ -26,7 +26,7 @@ use crate::pause::{self, Moment};
 /// Batch systems send SIGUSR1 or SIGUSR2 some time before they end a job. SIGXCPU means that the
 /// CPU time limit has been reached. If the process itself causes SIGABRT or SIGBUS (for example
 /// because a mapped file was truncated), it ends as usual, unless the signal thread is faster.
-const STOPPING: [i32; 15] = [
+const STOP_SIGNALS: [i32; 15] = [
     SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGVTALRM, SIGPROF, SIGIO,
     SIGABRT, SIGBUS, SIGSYS, SIGTRAP,
 ];
@@ -34,7 +34,7 @@ const STOPPING: [i32; 15] = [
 /// Further Linux signals that end a process: SIGSTKFLT, SIGPWR (power will fail), and the real-time
 /// signals that the C library leaves to programs.
 #[cfg(target_os = "linux")]
-const OTHERS: [std::ops::RangeInclusive<i32>; 3] = [16..=16, 30..=30, 34..=64];
+const OTHER_STOP_SIGNALS: [std::ops::RangeInclusive<i32>; 3] = [16..=16, 30..=30, 34..=64];
 #[cfg(not(target_os = "linux"))]
 const OTHERS: [std::ops::RangeInclusive<i32>; 0] = [];
 
@@ -71,20 +71,20 @@ static OUTPUTS: Mutex<UnfinishedOutputs> = Mutex::new(UnfinishedOutputs {
 });
 
 /// Locked while the outputs of a run are renamed.
-static NAMING: Mutex<()> = Mutex::new(());
+static RENAME_LOCK: Mutex<()> = Mutex::new(());
 
 /// Whether a signal that stops the run has arrived.
-static CAME: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+static SIGNAL_ARRIVED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-fn lock<T>(mutex: &'static Mutex<T>) -> MutexGuard<'static, T> {
+fn lock_mutex<T>(mutex: &'static Mutex<T>) -> MutexGuard<'static, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Creates `partial`, the temporary file for `shown`. A signal removes it until it is renamed or
 /// [removed](remove).
-pub fn create(partial: &Path, shown: &Path) -> Result<File> {
-    let mut outputs = lock(&OUTPUTS); // held so that no signal is handled before the file is registered
-    let file = exclusive::create(partial, shown)?;
+pub fn create_output_file(partial: &Path, shown: &Path) -> Result<File> {
+    let mut outputs = lock_mutex(&OUTPUTS); // held so that no signal is handled before the file is registered
+    let file = exclusive::create_and_lock(partial, shown)?;
     outputs.unfinished.push(Unfinished {
         partial: partial.to_path_buf(),
         id: FileId::of(&file).ok(),
@@ -95,7 +95,7 @@ pub fn create(partial: &Path, shown: &Path) -> Result<File> {
 
 /// Creates a directory for output files. A signal removes the directory if it is empty.
 pub fn create_directory(path: &Path) -> std::io::Result<()> {
-    let mut outputs = lock(&OUTPUTS); // held so that no signal is handled before it is registered
+    let mut outputs = lock_mutex(&OUTPUTS); // held so that no signal is handled before it is registered
     std::fs::create_dir(path)?;
     outputs.directories.push(path.to_path_buf());
     Ok(())
@@ -103,33 +103,33 @@ pub fn create_directory(path: &Path) -> std::io::Result<()> {
 
 /// Registers files that other code creates, so that a signal removes them. `shown` is their name in
 /// messages. Used for the index files of aligners.
-pub fn remove_too(partials: &[PathBuf], shown: &str) {
+pub fn register_for_removal(partials: &[PathBuf], shown: &str) {
     let new = partials.iter().map(|partial| Unfinished {
         partial: partial.clone(),
         id: None,
         shown: shown.to_string(),
     });
-    lock(&OUTPUTS).unfinished.extend(new);
+    lock_mutex(&OUTPUTS).unfinished.extend(new);
 }
 
 /// Unregisters files that [`remove_too`] registered, once they have been renamed.
-pub fn complete(partials: &[PathBuf]) {
-    let mut outputs = lock(&OUTPUTS);
+pub fn unregister_renamed(partials: &[PathBuf]) {
+    let mut outputs = lock_mutex(&OUTPUTS);
     outputs.unfinished.retain(|file| !partials.contains(&file.partial));
     outputs.any_complete = true;
 }
 
 /// Removes a file that [`create`] created, unless it already has its final name.
-pub fn remove(partial: &Path) {
-    let mut outputs = lock(&OUTPUTS);
+pub fn remove_unfinished(partial: &Path) {
+    let mut outputs = lock_mutex(&OUTPUTS);
     let gone = outputs.unfinished.extract_if(.., |file| file.partial == partial);
     gone.for_each(|file| file.remove());
 }
 
 /// Defers signals until the returned guard is dropped, so that a signal finds either all outputs of
 /// a run renamed or none.
-pub fn hold_off() -> impl Drop {
-    lock(&NAMING)
+pub fn defer_signals() -> impl Drop {
+    lock_mutex(&RENAME_LOCK)
 }
 
 /// Renames all files or none. A signal takes effect before the first rename or after the last.
@@ -141,7 +141,7 @@ pub fn hold_off() -> impl Drop {
 /// Returns the index of the file that could not be renamed, with the reason. The files before it
 /// have their temporary names again.
 pub fn rename_all(files: &[&(PathBuf, PathBuf)]) -> Result<(), (usize, std::io::Error)> {
-    let mut outputs = lock(&OUTPUTS);
+    let mut outputs = lock_mutex(&OUTPUTS);
     for (number, (partial, _)) in files.iter().enumerate() {
         let ours = outputs.unfinished.iter().find(|file| file.partial == *partial);
         if ours.and_then(|file| file.id).is_some_and(|id| !id.is_at(partial)) {
@@ -168,7 +168,7 @@ pub fn rename_all(files: &[&(PathBuf, PathBuf)]) -> Result<(), (usize, std::io::
 
 /// Handles SIGXFSZ without ending the process, so that a write beyond the file size limit returns
 /// an error.
-pub fn report_size_limit() -> std::io::Result<()> {
+pub fn survive_size_limit_signal() -> std::io::Result<()> {
     signal_hook::flag::register(SIGXFSZ, Arc::default()).map(drop)
 }
 
@@ -179,11 +179,11 @@ pub fn report_size_limit() -> std::io::Result<()> {
 /// A separate thread is needed, because a thread that is blocked on a pipe would not notice a flag.
 /// The signal thread does no other work, so it does not count towards `-@`. Signals that are
 /// ignored at the start, such as SIGHUP under `nohup`, stay ignored.
-pub fn watch() -> std::io::Result<()> {
+pub fn start_signal_thread() -> std::io::Result<()> {
     let ignored = ignored_signals();
-    let all = STOPPING.into_iter().chain(OTHERS.into_iter().flatten());
+    let all = STOP_SIGNALS.into_iter().chain(OTHER_STOP_SIGNALS.into_iter().flatten());
     let wanted = all.filter(|n| ignored >> (n - 1) & 1 == 0);
-    let came = CAME.get_or_init(Arc::default);
+    let came = SIGNAL_ARRIVED.get_or_init(Arc::default);
     for signal in wanted.clone() {
         signal_hook::flag::register(signal, Arc::clone(came))?;
     }
@@ -194,12 +194,12 @@ pub fn watch() -> std::io::Result<()> {
     )]
     std::thread::Builder::new().name("signals".into()).stack_size(64 << 10).spawn(move || {
         if let Some(signal) = signals.forever().next() {
-            let _named = hold_off();
-            let outputs = lock(&OUTPUTS);
+            let _named = defer_signals();
+            let outputs = lock_mutex(&OUTPUTS);
             outputs.unfinished.iter().for_each(Unfinished::remove);
             // Directories that contain files stay.
             outputs.directories.iter().rev().for_each(|it| drop(std::fs::remove_dir(it)));
-            say(&outputs.last_words(signal));
+            write_to_stderr(&outputs.stop_message(signal));
             // The lock is still held, so no thread can create another file.
             std::process::exit(128 + signal);
         }
@@ -209,15 +209,15 @@ pub fn watch() -> std::io::Result<()> {
 
 /// If a signal has arrived, waits until the signal thread has ended the process. `main` calls this
 /// before it returns, so that the signal determines the last line of the log and the exit code.
-pub fn give_way() {
-    while CAME.get().is_some_and(|came| came.load(SeqCst)) {
+pub fn wait_for_signal_exit() {
+    while SIGNAL_ARRIVED.get().is_some_and(|came| came.load(SeqCst)) {
         std::thread::park();
     }
 }
 
 impl UnfinishedOutputs {
     /// Returns the final log line, which names the signal and the outputs that were not written.
-    fn last_words(&self, signal: i32) -> String {
+    fn stop_message(&self, signal: i32) -> String {
         let name = match signal {
             16 if cfg!(target_os = "linux") => Some("SIGSTKFLT"),
             30 if cfg!(target_os = "linux") => Some("SIGPWR"),
@@ -241,7 +241,7 @@ impl UnfinishedOutputs {
 
 /// Writes `line` to standard error unless this would block. Bypasses the standard library's lock,
 /// which a thread may hold while it waits for the reader of the log.
-fn say(line: &str) {
+fn write_to_stderr(line: &str) {
     let stderr = std::io::stderr();
     let mut ready = [PollFd::new(&stderr, PollFlags::OUT)];
     let _ = poll(&mut ready, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));

@@ -12,28 +12,28 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 use readmill_record::{Error, Result, input_file};
 
-static CLOSED: AtomicU8 = AtomicU8::new(0);
+static CLOSED_STREAMS: AtomicU8 = AtomicU8::new(0);
 
 /// Called by the program loader before the standard library starts.
 #[cfg(target_os = "linux")]
 #[used]
 // SAFETY: the section holds pointers to functions of the C calling convention, which this is one of.
 #[unsafe(link_section = ".init_array")]
-static LOOK: extern "C" fn() = look;
+static LOOK: extern "C" fn() = note_closed_streams;
 
 #[cfg(target_os = "linux")]
-extern "C" fn look() {
+extern "C" fn note_closed_streams() {
     for descriptor in [0, 1] {
         // SAFETY: `fcntl` takes any number, and asks only whether it is an open descriptor.
         if unsafe { libc::fcntl(descriptor, libc::F_GETFD) } == -1 {
-            CLOSED.fetch_or(1 << descriptor, Relaxed);
+            CLOSED_STREAMS.fetch_or(1 << descriptor, Relaxed);
         }
     }
 }
 
 /// Makes reads from standard input fail if it was closed. Must be called first in `main`.
 pub fn report_closed_stdin() {
-    if CLOSED.load(Relaxed) & 1 != 0 {
+    if CLOSED_STREAMS.load(Relaxed) & 1 != 0 {
         input_file::set_stdin_closed();
     }
 }
@@ -44,7 +44,7 @@ pub fn report_closed_stdin() {
 /// Fails if standard output was closed when the process started.
 pub fn stdout_file() -> Result<File> {
     let failed = |e: &std::io::Error| Error::io("standard output cannot be written", e);
-    if CLOSED.load(Relaxed) & 2 != 0 {
+    if CLOSED_STREAMS.load(Relaxed) & 2 != 0 {
         return Err(failed(&std::io::Error::other("standard output is closed"))
             .hint("give an output file with -o, or redirect standard output, such as >/dev/null"));
     }

@@ -3,7 +3,7 @@
 use readmill_record::RecordRef;
 use readmill_record::bases::CODES;
 
-const LENGTH: usize = 16;
+const MATCH_BASES: usize = 16;
 
 /// The Illumina adapters that Picard uses by default: single-end, both reads of paired-end, and
 /// indexed.
@@ -34,10 +34,10 @@ impl Adapters {
         for sequence in sequences {
             let codes: Vec<u8> =
                 sequence.as_ref().bytes().map(|base| CODES[usize::from(base)]).collect();
-            for piece in codes.windows(LENGTH) {
+            for piece in codes.windows(MATCH_BASES) {
                 if piece.iter().filter(|&&code| code == 15).count() <= 1 {
-                    by_first.push(pack(piece.iter().copied()));
-                    by_first.push(pack(piece.iter().rev().map(|&code| complement(code))));
+                    by_first.push(pack_codes(piece.iter().copied()));
+                    by_first.push(pack_codes(piece.iter().rev().map(|&code| complement_code(code))));
                 }
             }
         }
@@ -50,13 +50,13 @@ impl Adapters {
 
     /// Returns whether a record begins with part of an adapter in the direction of sequencing. The
     /// memory of `codes` is reused.
-    pub fn begin_record(&self, record: RecordRef<'_>, codes: &mut Vec<u8>) -> bool {
+    pub fn is_record_adapter(&self, record: RecordRef<'_>, codes: &mut Vec<u8>) -> bool {
         let flags = record.flags();
         codes.clear();
         codes.extend(record.seq().iter().flat_map(|byte| [byte >> 4, byte & 15]));
         codes.truncate(record.l_seq());
         let is_reverse = !flags.is_unmapped() && flags.is_reverse();
-        let is_adapter = self.begin(codes, is_reverse);
+        let is_adapter = self.is_read_adapter(codes, is_reverse);
         codes.shrink_to(1 << 16);
         is_adapter
     }
@@ -64,14 +64,14 @@ impl Adapters {
     /// Returns whether the first 16 bases agree with a window of an adapter in at least 15 bases.
     /// With `reverse`, the reverse complement of the read is compared. Always `false` for shorter
     /// reads.
-    pub fn begin(&self, bases: &[u8], reverse: bool) -> bool {
-        if bases.len() < LENGTH {
+    pub fn is_read_adapter(&self, bases: &[u8], reverse: bool) -> bool {
+        if bases.len() < MATCH_BASES {
             return false;
         }
         let start = if reverse {
-            pack(bases.iter().rev().take(LENGTH).map(|&code| complement(code)))
+            pack_codes(bases.iter().rev().take(MATCH_BASES).map(|&code| complement_code(code)))
         } else {
-            pack(bases.iter().take(LENGTH).copied())
+            pack_codes(bases.iter().take(MATCH_BASES).copied())
         };
         is_near(&self.by_first, start) || is_near(&self.by_last, start.rotate_left(32))
     }
@@ -89,12 +89,12 @@ fn is_near(pieces: &[u64], start: u64) -> bool {
     })
 }
 
-fn pack(codes: impl Iterator<Item = u8>) -> u64 {
+fn pack_codes(codes: impl Iterator<Item = u8>) -> u64 {
     codes.fold(0, |packed, code| packed << 4 | u64::from(code))
 }
 
 /// Complements A, C, G and T. Other codes stay unchanged, as in htsjdk.
-fn complement(code: u8) -> u8 {
+fn complement_code(code: u8) -> u8 {
     match code {
         1 => 8,
         2 => 4,
@@ -124,12 +124,12 @@ mod tests {
             ("AGATCGGAAGAGCTC", false),
             ("CCGTCTTCTGCTTGAA", false),
         ] {
-            assert_eq!(adapters.begin(&codes(read), false), is_adapter, "{read}");
+            assert_eq!(adapters.is_read_adapter(&codes(read), false), is_adapter, "{read}");
         }
         assert!(
-            adapters.begin(&codes("AAAACGAGCTCTTCCGATCT"), true),
+            adapters.is_read_adapter(&codes("AAAACGAGCTCTTCCGATCT"), true),
             "the strand of the machine is compared"
         );
-        assert!(!Adapters::new::<&str>(&[]).begin(&codes("AGATCGGAAGAGCTCG"), false));
+        assert!(!Adapters::new::<&str>(&[]).is_read_adapter(&codes("AGATCGGAAGAGCTCG"), false));
     }
 }

@@ -11,7 +11,7 @@ use crate::reference::{ReferenceContigs, ReferencePages};
 pub(crate) const BASES_AT_ONCE: usize = 1 << 12;
 
 /// An aligned block: bases of the read that a CIGAR operation M, = or X aligns to the reference.
-pub(crate) struct Block {
+pub(crate) struct AlignedBlock {
     /// The first base of the block in the read (0-based), and its position on the contig (0-based).
     pub base: usize,
     pub at: u32,
@@ -24,7 +24,7 @@ pub(crate) struct Block {
 pub(crate) fn for_each_block(
     read: &PreparedRead<'_>,
     contig: Option<u32>,
-    mut see: impl FnMut(Block) -> Result<()>,
+    mut see: impl FnMut(AlignedBlock) -> Result<()>,
 ) -> Result<u64> {
     let (mut at, mut base, mut indels) = (i64::from(read.record.pos()), 0_usize, 0);
     for (op, n) in read.record.cigar().ops() {
@@ -35,7 +35,7 @@ pub(crate) fn for_each_block(
                 if let Ok(at) = u32::try_from(at) {
                     let on_contig =
                         contig.map_or(usize::MAX, |length| length.saturating_sub(at) as usize);
-                    see(Block { base, at, length: n.min(left).min(on_contig) })?;
+                    see(AlignedBlock { base, at, length: n.min(left).min(on_contig) })?;
                 }
                 (at, base) = (at + n as i64, base + n);
             }
@@ -51,7 +51,7 @@ pub(crate) fn for_each_block(
 
 /// Returns the number of bases of a mapped read that differ from the reference. It is counted once
 /// per read and then shared by all programs.
-pub(crate) fn mismatches(
+pub(crate) fn count_mismatches(
     read: &PreparedRead<'_>,
     reference: &ReferenceContigs,
     pages: &mut ReferencePages,
@@ -64,7 +64,7 @@ pub(crate) fn mismatches(
     for_each_block(read, Some(length), |block| {
         let bases = &read.bases[block.base.min(read.bases.len())..][..block.length];
         for (at, bases) in (block.at..).step_by(BASES_AT_ONCE).zip(bases.chunks(BASES_AT_ONCE)) {
-            let codes = pages.of(reference).codes(contig, at, at + bases.len() as u32)?;
+            let codes = pages.window_of(reference).codes(contig, at, at + bases.len() as u32)?;
             mismatches += count_pairs(bases, codes, |base, code| base != code);
         }
         Ok(())

@@ -3,7 +3,7 @@
 use readmill_record::{CountingRoom, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::levels::{Levels, Unit};
+use crate::levels::{Levels, MetricsUnit};
 use crate::read::PreparedRead;
 use crate::reference::{ReferenceContigs, ReferencePages};
 
@@ -39,16 +39,16 @@ pub trait ReadCollector: Send {
     /// Adds a record. This is the only virtual call per record and program.
     ///
     /// # Errors
-    /// Same as [`ReadMetric::add`](crate::ReadMetric::add).
-    fn add(&mut self, read: &PreparedRead<'_>, context: &mut ReadContext<'_>) -> Result<()>;
+    /// Same as [`ReadMetric::count_read`](crate::ReadMetric::count_read).
+    fn count_read(&mut self, read: &PreparedRead<'_>, context: &mut ReadContext<'_>) -> Result<()>;
 
     /// Completes intermediate sums after each batch, see
-    /// [`ReadMetric::flush`](crate::ReadMetric::flush).
-    fn flush(&mut self);
+    /// [`ReadMetric::flush_sums`](crate::ReadMetric::flush_sums).
+    fn flush_sums(&mut self);
 
     /// Adds the counts of this thread to the counts of the run. Called when the thread has no more
     /// reads.
-    fn merge(self: Box<Self>);
+    fn merge_into_total(self: Box<Self>);
 }
 
 /// Separate counts for each group of read groups, see [`Levels`]. Each row of a metrics file is the
@@ -63,14 +63,14 @@ impl<T: Clone + Default> ByGroup<T> {
     /// # Errors
     /// The memory limit does not allow it.
     #[inline]
-    pub fn of(&mut self, group: usize, context: &ReadContext<'_>) -> Result<&mut T> {
+    pub fn group_counts(&mut self, group: usize, context: &ReadContext<'_>) -> Result<&mut T> {
         let groups = context.levels.groups;
         context.room.lengthen_list(&mut self.0, groups, groups)?;
         Ok(&mut self.0[group])
     }
 
     /// Adds the counts of another thread, group by group, with `merge`.
-    pub fn merge(&mut self, from: Self, merge: impl Fn(&mut T, &T)) {
+    pub fn merge_groups(&mut self, from: Self, merge: impl Fn(&mut T, &T)) {
         if self.0.is_empty() {
             self.0 = from.0;
         } else {
@@ -79,8 +79,12 @@ impl<T: Clone + Default> ByGroup<T> {
     }
 
     /// Returns each row of the file with the sum of the counts of its groups.
-    pub fn sums<'a>(&self, levels: &'a Levels, merge: impl Fn(&mut T, &T)) -> Vec<(&'a Unit, T)> {
-        let sum = |unit: &Unit| {
+    pub fn sum_by_unit<'a>(
+        &self,
+        levels: &'a Levels,
+        merge: impl Fn(&mut T, &T),
+    ) -> Vec<(&'a MetricsUnit, T)> {
+        let sum = |unit: &MetricsUnit| {
             let mut sum = T::default();
             unit.groups.iter().filter_map(|&group| self.0.get(group)).for_each(|it| merge(&mut sum, it));
             sum

@@ -8,22 +8,22 @@ use serde::{Deserialize, Serialize};
 use crate::room::CountingRoom;
 
 /// Keys below this are counted in a list, which grows as needed; larger keys are counted in a map.
-const DENSE: usize = 1 << 14;
+const MAX_DENSE_KEYS: usize = 1 << 14;
 
 /// Bytes of memory of a key in the map, including the bins that are made of it at the end.
-const MAPPED: u64 = 96;
+const MAP_KEY_BYTES: u64 = 96;
 
 /// A histogram that counts how often each key occurs. It is fast for small keys and sparse for
 /// large ones.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Counts {
+pub(crate) struct KeyCounts {
     dense: Vec<u64>,
     mapped: BTreeMap<u32, u64>,
 }
 
-impl Counts {
+impl KeyCounts {
     #[inline]
-    pub fn add(&mut self, key: u32, room: &CountingRoom) -> Result<()> {
+    pub fn count_key(&mut self, key: u32, room: &CountingRoom) -> Result<()> {
         match self.dense.get_mut(key as usize) {
             Some(count) => *count += 1,
             None => self.add_new(key, room)?,
@@ -33,8 +33,8 @@ impl Counts {
 
     #[cold]
     fn add_new(&mut self, key: u32, room: &CountingRoom) -> Result<()> {
-        if (key as usize) < DENSE {
-            room.lengthen_list(&mut self.dense, key as usize + 1, DENSE)?;
+        if (key as usize) < MAX_DENSE_KEYS {
+            room.lengthen_list(&mut self.dense, key as usize + 1, MAX_DENSE_KEYS)?;
             self.dense[key as usize] += 1;
             return Ok(());
         }
@@ -42,20 +42,20 @@ impl Counts {
             *count += 1;
             return Ok(());
         }
-        room.take_bytes(MAPPED)?;
+        room.take_bytes(MAP_KEY_BYTES)?;
         self.mapped.insert(key, 1);
         Ok(())
     }
 
-    pub fn merge(&mut self, from: &Counts) {
+    pub fn merge(&mut self, from: &KeyCounts) {
         add_each(&mut self.dense, &from.dense);
         from.mapped.iter().for_each(|(&key, &count)| *self.mapped.entry(key).or_default() += count);
     }
 
-    pub fn bins(&self) -> Bins {
+    pub fn bins(&self) -> SortedCounts {
         let dense = (0..).zip(&self.dense).filter(|&(_, &count)| count > 0);
         let mapped = self.mapped.iter().map(|(&key, count)| (i64::from(key), count));
-        Bins(dense.chain(mapped).map(|(key, &count)| (key, count)).collect())
+        SortedCounts(dense.chain(mapped).map(|(key, &count)| (key, count)).collect())
     }
 }
 
@@ -70,9 +70,9 @@ pub(crate) fn add_each(into: &mut Vec<u64>, from: &[u64]) {
 /// Counts in ascending order of their keys, like htsjdk's `Histogram`. Statistics add doubles in
 /// the same order as htsjdk, so that their last digits agree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Bins(pub Vec<(i64, u64)>);
+pub(crate) struct SortedCounts(pub Vec<(i64, u64)>);
 
-impl Bins {
+impl SortedCounts {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -103,7 +103,7 @@ impl Bins {
 
     /// Returns the median, or 0 if nothing was counted.
     pub fn median(&self) -> f64 {
-        median(self.0.iter().map(|&(key, count)| (key as f64, count)), self.count())
+        weighted_median(self.0.iter().map(|&(key, count)| (key as f64, count)), self.count())
     }
 
     /// Returns the median of the absolute distances from the median, or 0 if nothing was counted.
@@ -112,7 +112,7 @@ impl Bins {
         let mut distances: Vec<(f64, u64)> =
             self.0.iter().map(|&(key, count)| ((key as f64 - middle).abs(), count)).collect();
         distances.sort_by(|a, b| a.0.total_cmp(&b.0));
-        median(distances.into_iter(), self.count())
+        weighted_median(distances.into_iter(), self.count())
     }
 
     /// Returns the first key at which the cumulative count reaches the fraction `share` of all
@@ -148,20 +148,20 @@ impl Bins {
         self.0.last().map_or(0, |bin| bin.0)
     }
 
-    pub fn trim(&mut self, width: i64) {
+    pub fn remove_keys_above(&mut self, width: i64) {
         self.0.truncate(self.0.partition_point(|&(key, _)| key <= width));
     }
 
     /// Returns the bins with their counts as floating-point numbers, as histogram columns need
     /// them.
-    pub fn numbers(&self) -> Vec<(i64, f64)> {
+    pub fn to_histogram_bins(&self) -> Vec<(i64, f64)> {
         self.0.iter().map(|&(key, count)| (key, count as f64)).collect()
     }
 }
 
 /// Returns the median of `count` values, which `bins` has in ascending order as pairs of a value
 /// and its count. 0 if there are none.
-fn median(bins: impl Iterator<Item = (f64, u64)>, count: u64) -> f64 {
+fn weighted_median(bins: impl Iterator<Item = (f64, u64)>, count: u64) -> f64 {
     let (low, high) = if count.is_multiple_of(2) {
         (count / 2, count / 2 + 1)
     } else {
@@ -201,7 +201,7 @@ pub(crate) fn count_bytes(bytes: &[u8], meets: impl Fn(u8) -> bool) -> u64 {
 }
 
 /// Divides `a` by `b`. As in Picard, the quotient is 0 if `b` is 0.
-pub(crate) fn divide(a: f64, b: f64) -> f64 {
+pub(crate) fn divide_or_zero(a: f64, b: f64) -> f64 {
     if b == 0.0 { 0.0 } else { a / b }
 }
 
@@ -211,26 +211,26 @@ mod tests {
 
     #[test]
     fn statistics_are_those_of_a_small_sample() {
-        let bins = Bins(vec![(1, 2), (4, 1), (10, 1)]);
+        let bins = SortedCounts(vec![(1, 2), (4, 1), (10, 1)]);
         assert_eq!((bins.count(), bins.sum(), bins.mean()), (4, 16.0, 4.0));
         assert_eq!((bins.median(), bins.median_absolute_deviation()), (2.5, 1.5));
         assert_eq!((bins.mode(), bins.min(), bins.max()), (1.0, 1, 10));
         assert_eq!(bins.standard_deviation(), (54.0_f64 / 3.0).sqrt());
-        assert_eq!(Bins(vec![(7, 1)]).median(), 7.0);
-        assert!(Bins(vec![(7, 1)]).standard_deviation().is_nan());
-        assert_eq!(Bins::default().median(), 0.0);
+        assert_eq!(SortedCounts(vec![(7, 1)]).median(), 7.0);
+        assert!(SortedCounts(vec![(7, 1)]).standard_deviation().is_nan());
+        assert_eq!(SortedCounts::default().median(), 0.0);
     }
 
     #[test]
     fn far_keys_are_counted_while_there_is_room() {
-        let (mut counts, room) = (Counts::default(), crate::room::of(1 << 20));
+        let (mut counts, room) = (KeyCounts::default(), crate::room::counting_room(1 << 20));
         for key in [3, 3, 500_000, 500_000, 70_000] {
-            counts.add(key, &room).unwrap();
+            counts.count_key(key, &room).unwrap();
         }
         let mut twice = counts.clone();
         twice.merge(&counts);
         assert_eq!(twice.bins().0, [(3, 4), (70_000, 2), (500_000, 4)]);
-        let error = (1 << 20..1 << 21).try_for_each(|key| counts.add(key, &room)).unwrap_err();
+        let error = (1 << 20..1 << 21).try_for_each(|key| counts.count_key(key, &room)).unwrap_err();
         assert!(error.to_string().contains("raise -m"), "{error}");
     }
 }

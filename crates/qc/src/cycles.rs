@@ -41,7 +41,7 @@ impl<T: Copy + Default + Into<u64>> CycleSums<T> {
     /// Returns the small sums to which the values of a read are added, and the values that have a
     /// sum: at most [`MAX_CYCLES`], from the beginning of the read as sequenced.
     #[inline(always)]
-    fn places<'a, 'b>(
+    fn recent_sums_for<'a, 'b>(
         &'a mut self,
         values: &'b [u8],
         is_reverse: bool,
@@ -49,7 +49,7 @@ impl<T: Copy + Default + Into<u64>> CycleSums<T> {
     ) -> Result<(&'a mut [T], &'b [u8])> {
         let length = values.len().min(MAX_CYCLES);
         if self.forward.len() < length {
-            self.lengthen(length, room)?;
+            self.lengthen_sums(length, room)?;
         }
         self.longest = self.longest.max(length);
         Ok(if is_reverse {
@@ -61,14 +61,14 @@ impl<T: Copy + Default + Into<u64>> CycleSums<T> {
     }
 
     #[cold]
-    fn lengthen(&mut self, length: usize, room: &CountingRoom) -> Result<()> {
-        self.flush();
+    fn lengthen_sums(&mut self, length: usize, room: &CountingRoom) -> Result<()> {
+        self.flush_recent();
         room.lengthen_list(&mut self.sums, length, MAX_CYCLES)?;
         room.lengthen_list(&mut self.forward, length, MAX_CYCLES)?;
         room.lengthen_list(&mut self.reverse, length, MAX_CYCLES)
     }
 
-    fn flush(&mut self) {
+    fn flush_recent(&mut self) {
         let longest = std::mem::take(&mut self.longest);
         let forward = self.forward.iter_mut().take(longest);
         let reverse = self.reverse.iter_mut().rev().take(longest);
@@ -93,7 +93,7 @@ struct CycleReads {
 impl CycleReads {
     /// Counts a read of this length. Returns whether the small sums are full and must be flushed.
     #[inline]
-    fn add(&mut self, length: usize, room: &CountingRoom) -> Result<bool> {
+    fn count_length(&mut self, length: usize, room: &CountingRoom) -> Result<bool> {
         let length = length.min(MAX_CYCLES);
         room.lengthen_list(&mut self.ended, length, MAX_CYCLES)?;
         self.ended[length - 1] += 1;
@@ -106,7 +106,7 @@ impl CycleReads {
     }
 
     /// Returns, for each cycle, the number of reads that are long enough to have it.
-    fn lasting(&self) -> Vec<u64> {
+    fn reads_by_cycle(&self) -> Vec<u64> {
         let mut reads = self.ended.clone();
         for cycle in (1..reads.len()).rev() {
             reads[cycle - 1] += reads[cycle];
@@ -133,7 +133,7 @@ impl CycleQualities {
     /// Adds the qualities of a read, after subtracting `offset` from each: 0 for QUAL, 33 for the
     /// text of OQ.
     #[inline]
-    fn add(
+    fn add_quals(
         &mut self,
         read: &PreparedRead<'_>,
         quals: &[u8],
@@ -144,21 +144,21 @@ impl CycleQualities {
         if quals.is_empty() {
             return Ok(());
         }
-        let end = &mut self.ends[usize::from(read.is_second())];
-        let is_full = end.reads.add(quals.len(), room)?;
-        let (sums, quals) = end.quals.places(quals, read.flags.is_reverse(), room)?;
+        let end = &mut self.ends[usize::from(read.is_second_of_pair())];
+        let is_full = end.reads.count_length(quals.len(), room)?;
+        let (sums, quals) = end.quals.recent_sums_for(quals, read.flags.is_reverse(), room)?;
         for (sum, qual) in sums.iter_mut().zip(quals) {
             *sum += u16::from(qual.wrapping_sub(offset));
         }
         if is_full {
-            end.quals.flush();
+            end.quals.flush_recent();
         }
         Ok(())
     }
 
     fn flush(&mut self) {
         for end in &mut self.ends {
-            end.quals.flush();
+            end.quals.flush_recent();
             end.reads.few = 0;
         }
     }
@@ -173,17 +173,21 @@ impl CycleQualities {
 
     /// Returns the mean quality of each cycle. The cycles of read 2 follow the cycles of read 1, as
     /// in Picard.
-    fn column(&self, label: &str) -> HistogramColumn {
+    fn mean_quality_column(&self, label: &str) -> HistogramColumn {
         let [first, second] = &self.ends;
         let mut bins = Vec::new();
         let mut last = 0;
-        for (cycle, (&sum, reads)) in (1..).zip(first.quals.sums.iter().zip(first.reads.lasting())) {
+        for (cycle, (&sum, reads)) in
+            (1..).zip(first.quals.sums.iter().zip(first.reads.reads_by_cycle()))
+        {
             if sum > 0 {
                 bins.push((cycle, sum as f64 / reads as f64));
                 last = cycle;
             }
         }
-        for (cycle, (&sum, reads)) in (1..).zip(second.quals.sums.iter().zip(second.reads.lasting())) {
+        for (cycle, (&sum, reads)) in
+            (1..).zip(second.quals.sums.iter().zip(second.reads.reads_by_cycle()))
+        {
             if reads > 0 {
                 bins.push((last + cycle, sum as f64 / reads as f64));
             }
@@ -209,11 +213,11 @@ impl ReadMetric for MeanQuality {
         PicardProgram { name: "MeanQualityByCycle", endings: &[".quality_by_cycle_metrics"] };
     type Counts = BothQualities;
 
-    fn start(setup: &MetricSetup<'_>) -> Result<Self> {
+    fn start_run(setup: &MetricSetup<'_>) -> Result<Self> {
         Ok(MeanQuality(setup.options().clone()))
     }
 
-    fn add(
+    fn count_read(
         &self,
         counts: &mut BothQualities,
         read: &PreparedRead<'_>,
@@ -222,30 +226,31 @@ impl ReadMetric for MeanQuality {
         if self.0.leaves_out(read) {
             return Ok(());
         }
-        counts.quals.add(read, read.quals, 0, context.room)?;
+        counts.quals.add_quals(read, read.quals, 0, context.room)?;
         match read.fields.original_quals {
-            Some(original) => counts.original.add(read, original, 33, context.room),
+            Some(original) => counts.original.add_quals(read, original, 33, context.room),
             None => Ok(()),
         }
     }
 
-    fn flush(&self, counts: &mut BothQualities) {
+    fn flush_sums(&self, counts: &mut BothQualities) {
         counts.quals.flush();
         counts.original.flush();
     }
 
-    fn merge(&self, into: &mut BothQualities, from: BothQualities) {
+    fn merge_counts(&self, into: &mut BothQualities, from: BothQualities) {
         into.quals.merge(&from.quals);
         into.original.merge(&from.original);
     }
 
     fn make_reports(&self, total: BothQualities, end: &RunEnd<'_>) -> Result<Vec<ReportContents>> {
-        let mut columns = vec![total.quals.column("MEAN_QUALITY")];
+        let mut columns = vec![total.quals.mean_quality_column("MEAN_QUALITY")];
         if !total.original.is_empty() {
-            columns.push(total.original.column("MEAN_ORIGINAL_QUALITY"));
+            columns.push(total.original.mean_quality_column("MEAN_ORIGINAL_QUALITY"));
         }
-        Ok(end
-            .files(&Self::PROGRAM, |[file]| file.set_histograms("java.lang.Integer", "CYCLE", columns)))
+        Ok(end.make_files(&Self::PROGRAM, |[file]| {
+            file.set_histograms("java.lang.Integer", "CYCLE", columns)
+        }))
     }
 }
 
@@ -277,11 +282,11 @@ impl ReadMetric for BaseDistribution {
     };
     type Counts = [EndBases; 2];
 
-    fn start(setup: &MetricSetup<'_>) -> Result<Self> {
+    fn start_run(setup: &MetricSetup<'_>) -> Result<Self> {
         Ok(BaseDistribution(setup.options().clone()))
     }
 
-    fn add(
+    fn count_read(
         &self,
         counts: &mut [EndBases; 2],
         read: &PreparedRead<'_>,
@@ -291,29 +296,29 @@ impl ReadMetric for BaseDistribution {
             return Ok(());
         }
         let room = context.room;
-        let end = &mut counts[usize::from(read.is_second())];
-        let is_full = end.reads.add(read.bases.len(), room)?;
+        let end = &mut counts[usize::from(read.is_second_of_pair())];
+        let is_full = end.reads.count_length(read.bases.len(), room)?;
         let [a, c, g, t] = &mut end.bases;
         let is_reverse = read.flags.is_reverse();
-        let (a, bases) = a.places(read.bases, is_reverse, room)?;
-        let (c, _) = c.places(bases, is_reverse, room)?;
-        let (g, _) = g.places(bases, is_reverse, room)?;
-        let (t, _) = t.places(bases, is_reverse, room)?;
+        let (a, bases) = a.recent_sums_for(read.bases, is_reverse, room)?;
+        let (c, _) = c.recent_sums_for(bases, is_reverse, room)?;
+        let (g, _) = g.recent_sums_for(bases, is_reverse, room)?;
+        let (t, _) = t.recent_sums_for(bases, is_reverse, room)?;
         count_each(bases, a, c, g, t);
         if is_full {
-            end.bases.iter_mut().for_each(CycleSums::flush);
+            end.bases.iter_mut().for_each(CycleSums::flush_recent);
         }
         Ok(())
     }
 
-    fn flush(&self, counts: &mut [EndBases; 2]) {
+    fn flush_sums(&self, counts: &mut [EndBases; 2]) {
         for end in counts {
-            end.bases.iter_mut().for_each(CycleSums::flush);
+            end.bases.iter_mut().for_each(CycleSums::flush_recent);
             end.reads.few = 0;
         }
     }
 
-    fn merge(&self, into: &mut [EndBases; 2], from: [EndBases; 2]) {
+    fn merge_counts(&self, into: &mut [EndBases; 2], from: [EndBases; 2]) {
         for (into, from) in into.iter_mut().zip(&from) {
             into.bases.iter_mut().zip(&from.bases).for_each(|(into, from)| into.merge(from));
             into.reads.merge(&from.reads);
@@ -324,7 +329,9 @@ impl ReadMetric for BaseDistribution {
         let (mut rows, mut last) = (Vec::new(), 0);
         for (number, counts) in (1_u64..).zip(&total) {
             let after = if number == 1 { 0 } else { last };
-            for (n, all) in counts.reads.lasting().into_iter().enumerate().filter(|(_, all)| *all > 0) {
+            for (n, all) in
+                counts.reads.reads_by_cycle().into_iter().enumerate().filter(|(_, all)| *all > 0)
+            {
                 let cycle = n as u64 + 1;
                 let bases = counts.bases.each_ref().map(|it| it.sums.get(n).copied().unwrap_or(0));
                 let others = all - bases.iter().sum::<u64>();
@@ -337,7 +344,7 @@ impl ReadMetric for BaseDistribution {
             }
         }
         let class = "picard.analysis.BaseDistributionByCycleMetrics";
-        Ok(end.files(&Self::PROGRAM, |[file]| file.set_table(class, &COLUMNS, rows)))
+        Ok(end.make_files(&Self::PROGRAM, |[file]| file.set_table(class, &COLUMNS, rows)))
     }
 }
 
@@ -347,20 +354,20 @@ mod tests {
 
     #[test]
     fn sums_of_reads_of_any_length_and_number_are_by_cycle() {
-        let (mut sums, room) = (CycleSums::<u8>::default(), crate::room::of(1 << 20));
+        let (mut sums, room) = (CycleSums::<u8>::default(), crate::room::counting_room(1 << 20));
         let add = |sums: &mut CycleSums<u8>, values: &[u8], is_reverse: bool| {
-            let (sums, values) = sums.places(values, is_reverse, &room).unwrap();
+            let (sums, values) = sums.recent_sums_for(values, is_reverse, &room).unwrap();
             sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
         };
         for n in 0..300 {
             add(&mut sums, &[1, 0, 1], false);
             add(&mut sums, &[1, 0, 0, 0], true);
             if n % 100 == 99 {
-                sums.flush();
+                sums.flush_recent();
             }
         }
         add(&mut sums, &[0, 0, 0, 0, 1, 1], true);
-        sums.flush();
+        sums.flush_recent();
         assert_eq!(sums.sums[..6], [301, 1, 300, 300, 0, 0]);
     }
 }

@@ -20,11 +20,11 @@ use readmill_record::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::counts::{Bins, divide};
+use crate::counts::{SortedCounts, divide_or_zero};
 use crate::depth::{ORDERED_MEMORY, USUAL_PIECE_BYTES};
 use crate::flags::parse_size;
-use crate::read::{Orientation, orientation};
-use crate::{MetricProgram, MetricSetup, Needs, PicardProgram, RunEnd, RunningProgram};
+use crate::read::{Orientation, pair_orientation};
+use crate::{MetricProgram, MetricSetup, PicardProgram, ProgramNeeds, RunEnd, RunningProgram};
 
 /// Options of CollectJumpingLibraryMetrics.
 #[derive(Args, Clone, Debug, Default, PartialEq)]
@@ -72,16 +72,16 @@ impl MetricProgram for JumpingLibrary {
         &[PROGRAM]
     }
 
-    fn needs(&self) -> Needs {
+    fn needs(&self) -> ProgramNeeds {
         let refuses_intervals = Some("counts pairs anywhere");
-        Needs { order: true, refuses_intervals, ..Needs::NOTHING }
+        ProgramNeeds { order: true, refuses_intervals, ..ProgramNeeds::NOTHING }
     }
 
     fn usual_piece_bytes(&self) -> u64 {
         JumpingTally::USUAL_PIECE_BYTES
     }
 
-    fn start(&self, setup: &MetricSetup<'_>) -> Result<Box<dyn RunningProgram>> {
+    fn start_run(&self, setup: &MetricSetup<'_>) -> Result<Box<dyn RunningProgram>> {
         let options = setup.options();
         Ok(Box::new(JumpingRun(Arc::new(JumpingTally {
             min_mapq: options.minimum_mapping_quality.unwrap_or(0),
@@ -97,13 +97,13 @@ struct JumpingRun(Arc<JumpingTally>);
 
 impl RunningProgram for JumpingRun {
     fn ordered_tally(&self, ledger: &Ledger) -> Option<Arc<dyn DynOrderedTally>> {
-        Some(SharedOrderedTally::shared(&self.0, ledger))
+        Some(SharedOrderedTally::new_shared(&self.0, ledger))
     }
 
     fn make_reports(&self, end: &RunEnd<'_>) -> Result<Vec<ReportContents>> {
         let row = std::mem::take(&mut *self.0.counts()).into_row(&self.0);
         let class = "picard.analysis.JumpingLibraryMetrics";
-        Ok(end.files(&PROGRAM, |[file]| file.set_table(class, &COLUMNS, [row])))
+        Ok(end.make_files(&PROGRAM, |[file]| file.set_table(class, &COLUMNS, [row])))
     }
 }
 
@@ -185,7 +185,7 @@ impl OrderedTally for JumpingTally {
     type Piece = JumpingPiece;
     type Maker = JumpingMaker;
 
-    fn maker(self: &Arc<Self>) -> JumpingMaker {
+    fn new_maker(self: &Arc<Self>) -> JumpingMaker {
         JumpingMaker(Arc::clone(self))
     }
 
@@ -234,7 +234,7 @@ impl PieceMaker for JumpingMaker {
                 (true, true) => {}
                 (true, false) | (false, true) => piece.fragments += 1,
                 (false, false) if !self.0.passes_mapq(record) => {}
-                (false, false) => match orientation(record) {
+                (false, false) => match pair_orientation(record) {
                     None | Some(Orientation::Tandem) => piece.chimeras += 1,
                     Some(facing) => piece.facing.push(FacingPair {
                         insert_size: record.tlen().unsigned_abs(),
@@ -288,7 +288,7 @@ impl JumpingCounts {
     fn facing(&self, of: impl Fn(&SizeCounts) -> PairCounts) -> FacingTotals {
         let sizes = self.by_size.iter().map(|(&size, counts)| (i64::from(size), of(counts).pairs));
         FacingTotals {
-            sizes: Bins(sizes.filter(|&(_, pairs)| pairs > 0).collect()),
+            sizes: SortedCounts(sizes.filter(|&(_, pairs)| pairs > 0).collect()),
             duplicates: self.by_size.values().map(|counts| of(counts).duplicates).sum(),
         }
     }
@@ -306,14 +306,14 @@ impl JumpingCounts {
         outward.push_to(&mut row, tally.tail_limit);
         inward.push_to(&mut row, tally.tail_limit);
         row.push_integer(self.chimeras).push_integer(self.fragments);
-        pairs.into_iter().for_each(|pairs| _ = row.push_decimal(divide(pairs as f64, all)));
+        pairs.into_iter().for_each(|pairs| _ = row.push_decimal(divide_or_zero(pairs as f64, all)));
         row
     }
 }
 
 /// All pairs that face one way.
 struct FacingTotals {
-    sizes: Bins,
+    sizes: SortedCounts,
     duplicates: u64,
 }
 
@@ -323,14 +323,15 @@ impl FacingTotals {
         let library_size = estimate_library_size(pairs, pairs - self.duplicates).unwrap_or(0);
         trim_tail(&mut self.sizes, tail_limit);
         row.push_integer(pairs).push_integer(self.duplicates);
-        row.push_decimal(divide(self.duplicates as f64, pairs as f64)).push_integer(library_size);
+        row.push_decimal(divide_or_zero(self.duplicates as f64, pairs as f64))
+            .push_integer(library_size);
         row.push_decimal(self.sizes.mean()).push_decimal(self.sizes.standard_deviation());
     }
 }
 
 /// Removes the tail of insert sizes: it begins at the first size above the mode that no pair has, or that fewer pairs
 /// have than those of the mode divided by `limit`.
-fn trim_tail(sizes: &mut Bins, limit: u32) {
+fn trim_tail(sizes: &mut SortedCounts, limit: u32) {
     let Some(mode) = (0..sizes.0.len()).rev().max_by_key(|&at| sizes.0[at].1) else { return };
     let min_pairs = sizes.0[mode].1 as f64 / f64::from(limit);
     let is_followed = |two: &&[(i64, u64)]| two[1].0 == two[0].0 + 1 && two[1].1 as f64 >= min_pairs;

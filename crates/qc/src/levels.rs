@@ -34,7 +34,7 @@ impl Level {
     ];
 
     /// Returns the @RG field whose values this level distinguishes. `None` for all reads.
-    fn key(self) -> Option<&'static [u8; 2]> {
+    fn header_tag(self) -> Option<&'static [u8; 2]> {
         match self {
             Level::AllReads => None,
             Level::Sample => Some(b"SM"),
@@ -63,7 +63,7 @@ impl ValueEnum for Level {
 /// A row of a metrics file: the reads of a sample, a library or a platform unit, or all reads. Its
 /// counts are the sums of its groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Unit {
+pub(crate) struct MetricsUnit {
     pub sample: Option<Vec<u8>>,
     pub library: Option<Vec<u8>>,
     pub read_group: Option<Vec<u8>>,
@@ -74,23 +74,23 @@ pub(crate) struct Unit {
     pub is_found: bool,
 }
 
-impl Unit {
-    pub fn names(&self) -> [Option<&[u8]>; 3] {
+impl MetricsUnit {
+    pub fn column_values(&self) -> [Option<&[u8]>; 3] {
         [&self.sample, &self.library, &self.read_group].map(Option::as_deref)
     }
 
     /// Returns the prefix of the row's columns in histograms.
-    pub fn label(&self) -> &[u8] {
+    pub fn histogram_label(&self) -> &[u8] {
         let name = self.read_group.as_ref().or(self.library.as_ref()).or(self.sample.as_ref());
         name.map_or(b"All_Reads", |name| name)
     }
 
-    fn of(level: Level, group: Option<&HeaderLine>) -> Self {
+    fn from_read_group(level: Level, group: Option<&HeaderLine>) -> Self {
         let value = |from: Level, tag| {
             let value = || group.map_or(Some(UNKNOWN), |group| group.get(tag)).map(<[u8]>::to_vec);
             (level >= from).then(value).flatten()
         };
-        Unit {
+        MetricsUnit {
             sample: value(Level::Sample, b"SM"),
             library: value(Level::Library, b"LB"),
             read_group: value(Level::ReadGroup, b"PU"),
@@ -105,7 +105,7 @@ impl Unit {
 #[derive(Debug)]
 pub(crate) struct Levels {
     by_read_group: HashMap<Vec<u8>, usize>,
-    pub units: Vec<Unit>,
+    pub units: Vec<MetricsUnit>,
     pub groups: usize,
 }
 
@@ -122,8 +122,10 @@ impl Levels {
         let groups = if by_read_group.is_empty() { 1 } else { header.lines_of_kind(b"RG").count() + 1 };
         let mut units = Vec::new();
         for (level, _) in Level::NAMED.into_iter().filter(|(level, _)| levels.contains(level)) {
-            match level.key() {
-                None => units.push(Unit { groups: (0..groups).collect(), ..Unit::default() }),
+            match level.header_tag() {
+                None => {
+                    units.push(MetricsUnit { groups: (0..groups).collect(), ..MetricsUnit::default() })
+                }
                 Some(key) => units.extend(units_of(header, level, key)),
             }
         }
@@ -140,14 +142,14 @@ impl Levels {
         // of them; two lists of groups.
         let each = |line: &HeaderLine| {
             let names = line.text().len() as u64 + 5 * 40;
-            128 + levels.len() as u64 * (2 * size_of::<Unit>() as u64 + 64 + names) + 2 * 64
+            128 + levels.len() as u64 * (2 * size_of::<MetricsUnit>() as u64 + 64 + names) + 2 * 64
         };
         header.lines_of_kind(b"RG").map(each).sum()
     }
 
     /// Returns the number of rows and, for each group, the indices of the rows that it belongs to.
     /// Programs that count in order add a read directly to its rows.
-    pub fn rows(&self) -> (usize, Vec<Vec<usize>>) {
+    pub fn rows_by_group(&self) -> (usize, Vec<Vec<usize>>) {
         let mut of_groups = vec![Vec::new(); self.groups];
         for (unit, of_unit) in self.units.iter().enumerate() {
             of_unit.groups.iter().for_each(|&group| of_groups[group].push(unit));
@@ -157,7 +159,7 @@ impl Levels {
 
     /// Returns the group of a read group. Reads without a known read group are in group 0.
     #[inline]
-    pub fn group(&self, read_group: Option<&[u8]>) -> usize {
+    pub fn group_of(&self, read_group: Option<&[u8]>) -> usize {
         if self.groups == 1 {
             return 0;
         }
@@ -175,11 +177,11 @@ pub(crate) struct GroupFinder {
 
 impl GroupFinder {
     #[inline]
-    pub fn find(&mut self, levels: &Levels, record: RecordRef<'_>) -> usize {
+    pub fn find_group(&mut self, levels: &Levels, record: RecordRef<'_>) -> usize {
         if levels.groups == 1 { 0 } else { self.find_by_name(levels, record.read_group()) }
     }
 
-    /// Returns the group of a read group, see [`GroupFinder::find`]. For callers that know the
+    /// Returns the group of a read group, see [`GroupFinder::find_group`]. For callers that know the
     /// value of RG.
     #[inline]
     pub fn find_by_name(&mut self, levels: &Levels, read_group: Option<&[u8]>) -> usize {
@@ -192,7 +194,7 @@ impl GroupFinder {
             _ => {
                 self.read_group.clear();
                 self.read_group.extend_from_slice(name);
-                *self.group.insert(levels.group(read_group))
+                *self.group.insert(levels.group_of(read_group))
             }
         }
     }
@@ -200,23 +202,23 @@ impl GroupFinder {
 
 /// Returns the rows of one level: the values in the header, in its order, and then the row for
 /// unknown ones.
-fn units_of(header: &Header, level: Level, key: &[u8; 2]) -> Vec<Unit> {
+fn units_of(header: &Header, level: Level, key: &[u8; 2]) -> Vec<MetricsUnit> {
     // Picard writes a row for a read group without this field, but counts its reads in the unknown
     // row.
     let mut keys: HashMap<Option<&[u8]>, usize> = HashMap::new();
-    let mut units: Vec<Unit> = Vec::new();
+    let mut units: Vec<MetricsUnit> = Vec::new();
     let mut unknown = vec![0];
     for (number, line) in (1..).zip(header.lines_of_kind(b"RG")) {
         let value = line.get(key);
         let at = *keys.entry(value).or_insert(units.len());
         if at == units.len() {
-            units.push(Unit::of(level, Some(line)));
+            units.push(MetricsUnit::from_read_group(level, Some(line)));
         }
         if value.is_some() { units[at].groups.push(number) } else { unknown.push(number) }
     }
     match keys.get(&Some(UNKNOWN)) {
         Some(&at) => units[at].groups.extend(unknown),
-        None => units.push(Unit { groups: unknown, ..Unit::of(level, None) }),
+        None => units.push(MetricsUnit { groups: unknown, ..MetricsUnit::from_read_group(level, None) }),
     }
     units
 }
@@ -231,12 +233,13 @@ mod tests {
         let header = Header::parse(text).unwrap();
         let all = Level::NAMED.map(|(level, _)| level);
         let levels = Levels::new(&header, &all);
-        let group = |name: &str| levels.group(Some(name.as_bytes()));
+        let group = |name: &str| levels.group_of(Some(name.as_bytes()));
         assert_eq!((levels.groups, group("a"), group("b"), group("c"), group("z")), (4, 1, 2, 3, 0));
         let shown: Vec<String> = (levels.units.iter())
             .map(|unit| {
-                let names =
-                    unit.names().map(|name| String::from_utf8_lossy(name.unwrap_or(b"-")).into_owned());
+                let names = unit
+                    .column_values()
+                    .map(|name| String::from_utf8_lossy(name.unwrap_or(b"-")).into_owned());
                 format!("{} {:?} {}", names.join(","), unit.groups, unit.is_found)
             })
             .collect();
@@ -255,7 +258,7 @@ mod tests {
             "unknown,unknown,unknown [0, 3] true",
         ];
         assert_eq!(shown, wanted);
-        let (rows, of_groups) = levels.rows();
+        let (rows, of_groups) = levels.rows_by_group();
         assert_eq!((rows, &of_groups[1][..]), (12, &[0, 1, 4, 8][..]));
         assert_eq!(of_groups[0], [0, 3, 7, 11]);
         assert_eq!(Levels::new(&header, &[Level::AllReads]).groups, 1);

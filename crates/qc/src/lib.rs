@@ -80,7 +80,7 @@ pub use insert_size::options::InsertSizeOptions;
 pub use jumping::JumpingOptions;
 pub use levels::Level;
 pub use options::QcOptions;
-pub use program::{MetricProgram, MetricSetup, Needs, RunningProgram};
+pub use program::{MetricProgram, MetricSetup, ProgramNeeds, RunningProgram};
 pub use programs::{DEFAULT_PROGRAMS, PROGRAMS};
 pub use read::{Orientation, PreparedRead};
 pub use read_metric::{ReadMetric, in_any_order};

@@ -19,7 +19,7 @@ use crate::substitutions::Libraries;
 
 /// What a program needs from a run. The plan checks it before the run starts.
 #[derive(Clone, Copy, Debug)]
-pub struct Needs {
+pub struct ProgramNeeds {
     /// Whether the program cannot run without a reference.
     pub reference: bool,
     /// Whether the program compares each read with the reference, if the run has one. All such
@@ -32,10 +32,10 @@ pub struct Needs {
     pub refuses_intervals: Option<&'static str>,
 }
 
-impl Needs {
+impl ProgramNeeds {
     /// The needs of a program that counts reads in any order and without a reference.
-    pub const NOTHING: Needs =
-        Needs { reference: false, compares: false, order: false, refuses_intervals: None };
+    pub const NOTHING: ProgramNeeds =
+        ProgramNeeds { reference: false, compares: false, order: false, refuses_intervals: None };
 }
 
 /// One or more of Picard's programs whose files a run can write.
@@ -46,9 +46,9 @@ impl Needs {
 /// as CollectWgsMetrics and CollectRawWgsMetrics, they share one implementation with several names.
 ///
 /// ```text
-///  plan   programs, needs, check, files, min_bytes ─► flags, messages, memory
-///  run    start ─► RunningProgram ─┬─ any order:  collector ─► ReadCollector::add, for each read on each thread
-///                                  └─ in order:   ordered_tally ─► OrderedTally
+///  plan   programs, needs, check_options, input_files, min_bytes ─► flags, messages, memory
+///  run    start_run ─► RunningProgram ─┬─ any order:  make_collector ─► ReadCollector::count_read, for each read on each thread
+///                                      └─ in order:   ordered_tally ─► OrderedTally
 ///  end    RunningProgram::make_reports ─► files
 /// ```
 ///
@@ -73,7 +73,7 @@ impl Needs {
 ///     fn programs(&self) -> &'static [PicardProgram] {
 ///         &[FIRST_CONTIG]
 ///     }
-///     fn start(&self, setup: &MetricSetup<'_>) -> Result<Box<dyn RunningProgram>> {
+///     fn start_run(&self, setup: &MetricSetup<'_>) -> Result<Box<dyn RunningProgram>> {
 ///         let contig = setup.header.references().first();
 ///         Ok(Box::new(FirstContig(contig.map(|it| it.name.clone()).unwrap_or_default())))
 ///     }
@@ -87,7 +87,7 @@ impl Needs {
 ///     fn make_reports(&self, end: &RunEnd<'_>) -> Result<Vec<ReportContents>> {
 ///         let mut row = MetricsRow::default();
 ///         row.push_text(&self.0);
-///         Ok(end.files(&FIRST_CONTIG, |[file]| file.set_table("FirstContig", &["CONTIG"], [row])))
+///         Ok(end.make_files(&FIRST_CONTIG, |[file]| file.set_table("FirstContig", &["CONTIG"], [row])))
 ///     }
 /// }
 ///
@@ -98,8 +98,8 @@ pub trait MetricProgram: Sync {
     /// files.
     fn programs(&self) -> &'static [PicardProgram];
 
-    fn needs(&self) -> Needs {
-        Needs::NOTHING
+    fn needs(&self) -> ProgramNeeds {
+        ProgramNeeds::NOTHING
     }
 
     /// Returns whether the file at this index of [`PicardProgram::endings`] is written with these
@@ -109,7 +109,7 @@ pub trait MetricProgram: Sync {
     }
 
     /// Returns the input files that the options name. The plan refuses to overwrite them.
-    fn files<'a>(&self, _options: &'a QcOptions) -> Vec<&'a PathBuf> {
+    fn input_files<'a>(&self, _options: &'a QcOptions) -> Vec<&'a PathBuf> {
         Vec::new()
     }
 
@@ -118,7 +118,7 @@ pub trait MetricProgram: Sync {
     ///
     /// # Errors
     /// Options contradict each other, or a required option or program is missing.
-    fn check(&self, _selection: &MetricSelection, _has_reference: bool) -> Result<()> {
+    fn check_options(&self, _selection: &MetricSelection, _has_reference: bool) -> Result<()> {
         Ok(())
     }
 
@@ -139,17 +139,17 @@ pub trait MetricProgram: Sync {
     ///
     /// # Errors
     /// An input file is malformed, or does not match the header.
-    fn start(&self, setup: &MetricSetup<'_>) -> Result<Box<dyn RunningProgram>>;
+    fn start_run(&self, setup: &MetricSetup<'_>) -> Result<Box<dyn RunningProgram>>;
 }
 
 /// A program while a run counts.
 ///
 /// Programs that count in any order get this implementation from [`ReadMetric`](crate::ReadMetric).
 /// Programs that count in order have an [`OrderedTally`](readmill_record::OrderedTally) and
-/// implement only `ordered_tally` and `texts`.
+/// implement only `ordered_tally` and `make_texts`.
 pub trait RunningProgram: Send + Sync {
     /// Returns new counts for one thread. `None` if the program counts reads in order.
-    fn collector(&self) -> Option<Box<dyn ReadCollector + '_>> {
+    fn make_collector(&self) -> Option<Box<dyn ReadCollector + '_>> {
         None
     }
 
@@ -166,13 +166,13 @@ pub trait RunningProgram: Send + Sync {
     }
 
     /// Resets the counts. Called if the run starts again from the first read.
-    fn reset(&self) {}
+    fn reset_counts(&self) {}
 
     /// Serializes the counts, so that another stage of the job can add them.
     ///
     /// # Errors
     /// The counts cannot be encoded.
-    fn save(&self) -> Result<Vec<u8>> {
+    fn serialize_state(&self) -> Result<Vec<u8>> {
         Ok(Vec::new())
     }
 
@@ -180,7 +180,7 @@ pub trait RunningProgram: Send + Sync {
     ///
     /// # Errors
     /// The bytes are not counts of this program.
-    fn add(&self, _saved: &[u8]) -> Result<()> {
+    fn add_serialized_state(&self, _saved: &[u8]) -> Result<()> {
         Ok(())
     }
 
@@ -267,7 +267,7 @@ impl<'a> MetricSetup<'a> {
 
     /// Returns the memory in bytes of the libraries, or 0 if no program has asked for them.
     pub(crate) fn library_bytes(&self) -> u64 {
-        self.libraries.get().map_or(0, |libraries| libraries.bytes())
+        self.libraries.get().map_or(0, |libraries| libraries.memory_bytes())
     }
 
     /// Reads the named intervals in the files at `paths`. Returns `None` if there are no paths.
@@ -280,7 +280,7 @@ impl<'a> MetricSetup<'a> {
     }
 
     /// Adds a warning about an input file, which the run shows to the user.
-    pub fn warn(&self, warning: String) {
+    pub fn add_warning(&self, warning: String) {
         self.warnings.borrow_mut().push(warning);
     }
 

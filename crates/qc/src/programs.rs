@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use readmill_record::{Error, Result};
 
 use crate::options::QcOptions;
-use crate::program::{MetricProgram, Needs};
+use crate::program::{MetricProgram, ProgramNeeds};
 use crate::read_metric::in_any_order;
 use crate::selection::{MetricSelection, PicardProgram};
 use crate::{alignment, artifacts, cycles, gc_bias, insert_size, jumping, oxog, qualities};
@@ -40,7 +40,7 @@ impl PicardProgram {
     }
 
     /// Returns the program with this name, ignoring the case of letters.
-    pub fn named(name: &str) -> Option<&'static PicardProgram> {
+    pub fn find_by_name(name: &str) -> Option<&'static PicardProgram> {
         Self::all().find(|program| program.name.eq_ignore_ascii_case(name))
     }
 }
@@ -48,7 +48,7 @@ impl PicardProgram {
 impl MetricSelection {
     /// Selects programs by name without checking their options. Unknown names are ignored. For
     /// tests and callers that have no command line.
-    pub fn named(names: &[&str], options: QcOptions) -> Self {
+    pub fn select_by_name(names: &[&str], options: QcOptions) -> Self {
         let wanted = PicardProgram::all().filter(|program| names.contains(&program.name)).collect();
         MetricSelection { options, wanted, is_all: false }
     }
@@ -61,12 +61,12 @@ impl MetricSelection {
     /// # Errors
     /// A program lacks a required option, options contradict each other, or an option belongs to a
     /// program that is not selected.
-    pub fn choose(
+    pub fn select_programs(
         programs: &[Option<&'static PicardProgram>],
         options: QcOptions,
         has_reference: bool,
     ) -> Result<Self> {
-        let is_chosen = |needs: Needs, program: &PicardProgram| {
+        let is_chosen = |needs: ProgramNeeds, program: &PicardProgram| {
             let is_in_all = (has_reference || !needs.reference) && !needs.order;
             programs.iter().any(|it| it.map_or(is_in_all, |it| it == program))
         };
@@ -81,8 +81,8 @@ impl MetricSelection {
         };
         let selection = MetricSelection { options, wanted, is_all: programs.contains(&None) };
         selection.check_intervals()?;
-        PROGRAMS.iter().try_for_each(|it| it.check(&selection, has_reference))?;
-        selection.options.substitutions.check(selection.has(&oxog::PROGRAM))?;
+        PROGRAMS.iter().try_for_each(|it| it.check_options(&selection, has_reference))?;
+        selection.options.substitutions.check_insert_sizes(selection.is_selected(&oxog::PROGRAM))?;
         Ok(selection)
     }
 
@@ -92,7 +92,7 @@ impl MetricSelection {
         if self.options.intervals.is_none() {
             return Ok(());
         }
-        if let Some((program, reason)) = self.find(|needs| needs.refuses_intervals) {
+        if let Some((program, reason)) = self.find_by_need(|needs| needs.refuses_intervals) {
             let what = format!("{} {reason}, and --intervals are given", program.name);
             return Err(Error::usage(what).hint("count it in a run of its own, without --intervals"));
         }
@@ -103,14 +103,20 @@ impl MetricSelection {
     }
 
     /// Returns the rows of [`PROGRAMS`] with at least one selected program.
-    pub(crate) fn programs(&self) -> impl Iterator<Item = &'static dyn MetricProgram> {
-        PROGRAMS.iter().copied().filter(|it| it.programs().iter().any(|program| self.has(program)))
+    pub(crate) fn selected_programs(&self) -> impl Iterator<Item = &'static dyn MetricProgram> {
+        PROGRAMS
+            .iter()
+            .copied()
+            .filter(|it| it.programs().iter().any(|program| self.is_selected(program)))
     }
 
     /// Returns the first selected program for whose needs `find` returns a value, together with
     /// this value.
-    fn find<T>(&self, find: impl Fn(Needs) -> Option<T>) -> Option<(&'static PicardProgram, T)> {
-        self.programs().find_map(|it| {
+    fn find_by_need<T>(
+        &self,
+        find: impl Fn(ProgramNeeds) -> Option<T>,
+    ) -> Option<(&'static PicardProgram, T)> {
+        self.selected_programs().find_map(|it| {
             let found = find(it.needs())?;
             Some((self.wanted_of(it.programs()).next()?, found))
         })
@@ -119,13 +125,13 @@ impl MetricSelection {
     /// Returns the first selected program that needs reads in coordinate order, for error messages.
     /// `None` if no program does.
     pub fn ordered_program(&self) -> Option<&'static PicardProgram> {
-        self.find(|needs| needs.order.then_some(())).map(|(program, ())| program)
+        self.find_by_need(|needs| needs.order.then_some(())).map(|(program, ())| program)
     }
 
     /// Returns whether a selected program compares each read with the reference, so that threads
     /// need a window of the reference.
     pub(crate) fn compares_reads(&self) -> bool {
-        self.find(|needs| needs.compares.then_some(())).is_some()
+        self.find_by_need(|needs| needs.compares.then_some(())).is_some()
     }
 
     /// Returns whether a selected program needs reads in coordinate order.
@@ -138,7 +144,7 @@ impl MetricSelection {
     /// # Errors
     /// A selected program requires a reference, and there is none.
     pub fn check_reference(&self, has_reference: bool) -> Result<()> {
-        match self.find(|needs| (needs.reference && !has_reference).then_some(())) {
+        match self.find_by_need(|needs| (needs.reference && !has_reference).then_some(())) {
             None => Ok(()),
             Some((program, ())) => {
                 let what = format!("{} counts nothing without a reference", program.name);
@@ -148,9 +154,9 @@ impl MetricSelection {
     }
 
     /// Returns the endings of all files that are written, in the order of
-    /// [`QcTally::texts`](crate::QcTally::texts).
+    /// [`QcTally::make_texts`](crate::QcTally::make_texts).
     pub fn endings(&self) -> impl Iterator<Item = &'static str> {
-        self.programs().flat_map(move |it| {
+        self.selected_programs().flat_map(move |it| {
             self.wanted_of(it.programs()).flat_map(move |program| {
                 let endings = program.endings.iter().enumerate();
                 let written = endings.filter(move |(number, _)| it.writes_file(*number, &self.options));
@@ -160,13 +166,13 @@ impl MetricSelection {
     }
 
     /// Returns the paths of all files that the options name, except the reads and the reference.
-    pub fn files(&self) -> impl Iterator<Item = &PathBuf> {
-        self.options.intervals.iter().chain(PROGRAMS.iter().flat_map(|it| it.files(&self.options)))
+    pub fn input_files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.options.intervals.iter().chain(PROGRAMS.iter().flat_map(|it| it.input_files(&self.options)))
     }
 
     /// Returns the usual memory in bytes of the pieces of one batch, summed over all programs that
     /// count in order.
     pub fn usual_piece_bytes(&self) -> u64 {
-        self.programs().map(|it| it.usual_piece_bytes()).sum()
+        self.selected_programs().map(|it| it.usual_piece_bytes()).sum()
     }
 }

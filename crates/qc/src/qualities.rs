@@ -12,7 +12,7 @@ use crate::room::CountingRoom;
 use crate::{MetricSetup, PicardProgram, PreparedRead, ReadContext, ReadMetric, RunEnd};
 
 /// Number of qualities that have rows. SAM has no larger qualities.
-const MAX: usize = 128;
+const QUALITY_ROWS: usize = 128;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Qualities {
@@ -24,7 +24,7 @@ pub(crate) struct Qualities {
 ///
 /// Qualities of neighbouring bases are often equal, and adding to the same counter again and again
 /// would wait for the previous addition. So the recent qualities are counted as pairs of
-/// neighbours, in four independent lists of counters. This halves the number of additions. `flush`
+/// neighbours, in four independent lists of counters. This halves the number of additions. `flush_pairs`
 /// adds the pairs to the final counts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ByQuality {
@@ -64,7 +64,13 @@ impl ByQuality {
     /// Counts the qualities of a read. `offset` is subtracted from each: 0 for QUAL, 33 for the
     /// text of OQ. If `bases` is not empty, qualities of N are not counted.
     #[inline]
-    fn add(&mut self, quals: &[u8], offset: u8, bases: &[u8], room: &CountingRoom) -> Result<()> {
+    fn count_quals(
+        &mut self,
+        quals: &[u8],
+        offset: u8,
+        bases: &[u8],
+        room: &CountingRoom,
+    ) -> Result<()> {
         room.lengthen_list(&mut self.pairs, LISTS * PAIRS, LISTS * PAIRS)?;
         self.add_all(quals, offset);
         for (&qual, _) in quals.iter().zip(bases).filter(|(_, base)| **base == N) {
@@ -79,7 +85,7 @@ impl ByQuality {
         let (eights, rest) = quals.as_chunks::<{ 2 * LISTS }>();
         for eights in eights.chunks(MAX_WAITING) {
             if self.waiting + eights.len() > MAX_WAITING {
-                self.flush();
+                self.flush_pairs();
             }
             self.waiting += eights.len();
             self.add_eights(eights, offset);
@@ -119,13 +125,13 @@ impl ByQuality {
     pub fn count_all(&mut self, bytes: &[u8]) -> impl Iterator<Item = (u8, u64)> {
         self.pairs.resize(LISTS * PAIRS, 0);
         self.add_all(bytes, 0);
-        self.flush();
+        self.flush_pairs();
         let counts = self.counts.iter_mut().map(std::mem::take);
         (0..=u8::MAX).zip(counts).filter(|(_, count)| *count > 0)
     }
 
     /// Adds the pairs of the recent reads to the final counts.
-    fn flush(&mut self) {
+    fn flush_pairs(&mut self) {
         if std::mem::take(&mut self.waiting) == 0 {
             return;
         }
@@ -146,8 +152,8 @@ impl ByQuality {
         }
     }
 
-    fn column(&self, label: &str) -> HistogramColumn {
-        let bins = self.counts[..MAX].iter().enumerate().filter(|(_, count)| **count > 0);
+    fn to_column(&self, label: &str) -> HistogramColumn {
+        let bins = self.counts[..QUALITY_ROWS].iter().enumerate().filter(|(_, count)| **count > 0);
         let bins = bins.map(|(qual, &count)| (qual as i64, count as f64)).collect();
         HistogramColumn { label: label.as_bytes().to_vec(), bins }
     }
@@ -160,11 +166,11 @@ impl ReadMetric for QualityScoreDistribution {
         PicardProgram { name: "QualityScoreDistribution", endings: &[".quality_distribution_metrics"] };
     type Counts = Qualities;
 
-    fn start(setup: &MetricSetup<'_>) -> Result<Self> {
+    fn start_run(setup: &MetricSetup<'_>) -> Result<Self> {
         Ok(QualityScoreDistribution(setup.options().clone()))
     }
 
-    fn add(
+    fn count_read(
         &self,
         counts: &mut Qualities,
         read: &PreparedRead<'_>,
@@ -174,28 +180,30 @@ impl ReadMetric for QualityScoreDistribution {
             return Ok(());
         }
         let bases = if read.has_n && !self.0.include_no_calls { read.bases } else { &[] };
-        counts.quals.add(read.quals, 0, bases, context.room)?;
+        counts.quals.count_quals(read.quals, 0, bases, context.room)?;
         if let Some(original) = read.fields.original_quals {
             // Picard reads OQ only up to the length of QUAL.
             let original = &original[..original.len().min(read.quals.len())];
-            counts.original.add(original, 33, bases, context.room)?;
+            counts.original.count_quals(original, 33, bases, context.room)?;
         }
         Ok(())
     }
 
-    fn flush(&self, counts: &mut Qualities) {
-        counts.quals.flush();
-        counts.original.flush();
+    fn flush_sums(&self, counts: &mut Qualities) {
+        counts.quals.flush_pairs();
+        counts.original.flush_pairs();
     }
 
-    fn merge(&self, into: &mut Qualities, from: Qualities) {
+    fn merge_counts(&self, into: &mut Qualities, from: Qualities) {
         add_each(&mut into.quals.counts, &from.quals.counts);
         add_each(&mut into.original.counts, &from.original.counts);
     }
 
     fn make_reports(&self, total: Qualities, end: &RunEnd<'_>) -> Result<Vec<ReportContents>> {
-        let columns = vec![total.quals.column("COUNT_OF_Q"), total.original.column("COUNT_OF_OQ")];
-        Ok(end.files(&Self::PROGRAM, |[file]| file.set_histograms("java.lang.Byte", "QUALITY", columns)))
+        let columns = vec![total.quals.to_column("COUNT_OF_Q"), total.original.to_column("COUNT_OF_OQ")];
+        Ok(end.make_files(&Self::PROGRAM, |[file]| {
+            file.set_histograms("java.lang.Byte", "QUALITY", columns)
+        }))
     }
 }
 
@@ -204,13 +212,13 @@ mod tests {
     use super::*;
 
     fn counts(quals: &[u8], offset: u8, no_calls: bool) -> Vec<(i64, f64)> {
-        let (mut counts, room) = (ByQuality::default(), crate::room::of(1 << 20));
+        let (mut counts, room) = (ByQuality::default(), crate::room::counting_room(1 << 20));
         let bases: Vec<u8> = (0..quals.len()).map(|i| if i % 5 == 0 { N } else { 1 }).collect();
         let bases = if no_calls { &[][..] } else { &bases };
-        counts.add(quals, offset, bases, &room).unwrap();
-        counts.add(&quals[..5], offset, bases, &room).unwrap();
-        counts.flush();
-        counts.column("").bins
+        counts.count_quals(quals, offset, bases, &room).unwrap();
+        counts.count_quals(&quals[..5], offset, bases, &room).unwrap();
+        counts.flush_pairs();
+        counts.to_column("").bins
     }
 
     #[test]
@@ -226,13 +234,13 @@ mod tests {
 
     #[test]
     fn more_equal_pairs_than_a_list_can_count_are_flushed() {
-        let (mut counts, room) = (ByQuality::default(), crate::room::of(1 << 20));
+        let (mut counts, room) = (ByQuality::default(), crate::room::counting_room(1 << 20));
         for length in [8, 8 * MAX_WAITING, 8 * MAX_WAITING + 9, 3 * 8 * MAX_WAITING, 100] {
-            counts.add(&vec![37; length], 0, &[], &room).unwrap();
+            counts.count_quals(&vec![37; length], 0, &[], &room).unwrap();
         }
-        counts.flush();
-        counts.flush();
+        counts.flush_pairs();
+        counts.flush_pairs();
         let all = 8 + 5 * 8 * MAX_WAITING + 9 + 100;
-        assert_eq!(counts.column("").bins, [(37, all as f64)]);
+        assert_eq!(counts.to_column("").bins, [(37, all as f64)]);
     }
 }

@@ -43,11 +43,11 @@ impl ReadMetric for QualityYield {
     /// Counts of reads that fail vendor quality checks, and of reads that pass them.
     type Counts = [Yield; 2];
 
-    fn start(setup: &MetricSetup<'_>) -> Result<Self> {
+    fn start_run(setup: &MetricSetup<'_>) -> Result<Self> {
         Ok(QualityYield { use_original: !setup.options().ignore_original_qualities })
     }
 
-    fn add(
+    fn count_read(
         &self,
         counts: &mut [Yield; 2],
         read: &PreparedRead<'_>,
@@ -57,13 +57,13 @@ impl ReadMetric for QualityYield {
         counts.reads += 1;
         counts.bases += read.bases.len() as u64;
         match read.fields.original_quals.filter(|_| self.use_original) {
-            Some(original) => counts.add(original, 33),
-            None => counts.add(read.quals, 0),
+            Some(original) => counts.add_quals(original, 33),
+            None => counts.add_quals(read.quals, 0),
         }
         Ok(())
     }
 
-    fn merge(&self, into: &mut [Yield; 2], from: [Yield; 2]) {
+    fn merge_counts(&self, into: &mut [Yield; 2], from: [Yield; 2]) {
         into.iter_mut().zip(&from).for_each(|(into, from)| *into = into.plus(from));
     }
 
@@ -85,12 +85,12 @@ impl ReadMetric for QualityYield {
             .push_integer(all.sum / 20)
             .push_integer(passing.sum / 20);
         let class = "picard.analysis.CollectQualityYieldMetrics$QualityYieldMetrics";
-        Ok(end.files(&Self::PROGRAM, |[file]| file.set_table(class, &COLUMNS, [row])))
+        Ok(end.make_files(&Self::PROGRAM, |[file]| file.set_table(class, &COLUMNS, [row])))
     }
 }
 
 impl Yield {
-    fn add(&mut self, quals: &[u8], offset: u8) {
+    fn add_quals(&mut self, quals: &[u8], offset: u8) {
         let at_least = |least: u8| count_bytes(quals, |qual| qual >= least + offset);
         self.q20 += at_least(20);
         self.q30 += at_least(30);

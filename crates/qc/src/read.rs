@@ -47,7 +47,7 @@ pub(crate) struct ReadFields<'a> {
 }
 
 impl<'a> ReadFields<'a> {
-    fn of(record: RecordRef<'a>) -> Self {
+    fn find_in(record: RecordRef<'a>) -> Self {
         let mut fields = ReadFields::default();
         for field in record.fields() {
             match &field.tag {
@@ -76,7 +76,7 @@ impl<'a> PreparedRead<'a> {
         }
         let quals = record.qual();
         let quals = if quals.first() == Some(&0xff) { &[] } else { quals };
-        let (flags, fields) = (record.flags(), ReadFields::of(record));
+        let (flags, fields) = (record.flags(), ReadFields::find_in(record));
         let bases = &codes[..length];
         let has_n = bases.iter().fold(false, |any, &base| any | (base == N));
         PreparedRead {
@@ -103,7 +103,7 @@ impl<'a> PreparedRead<'a> {
     }
 
     /// Returns whether this is the second read of a pair (flags 0x1 and 0x80).
-    pub fn is_second(&self) -> bool {
+    pub fn is_second_of_pair(&self) -> bool {
         self.flags.is_paired() && self.flags.is_last()
     }
 
@@ -113,13 +113,13 @@ impl<'a> PreparedRead<'a> {
     }
 
     pub(crate) fn orientation(&self) -> Option<Orientation> {
-        orientation(self.record)
+        pair_orientation(self.record)
     }
 }
 
 /// Returns the orientation of a mapped pair as htsjdk's `SamPairUtil` computes it. `None` if the
 /// mates are on different contigs.
-pub(crate) fn orientation(record: RecordRef<'_>) -> Option<Orientation> {
+pub(crate) fn pair_orientation(record: RecordRef<'_>) -> Option<Orientation> {
     if record.ref_id() != record.next_ref_id() {
         return None;
     }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::collector::{ReadCollector, ReadContext};
-use crate::program::{MetricProgram, MetricSetup, Needs, RunningProgram};
+use crate::program::{MetricProgram, MetricSetup, ProgramNeeds, RunningProgram};
 use crate::read::PreparedRead;
 use crate::run_end::RunEnd;
 use crate::selection::{MetricSelection, PicardProgram};
@@ -41,20 +41,20 @@ use crate::selection::{MetricSelection, PicardProgram};
 ///         PicardProgram { name: "CountDuplicates", endings: &[".duplicate_count"] };
 ///     type Counts = u64;
 ///
-///     fn start(_: &MetricSetup<'_>) -> Result<Self> {
+///     fn start_run(_: &MetricSetup<'_>) -> Result<Self> {
 ///         Ok(DuplicateCount)
 ///     }
-///     fn add(&self, counts: &mut u64, read: &PreparedRead<'_>, _: &mut ReadContext<'_>) -> Result<()> {
+///     fn count_read(&self, counts: &mut u64, read: &PreparedRead<'_>, _: &mut ReadContext<'_>) -> Result<()> {
 ///         *counts += u64::from(read.flags.is_duplicate());
 ///         Ok(())
 ///     }
-///     fn merge(&self, into: &mut u64, from: u64) {
+///     fn merge_counts(&self, into: &mut u64, from: u64) {
 ///         *into += from;
 ///     }
 ///     fn make_reports(&self, total: u64, end: &RunEnd<'_>) -> Result<Vec<ReportContents>> {
 ///         let mut row = MetricsRow::default();
 ///         row.push_integer(total);
-///         Ok(end.files(&Self::PROGRAM, |[file]| file.set_table("DuplicateCount", &["DUPLICATES"], [row])))
+///         Ok(end.make_files(&Self::PROGRAM, |[file]| file.set_table("DuplicateCount", &["DUPLICATES"], [row])))
 ///     }
 /// }
 ///
@@ -67,7 +67,7 @@ pub trait ReadMetric: Send + Sync + Sized + 'static {
     const PROGRAM: PicardProgram;
 
     /// The reference and order that the program needs. By default it needs neither.
-    const NEEDS: Needs = Needs::NOTHING;
+    const NEEDS: ProgramNeeds = ProgramNeeds::NOTHING;
 
     /// Whether the program also counts secondary and supplementary records. By default it gets only
     /// the primary record of each read.
@@ -85,26 +85,26 @@ pub trait ReadMetric: Send + Sync + Sized + 'static {
     /// Makes the metric for one run from its options and input files.
     ///
     /// # Errors
-    /// An input file is malformed or does not match the header, see [`MetricProgram::start`].
-    fn start(setup: &MetricSetup<'_>) -> Result<Self>;
+    /// An input file is malformed or does not match the header, see [`MetricProgram::start_run`].
+    fn start_run(setup: &MetricSetup<'_>) -> Result<Self>;
 
     /// Adds a record to the counts of one thread.
     ///
     /// # Errors
     /// The counts need more memory than `context` allows, or the reference cannot be read.
-    fn add(
+    fn count_read(
         &self,
         counts: &mut Self::Counts,
         read: &PreparedRead<'_>,
         context: &mut ReadContext<'_>,
     ) -> Result<()>;
 
-    /// Completes intermediate sums that [`ReadMetric::add`] keeps for speed. Called after each
+    /// Completes intermediate sums that [`ReadMetric::count_read`] keeps for speed. Called after each
     /// batch, so that counts are complete when threads are merged.
-    fn flush(&self, _counts: &mut Self::Counts) {}
+    fn flush_sums(&self, _counts: &mut Self::Counts) {}
 
     /// Adds the counts of another thread or stage.
-    fn merge(&self, into: &mut Self::Counts, from: Self::Counts);
+    fn merge_counts(&self, into: &mut Self::Counts, from: Self::Counts);
 
     /// Returns the contents of the program's files, computed from the counts of all reads. Called
     /// once, at the end of the run.
@@ -126,7 +126,7 @@ impl<M: ReadMetric> MetricProgram for InAnyOrder<M> {
         const { &[M::PROGRAM] }
     }
 
-    fn needs(&self) -> Needs {
+    fn needs(&self) -> ProgramNeeds {
         M::NEEDS
     }
 
@@ -134,8 +134,8 @@ impl<M: ReadMetric> MetricProgram for InAnyOrder<M> {
         M::min_bytes(threads)
     }
 
-    fn start(&self, setup: &MetricSetup<'_>) -> Result<Box<dyn RunningProgram>> {
-        Ok(Box::new(SharedReadMetric { metric: M::start(setup)?, total: Mutex::default() }))
+    fn start_run(&self, setup: &MetricSetup<'_>) -> Result<Box<dyn RunningProgram>> {
+        Ok(Box::new(SharedReadMetric { metric: M::start_run(setup)?, total: Mutex::default() }))
     }
 }
 
@@ -146,35 +146,35 @@ struct SharedReadMetric<M: ReadMetric> {
 }
 
 impl<M: ReadMetric> SharedReadMetric<M> {
-    fn total(&self) -> MutexGuard<'_, M::Counts> {
+    fn lock_total(&self) -> MutexGuard<'_, M::Counts> {
         self.total.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<M: ReadMetric> RunningProgram for SharedReadMetric<M> {
-    fn collector(&self) -> Option<Box<dyn ReadCollector + '_>> {
+    fn make_collector(&self) -> Option<Box<dyn ReadCollector + '_>> {
         Some(Box::new(ThreadCounts { shared: self, counts: M::Counts::default() }))
     }
 
-    fn reset(&self) {
-        *self.total() = M::Counts::default();
+    fn reset_counts(&self) {
+        *self.lock_total() = M::Counts::default();
     }
 
-    fn save(&self) -> Result<Vec<u8>> {
-        postcard::to_stdvec(&*self.total())
+    fn serialize_state(&self) -> Result<Vec<u8>> {
+        postcard::to_stdvec(&*self.lock_total())
             .map_err(|error| Error::bug(format!("counts cannot be stored: {error}")))
     }
 
-    fn add(&self, saved: &[u8]) -> Result<()> {
+    fn add_serialized_state(&self, saved: &[u8]) -> Result<()> {
         let more = postcard::from_bytes(saved).map_err(|error| {
             Error::input(format!("these are not the counts of such a tally: {error}"))
         })?;
-        self.metric.merge(&mut self.total(), more);
+        self.metric.merge_counts(&mut self.lock_total(), more);
         Ok(())
     }
 
     fn make_reports(&self, end: &RunEnd<'_>) -> Result<Vec<ReportContents>> {
-        let total = std::mem::take(&mut *self.total());
+        let total = std::mem::take(&mut *self.lock_total());
         self.metric.make_reports(total, end)
     }
 }
@@ -189,15 +189,15 @@ impl<M: ReadMetric> ReadCollector for ThreadCounts<'_, M> {
         M::COUNTS_ALL_RECORDS
     }
 
-    fn add(&mut self, read: &PreparedRead<'_>, context: &mut ReadContext<'_>) -> Result<()> {
-        self.shared.metric.add(&mut self.counts, read, context)
+    fn count_read(&mut self, read: &PreparedRead<'_>, context: &mut ReadContext<'_>) -> Result<()> {
+        self.shared.metric.count_read(&mut self.counts, read, context)
     }
 
-    fn flush(&mut self) {
-        self.shared.metric.flush(&mut self.counts);
+    fn flush_sums(&mut self) {
+        self.shared.metric.flush_sums(&mut self.counts);
     }
 
-    fn merge(self: Box<Self>) {
-        self.shared.metric.merge(&mut self.shared.total(), self.counts);
+    fn merge_into_total(self: Box<Self>) {
+        self.shared.metric.merge_counts(&mut self.shared.lock_total(), self.counts);
     }
 }

@@ -31,7 +31,7 @@ impl ReferenceContigs {
     /// index in the header. See [`Matched::place`].
     #[inline]
     pub fn place(&self, contig: i32) -> Result<Option<(u32, u32)>> {
-        self.contigs.place(contig)
+        self.contigs.locate_contig(contig)
     }
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct ReferencePages(Option<Box<ReferenceWindow>>);
 impl ReferencePages {
     /// Returns the window. All calls must pass the same reference.
     #[inline]
-    pub fn of(&mut self, reference: &ReferenceContigs) -> &mut ReferenceWindow {
+    pub fn window_of(&mut self, reference: &ReferenceContigs) -> &mut ReferenceWindow {
         self.0.get_or_insert_with(|| Box::new(reference.reference.bam_code_window()))
     }
 }

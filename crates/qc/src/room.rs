@@ -10,6 +10,6 @@ const USER: CountingRoomUser = CountingRoomUser {
 };
 
 /// Returns a limit of this number of bytes, with the error message of quality metrics.
-pub(crate) fn of(bytes: u64) -> CountingRoom {
+pub(crate) fn counting_room(bytes: u64) -> CountingRoom {
     CountingRoom::new(bytes, &USER)
 }

@@ -24,7 +24,7 @@ pub struct RunEnd<'a> {
 impl RunEnd<'_> {
     /// Makes `N` metrics files of a program, with Picard's comment lines. `fill` sets their tables and
     /// histograms.
-    pub fn files<const N: usize>(
+    pub fn make_files<const N: usize>(
         &self,
         program: &PicardProgram,
         fill: impl FnOnce(&mut [MetricsFile; N]),
@@ -52,7 +52,7 @@ impl ReferenceSpan {
     const BASES: u32 = 1 << 22;
 
     /// Divides a range of a contig into spans.
-    pub(crate) fn all(contig: u32, from: u32, end: u32) -> impl Iterator<Item = Self> + Send {
+    pub(crate) fn divide_contig(contig: u32, from: u32, end: u32) -> impl Iterator<Item = Self> + Send {
         let starts = (from..end).step_by(Self::BASES as usize);
         starts.map(move |from| ReferenceSpan {
             contig,

@@ -17,16 +17,16 @@ pub struct PicardProgram {
 
 /// The programs that a run counts, and the options of all programs.
 ///
-/// The command line makes a selection with [`choose`](Self::choose), which also checks the options.
+/// The command line makes a selection with [`select_programs`](Self::select_programs), which also checks the options.
 /// The plan asks which files the selection reads and writes and whether it needs sorted reads; then
 /// [`QcTally::new`](crate::QcTally::new) starts the programs.
 ///
 /// ```
 /// use readmill_qc::{MetricSelection, PicardProgram, QcOptions};
 ///
-/// let wgs = PicardProgram::named("collectwgsmetrics");
-/// let quality_yield = PicardProgram::named("CollectQualityYieldMetrics");
-/// let selection = MetricSelection::choose(&[wgs, quality_yield], QcOptions::default(), true)?;
+/// let wgs = PicardProgram::find_by_name("collectwgsmetrics");
+/// let quality_yield = PicardProgram::find_by_name("CollectQualityYieldMetrics");
+/// let selection = MetricSelection::select_programs(&[wgs, quality_yield], QcOptions::default(), true)?;
 /// let endings: Vec<&str> = selection.endings().collect();
 /// assert_eq!(endings, [".quality_yield_metrics", ".wgs_metrics"]);
 /// assert!(selection.needs_order());
@@ -46,10 +46,10 @@ impl MetricSelection {
         &self,
         programs: &'static [PicardProgram],
     ) -> impl Iterator<Item = &'static PicardProgram> {
-        programs.iter().filter(|program| self.has(program))
+        programs.iter().filter(|program| self.is_selected(program))
     }
 
-    pub fn has(&self, program: &PicardProgram) -> bool {
+    pub fn is_selected(&self, program: &PicardProgram) -> bool {
         self.wanted.contains(&program)
     }
 

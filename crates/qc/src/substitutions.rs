@@ -46,7 +46,7 @@ impl SubstitutionOptions {
 
     /// Refuses a maximum insert size below the minimum. If CollectOxoGMetrics is selected, a
     /// maximum of 0 is refused, too, unless the minimum is 0.
-    pub(crate) fn check(&self, counts_oxog: bool) -> Result<()> {
+    pub(crate) fn check_insert_sizes(&self, counts_oxog: bool) -> Result<()> {
         let max = self.maximum_insert_size();
         let is_max = max > 0 || counts_oxog;
         if is_max && max < self.minimum_insert_size() {
@@ -74,7 +74,7 @@ impl CountedQualities {
 
     /// Returns the qualities of a read, and the minimum byte in them that counts (33 higher for
     /// OQ).
-    pub fn of<'a>(self, read: &PreparedRead<'a>) -> (&'a [u8], u16) {
+    pub fn counted_quals<'a>(self, read: &PreparedRead<'a>) -> (&'a [u8], u16) {
         let original = read.fields.original_quals.filter(|_| self.use_original);
         let (quals, offset) = original.map_or((read.quals, 0), |original| (original, 33));
         (quals, u16::from(self.min_quality) + offset)
@@ -135,7 +135,7 @@ impl Libraries {
 
     /// Returns the libraries that have rows in any case: those of the header, and `UnknownLibrary`
     /// if a read group has no LB.
-    pub fn listed(&self) -> impl Iterator<Item = &[u8]> {
+    pub fn listed_names(&self) -> impl Iterator<Item = &[u8]> {
         let all = self.names.len() - usize::from(!self.has_unknown);
         self.names[..all].iter().map(Vec::as_slice)
     }
@@ -147,13 +147,13 @@ impl Libraries {
 
     /// Returns the memory in bytes of the names and the map, twice, because the result has a copy
     /// of them.
-    pub fn bytes(&self) -> u64 {
+    pub fn memory_bytes(&self) -> u64 {
         let names = self.names.iter().chain(self.by_read_group.keys());
         let each: usize = names.map(|name| name.len() + 128).sum();
         2 * (each + self.samples.len()) as u64
     }
 
-    pub fn number(&self, read_group: Option<&[u8]>) -> usize {
+    pub fn library_index(&self, read_group: Option<&[u8]>) -> usize {
         let number = read_group.and_then(|name| self.by_read_group.get(name));
         number.copied().unwrap_or(self.unknown)
     }
@@ -173,6 +173,6 @@ static DIGITS: [u8; 16] = {
 };
 
 /// Returns the digit of a BAM code: A, C, G and T are 0 to 3, all others are [`OTHER`].
-pub(crate) fn digit(code: u8) -> u8 {
+pub(crate) fn base_digit(code: u8) -> u8 {
     DIGITS[usize::from(code & 15)]
 }

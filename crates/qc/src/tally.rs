@@ -22,7 +22,7 @@ use crate::selection::MetricSelection;
 /// Each thread makes a worker, which counts batches for all programs that take reads in any order,
 /// and merges its counts at the end. Programs that need sorted reads count through
 /// [`ordered_tallies`](Self::ordered_tallies) instead. When all reads are counted,
-/// [`texts`](Self::texts) returns the contents of all files.
+/// [`make_texts`](Self::make_texts) returns the contents of all files.
 ///
 /// ```
 /// use readmill_format::sam::LineParser;
@@ -34,7 +34,7 @@ use crate::selection::MetricSelection;
 /// LineParser::new(&header).parse(b"r1\t0\tchr1\t1\t60\t4M\t*\t0\t0\tACGT\tIIII", &mut raw)?;
 /// batch.push(&raw, Stamp::default())?;
 ///
-/// let selection = MetricSelection::named(&["CollectQualityYieldMetrics"], QcOptions::default());
+/// let selection = MetricSelection::select_by_name(&["CollectQualityYieldMetrics"], QcOptions::default());
 /// let tally = QcTally::new(&selection, &header, None, &Ledger::unlimited(), 1, 0)?;
 /// let mut worker = tally.make_worker(); // one for each thread
 /// worker.observe(&batch)?;
@@ -65,7 +65,8 @@ impl QcTally {
     pub fn min_bytes(selection: &MetricSelection, has_reference: bool, threads: u64) -> u64 {
         let has_pages = has_reference && selection.compares_reads();
         let pages = if has_pages { ReferenceContigs::THREAD_BYTES * threads } else { 0 };
-        let programs: u64 = selection.programs().map(|it| it.min_bytes(selection, threads)).sum();
+        let programs: u64 =
+            selection.selected_programs().map(|it| it.min_bytes(selection, threads)).sum();
         THREAD_BYTES * (threads + 1) + pages + programs
     }
 
@@ -89,12 +90,12 @@ impl QcTally {
         let setup = MetricSetup::new(selection, header, reference, ledger)?;
         // A wrong file of a program is reported before a wrong reference.
         let (with_files, others): (Vec<_>, Vec<_>) = selection
-            .programs()
+            .selected_programs()
             .enumerate()
-            .partition(|(_, it)| !it.files(&selection.options).is_empty());
+            .partition(|(_, it)| !it.input_files(&selection.options).is_empty());
         let mut programs = Vec::new();
         for (at, program) in with_files.into_iter().chain(others) {
-            programs.push((at, program.start(&setup)?));
+            programs.push((at, program.start_run(&setup)?));
         }
         programs.sort_by_key(|(at, _)| *at);
         let compares = selection.compares_reads();
@@ -106,7 +107,7 @@ impl QcTally {
             programs,
             levels: Arc::clone(&setup.levels),
             reference: reference.filter(|_| compares).cloned(),
-            room: room::of(THREAD_BYTES * (threads + 1) + more),
+            room: room::counting_room(THREAD_BYTES * (threads + 1) + more),
             bytes: results + setup.library_bytes() + levels,
             warnings: setup.take_warnings(),
         })
@@ -140,7 +141,7 @@ impl QcTally {
 impl DynTally for QcTally {
     fn make_worker(&self) -> Box<dyn TallyWorker + '_> {
         let collectors: Vec<_> =
-            self.programs.iter().filter_map(|program| program.collector()).collect();
+            self.programs.iter().filter_map(|program| program.make_collector()).collect();
         Box::new(QcWorker {
             counts_all: collectors.iter().any(|it| it.counts_all_records()),
             collectors,
@@ -151,11 +152,12 @@ impl DynTally for QcTally {
     }
 
     fn reset_total(&self) {
-        self.programs.iter().for_each(|program| program.reset());
+        self.programs.iter().for_each(|program| program.reset_counts());
     }
 
     fn save_total(&self) -> Result<Vec<u8>> {
-        let counts = self.programs.iter().map(|program| program.save()).collect::<Result<Vec<_>>>()?;
+        let counts =
+            self.programs.iter().map(|program| program.serialize_state()).collect::<Result<Vec<_>>>()?;
         postcard::to_stdvec(&counts)
             .map_err(|error| Error::bug(format!("counts cannot be stored: {error}")))
     }
@@ -164,7 +166,10 @@ impl DynTally for QcTally {
         let counts: Vec<Vec<u8>> = postcard::from_bytes(saved).map_err(|error| {
             Error::input(format!("these are not the counts of such a tally: {error}"))
         })?;
-        self.programs.iter().zip(&counts).try_for_each(|(program, counts)| program.add(counts))
+        self.programs
+            .iter()
+            .zip(&counts)
+            .try_for_each(|(program, counts)| program.add_serialized_state(counts))
     }
 
     fn memory_bytes(&self, _: u64) -> u64 {
@@ -203,16 +208,16 @@ impl TallyWorker for QcWorker<'_> {
             read.group = self.group.find_by_name(self.context.levels, read.fields.read_group);
             for collector in &mut self.collectors {
                 if is_primary || collector.counts_all_records() {
-                    collector.add(&read, &mut self.context)?;
+                    collector.count_read(&read, &mut self.context)?;
                 }
             }
         }
-        self.collectors.iter_mut().for_each(|collector| collector.flush());
+        self.collectors.iter_mut().for_each(|collector| collector.flush_sums());
         self.codes.shrink_to(1 << 16);
         Ok(())
     }
 
     fn merge_into_total(self: Box<Self>) {
-        self.collectors.into_iter().for_each(|collector| collector.merge());
+        self.collectors.into_iter().for_each(|collector| collector.merge_into_total());
     }
 }

@@ -6,7 +6,7 @@ use readmill_record::Error;
 const SORT_FIRST: &str = "sort the file first: readmill sort IN -o SORTED (prep and align count in the same pass: --sort coordinate)";
 
 /// Returns the error for a read whose position is before the position of the preceding read.
-pub(crate) fn unsorted() -> Error {
+pub(crate) fn unsorted_error() -> Error {
     let what =
         "the read lies before the one ahead of it, and depths and sites are counted of sorted reads";
     Error::input(what).hint(SORT_FIRST)

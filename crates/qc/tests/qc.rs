@@ -49,7 +49,7 @@ fn tally_of(
     header: &Header,
     reference: Option<Reference>,
 ) -> QcTally {
-    let selection = MetricSelection::named(programs, options);
+    let selection = MetricSelection::select_by_name(programs, options);
     QcTally::new(&selection, header, reference, &Ledger::unlimited(), 1, 64 << 20).unwrap()
 }
 
@@ -286,7 +286,7 @@ fn jumping_row(lines: &[&str], batch_reads: usize, [min_mapq, tail, limit]: [Opt
     let tally = metrics.ordered_tallies(&Ledger::unlimited()).pop().unwrap();
     tally.begin();
     for lines in lines.chunks(batch_reads) {
-        tally.add(tally.counter().count(&batch(&header, lines), None).unwrap()).unwrap();
+        tally.add(tally.new_counter().count(&batch(&header, lines), None).unwrap()).unwrap();
     }
     let text = texts(&metrics).pop().unwrap();
     let (comments, row) = text.split_once("\tPCT_CHIMERAS\n").unwrap();

@@ -21,10 +21,10 @@ use crate::view::RecordRef;
 pub struct Stamp(pub u64);
 
 impl Stamp {
-    pub const MAX_LEAD: u32 = (1 << 24) - 1;
+    pub const MAX_TEMPLATE_DISTANCE: u32 = (1 << 24) - 1;
 
     pub fn new(ordinal: u64, lead: u32) -> Self {
-        debug_assert!(ordinal < 1 << 40 && lead <= Self::MAX_LEAD);
+        debug_assert!(ordinal < 1 << 40 && lead <= Self::MAX_TEMPLATE_DISTANCE);
         Stamp(ordinal << 24 | u64::from(lead))
     }
 
@@ -43,7 +43,7 @@ impl Stamp {
 
     /// Returns the ordinal of the first record of the template, if the input is grouped by name.
     pub fn template(self) -> u64 {
-        self.ordinal() - (self.0 & u64::from(Self::MAX_LEAD))
+        self.ordinal() - (self.0 & u64::from(Self::MAX_TEMPLATE_DISTANCE))
     }
 }
 
@@ -341,7 +341,7 @@ impl Batch {
                 let name = self.record(span).qname();
                 name == self.record(before).qname() && name != b"*"
             });
-            lead = if same && lead < Stamp::MAX_LEAD { lead + 1 } else { 0 };
+            lead = if same && lead < Stamp::MAX_TEMPLATE_DISTANCE { lead + 1 } else { 0 };
             self.spans[i].stamp = Stamp::new(first + i as u64, lead);
             previous = Some(span);
         }

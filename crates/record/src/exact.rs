@@ -32,7 +32,7 @@ const LOG10_E: DoubleDouble = DoubleDouble(std::f64::consts::LOG10_E, 1.09831965
 /// assert_eq!(exp(0.0), 1.0);
 /// ```
 pub fn power_of_ten(x: f64) -> f64 {
-    let (power, exponent) = power_of_e(multiply(LN_10, DoubleDouble(x, 0.0)));
+    let (power, exponent) = power_of_e(multiply_pairs(LN_10, DoubleDouble(x, 0.0)));
     let DoubleDouble(high, low) = scale_by_power_of_two(power, 2f64.powi(exponent as i32));
     high + low
 }
@@ -57,11 +57,11 @@ pub fn log10(x: f64) -> f64 {
     let estimate = x.ln();
     let (power, exponent) = power_of_e(DoubleDouble(-estimate, 0.0));
     let DoubleDouble(high, low) =
-        multiply(scale_by_power_of_two(power, 2f64.powi(exponent as i32)), DoubleDouble(x, 0.0));
+        multiply_pairs(scale_by_power_of_two(power, 2f64.powi(exponent as i32)), DoubleDouble(x, 0.0));
     let rest = add_exactly(high - 1.0, low);
     let lack = DoubleDouble(rest.0, rest.1 - rest.0 * rest.0 / 2.0);
     let sum = add_exactly(estimate, lack.0);
-    let DoubleDouble(high, low) = multiply(DoubleDouble(sum.0, sum.1 + lack.1), LOG10_E);
+    let DoubleDouble(high, low) = multiply_pairs(DoubleDouble(sum.0, sum.1 + lack.1), LOG10_E);
     high + low
 }
 
@@ -72,10 +72,10 @@ fn power_of_e(x: DoubleDouble) -> (DoubleDouble, f64) {
     let rest = scale_by_power_of_two(subtract_exponent(x, exponent), 1.0 / 256.0);
     let mut power = DoubleDouble(0.0, 0.0);
     for n in (1..=12).rev() {
-        power = multiply(divide_by(rest, f64::from(n)), add_number(power, 1.0));
+        power = multiply_pairs(divide_by(rest, f64::from(n)), add_number(power, 1.0));
     }
     for _ in 0..8 {
-        power = add_pairs(scale_by_power_of_two(power, 2.0), multiply(power, power));
+        power = add_pairs(scale_by_power_of_two(power, 2.0), multiply_pairs(power, power));
     }
     (add_number(power, 1.0), exponent)
 }
@@ -104,7 +104,7 @@ fn add_pairs(a: DoubleDouble, b: DoubleDouble) -> DoubleDouble {
     add_exactly(high, low + (a.1 + b.1))
 }
 
-fn multiply(a: DoubleDouble, b: DoubleDouble) -> DoubleDouble {
+fn multiply_pairs(a: DoubleDouble, b: DoubleDouble) -> DoubleDouble {
     let product = a.0 * b.0;
     let error = a.0.mul_add(b.0, -product);
     add_exactly(product, error + (a.0 * b.1 + a.1 * b.0))

@@ -26,7 +26,7 @@ fn lock_opened() -> MutexGuard<'static, BTreeSet<(u64, u64)>> {
 ///
 /// # Errors
 /// Returns the error of [`File::open`], with an explanation if the path is a URL.
-pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
+pub fn open_input(path: impl AsRef<Path>) -> io::Result<File> {
     let file = File::open(&path).map_err(|error| explain_url_error(error, path.as_ref()))?;
     if let Ok(meta) = file.metadata() {
         remember_input(&meta);
@@ -97,7 +97,7 @@ mod tests {
         std::fs::write(&other, "a").unwrap();
         let is_known = |path: &Path| is_input(&std::fs::metadata(path).unwrap());
         assert!(!is_known(&file));
-        drop(open(&file).unwrap());
+        drop(open_input(&file).unwrap());
         assert!(is_known(&file) && is_known(&linked) && !is_known(&other) && !is_known(&dir));
         forget_inputs();
         assert!(!is_known(&file));

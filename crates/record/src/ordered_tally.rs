@@ -97,7 +97,7 @@ pub trait OrderedTally: Send + Sync + 'static {
     type Maker: PieceMaker<Piece = Self::Piece> + 'static;
 
     /// Returns a piece maker for one thread.
-    fn maker(self: &Arc<Self>) -> Self::Maker;
+    fn new_maker(self: &Arc<Self>) -> Self::Maker;
 
     /// Returns the heap memory of a piece in bytes.
     fn piece_bytes(piece: &Self::Piece) -> u64;
@@ -162,7 +162,7 @@ pub trait PieceMaker: Send {
 /// An [`OrderedTally`] as a trait object, with its memory charged.
 pub trait DynOrderedTally: Send + Sync {
     /// Returns a batch counter for one thread.
-    fn counter(&self) -> Box<dyn BatchCounter>;
+    fn new_counter(&self) -> Box<dyn BatchCounter>;
 
     /// See [`OrderedTally::TRIMS`].
     fn trims(&self) -> bool;
@@ -260,7 +260,7 @@ impl<T: OrderedTally> SharedOrderedTally<T> {
 
     /// Like [`SharedOrderedTally::new`], but returns a trait object for the list of tallies of a
     /// run.
-    pub fn shared(tally: &Arc<T>, ledger: &Ledger) -> Arc<dyn DynOrderedTally> {
+    pub fn new_shared(tally: &Arc<T>, ledger: &Ledger) -> Arc<dyn DynOrderedTally> {
         Arc::new(SharedOrderedTally::new(Arc::clone(tally), ledger))
     }
 
@@ -278,8 +278,8 @@ fn charge_piece<T: OrderedTally>(piece: T::Piece, mut charge: Charge) -> Result<
 }
 
 impl<T: OrderedTally> DynOrderedTally for SharedOrderedTally<T> {
-    fn counter(&self) -> Box<dyn BatchCounter> {
-        Box::new(ChargedMaker::<T> { maker: self.tally.maker(), ledger: self.ledger.clone() })
+    fn new_counter(&self) -> Box<dyn BatchCounter> {
+        Box::new(ChargedMaker::<T> { maker: self.tally.new_maker(), ledger: self.ledger.clone() })
     }
 
     fn trims(&self) -> bool {

@@ -39,7 +39,7 @@ pub struct ReadBatch {
     /// For a batch of single reads: the number of pairs that precede each read in the file.
     pairs_before: Vec<u32>,
     segments: usize,
-    first: u64,
+    first_template: u64,
 }
 
 /// The single reads among the pairs of a batch, for files in which some mates are missing.
@@ -81,7 +81,7 @@ impl ReadBatch {
     /// Returns an empty batch for templates of `segments` reads each (1 or 2). `first` is the 0-based
     /// number of its first template in the input.
     pub fn new(segments: usize, first: u64) -> Self {
-        ReadBatch { segments, first, ..ReadBatch::default() }
+        ReadBatch { segments, first_template: first, ..ReadBatch::default() }
     }
 
     pub fn reset(&mut self, segments: usize, first: u64) {
@@ -94,13 +94,13 @@ impl ReadBatch {
         self.index_reads = 0;
         self.singles = None;
         self.pairs_before.clear();
-        (self.segments, self.first) = (segments, first);
+        (self.segments, self.first_template) = (segments, first);
     }
 
     /// Allows single reads among the pairs ([`ReadBatch::push_single`]). `first_read` is the 0-based
     /// number in the file of the first read of this batch.
     pub fn allow_singles(&mut self, first_read: u64) {
-        let reads = ReadBatch::new(1, self.first);
+        let reads = ReadBatch::new(1, self.first_template);
         self.singles = Some(Box::new(BatchSingles { reads, first_read }));
     }
 
@@ -302,7 +302,7 @@ impl ReadBatch {
     /// Sets the number of the first template. It is smaller than the number in the input if templates
     /// before this batch were dropped.
     pub fn set_first_template(&mut self, first: u64) {
-        self.first = first;
+        self.first_template = first;
     }
 
     /// Sets the optional fields of the next read that has none yet. `place` is their range in the text,
@@ -356,7 +356,7 @@ impl ReadBatch {
     }
 
     pub fn first_template(&self) -> u64 {
-        self.first
+        self.first_template
     }
 
     pub fn len(&self) -> usize {
@@ -395,7 +395,7 @@ impl ReadBatch {
 
     /// Returns a copy of the templates with these numbers in the batch, without their index reads.
     pub fn copy_templates(&self, templates: Range<usize>) -> ReadBatch {
-        let mut part = ReadBatch::new(self.segments, self.first + templates.start as u64);
+        let mut part = ReadBatch::new(self.segments, self.first_template + templates.start as u64);
         for index in templates.start * self.segments..templates.end * self.segments {
             part.push_copy(self, index);
         }

@@ -78,7 +78,7 @@ impl SharedPrepaid {
     /// # Errors
     /// Fails if the bytes are not free (see [`Charge::grow_to`]).
     #[inline]
-    pub fn pay(&self, left: &mut u64, bytes: u64) -> Result<()> {
+    pub fn pay_bytes(&self, left: &mut u64, bytes: u64) -> Result<()> {
         match left.checked_sub(bytes) {
             Some(less) => *left = less,
             None => self.pay_ahead(left, bytes)?,
@@ -192,12 +192,12 @@ mod tests {
         let ledger = Ledger::with_capacity(3 * PREPAID_BYTES);
         let paid = SharedPrepaid::new(ledger.empty_charge("groups"));
         let (mut one, mut other) = (0, 0);
-        paid.pay(&mut one, 100).unwrap();
-        paid.pay(&mut other, 100).unwrap();
+        paid.pay_bytes(&mut one, 100).unwrap();
+        paid.pay_bytes(&mut other, 100).unwrap();
         assert_eq!((one, other, ledger.used()), (PREPAID_BYTES, PREPAID_BYTES, 2 * PREPAID_BYTES + 200));
-        paid.pay(&mut one, PREPAID_BYTES - 1).unwrap();
+        paid.pay_bytes(&mut one, PREPAID_BYTES - 1).unwrap();
         assert_eq!((one, ledger.used()), (1, 2 * PREPAID_BYTES + 200));
-        assert!(paid.pay(&mut one, 2).is_err());
+        assert!(paid.pay_bytes(&mut one, 2).is_err());
     }
 
     #[test]

@@ -232,7 +232,7 @@ impl TagSet {
     pub fn from_tags(tags: &[Tag]) -> Self {
         let mut set = TagSet(Box::new([0; 1024]));
         for &tag in tags {
-            let (word, bit) = TagSet::bit_of(tag);
+            let (word, bit) = TagSet::tag_bit(tag);
             set.0[word] |= bit;
         }
         set
@@ -245,14 +245,14 @@ impl TagSet {
     }
 
     #[inline]
-    fn bit_of(tag: Tag) -> (usize, u64) {
+    fn tag_bit(tag: Tag) -> (usize, u64) {
         let number = u16::from_le_bytes(tag);
         (usize::from(number >> 6), 1 << (number & 63))
     }
 
     #[inline]
     pub fn contains(&self, tag: Tag) -> bool {
-        let (word, bit) = TagSet::bit_of(tag);
+        let (word, bit) = TagSet::tag_bit(tag);
         self.0[word] & bit != 0
     }
 

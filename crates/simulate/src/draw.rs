@@ -193,7 +193,7 @@ impl<'a> Drawer<'a> {
     fn draw_accepted_fragment(&self, rng: &mut Rng, shortest: u32, is_foreign: bool) -> (u32, u32, u32) {
         loop {
             let found = self.draw_fragment(rng, shortest, is_foreign);
-            let share = self.share_that_passes(found, is_foreign);
+            let share = self.passing_per_mille(found, is_foreign);
             if share >= 1000 || rng.per_mille(share) {
                 return found;
             }
@@ -202,7 +202,7 @@ impl<'a> Drawer<'a> {
 
     /// Returns how many of 1,000 fragments at this position become reads, which depends on the
     /// simulated fault.
-    fn share_that_passes(&self, (contig, start, insert): (u32, u32, u32), is_foreign: bool) -> u32 {
+    fn passing_per_mille(&self, (contig, start, insert): (u32, u32, u32), is_foreign: bool) -> u32 {
         let gc = || {
             let bases = &self.sample.contigs[contig as usize].bases;
             let fragment = &bases[start as usize..(start + insert) as usize];

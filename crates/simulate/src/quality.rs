@@ -58,7 +58,7 @@ impl QualityPool {
     }
 
     #[inline]
-    pub(crate) fn hazard(&self, quality: u8) -> u64 {
+    pub(crate) fn error_hazard(&self, quality: u8) -> u64 {
         self.hazards[usize::from(quality)]
     }
 }
@@ -153,7 +153,7 @@ fn add_errors_from(
 ) {
     let (mut next, mut sum) = (first, 0);
     for (cycle, &quality) in pool.string(read.qualities).iter().enumerate() {
-        sum += pool.hazard(quality);
+        sum += pool.error_hazard(quality);
         if sum > next {
             next = sum + waits.pick(rng.next_u64());
             let bits = rng.next_u64() as u32;

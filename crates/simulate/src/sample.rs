@@ -67,7 +67,7 @@ impl Sample {
 
     /// Returns typical regions of a capture kit: 2,000 bases in every 10,000, as contig index,
     /// start and end (0-based, half-open).
-    pub fn targets(&self) -> Vec<(usize, u32, u32)> {
+    pub fn capture_targets(&self) -> Vec<(usize, u32, u32)> {
         let of = |(i, contig): (usize, &Contig)| {
             let last = (contig.bases.len() as u32).saturating_sub(TARGET_BASES);
             let known =

@@ -68,7 +68,7 @@ impl Template {
 
 const MAX_SHELF_TEMPLATES: usize = 4096;
 /// One in this many templates is kept in the list of old templates.
-const KEPT_ONE_IN: u64 = 16;
+const KEEP_ONE_IN: u64 = 16;
 const MAX_RING_TEMPLATES: usize = 64;
 
 /// The templates of a library that may be copied. One list keeps a template for about 4,000 later
@@ -83,7 +83,7 @@ pub(crate) struct CopyLibrary {
 impl CopyLibrary {
     pub(crate) fn keep_template(&mut self, rng: &mut Rng, template: &Template) {
         put_on_shelf(&mut self.recent, rng, template);
-        if self.seen.is_multiple_of(KEPT_ONE_IN) {
+        if self.seen.is_multiple_of(KEEP_ONE_IN) {
             put_on_shelf(&mut self.old, rng, template);
         }
         self.seen += 1;

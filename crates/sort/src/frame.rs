@@ -167,7 +167,7 @@ impl SpilledRun {
     pub fn append_frames(&mut self, spill: &Spill, frames: &mut Frames) -> Result<()> {
         let index = &mut self.index;
         let base = index.extent.end - index.extent.start;
-        spill.append(&mut index.extent, &frames.bytes)?;
+        spill.append_bytes(&mut index.extent, &frames.bytes)?;
         frames.bytes.clear();
         frames.bytes.shrink_to(MAX_KEPT_BYTES);
         index.record_bytes += std::mem::take(&mut frames.record_bytes);
@@ -218,7 +218,7 @@ impl SpilledRun {
     fn read_frame(&self, spill: &Spill, number: usize) -> Result<LoadedFrame> {
         let frame = &self.index.frames[number];
         let mut bytes = vec![0; (frame.column + frame.packed) as usize];
-        spill.read(&self.index.extent, self.index.extent.start + frame.at, &mut bytes)?;
+        spill.read_bytes(&self.index.extent, self.index.extent.start + frame.at, &mut bytes)?;
         if crc32fast::hash(&bytes) != frame.crc {
             return Err(spill.damaged_error(&self.index.extent));
         }

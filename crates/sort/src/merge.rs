@@ -336,7 +336,7 @@ pub fn sorts_before(tails: &[Vec<u8>], a: (Key, u32), b: (Key, u32)) -> bool {
     order.then(a.1.cmp(&b.1)).is_lt()
 }
 
-pub fn bam_record_bytes(len: usize) -> u64 {
+pub fn strip_stamp_bytes(len: usize) -> u64 {
     len.saturating_sub(STAMP_BYTES) as u64
 }
 
@@ -530,7 +530,7 @@ impl<'a> RangeMerge<'a> {
                 }
                 SourceCursor::Run { walk, spool, len } => {
                     picks.push(*spool);
-                    bytes += bam_record_bytes(*len);
+                    bytes += strip_stamp_bytes(*len);
                     match walk.next_row()? {
                         Some((key, rest, next)) => {
                             *len = next;

@@ -18,7 +18,7 @@ use readmill_record::{Batch, Result, Stamp, arena};
 
 use super::entry::Place;
 use super::merge::{OrderedRange, PARTITION, SPILLED, Spool};
-use super::run::{STAMP_BYTES, arena_record};
+use super::run::{STAMP_BYTES, read_arena_record};
 
 /// The records of one partition, in order. It refers to parts of one or more ordered ranges and
 /// copies nothing until it is gathered.
@@ -171,13 +171,13 @@ impl RangeSlice {
                 arena::prefetch_record(arena, Place(ahead).offset());
             }
             if pick & SPILLED == 0 {
-                let (stamp, raw) = arena_record(arena, Place(pick));
+                let (stamp, raw) = read_arena_record(arena, Place(pick));
                 each(stamp, raw)?;
             } else {
                 let spool = (pick & !SPILLED) as usize;
                 let cursor = &mut cursors[spool];
                 let records = self.current_frame(spool, cursor)?;
-                let (stamp, raw) = arena_record(records, Place::new(cursor.offset, usize::MAX));
+                let (stamp, raw) = read_arena_record(records, Place::new(cursor.offset, usize::MAX));
                 each(stamp.with_base(cursor.base), raw)?;
                 cursor.offset += STAMP_BYTES + raw.len();
             }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use readmill_record::Result;
 
 use super::frame::{Frame, KeyColumn};
-use super::merge::{Merge, MergeBorder, RangeStart, Sources, bam_record_bytes};
+use super::merge::{Merge, MergeBorder, RangeStart, Sources, strip_stamp_bytes};
 
 /// Divides the records of `sources`, which must all be runs, into at most `ranges` ranges of about
 /// equal size. Returns the starts of all ranges except the first. Each process begins at its start
@@ -34,7 +34,7 @@ pub fn divide_order(sources: &Arc<Sources>, ranges: usize) -> Result<Vec<RangeSt
         }
         let Some(border) = range.high.as_deref().cloned() else { break };
         let blocks: Vec<u32> = range.blocks.iter().map(|&(_, last)| last).collect();
-        let bytes = bytes_before(sources, &border, &blocks)?;
+        let bytes = sum_bytes_before(sources, &border, &blocks)?;
         starts.push(RangeStart { border, blocks, bytes });
     }
     Ok(starts)
@@ -42,7 +42,7 @@ pub fn divide_order(sources: &Arc<Sources>, ranges: usize) -> Result<Vec<RangeSt
 
 /// Returns the total size of all records before `border` in bytes. `blocks` has, for each run, the
 /// frame that contains the border.
-fn bytes_before(sources: &Sources, border: &MergeBorder, blocks: &[u32]) -> Result<u64> {
+fn sum_bytes_before(sources: &Sources, border: &MergeBorder, blocks: &[u32]) -> Result<u64> {
     let mut sum = 0;
     for (number, run) in sources.runs.iter().enumerate() {
         let block = blocks[number] as usize;
@@ -56,7 +56,7 @@ fn bytes_before(sources: &Sources, border: &MergeBorder, blocks: &[u32]) -> Resu
             if !border.follows_record(number, key, || tail.to_vec()) {
                 break;
             }
-            sum += bam_record_bytes(len);
+            sum += strip_stamp_bytes(len);
         }
     }
     Ok(sum)

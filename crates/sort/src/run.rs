@@ -96,25 +96,25 @@ impl RunSort {
 /// ```
 pub struct Run {
     lists: Vec<Vec<Entry>>,
-    list: usize,
+    list_entries: usize,
 }
 
 impl Run {
     /// Creates an empty run whose lists hold `list` entries each. Each list is allocated at its
     /// full length when its first entry is pushed.
     pub fn new(list: usize) -> Self {
-        Run { lists: Vec::new(), list }
+        Run { lists: Vec::new(), list_entries: list }
     }
 
     /// Appends the entries of a batch. Batches must be pushed in input order: equal keys keep the
     /// order in which they were pushed.
     pub fn push(&mut self, mut entries: &[Entry]) {
         while !entries.is_empty() {
-            if self.lists.last().is_none_or(|list| list.len() == self.list) {
-                self.lists.push(Vec::with_capacity(self.list));
+            if self.lists.last().is_none_or(|list| list.len() == self.list_entries) {
+                self.lists.push(Vec::with_capacity(self.list_entries));
             }
             if let Some(list) = self.lists.last_mut() {
-                let (now, later) = entries.split_at(entries.len().min(self.list - list.len()));
+                let (now, later) = entries.split_at(entries.len().min(self.list_entries - list.len()));
                 list.extend_from_slice(now);
                 entries = later;
             }
@@ -164,7 +164,7 @@ impl List {
         let was_sorted = entry::sort_entries(&mut entries, scratch);
         let ties = |a: &Entry, b: &Entry| a.key == b.key && !a.key.is_decided();
         let mut tails = TailSort::new(|place, into: &mut Vec<u8>| {
-            keyer.write_tail(RecordRef::new(arena_record(arena, place).1), into);
+            keyer.write_tail(RecordRef::new(read_arena_record(arena, place).1), into);
         });
         for group in entries.chunk_by_mut(ties).filter(|group| group.len() > 1) {
             tails.sort_group(group, scratch);
@@ -219,25 +219,25 @@ fn split_into_blocks(entries: &[Entry], arena: &[u8]) -> Vec<ListBlock> {
 
 /// Returns the stamp and the BAM record at `place` of `arena`. Also used for frames read from disk,
 /// which have the same layout.
-pub fn arena_record(arena: &[u8], place: Place) -> (Stamp, &[u8]) {
+pub fn read_arena_record(arena: &[u8], place: Place) -> (Stamp, &[u8]) {
     let bytes = &arena[place.offset()..];
     let (stamp, rest) = bytes.split_first_chunk::<STAMP_BYTES>().unwrap_or((&[0; 8], &[]));
-    let len = place.arena_len().map_or_else(|| bam_record_length(rest), |len| len - STAMP_BYTES);
+    let len = place.arena_len().map_or_else(|| read_bam_record_length(rest), |len| len - STAMP_BYTES);
     (Stamp(u64::from_le_bytes(*stamp)), &rest[..len])
 }
 
 pub fn arena_record_bytes(arena: &[u8], place: Place) -> usize {
-    place.arena_len().map_or_else(|| arena_record(arena, place).1.len(), |len| len - STAMP_BYTES)
+    place.arena_len().map_or_else(|| read_arena_record(arena, place).1.len(), |len| len - STAMP_BYTES)
 }
 
 /// Returns the length in bytes of the BAM record at the start of `bytes`, including its
 /// `block_size` field, or 0 if `bytes` is too short to have this field.
-pub fn bam_record_length(bytes: &[u8]) -> usize {
+pub fn read_bam_record_length(bytes: &[u8]) -> usize {
     bytes.first_chunk::<4>().map_or(0, |size| u32::from_le_bytes(*size) as usize + 4)
 }
 
 pub fn compute_tail(keyer: &Keyer, arena: &[u8], place: Place) -> Vec<u8> {
     let mut tail = Vec::new();
-    keyer.write_tail(RecordRef::new(arena_record(arena, place).1), &mut tail);
+    keyer.write_tail(RecordRef::new(read_arena_record(arena, place).1), &mut tail);
     tail
 }

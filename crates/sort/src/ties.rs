@@ -19,14 +19,14 @@ const MAX_PIECES: u32 = 24;
 /// Sorts entries by the tails of their keys. It owns two buffers for tails, which are reused for
 /// each group. `make` replaces the content of the vector with the tail of the record at a place.
 pub struct TailSort<F> {
-    make: F,
-    one: Vec<u8>,
-    other: Vec<u8>,
+    make_tail: F,
+    first_tail: Vec<u8>,
+    second_tail: Vec<u8>,
 }
 
 impl<F: FnMut(Place, &mut Vec<u8>)> TailSort<F> {
     pub fn new(make: F) -> Self {
-        TailSort { make, one: Vec::new(), other: Vec::new() }
+        TailSort { make_tail: make, first_tail: Vec::new(), second_tail: Vec::new() }
     }
 
     /// Sorts a group of entries whose keys are equal. Entries with equal tails keep their order.
@@ -52,13 +52,13 @@ impl<F: FnMut(Place, &mut Vec<u8>)> TailSort<F> {
         scratch.reserve_exact(group.len());
         let mut shared = usize::MAX; // length of the prefix that all tails share
         for (number, entry) in (0..).zip(&*group) {
-            (self.make)(entry.place, &mut self.one);
+            (self.make_tail)(entry.place, &mut self.first_tail);
             if number == 0 {
-                self.other.clone_from(&self.one);
+                self.second_tail.clone_from(&self.first_tail);
             }
-            let pairs = self.one.iter().zip(&self.other).take(shared);
+            let pairs = self.first_tail.iter().zip(&self.second_tail).take(shared);
             shared = pairs.take_while(|(a, b)| a == b).count();
-            scratch.push(Entry { key: tail_piece(&self.one, from), place: Place(number) });
+            scratch.push(Entry { key: pack_tail_piece(&self.first_tail, from), place: Place(number) });
         }
         let first = scratch.first().map_or(Key([0; 2]), |entry| entry.key);
         if scratch.iter().all(|entry| entry.key == first) {
@@ -89,17 +89,17 @@ impl<F: FnMut(Place, &mut Vec<u8>)> TailSort<F> {
             (0..group.len()).map(|number| Entry { key: group[number].key, place: Place(number as u64) }),
         );
         scratch.sort_unstable_by(|a, b| {
-            (self.make)(group[a.place.0 as usize].place, &mut self.one);
-            (self.make)(group[b.place.0 as usize].place, &mut self.other);
-            self.one.cmp(&self.other).then(a.place.0.cmp(&b.place.0))
+            (self.make_tail)(group[a.place.0 as usize].place, &mut self.first_tail);
+            (self.make_tail)(group[b.place.0 as usize].place, &mut self.second_tail);
+            self.first_tail.cmp(&self.second_tail).then(a.place.0.cmp(&b.place.0))
         });
         apply_order(group, scratch);
     }
 
     fn sorts_after(&mut self, first: Place, second: Place) -> bool {
-        (self.make)(first, &mut self.one);
-        (self.make)(second, &mut self.other);
-        self.one > self.other
+        (self.make_tail)(first, &mut self.first_tail);
+        (self.make_tail)(second, &mut self.second_tail);
+        self.first_tail > self.second_tail
     }
 }
 
@@ -117,7 +117,7 @@ fn apply_order(group: &mut [Entry], sorted: &mut [Entry]) {
 /// Returns up to 15 bytes of `tail`, starting at byte `from`, as a key padded with zeros. The last
 /// byte of the key is the number of remaining bytes, at most 16, so a shorter tail sorts before its
 /// extensions.
-fn tail_piece(tail: &[u8], from: usize) -> Key {
+fn pack_tail_piece(tail: &[u8], from: usize) -> Key {
     let tail = tail.get(from..).unwrap_or_default();
     let mut bytes = [0; PIECE_BYTES + 1];
     let n = tail.len().min(PIECE_BYTES);

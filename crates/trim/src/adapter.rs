@@ -40,7 +40,7 @@ pub fn find_adapter(read: &[u8], adapter: &[u8], shifts: &mut Shifts) -> Option<
         // fastp counts the missing bases as equal, so they raise the number of allowed mismatches.
         let length = (read.len() + lacking).min(adapter.len());
         let rest = adapter.get(lacking..length).unwrap_or_default();
-        if is_like(read, rest, length) {
+        if starts_like_adapter(read, rest, length) {
             return Some(AdapterStart::Before(lacking));
         }
     }
@@ -52,14 +52,14 @@ pub fn find_adapter(read: &[u8], adapter: &[u8], shifts: &mut Shifts) -> Option<
     let most = adapter.len() / BASES_PER_MISMATCH;
     let found = shifts.find_shift(adapter, starts, most, |start| {
         let length = (read.len() - start).min(adapter.len());
-        is_like(&read[start..], &adapter[..length], length)
+        starts_like_adapter(&read[start..], &adapter[..length], length)
     });
     found.map(AdapterStart::Inside)
 }
 
 /// Returns whether the read starts with `adapter`, allowing one mismatch per eight of `length`
 /// bases.
-fn is_like(read: &[u8], adapter: &[u8], length: usize) -> bool {
+fn starts_like_adapter(read: &[u8], adapter: &[u8], length: usize) -> bool {
     let differing = read.iter().zip(adapter).filter(|(base, other)| base != other).count();
     differing <= length / BASES_PER_MISMATCH
 }

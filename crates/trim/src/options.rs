@@ -73,9 +73,9 @@ pub struct EndCuts {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QualityWindow {
-    pub size: usize,
+    pub bases: usize,
     /// Minimum mean quality (Phred) of a good window.
-    pub quality: u8,
+    pub min_quality: u8,
 }
 
 /// The sliding windows that cut each read. All are disabled by default.
@@ -138,10 +138,10 @@ pub struct LengthFilter {
 
 /// Read name prefixes of two-colour instruments, as in fastp 0.23.2: NextSeq 500 and 550, and the
 /// NovaSeq 6000 of that time.
-const TWO_COLOURS: [&[u8]; 4] = [b"NS", b"NB", b"NDX", b"A0"];
+const TWO_COLOUR_PREFIXES: [&[u8]; 4] = [b"NS", b"NB", b"NDX", b"A0"];
 
 pub fn has_two_colours(name: &[u8]) -> bool {
-    TWO_COLOURS.iter().any(|start| name.starts_with(start))
+    TWO_COLOUR_PREFIXES.iter().any(|start| name.starts_with(start))
 }
 
 #[cfg(test)]

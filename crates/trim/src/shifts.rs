@@ -71,7 +71,7 @@ impl Shifts {
         mut is_it: impl FnMut(usize) -> bool,
     ) -> Option<usize> {
         for first in (0..shifts.end).step_by(64) {
-            let mut alive = self.possible_shifts(other, first / 64, most);
+            let mut alive = self.find_possible_shifts(other, first / 64, most);
             let range = shifts.start.saturating_sub(first).min(64)..(shifts.end - first).min(64);
             alive &= low_bits_mask(range.end) & !low_bits_mask(range.start);
             while alive != 0 {
@@ -88,7 +88,7 @@ impl Shifts {
     /// Returns a mask of the shifts in this block that have at most `most` differences. All bits
     /// are set (nothing is rejected) if `most` exceeds the counters or the block is beyond the
     /// text.
-    fn possible_shifts(&self, other: &[u8], block: usize, most: usize) -> u64 {
+    fn find_possible_shifts(&self, other: &[u8], block: usize, most: usize) -> u64 {
         let (Some(low), Some(high)) = (self.differing.get(block), self.differing.get(block + 1)) else {
             return u64::MAX;
         };

@@ -32,7 +32,7 @@ use crate::windows;
 /// batch.push_read(Read { name: b"r1", comment: b"", bases, qualities: Some(&[b'I'; 32]) });
 ///
 /// let mut tally = TrimTally::default();
-/// Trimmer::new(&options, false).trim(&mut batch, &mut tally, |error, _, _| error)?;
+/// Trimmer::new(&options, false).trim_batch(&mut batch, &mut tally, |error, _, _| error)?;
 /// assert_eq!(batch.read(0).bases, b"GATTACACCTGAAGCTTGGCAT");
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
@@ -56,11 +56,11 @@ impl KeptPart {
         self.range.len()
     }
 
-    fn shorten(&mut self, length: usize) {
+    fn shorten_to(&mut self, length: usize) {
         self.range.end = self.range.end.min(self.range.start + length);
     }
 
-    fn slices_of<'a>(&self, read: Read<'a>) -> (&'a [u8], &'a [u8]) {
+    fn kept_slices<'a>(&self, read: Read<'a>) -> (&'a [u8], &'a [u8]) {
         let qualities = read.qualities.unwrap_or_default();
         (&read.bases[self.range.clone()], &qualities[self.range.clone()])
     }
@@ -81,7 +81,7 @@ impl<'a> Trimmer<'a> {
     /// # Errors
     /// Fails for the first read without qualities. `blame` receives the error, the batch and the
     /// index of the read, and adds the read name and the file.
-    pub fn trim(
+    pub fn trim_batch(
         &mut self,
         reads: &mut ReadBatch,
         tally: &mut TrimTally,
@@ -162,17 +162,18 @@ impl<'a> Trimmer<'a> {
     fn cut_ends_and_windows(&self, reads: &ReadBatch, at: usize, segment: usize) -> Option<KeptPart> {
         let read = reads.read(at);
         let (ends, windows) = (self.options.ends[segment], &self.options.windows);
-        let range = windows::kept_range(read.bases, read.qualities.unwrap_or_default(), ends, windows)?;
+        let range =
+            windows::find_kept_range(read.bases, read.qualities.unwrap_or_default(), ends, windows)?;
         Some(KeptPart { front: range.start, range, is_corrected: false })
     }
 
     fn cut_poly_g(&self, reads: &ReadBatch, at: usize, left: &mut KeptPart) {
         if self.cuts_poly_g {
             let length = poly::length_without_poly_g(
-                left.slices_of(reads.read(at)).0,
+                left.kept_slices(reads.read(at)).0,
                 self.options.min_poly_g_bases,
             );
-            left.shorten(length);
+            left.shorten_to(length);
         }
     }
 
@@ -183,7 +184,7 @@ impl<'a> Trimmer<'a> {
         [first, last]: [&mut KeptPart; 2],
         tally: &mut TrimTally,
     ) {
-        let both = [first.slices_of(reads.read(at)), last.slices_of(reads.read(at + 1))];
+        let both = [first.kept_slices(reads.read(at)), last.kept_slices(reads.read(at + 1))];
         let overlap = self.overlaps.find_overlap(both[0].0, both[1].0, &self.options.overlap);
         tally.count_insert_size(overlap, first.len() + last.len(), first.front + last.front);
         if let Some(overlap) = overlap.filter(|it| self.options.correction && it.mismatches > 0) {
@@ -197,7 +198,7 @@ impl<'a> Trimmer<'a> {
             for (left, length) in [first, last].into_iter().zip(lengths) {
                 tally.adapters[0] += 1;
                 tally.adapters[1] += left.len().saturating_sub(length) as u64;
-                left.shorten(length);
+                left.shorten_to(length);
             }
         } else {
             self.cut_by_sequence(reads, at, 0, first, tally);
@@ -215,15 +216,15 @@ impl<'a> Trimmer<'a> {
     ) {
         let adapters = self.options.adapters.as_ref();
         let Some(adapter) = adapters.and_then(|both| both[segment].as_ref()) else { return };
-        match adapter::find_adapter(left.slices_of(reads.read(at)).0, adapter, &mut self.shifts) {
+        match adapter::find_adapter(left.kept_slices(reads.read(at)).0, adapter, &mut self.shifts) {
             Some(AdapterStart::Inside(start)) => {
                 tally.count_adapter(left.len() - start);
-                left.shorten(start);
+                left.shorten_to(start);
             }
             Some(AdapterStart::Before(lacking)) => {
                 // fastp counts all bases of the adapter except those that the read lacks.
                 tally.count_adapter(adapter.len() - lacking);
-                left.shorten(0);
+                left.shorten_to(0);
             }
             None => {}
         }
@@ -239,20 +240,20 @@ impl<'a> Trimmer<'a> {
         tally: &mut TrimTally,
     ) {
         if let Some(least) = self.options.min_poly_x_bases
-            && let Some(tail) = poly::find_poly_x_tail(left.slices_of(reads.read(at)).0, least)
+            && let Some(tail) = poly::find_poly_x_tail(left.kept_slices(reads.read(at)).0, least)
         {
             tally.count_tail(tail);
-            left.shorten(left.len() - tail.length);
+            left.shorten_to(left.len() - tail.length);
         }
         let longest = self.options.ends[segment].max_length;
         if longest > 0 {
-            left.shorten(longest);
+            left.shorten_to(longest);
         }
     }
 
     fn judge_kept_part(&self, reads: &ReadBatch, at: usize, left: Option<&KeptPart>) -> FilterVerdict {
         let Some(left) = left else { return FilterVerdict::TooShort };
-        let (bases, qualities) = left.slices_of(reads.read(at));
+        let (bases, qualities) = left.kept_slices(reads.read(at));
         judge_read(bases, qualities, self.options)
     }
 }
@@ -265,7 +266,7 @@ fn apply_corrections(
     overlap: Overlap,
     tally: &mut TrimTally,
 ) {
-    let both = [0, 1].map(|segment| left[segment].slices_of(reads.read(at + segment)));
+    let both = [0, 1].map(|segment| left[segment].kept_slices(reads.read(at + segment)));
     let mut all = Vec::new();
     for_each_correction(both, overlap, |one| all.push(one));
     for one in &all {
@@ -292,7 +293,7 @@ fn keep_part(
     tally.after[segment] += if is_whole {
         before
     } else {
-        let (bases, qualities) = left.slices_of(reads.read(at));
+        let (bases, qualities) = left.kept_slices(reads.read(at));
         TrimReadCounts::of_read(bases, qualities)
     };
     reads.trim_read(at, left.range);
@@ -314,7 +315,7 @@ mod tests {
             batch.push_read(Read { name, comment, bases, qualities: Some(&qualities) });
         }
         let mut tally = TrimTally::default();
-        Trimmer::new(options, false).trim(&mut batch, &mut tally, |error, _, _| error).unwrap();
+        Trimmer::new(options, false).trim_batch(&mut batch, &mut tally, |error, _, _| error).unwrap();
         let text = |bases: &[u8]| String::from_utf8_lossy(bases).into_owned();
         (batch.iter().map(|read| text(read.bases)).collect(), tally)
     }
@@ -355,7 +356,7 @@ mod tests {
         batch.push_read(Read { name: b"r", comment: b"", bases: b"ACGT", qualities: None });
         let options = TrimOptions::default();
         let error = Trimmer::new(&options, false)
-            .trim(&mut batch, &mut TrimTally::default(), |error, reads, at| {
+            .trim_batch(&mut batch, &mut TrimTally::default(), |error, reads, at| {
                 error.qname(reads.read(at).name)
             })
             .unwrap_err();

@@ -14,7 +14,7 @@ const QUALITY_OFFSET: u32 = 33;
 ///
 /// `None` means that the read is dropped: it is shorter than its fixed cuts, too short for a
 /// window, or the windows leave nothing. `qualities` are Phred + 33.
-pub fn kept_range(
+pub fn find_kept_range(
     bases: &[u8],
     qualities: &[u8],
     ends: EndCuts,
@@ -52,7 +52,7 @@ impl WindowCut<'_> {
     /// Returns `None` if the read has no room for the window and one more base. fastp drops such
     /// reads.
     fn require_room(&self, window: QualityWindow) -> Option<()> {
-        (self.start + window.size < self.end).then_some(())
+        (self.start + window.bases < self.end).then_some(())
     }
 
     fn quality_sum(&self, range: Range<usize>) -> u32 {
@@ -61,7 +61,7 @@ impl WindowCut<'_> {
 
     fn cut_front(&mut self, window: QualityWindow) -> Option<()> {
         self.require_room(window)?;
-        let (size, least) = (window.size, min_quality_sum(window));
+        let (size, least) = (window.bases, min_quality_sum(window));
         let mut at = self.start;
         let mut sum = self.quality_sum(at..at + size);
         while sum < least {
@@ -83,7 +83,7 @@ impl WindowCut<'_> {
 
     fn cut_right(&mut self, window: QualityWindow) -> Option<()> {
         self.require_room(window)?;
-        let (size, least) = (window.size, min_quality_sum(window));
+        let (size, least) = (window.bases, min_quality_sum(window));
         let mut at = self.start;
         let mut sum = self.quality_sum(at..at + size);
         while sum >= least {
@@ -96,7 +96,7 @@ impl WindowCut<'_> {
         // The good bases at the start of the bad window are kept. As in fastp, the scan may
         // continue into the fixed cut at the 3' end and keep some of its bases.
         let last = self.bases.len() - 1;
-        let good = QUALITY_OFFSET + u32::from(window.quality);
+        let good = QUALITY_OFFSET + u32::from(window.min_quality);
         let stay = self.qualities[at..last].iter().take_while(|&&quality| u32::from(quality) >= good);
         self.stop = at + stay.count();
         Some(())
@@ -104,7 +104,7 @@ impl WindowCut<'_> {
 
     fn cut_tail(&mut self, window: QualityWindow) -> Option<()> {
         self.require_room(window)?;
-        let (size, least) = (window.size, min_quality_sum(window));
+        let (size, least) = (window.bases, min_quality_sum(window));
         // The index after the window's last base.
         let mut behind = self.end;
         let mut sum = self.quality_sum(behind - size..behind);
@@ -128,7 +128,7 @@ impl WindowCut<'_> {
 
 /// Returns the minimum quality sum of a good window. Qualities include their offset of 33.
 fn min_quality_sum(window: QualityWindow) -> u32 {
-    window.size as u32 * (QUALITY_OFFSET + u32::from(window.quality))
+    window.bases as u32 * (QUALITY_OFFSET + u32::from(window.min_quality))
 }
 
 #[cfg(test)]
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     const NONE: QualityWindows = QualityWindows { front: None, tail: None, right: None };
-    const W: Option<QualityWindow> = Some(QualityWindow { size: 4, quality: 20 });
+    const W: Option<QualityWindow> = Some(QualityWindow { bases: 4, min_quality: 20 });
 
     fn cut(
         bases: &str,
@@ -145,7 +145,7 @@ mod tests {
         tail: usize,
         windows: QualityWindows,
     ) -> Option<Range<usize>> {
-        kept_range(
+        find_kept_range(
             bases.as_bytes(),
             qualities.as_bytes(),
             EndCuts { front, tail, max_length: 0 },

@@ -48,7 +48,8 @@ pub fn read_pairs(
     let start = process_cpu_time();
     let in_flight = 2 * threads.max(2);
     let [one, two] = files.map(Into::into);
-    let options = BatchOptions { templates: PAIRS_PER_BATCH, in_flight, ..BatchOptions::default() };
+    let options =
+        BatchOptions { templates: PAIRS_PER_BATCH, max_in_flight: in_flight, ..BatchOptions::default() };
     let claims =
         Arc::new(Claims::open(FastqLayout::Paired(one, two), options).map_err(io::Error::other)?);
     let taking = TakePass { claims: claims.clone(), pool: Pool::new(in_flight), work };

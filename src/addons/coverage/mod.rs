@@ -11,7 +11,7 @@ mod tally;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use readmill_coverage::piles::WINDOW_BASES;
+use readmill_coverage::piles::PEAK_WINDOW_BASES;
 use readmill_engine::Crew;
 use readmill_record::{DynOrderedTally, Result, SharedOrderedTally};
 use serde_json::{Value, json};
@@ -60,7 +60,7 @@ impl AddOn for CoverageRequest {
     fn start(&self, setup: &AddOnSetup<'_>) -> Result<Box<dyn RunningAddOn>> {
         let endings = self.files.iter().map(|(ending, _)| *ending).collect();
         let tally = Arc::new(CoverageTally::new(self, setup.header));
-        let ordered = vec![SharedOrderedTally::shared(&tally, setup.ledger)];
+        let ordered = vec![SharedOrderedTally::new_shared(&tally, setup.ledger)];
         Ok(Box::new(RunningCoverage { tally, ordered, endings }))
     }
 }
@@ -109,5 +109,5 @@ fn piles_to_json(deepest: &[NamedPile]) -> Value {
         })
     };
     let rows: Vec<Value> = deepest.iter().map(row).collect();
-    json!({ "window": WINDOW_BASES, "rows": rows })
+    json!({ "window": PEAK_WINDOW_BASES, "rows": rows })
 }

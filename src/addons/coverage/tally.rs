@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use readmill_coverage::page::{self, PAGE_BYTES};
 use readmill_coverage::{
     BedContigs, BedPage, BedPages, BothReceivers, CoverageFile, CoverageJoin, CoveragePiece,
-    CoveragePieceMaker, CoverageRegions, CoverageReport, EncodedPage, FinishedCoverage, PageEncoder,
-    PageTarget, Pile, Piles, ReadOptions, ReportOptions,
+    CoveragePieceMaker, CoverageRegions, CoverageReport, DepthPeak, EncodedPage, FinishedCoverage,
+    PageEncoder, PageTarget, Piles, ReadOptions, ReportOptions,
 };
 use readmill_format::bam::index::{IndexBuilder, IndexScheme};
 use readmill_format::bgzf::EOF_BLOCK;
@@ -36,7 +36,7 @@ pub(super) fn usual_bytes(in_flight: usize) -> u64 {
 }
 
 /// A deep window, with the name of its contig.
-pub(super) type NamedPile = (String, Pile);
+pub(super) type NamedPile = (String, DepthPeak);
 
 /// The complete coverage of an output.
 pub(super) struct CompleteCoverage {
@@ -151,7 +151,7 @@ impl OrderedTally for CoverageTally {
     type Piece = CoveragePiece;
     type Maker = CoveragePieceMaker;
 
-    fn maker(self: &Arc<Self>) -> CoveragePieceMaker {
+    fn new_maker(self: &Arc<Self>) -> CoveragePieceMaker {
         CoveragePieceMaker::new(&self.options, &self.lengths)
     }
 
@@ -205,10 +205,10 @@ impl OrderedTally for CoverageTally {
 fn warn_of_regions(regions: &CoverageRegions, console: &Console) {
     if regions.skipped_lines > 0 {
         let what = "BED lines with fewer than three columns are ignored";
-        console.warn(&format!("{} {what}", regions.skipped_lines));
+        console.write_warning(&format!("{} {what}", regions.skipped_lines));
     }
     for (contig, n) in &regions.unknown_contigs {
-        console.warn(&format!("{n} regions are on {contig}, which is not in the header"));
+        console.write_warning(&format!("{n} regions are on {contig}, which is not in the header"));
     }
 }
 
@@ -322,10 +322,10 @@ impl CoverageFiles {
 
     fn restart(&self) -> Result<()> {
         lock(&self.tasks).clear();
-        self.texts.iter().try_for_each(|(_, target)| lock(target).restart())?;
+        self.texts.iter().try_for_each(|(_, target)| lock(target).truncate())?;
         for (_, bed) in &self.beds {
             let mut bed = lock(bed);
-            bed.target.restart()?;
+            bed.target.truncate()?;
             bed.index = page::new_index(self.scheme);
             (bed.offset, bed.next) = (0, 0);
             bed.ready.clear();

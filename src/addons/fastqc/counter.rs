@@ -69,7 +69,7 @@ impl InputCounter for FastqcCounter {
     fn write_reports(&self, console: &Console, write: &mut WriteReport<'_>) -> Result<()> {
         for counter in self.run.files() {
             let report = counter.make_report()?;
-            report.encoding_warning().iter().for_each(|warning| console.warn(warning));
+            report.encoding_warning().iter().for_each(|warning| console.write_warning(warning));
             let summary = report.format_summary().into_bytes();
             write(report.into())?;
             write(summary.into())?;

@@ -104,7 +104,7 @@ impl AddOn for ReadTally {
         let warn = |name: &str| {
             format!("regions on {name} are ignored, because this contig is not in the header")
         };
-        let ordered = order.iter().map(|order| SharedOrderedTally::shared(order, setup.ledger));
+        let ordered = order.iter().map(|order| SharedOrderedTally::new_shared(order, setup.ledger));
         Ok(Box::new(ReportedTally {
             warnings: unknown.map(warn).into_iter().collect(),
             ordered: ordered.collect(),

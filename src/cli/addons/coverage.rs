@@ -25,7 +25,7 @@ impl AddOnFlags for SamePassCoverage {
     }
 
     fn add_to(&self, reports: &mut Reports, _: &GivenRun<'_>) -> Result<()> {
-        let request = self.options.request(self.coverage.as_deref())?;
+        let request = self.options.build_request(self.coverage.as_deref())?;
         request.into_iter().for_each(|request| reports.add_ons.push(request));
         Ok(())
     }
@@ -75,7 +75,7 @@ impl CoverageOptions {
     ///
     /// # Errors
     /// Fails if options are given without a prefix, or if they contradict each other.
-    pub fn request(&self, prefix: Option<&Path>) -> Result<Option<CoverageRequest>> {
+    pub fn build_request(&self, prefix: Option<&Path>) -> Result<Option<CoverageRequest>> {
         let Some(prefix) = prefix else {
             if *self != CoverageOptions::default() {
                 let what = "coverage options are given without --coverage";

@@ -40,7 +40,8 @@ impl DescriptionFlags {
             let what = "--assay and --qc-thresholds are for the HTML report, but no report is written";
             return Err(Error::usage(what).hint("add --report FILE, or omit these flags"));
         };
-        let page = PageRequest { file, limits: self.limits.limits()?, limits_file: self.limits.file() };
+        let page =
+            PageRequest { file, limits: self.limits.load_limits()?, limits_file: self.limits.file() };
         reports.add_ons.push(page);
         Ok(())
     }

@@ -51,7 +51,7 @@ impl AddOnFlags for FastqcFlags {
 ///
 /// # Errors
 /// Fails if only some inputs are FASTQ.
-pub fn fastq_alone(inputs: &[PathBuf], threads: usize) -> Result<Option<(Aligning, u64)>> {
+pub fn plan_fastq_only(inputs: &[PathBuf], threads: usize) -> Result<Option<(Aligning, u64)>> {
     let fastq = inputs.iter().filter(|path| readmill_fastq::holds_fastq(path)).count();
     if fastq == 0 {
         return Ok(None);
@@ -84,6 +84,6 @@ pub fn fastq_alone(inputs: &[PathBuf], threads: usize) -> Result<Option<(Alignin
         as_given: true,
         warnings: Vec::new(),
     };
-    let memory = memory::of_aligning(&aligning, threads)?;
+    let memory = memory::aligning_bytes(&aligning, threads)?;
     Ok(Some((aligning, memory)))
 }

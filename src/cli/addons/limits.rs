@@ -12,14 +12,14 @@ use readmill_report::{Assay, Limits};
 #[derive(Args)]
 pub struct LimitFlags {
     /// Use the metric thresholds of this assay type [default: wgs]
-    #[arg(long, value_name = "ASSAY", value_parser = assays())]
+    #[arg(long, value_name = "ASSAY", value_parser = assay_parser())]
     assay: Option<String>,
     /// Replace default metric thresholds by those in this JSON file (docs/report.md)
     #[arg(long, value_name = "FILE")]
     qc_thresholds: Option<PathBuf>,
 }
 
-fn assays() -> PossibleValuesParser {
+fn assay_parser() -> PossibleValuesParser {
     PossibleValuesParser::new(Assay::ALL.map(|(name, _)| name))
 }
 
@@ -37,29 +37,31 @@ impl LimitFlags {
 
     /// Returns the thresholds of the assay, some of which the file given by `--qc-thresholds`
     /// replaces.
-    pub fn limits(&self) -> Result<Limits> {
+    pub fn load_limits(&self) -> Result<Limits> {
         let assay = self.assay.as_deref().unwrap_or("wgs").parse().map_err(Error::usage)?;
         let Some(path) = &self.qc_thresholds else { return Ok(Limits::for_assay(assay)) };
-        let limits = Limits::for_assay(assay).with_json_text(&text_of(path, MAX_BYTES)?);
-        limits.map_err(|what| wrong(path, &what))
+        let limits = Limits::for_assay(assay).with_json_text(&read_small_text(path, MAX_BYTES)?);
+        limits.map_err(|what| bad_file_error(path, &what))
     }
 }
 
 /// Reads a UTF-8 text file of at most `max_bytes` bytes. A larger file is an error.
-pub fn text_of(path: &Path, max_bytes: u64) -> Result<String> {
+pub fn read_small_text(path: &Path, max_bytes: u64) -> Result<String> {
     let mut bytes = Vec::new();
-    let file = input_file::open(path).map_err(|error| unreadable(path, &error))?;
-    file.take(max_bytes + 1).read_to_end(&mut bytes).map_err(|error| unreadable(path, &error))?;
+    let file = input_file::open_input(path).map_err(|error| unreadable_file_error(path, &error))?;
+    file.take(max_bytes + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| unreadable_file_error(path, &error))?;
     if bytes.len() as u64 > max_bytes {
-        return Err(wrong(path, &format!("larger than {max_bytes} bytes")));
+        return Err(bad_file_error(path, &format!("larger than {max_bytes} bytes")));
     }
-    String::from_utf8(bytes).map_err(|_| wrong(path, "not UTF-8 text"))
+    String::from_utf8(bytes).map_err(|_| bad_file_error(path, "not UTF-8 text"))
 }
 
-pub fn unreadable(path: &Path, error: &std::io::Error) -> Error {
+pub fn unreadable_file_error(path: &Path, error: &std::io::Error) -> Error {
     Error::io(format!("{} cannot be read", path.display()), error)
 }
 
-pub fn wrong(path: &Path, what: &str) -> Error {
+pub fn bad_file_error(path: &Path, what: &str) -> Error {
     Error::input(format!("{}: {what}", path.display()))
 }

@@ -18,7 +18,7 @@ pub type AskedProgram = Option<&'static PicardProgram>;
 /// Returns a parser for program names and `all`.
 pub fn parse_program() -> impl TypedValueParser<Value = AskedProgram> {
     let names = PicardProgram::all().map(|program| program.name).chain(["all"]);
-    PossibleValuesParser::new(names).map(|name| PicardProgram::named(&name))
+    PossibleValuesParser::new(names).map(|name| PicardProgram::find_by_name(&name))
 }
 
 #[derive(Args)]
@@ -53,7 +53,7 @@ impl AddOnFlags for SamePassQc {
         match &self.qc {
             Some(prefix) => {
                 let programs = &self.qc_metrics;
-                let request = request(prefix, programs, &self.options, run.has_reference)?;
+                let request = build_qc_request(prefix, programs, &self.options, run.has_reference)?;
                 reports.add_ons.push(request);
             }
             None if self.options != QcOptions::default() => {
@@ -68,7 +68,7 @@ impl AddOnFlags for SamePassQc {
 
 /// Returns the request for the metrics of `programs`, in files whose names begin with `prefix`.
 /// Without programs, uses those of CollectMultipleMetrics.
-pub fn request(
+pub fn build_qc_request(
     prefix: &Path,
     programs: &[AskedProgram],
     options: &QcOptions,
@@ -78,6 +78,6 @@ pub fn request(
         return Err(Error::usage("quality metrics are several files, which need a name prefix")
             .hint("give a prefix such as out/sample"));
     }
-    let metrics = MetricSelection::choose(programs, options.clone(), has_reference)?;
+    let metrics = MetricSelection::select_programs(programs, options.clone(), has_reference)?;
     Ok(QcRequest::new(prefix, metrics))
 }

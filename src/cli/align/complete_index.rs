@@ -5,11 +5,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use readmill_align::bwa::{complete_index, missing_transform, partial_index_files};
-use readmill_process::console::log;
+use readmill_process::console::write_log_line;
 use readmill_process::limit;
 use readmill_record::{Error, ErrorKind, Result};
 
-use crate::cli::aligner_index::complete_or_gone;
+use crate::cli::aligner_index::build_index_or_remove;
 
 /// Builds the missing file of the index `prefix`, if bwa 0.7 built the index. `memory` is the
 /// memory limit on the command line, in bytes.
@@ -21,7 +21,7 @@ pub fn complete_bwa_index(prefix: &Path, memory: Option<u64>, is_quiet: bool) ->
     let Some(lacking) = missing_transform(prefix) else { return Ok(()) };
     let say = |text: String| {
         if !is_quiet {
-            log(&format!("readmill: {text}"));
+            write_log_line(&format!("readmill: {text}"));
         }
     };
     let (shown, prefix_shown) = (lacking.display(), prefix.display());
@@ -37,7 +37,7 @@ pub fn complete_bwa_index(prefix: &Path, memory: Option<u64>, is_quiet: bool) ->
     say(format!("{prefix_shown} has only a bwa 0.7 index; building {shown} (needed only once)"));
     let (begun, available) = (Instant::now(), limit::available_memory());
     let most = memory.into_iter().chain(available.map(|(bytes, _)| bytes)).min();
-    let built = complete_or_gone(prefix, &partial_index_files(prefix), |report| {
+    let built = build_index_or_remove(prefix, &partial_index_files(prefix), |report| {
         complete_index(prefix, most, report)
     });
     let elsewhere = "build the index in another directory, and give DIR/NAME instead of REF: readmill index REF.fa -o DIR/NAME";

@@ -102,9 +102,9 @@ impl AlignArgs {
         let reference = self.output.reference().unwrap_or(&self.fasta);
         let steps = self.steps.to_steps(Some(reference))?;
         let (aligner, words) = self.kernel.to_aligner()?;
-        let mut plan = self.output.plan(Command::Align, self.reads.files(), steps)?;
+        let mut plan = self.output.build_plan(Command::Align, self.reads.files(), steps)?;
         plan.reports.sample = self.steps.sample_name();
-        if let Some(file) = self.adapters.metrics() {
+        if let Some(file) = self.adapters.metrics_file() {
             plan.reports.add_ons.push(ReadTally::new(&adapter_tally::SPEC, file));
         }
         if plan.resources.reference.is_none() && self.fasta.is_file() {
@@ -114,23 +114,25 @@ impl AlignArgs {
                 output.bases.reference = Some(fasta.clone());
             }
         }
-        let mut read_tags = self.read_tags.read_tags(self.adapters.rules()?, self.adapters.words());
+        let mut read_tags = self
+            .read_tags
+            .build_request(self.adapters.build_adapter_rules()?, self.adapters.command_words());
         self.reads.divide_structures(&mut read_tags);
         plan.inputs.extend(self.reads.index_files());
         let aligning = Aligning {
             reference: Some(self.fasta.clone()),
-            lanes: self.reads.lanes(self.read_tags.says_comments())?,
+            lanes: self.reads.build_lanes(self.read_tags.uses_comments())?,
             read_tags,
-            trimming: self.trim.trimming(),
+            trimming: self.trim.build_trimming(),
             aligner,
             words,
             as_given: self.reads.as_given(),
             warnings: self.reads.warnings(),
         };
         if self.output.memory().is_none() {
-            let more = memory::of_aligning(&aligning, plan.resources.threads)?;
+            let more = memory::aligning_bytes(&aligning, plan.resources.threads)?;
             plan.resources.memory =
-                limit::within_address_space(plan.resources.memory.saturating_add(more));
+                limit::cap_to_address_space(plan.resources.memory.saturating_add(more));
         }
         plan.aligning = Some(aligning);
         Ok(plan)

@@ -212,7 +212,7 @@ impl<'a> Pass for IngestPass<'_, 'a> {
         IngestWorker {
             reader: readers.new_reader(),
             steps: pipeline.new_worker(),
-            ends: ends.map(DuplicateEnds::scratch),
+            ends: ends.map(DuplicateEnds::new_scratch),
             flush: FlushWorker::new(context.framing),
             early_writer: None,
         }

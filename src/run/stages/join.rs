@@ -52,7 +52,7 @@ pub struct JoinedRange {
 impl RunState<'_> {
     /// Writes the output from its ranges, part by part, and then the metrics and tables. The output
     /// has the same bytes as that of a run in one process.
-    pub fn join(
+    pub fn join_ranges(
         mut self,
         decided: &FirstDecisions,
         joined: JoinedSlices,
@@ -61,17 +61,17 @@ impl RunState<'_> {
         let duplicate_ends = self.duplicate_ends(decided)?;
         // As in a run in one process, the index is chosen before it is known whether any read has a
         // position.
-        let mut sink = self.sink()?;
+        let mut sink = self.create_sink()?;
         self.set_written_order(joined.any_placed);
         let mut files = ReportFiles::open(self.plan, &self.header, self.ledger())?;
         self.count_output(&mut sink, &mut files)?;
         let tallies_in_order = sink.ordered_tallies().clone();
         sink.charge_index(&self.header, &self.memory.ledger)?;
-        sink.begin(&self.header)?;
-        sink.expect(joined.record_bytes);
+        sink.write_header(&self.header)?;
+        sink.set_expected_bytes(joined.record_bytes);
         self.console.begin_stage("joining", Some(joined.records), false);
         let JoinedSlices { records, counts, verdict, table, tallies, .. } = joined;
-        self.tallies.add(&tallies)?;
+        self.tallies.add_totals(&tallies)?;
         // The factor 2 includes the counts after recalibration, which have the same size.
         let of_tables = table
             .as_ref()
@@ -99,14 +99,14 @@ impl RunState<'_> {
                 let counts = counts.transpose()?;
                 let routed = RoutedRecords::default();
                 let charge = None; // already charged above
-                sink.append(EncodedPart { bytes, entries, records, start, routed, counts, charge })
+                sink.write_part(EncodedPart { bytes, entries, records, start, routed, counts, charge })
             })?;
             if flagged.len() < range.flagged.len() {
                 flagged.resize_with(range.flagged.len(), LibraryCounts::default);
             }
             flagged.iter_mut().zip(&range.flagged).for_each(|(sum, more)| sum.add(more));
             sum_counts(&mut summary.counts, range.counts);
-            self.tallies.add(&range.tallies)?;
+            self.tallies.add_totals(&range.tallies)?;
             match (&mut counted, range.counted) {
                 (_, None) => {}
                 (Some(sum), Some(more)) => sum.append(more),
@@ -130,6 +130,6 @@ impl RunState<'_> {
             summary::log_duplicates(&verdict.tally, &self.header, self.console);
             write_picard_metrics(self.plan, &ends.libraries, &verdict.tally, flagged, &mut files)?;
         }
-        self.finish(summary, Outputs { sink: Some(sink), extra: None, files, were_held: true })
+        self.finish_outputs(summary, Outputs { sink: Some(sink), extra: None, files, were_held: true })
     }
 }

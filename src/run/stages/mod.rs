@@ -180,7 +180,7 @@ pub struct FirstDecisions {
 
 impl<'a> RunState<'a> {
     /// Chooses the settings that depend on the first reads of the whole input.
-    pub fn decide(&self, inputs: &mut Inputs) -> Result<FirstDecisions> {
+    pub fn make_first_decisions(&self, inputs: &mut Inputs) -> Result<FirstDecisions> {
         let wanted = self.plan.steps.duplicates.as_ref();
         let prepare =
             |wanted| duplicates::prepare_duplicate_ends(wanted, &self.header, inputs, self.console);
@@ -228,7 +228,7 @@ impl<'a> RunState<'a> {
             sort: RunSort::new(keyer),
             ledger: self.memory.ledger.clone(),
             room,
-            spill: self.spill(),
+            spill: self.create_spill(),
             record_overhead: self.record_overhead(inputs, duplicate_ends),
             entries_per_list: self.memory.sizes.list,
             framing: Framing { size: self.memory.sizes.frame, codec: self.plan.resources.spill_codec },
@@ -237,7 +237,7 @@ impl<'a> RunState<'a> {
 
     /// Sorts the reads of a slice into one run in the file of `into`. `inputs` must contain only
     /// this slice.
-    pub fn map(
+    pub fn map_slice(
         mut self,
         inputs: Inputs,
         decided: &FirstDecisions,
@@ -245,12 +245,13 @@ impl<'a> RunState<'a> {
     ) -> Result<MappedSlice> {
         self.tallies.measure_spans();
         let duplicate_ends = self.duplicate_ends(decided)?;
-        let (_charges, room) = self.reserve(&inputs, 0)?;
+        let (_charges, room) = self.charge_fixed_memory(&inputs, 0)?;
         let context = self.sort_context(&inputs, decided, duplicate_ends.as_ref(), room);
         context.spill.create_files()?;
         let mut feed = Feed::new(inputs, self.max_record(), context.crew, &self.memory.tickets);
-        let mut nowhere = self.sink_nowhere()?;
-        let mut buffer = self.ingest(&context, &mut feed, duplicate_ends.as_ref(), &mut nowhere)?;
+        let mut nowhere = self.make_null_sink()?;
+        let mut buffer =
+            self.ingest_input(&context, &mut feed, duplicate_ends.as_ref(), &mut nowhere)?;
         let sources = Arc::new(buffer.take_sources(&context)?);
         let ends = std::mem::take(&mut buffer.ends);
         let (own, spill) = (Arc::clone(&context.spill), Arc::clone(into));
@@ -277,23 +278,28 @@ impl<'a> RunState<'a> {
             tagged: buffer.has_sort_field,
             span: self.tallies.longest_span()?,
             counts: std::mem::take(&mut buffer.counts),
-            tallies: self.tallies.save()?,
+            tallies: self.tallies.save_totals()?,
         })
     }
 
     /// Returns a sink for a stage that writes no reads, because [`RunState::ingest`] requires one.
-    fn sink_nowhere(&self) -> Result<Sink> {
+    fn make_null_sink(&self) -> Result<Sink> {
         Sink::create(&Output::nowhere(), &self.header, false, &self.memory.ledger, self.console)
     }
 
     /// Divides the output order into at most `ranges` ranges of about equal size. Returns the
     /// starts of all ranges except the first. `spill` must have adopted the files of the runs.
-    pub fn divide(&self, slices: Slices, spill: Arc<Spill>, ranges: usize) -> Result<Vec<RangeStart>> {
-        let sources = Arc::new(self.sources(slices.runs, spill));
+    pub fn divide_output(
+        &self,
+        slices: Slices,
+        spill: Arc<Spill>,
+        ranges: usize,
+    ) -> Result<Vec<RangeStart>> {
+        let sources = Arc::new(self.sources_of_runs(slices.runs, spill));
         if sources.is_empty() { Ok(Vec::new()) } else { ranges::divide_order(&sources, ranges) }
     }
 
-    fn sources(&self, runs: Vec<SpilledRun>, spill: Arc<Spill>) -> Sources {
+    fn sources_of_runs(&self, runs: Vec<SpilledRun>, spill: Arc<Spill>) -> Sources {
         Sources {
             spill,
             keyer: Arc::new(Keyer::new(self.plan.order(), &self.header)),
@@ -306,7 +312,7 @@ impl<'a> RunState<'a> {
 
     /// Decides from the ends of all slices, in input order, which records are duplicates. Writes
     /// the marks to the file of `into`.
-    pub fn judge(
+    pub fn judge_duplicates(
         self,
         inputs: &Inputs,
         decided: &FirstDecisions,
@@ -320,7 +326,7 @@ impl<'a> RunState<'a> {
         else {
             return Err(Error::bug("there are no duplicates to be judged"));
         };
-        let (_charges, room) = self.reserve(inputs, 0)?;
+        let (_charges, room) = self.charge_fixed_memory(inputs, 0)?;
         let order = match duplicate_ends.mate_pairing() {
             MatePairing::InBatch | MatePairing::NameCoordinate | MatePairing::ByFields => {
                 HalfOrder::Place
@@ -348,7 +354,7 @@ impl<'a> RunState<'a> {
         let collect_again = |by_place: &DuplicateEnds, ends: &mut EndStore, charge| {
             let merging = runs.runs.iter().map(SpilledRun::merging_bytes).sum();
             let _merging = self.memory.ledger.charge("merging of runs", merging)?;
-            let sources = Arc::new(self.sources(runs.runs, Arc::clone(&spill)));
+            let sources = Arc::new(self.sources_of_runs(runs.runs, Arc::clone(&spill)));
             let crew = self.memory.crew;
             collect_ends_again(crew, &sources, runs.largest, by_place, ends, charge, self.console)
         };
@@ -358,7 +364,11 @@ impl<'a> RunState<'a> {
     }
 
     /// Loads the duplicate marks into memory and charges them. Returns `None` if there are none.
-    fn load(&self, judgement: Option<Judgement>, spill: &Arc<Spill>) -> Result<Option<LoadedMarks>> {
+    fn load_marks(
+        &self,
+        judgement: Option<Judgement>,
+        spill: &Arc<Spill>,
+    ) -> Result<Option<LoadedMarks>> {
         let Some(Judgement { verdict, has_dt }) = judgement else { return Ok(None) };
         let charge = self.memory.ledger.charge("marks of duplicates", verdict.bytes())?;
         let verdict = Arc::new(verdict.load(Arc::clone(spill))?);
@@ -367,7 +377,7 @@ impl<'a> RunState<'a> {
 
     /// Starts the merge of all slices at `start`. Also returns the crew that fits the size of the
     /// largest record, and the charges for the merge.
-    fn merge_from(
+    fn start_merge(
         &self,
         slices: Slices,
         start: Option<&RangeStart>,
@@ -377,7 +387,7 @@ impl<'a> RunState<'a> {
             sort_context::crew_for(self.memory.crew, &self.memory.ledger, slices.largest)?;
         let merging = slices.runs.iter().map(SpilledRun::merging_bytes).sum();
         let merging = self.memory.ledger.charge("merging of runs", merging)?;
-        let sources = Arc::new(self.sources(slices.runs, Arc::clone(spill)));
+        let sources = Arc::new(self.sources_of_runs(slices.runs, Arc::clone(spill)));
         let merge = match start {
             Some(start) => Merge::start_after(sources, start),
             None => Merge::new(sources),
@@ -387,7 +397,7 @@ impl<'a> RunState<'a> {
 
     /// Writes a range of the output to the file of `into`, as encoded parts. Marks and recalibrates
     /// the reads, as the merge of a run in one process does.
-    pub fn write(
+    pub fn write_range(
         mut self,
         inputs: &Inputs,
         decided: &FirstDecisions,
@@ -410,10 +420,12 @@ impl<'a> RunState<'a> {
             .as_ref()
             .map_or(0, |table| recal_setup::REPORT_BYTES_PER_COUNT_BYTE * table.heap_bytes() as u64);
         let (_charges, _) =
-            self.reserve(inputs, self.counting_bytes(reference.as_deref()) + of_table)?;
-        let reference = reference.map(|reference| self.exclude(reference, sites, &spill)).transpose()?;
+            self.charge_fixed_memory(inputs, self.counting_bytes(reference.as_deref()) + of_table)?;
+        let reference = reference
+            .map(|reference| self.exclude_stored_sites(reference, sites, &spill))
+            .transpose()?;
         let wanted = self.plan.steps.duplicates.as_ref().zip(duplicate_ends.as_ref());
-        let marked = self.load(judgement, &spill)?.zip(wanted).map(|(marks, (wanted, ends))| {
+        let marked = self.load_marks(judgement, &spill)?.zip(wanted).map(|(marks, (wanted, ends))| {
             let LoadedMarks { verdict, has_dt, charge } = marks;
             let (writing, libraries) = (mark_options(wanted, has_dt), Arc::clone(&ends.libraries));
             MarkedDuplicates::new(verdict, charge, writing, libraries, &self.header)
@@ -432,7 +444,7 @@ impl<'a> RunState<'a> {
         };
         let filters = std::mem::take(&mut self.after_duplicates);
         let steps = order_late_steps(self.plan, marked.as_ref(), filters, apply);
-        let Some(output) = self.plan.destination.main() else {
+        let Some(output) = self.plan.destination.main_output() else {
             return Err(Error::bug("there is no output to write"));
         };
         let partition = output.format.large_parts().map_or(PARTITION, |parts| parts.bytes);
@@ -448,22 +460,22 @@ impl<'a> RunState<'a> {
             &self.memory.ledger,
             into,
         )?;
-        let (crew, merge, _charges) = self.merge_from(slices, start.as_ref(), &spill)?;
+        let (crew, merge, _charges) = self.start_merge(slices, start.as_ref(), &spill)?;
         let range = OutputRange::between(partition, start.as_ref(), until);
         self.console.begin_stage("writing", None, false);
         let written =
             self.write_merged((crew, merge), &steps, counter.as_ref(), None, &mut parts, range)?;
         let mut flagged = Vec::new();
         marked.iter().for_each(|marked| marked.add_flagged(&mut flagged));
-        let (parts, extent) = parts.complete();
+        let (parts, extent) = parts.into_parts();
         let counted = counter.map(CovariateCounter::into_totals);
-        let tallies = self.tallies.save()?;
+        let tallies = self.tallies.save_totals()?;
         Ok(WrittenRange { parts, extent, flagged, counted, counts: written.counts, tallies })
     }
 
     /// Returns an empty range, for a job whose output has fewer ranges than the job has write
     /// stages.
-    pub fn no_range(&self, into: &Arc<Spill>) -> Result<WrittenRange> {
+    pub fn empty_range(&self, into: &Arc<Spill>) -> Result<WrittenRange> {
         let (parts, flagged, counted, counts, tallies) = Default::default();
         Ok(WrittenRange { parts, extent: into.begin_extent(0)?, flagged, counted, counts, tallies })
     }
@@ -471,9 +483,9 @@ impl<'a> RunState<'a> {
     /// Adds the tallies of all slices and returns the sums for the join stage.
     pub fn add_tallies<'t>(&self, slices: impl Iterator<Item = &'t [Vec<u8>]>) -> Result<Vec<Vec<u8>>> {
         for tallies in slices {
-            self.tallies.add(tallies)?;
+            self.tallies.add_totals(tallies)?;
         }
-        self.tallies.save()
+        self.tallies.save_totals()
     }
 
     pub fn console(&self) -> &'a Console {

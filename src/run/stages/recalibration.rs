@@ -30,7 +30,7 @@ struct RangeCount {
 impl RunState<'_> {
     /// Returns `reference` without the sites that an earlier stage found. If there are no such
     /// sites, returns it unchanged.
-    pub(super) fn exclude(
+    pub(super) fn exclude_stored_sites(
         &self,
         reference: Arc<RecalReference>,
         sites: Option<ReadSites>,
@@ -46,15 +46,15 @@ impl RunState<'_> {
     }
 
     /// Opens everything that is needed to count the reads of a range, and charges its memory.
-    fn range_count(&self, inputs: &Inputs, input: RangeInput) -> Result<RangeCount> {
+    fn open_range_count(&self, inputs: &Inputs, input: RangeInput) -> Result<RangeCount> {
         let RangeInput { slices, judgement, sites, range: [start, until], spill, .. } = input;
         let Some(reference) = self.open_recal_reference(&spill)? else {
             return Err(Error::bug("there are no bases to be counted"));
         };
-        let (charges, _) = self.reserve(inputs, self.counting_bytes(Some(&reference)))?;
-        let marks = self.load(judgement, &spill)?;
-        let (crew, merge, merging) = self.merge_from(slices, start.as_ref(), &spill)?;
-        let reference = self.exclude(reference, sites, &spill)?;
+        let (charges, _) = self.charge_fixed_memory(inputs, self.counting_bytes(Some(&reference)))?;
+        let marks = self.load_marks(judgement, &spill)?;
+        let (crew, merge, merging) = self.start_merge(slices, start.as_ref(), &spill)?;
+        let reference = self.exclude_stored_sites(reference, sites, &spill)?;
         let Some(counter) = self.new_input_counter(Some(reference)) else {
             return Err(Error::bug("there are no bases to be counted"));
         };
@@ -63,8 +63,8 @@ impl RunState<'_> {
     }
 
     /// Counts the bases of the reads in a range of the output order, for the recalibration table.
-    pub fn count(self, inputs: &Inputs, input: RangeInput) -> Result<Totals> {
-        let range = self.range_count(inputs, input)?;
+    pub fn count_range(self, inputs: &Inputs, input: RangeInput) -> Result<Totals> {
+        let range = self.open_range_count(inputs, input)?;
         self.console.begin_stage("counting", None, false);
         let verdict = range.marks.as_ref().map(|marks| &*marks.verdict);
         count::count_runs(range.crew, range.merge, &range.counter, verdict, self.console)?;
@@ -73,13 +73,13 @@ impl RunState<'_> {
 
     /// Compares the reads of a range with the reference, for `--bqsr-bootstrap`. `each` receives
     /// the events of each batch, in order: where reads start, end and differ from the reference.
-    pub fn compare(
+    pub fn compare_range(
         self,
         inputs: &Inputs,
         input: RangeInput,
         each: impl FnMut(SiteEvents) -> Result<()> + Send,
     ) -> Result<()> {
-        let range = self.range_count(inputs, input)?;
+        let range = self.open_range_count(inputs, input)?;
         self.console.begin_stage("comparing", None, false);
         let verdict = range.marks.as_ref().map(|marks| &*marks.verdict);
         count::scan_runs_for_mismatches(
@@ -108,7 +108,7 @@ impl SiteFinder {
 
     /// Adds the next events. Passes each site that is now decided to `site` (contig index and
     /// 0-based position).
-    pub fn add(
+    pub fn add_events(
         &mut self,
         events: SiteEvents,
         mut site: impl FnMut(u32, u32) -> Result<()>,
@@ -122,7 +122,7 @@ impl SiteFinder {
 
     /// Decides the remaining sites and passes them to `site`. Returns the total number of sites
     /// found.
-    pub fn finish(mut self, mut site: impl FnMut(u32, u32) -> Result<()>) -> Result<u64> {
+    pub fn finish_sites(mut self, mut site: impl FnMut(u32, u32) -> Result<()>) -> Result<u64> {
         let found = &mut self.found;
         self.scan.finish(|contig, position| {
             *found += 1;

@@ -27,7 +27,7 @@ pub enum ScanInput<'a> {
 
 impl RunState<'_> {
     /// Reads lane `number` once, without aligning, and returns the start of each slice.
-    pub fn scan(&self, number: usize, input: ScanInput<'_>) -> Result<ScannedLane> {
+    pub fn scan_lane(&self, number: usize, input: ScanInput<'_>) -> Result<ScannedLane> {
         let wanted = self.plan.aligning.as_ref().ok_or_else(|| Error::bug("no reads are aligned"))?;
         let lane = wanted.lanes.get(number).ok_or_else(|| Error::bug("there is no such lane"))?;
         let kernel = aligning::open_without_index(wanted)?;

@@ -14,9 +14,9 @@ use crate::contender::{Call, Contender, Measurement, Program};
 use crate::data_file::DataTable;
 use crate::floor;
 use crate::options::{Options, Peer};
-use crate::sorters::{Sorting, samtools_marks};
+use crate::sorters::{SortBench, samtools_marks};
 use crate::table::{self, TableRow};
-use crate::work::Work;
+use crate::work::BenchSetup;
 
 #[derive(clap::Args)]
 pub struct AlignBenchArgs {
@@ -39,8 +39,8 @@ const KERNEL: &str = "bare kernel";
 const INFLATING: &str = "codec floor with inflating";
 
 /// The reads, the reference and `-K`, the same for all contenders.
-struct Aligning<'a> {
-    work: &'a Work,
+struct AlignBench<'a> {
+    work: &'a BenchSetup,
     reference: PathBuf,
     reads: [PathBuf; 2],
     cohort_bases: u64,
@@ -50,7 +50,7 @@ pub fn bench_align(args: AlignBenchArgs) -> Result<()> {
     if args.options.data.is_some() {
         bail!("reads are simulated here: --data has no FASTQ");
     }
-    let mut work = Work::without_data(args.options.clone())?;
+    let mut work = BenchSetup::without_data(args.options.clone())?;
     let made = work.ensure_simulated_data("fastq", "--fastq --profile middle --level 1")?;
     let ends = if args.bgzf { ["r1.fastq.gz", "r2.fastq.gz"] } else { ["r1.fastq", "r2.fastq"] };
     let (reference, reads) = (made.join("reference.fa"), ends.map(|name| made.join(name)));
@@ -59,12 +59,12 @@ pub fn bench_align(args: AlignBenchArgs) -> Result<()> {
         "{} and {} of {} simulated pairs on a genome of 8 Mb (`./dev bench data --fastq --profile middle`); -K {}",
         ends[0], ends[1], args.options.pairs, args.cohort_bases,
     ));
-    let job = Aligning { work: &work, reference, reads, cohort_bases: args.cohort_bases };
+    let job = AlignBench { work: &work, reference, reads, cohort_bases: args.cohort_bases };
     job.prepare_inputs(args.bgzf)?;
     let contenders = job.align_contenders(&args)?;
-    let rows = table::rounds(&work, &contenders, |row, output| {
+    let rows = table::measure_rounds(&work, &contenders, |row, output| {
         let is_text = output.extension().is_some_and(|end| end == "records");
-        row.holds = if is_text {
+        row.record_counts = if is_text {
             std::fs::read_to_string(output)?.trim().into()
         } else {
             work.count_records(output)?
@@ -74,7 +74,7 @@ pub fn bench_align(args: AlignBenchArgs) -> Result<()> {
     print_results(&work, &contenders, rows)
 }
 
-impl Aligning<'_> {
+impl AlignBench<'_> {
     fn prepare_inputs(&self, bgzf: bool) -> Result<()> {
         let (work, [first, last]) = (self.work, &self.reads);
         if bgzf && !last.exists() {
@@ -155,7 +155,7 @@ impl Aligning<'_> {
         let call = Call::new(&work.readmill).arg("align").arg(&self.reference).arg(first).arg(last);
         let call = call.add_words(words).add_words(&format!("-K {} -R", self.cohort_bases)).arg(GROUP.1);
         let call = call.add_words("--sort coordinate --mark-duplicates -o").arg(&output);
-        let call = Sorting::from_work(work).with_resources(call);
+        let call = SortBench::from_work(work).with_resources(call);
         Contender::new(name, work.options.runs, output, vec![vec![call]])
     }
 
@@ -177,7 +177,7 @@ impl Aligning<'_> {
         let (work, [first, last]) = (self.work, &self.reads);
         let (output, Options { threads, runs, .. }) = (work.file("chain.bam"), &work.options);
         let mem = format!("{task} -t {threads} -K {} -R", self.cohort_bases);
-        let [sort, marks] = samtools_marks(&Sorting::from_work(work), samtools, &output);
+        let [sort, marks] = samtools_marks(&SortBench::from_work(work), samtools, &output);
         let pipe = vec![
             Call::new(aligner).add_words(&mem).arg(GROUP.1).arg(index).arg(first).arg(last),
             Call::new(samtools).add_words(&format!("fixmate -@ {threads} -m -u - -")),
@@ -190,20 +190,20 @@ impl Aligning<'_> {
 }
 
 /// Prints the table, with kernel plus codec as the floor, and the ratios of each round.
-fn print_results(work: &Work, contenders: &[Contender], mut rows: Vec<TableRow>) -> Result<()> {
+fn print_results(work: &BenchSetup, contenders: &[Contender], mut rows: Vec<TableRow>) -> Result<()> {
     let find = |rows: &[TableRow], name: &str| rows.iter().position(|row| row.name == name);
     let mut floors = Vec::new();
     for codec in [floor::FLOOR_NAME, INFLATING] {
         if let (Some(kernel), Some(codec)) = (find(&rows, KERNEL), find(&rows, codec)) {
             let name = format!("{KERNEL} and {}", rows[codec].name);
             floors.push(name.clone());
-            rows.push(TableRow::together(&name, &[&rows[kernel], &rows[codec]]));
+            rows.push(TableRow::sum_of_rows(&name, &[&rows[kernel], &rows[codec]]));
         }
     }
     let Options { level, limit, .. } = work.options;
     let memory = limit.map_or("default memory".into(), |memory| format!("{memory} MiB"));
     let title = format!("FASTQ to aligned, sorted, marked reads (level {level}, {memory})");
-    table::print(&title, work, &rows, &floors[0]);
+    table::print_table(&title, work, &rows, &floors[0]);
     let (own, others) = (&rows[0], &rows[1..]);
     println!("\nRound by round, median (least–most):\n");
     let mut ratios = Vec::new();
@@ -228,7 +228,7 @@ fn print_results(work: &Work, contenders: &[Contender], mut rows: Vec<TableRow>)
         }
     }
     table::print_commands(contenders);
-    table::save(&title, work, &rows, &floors[0], contenders)?;
+    table::save_table(&title, work, &rows, &floors[0], contenders)?;
     let columns = RATIO_COLUMNS;
     work.save_table(&DataTable { file: "align-rounds", title: &title, columns: &columns, rows: ratios })
 }

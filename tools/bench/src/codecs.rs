@@ -17,7 +17,7 @@ use readmill_peers::usage;
 
 use crate::contender::Call;
 use crate::data_file::DataTable;
-use crate::work::Work;
+use crate::work::BenchSetup;
 
 /// Minimum size of the measured blocks in bytes. They are spread evenly over the file.
 const MIN_SAMPLE_BYTES: usize = 24 << 20;
@@ -28,7 +28,7 @@ const BATCH_BLOCKS: usize = 16;
 /// htsjdk.
 const OUTPUT_BASE: (Codec, u8) = (Codec::ZlibRs, 6);
 
-pub fn bench_codecs(work: &Work) -> Result<()> {
+pub fn bench_codecs(work: &BenchSetup) -> Result<()> {
     println!("### Codecs\n\n{}", work.describe_setup());
     println!(
         "One thread; medians of {}. MB/s of CPU time, of what is not compressed. × is the ratio to the row in bold. \
@@ -63,7 +63,7 @@ fn is_measured(codec: Codec, level: u8) -> bool {
 }
 
 /// Rewrites the input in this order with readmill, so that its blocks are those of readmill.
-fn rewrite_in_order(work: &Work, order: &str) -> Result<PathBuf> {
+fn rewrite_in_order(work: &BenchSetup, order: &str) -> Result<PathBuf> {
     let file = work.file(&format!("codecs-{order}.bam"));
     let call = Call::new(&work.readmill).arg("prep").arg(&work.data).arg("-o").arg(&file);
     let (memory, threads) = (work.options.memory, work.options.threads);
@@ -269,7 +269,7 @@ const COLUMNS: [&str; 9] = [
 
 /// Prints a table and adds it to the data file. Ratios are relative to the codec named `base`.
 fn print_coders(
-    work: &Work,
+    work: &BenchSetup,
     title: &str,
     rows: &[CoderTimes],
     base: &str,

@@ -8,12 +8,12 @@ use anyhow::{Context, Result, bail};
 
 use crate::contender::{Call, Contender, Program};
 use crate::options::{Options, Peer};
-use crate::sorters::Sorting;
+use crate::sorters::SortBench;
 use crate::table;
-use crate::work::Work;
+use crate::work::BenchSetup;
 
 struct FastqJob {
-    work: Work,
+    work: BenchSetup,
     reference: PathBuf,
     reads: [PathBuf; 2],
 }
@@ -23,7 +23,7 @@ pub fn bench_fastq(options: Options) -> Result<()> {
     if options.data.is_some() {
         bail!("reads are simulated here: --data has no FASTQ");
     }
-    let mut work = Work::without_data(options)?;
+    let mut work = BenchSetup::without_data(options)?;
     let made = work.ensure_simulated_data("fastq", "--fastq --profile middle --level 1")?;
     let reads = ["r1.fastq", "r2.fastq"].map(|name| made.join(name));
     work.data = reads[0].clone();
@@ -48,7 +48,7 @@ impl FastqJob {
     /// Adds the reads, the output and readmill's resource options to a call.
     fn add_files(&self, call: Call, reads: &[PathBuf; 2], output: &str) -> Call {
         let call = call.arg(&reads[0]).arg(&reads[1]).arg("-o").arg(self.work.file(output));
-        Sorting::from_work(&self.work).with_resources(call)
+        SortBench::from_work(&self.work).with_resources(call)
     }
 
     fn fastqc_contenders(&self) -> Result<Vec<Contender>> {
@@ -109,7 +109,7 @@ impl FastqJob {
 
 /// Returns a call of fastp with its defaults, which readmill's trimming shares, and one worker
 /// thread.
-fn fastp_call(work: &Work, program: &Program, from: &[PathBuf; 2], to: &[PathBuf; 2]) -> Call {
+fn fastp_call(work: &BenchSetup, program: &Program, from: &[PathBuf; 2], to: &[PathBuf; 2]) -> Call {
     let call = Call::new(program).arg("-i").arg(&from[0]).arg("-I").arg(&from[1]).arg("-o").arg(&to[0]);
     let call = call.arg("-O").arg(&to[1]).arg("-j").arg(work.file("fastp.json"));
     call.arg("-h").arg(work.file("fastp.html")).add_words("-w 1")

@@ -8,16 +8,16 @@ use anyhow::Result;
 use readmill_record::header::HeaderLine;
 
 use crate::contender::{Call, Contender, Program};
-use crate::sorters::{Sorting, picard_marks, picard_tool, samtools_marks};
+use crate::sorters::{SortBench, picard_marks, picard_tool, samtools_marks};
 use crate::table;
-use crate::work::Work;
+use crate::work::BenchSetup;
 
 const GROUP: [&str; 5] = ["ID:bench", "LB:lib1", "PL:ILLUMINA", "PU:unit1", "SM:sample1"];
 
 /// Writes the files with the new dictionary: alone, and as complete headers with and without the
 /// old read groups, for programs that need a complete header. The new dictionary has the old names
 /// and one additional field.
-pub fn write_headers(work: &Work) -> Result<()> {
+pub fn write_headers(work: &BenchSetup) -> Result<()> {
     let mut header = work.read_header()?;
     let mut lines: Vec<HeaderLine> = header.lines_of_kind(b"SQ").cloned().collect();
     lines.iter_mut().for_each(|line| line.set_field(b"AS", b"bench"));
@@ -33,16 +33,16 @@ pub fn write_headers(work: &Work) -> Result<()> {
     Ok(std::fs::write(work.file("new.dict"), dictionary)?)
 }
 
-pub fn readmill_steps(work: &Work) -> Contender {
+pub fn readmill_steps(work: &BenchSetup) -> Contender {
     let output = work.file("readmill.bam");
     let call = Call::new(&work.readmill).arg("prep").arg(&work.data).arg("-o").arg(&output);
     let call = call.add_words("--sort coordinate --mark-duplicates --drop-unmapped --read-group");
     let call = call.arg(GROUP.join(" ")).arg("--sequence-dictionary").arg(work.file("new.dict"));
-    let call = Sorting::from_work(work).with_resources(call).add_words("--no-index");
+    let call = SortBench::from_work(work).with_resources(call).add_words("--no-index");
     Contender::new("readmill", work.options.runs, output, vec![vec![call]])
 }
 
-pub fn elprep_steps(work: &Work, program: &Program) -> Contender {
+pub fn elprep_steps(work: &BenchSetup, program: &Program) -> Contender {
     let output = work.file("elprep.bam");
     let call = Call::new(program).arg("filter").arg(&work.data).arg(&output);
     let call = call.add_words("--mark-duplicates --filter-unmapped-reads");
@@ -55,7 +55,7 @@ pub fn elprep_steps(work: &Work, program: &Program) -> Contender {
 
 /// Runs the five steps with samtools. `reheader` is first because it copies compressed blocks;
 /// everything after it is uncompressed.
-pub fn samtools_steps(work: &Work, program: &Program) -> Contender {
+pub fn samtools_steps(work: &BenchSetup, program: &Program) -> Contender {
     let threads = work.options.threads;
     let output = work.file("samtools.bam");
     let call = || Call::new(program);
@@ -68,13 +68,13 @@ pub fn samtools_steps(work: &Work, program: &Program) -> Contender {
             .arg(format!("@RG\t{}", GROUP.join("\t")))
             .arg("-"),
     ];
-    pipe.extend(samtools_marks(&Sorting::from_work(work), program, &output));
+    pipe.extend(samtools_marks(&SortBench::from_work(work), program, &output));
     Contender::new(&format!("{} chain", program.title()), work.options.runs, output, vec![pipe])
 }
 
 /// Runs the five steps with Picard. MarkDuplicates reads its input twice, so it needs a file, which
 /// is lightly compressed.
-pub fn picard_steps(work: &Work, program: &Program) -> Contender {
+pub fn picard_steps(work: &BenchSetup, program: &Program) -> Contender {
     let (sorted, output) = (work.file("picard.sorted.bam"), work.file("picard.bam"));
     let pipe = "INPUT=/dev/stdin OUTPUT=/dev/stdout COMPRESSION_LEVEL=0";
     let groups: Vec<String> =
@@ -92,7 +92,7 @@ pub fn picard_steps(work: &Work, program: &Program) -> Contender {
             .named_arg("TMP_DIR=", &work.directory)
             .named_arg("OUTPUT=", &sorted),
     ];
-    let marking = picard_marks(&Sorting::from_work(work), program, &sorted, &output);
+    let marking = picard_marks(&SortBench::from_work(work), program, &sorted, &output);
     Contender::new(
         &format!("{} chain", program.title()),
         work.options.picard_runs,
@@ -103,17 +103,17 @@ pub fn picard_steps(work: &Work, program: &Program) -> Contender {
 
 /// Filters in addition to the five steps. Each checks every read but drops none, so that the later
 /// steps have the same work.
-const CHEAP: &str = "--min-mapq 0 --exclude-flags 0x8000 --include mapq>=0 --overlap all.bed \
+const CHEAP_FILTERS: &str = "--min-mapq 0 --exclude-flags 0x8000 --include mapq>=0 --overlap all.bed \
 --in-read-groups all.groups --rename-contigs same.names --clean-sam --remove-optional-fields XX,YY";
 
 /// Compares the five steps with and without cheap filters.
 ///
 /// The filters check and rewrite every read but drop none, so the remaining work is the same.
-pub fn bench_filters(work: &Work) -> Result<()> {
+pub fn bench_filters(work: &BenchSetup) -> Result<()> {
     write_headers(work)?;
     write_files(work)?;
     let mut contenders =
-        vec![readmill_steps(work), steps_with_filters(work, "all cheap filters", CHEAP)];
+        vec![readmill_steps(work), steps_with_filters(work, "all cheap filters", CHEAP_FILTERS)];
     for flag in ["--clean-sam", "--rename-contigs same.names", "--remove-optional-fields XX,YY"] {
         contenders.push(steps_with_filters(work, flag, flag));
     }
@@ -122,7 +122,7 @@ pub fn bench_filters(work: &Work) -> Result<()> {
 
 /// Returns the five steps with these filters. Words that name a file in the work directory are
 /// replaced with its path.
-fn steps_with_filters(work: &Work, name: &str, flags: &str) -> Contender {
+fn steps_with_filters(work: &BenchSetup, name: &str, flags: &str) -> Contender {
     let mut contender = readmill_steps(work);
     let call = &mut contender.stages[0][0];
     for word in flags.split(' ') {
@@ -135,7 +135,7 @@ fn steps_with_filters(work: &Work, name: &str, flags: &str) -> Contender {
 
 /// Writes the filters' files so that everything is kept: whole sequences, all read groups,
 /// unchanged names.
-fn write_files(work: &Work) -> Result<()> {
+fn write_files(work: &BenchSetup) -> Result<()> {
     let header = work.read_header()?;
     let (mut bed, mut names, mut groups) = (String::new(), String::new(), String::new());
     for it in header.references() {

@@ -26,7 +26,7 @@ use readmill_record::{Error, Stamp};
 
 use crate::contender::{Contender, LogSummary};
 use crate::data;
-use crate::work::Work;
+use crate::work::BenchSetup;
 
 #[derive(clap::Args)]
 pub struct FloorArgs {
@@ -55,7 +55,7 @@ pub const FLOOR_NAME: &str = "codec floor";
 
 /// Returns the floor of a contender and, if it spills, a second one that includes the spill. Runs
 /// the contender once to get its output.
-pub fn floor_contenders(work: &Work, contender: &Contender) -> Result<Vec<Contender>> {
+pub fn floor_contenders(work: &BenchSetup, contender: &Contender) -> Result<Vec<Contender>> {
     let (kept, told) = run_and_keep_output(work, contender)?;
     let mut floors = vec![floor_contender(work, FLOOR_NAME, &work.data, &kept)];
     if let Some(told) = told.filter(|told| told.spilled > 0) {
@@ -69,7 +69,10 @@ pub fn floor_contenders(work: &Work, contender: &Contender) -> Result<Vec<Conten
 }
 
 /// Runs a contender once and keeps its output as `floor-source.bam`. Also returns its log summary.
-pub fn run_and_keep_output(work: &Work, contender: &Contender) -> Result<(PathBuf, Option<LogSummary>)> {
+pub fn run_and_keep_output(
+    work: &BenchSetup,
+    contender: &Contender,
+) -> Result<(PathBuf, Option<LogSummary>)> {
     let kept = work.file("floor-source.bam");
     let told = contender.measure(&work.directory)?.log_summary;
     std::fs::rename(&contender.output, &kept)?;
@@ -77,7 +80,7 @@ pub fn run_and_keep_output(work: &Work, contender: &Contender) -> Result<(PathBu
 }
 
 /// Returns a floor that inflates one file (none for `-`) and deflates the contents of another.
-pub fn floor_contender(work: &Work, name: &str, inflated: &Path, deflated: &Path) -> Contender {
+pub fn floor_contender(work: &BenchSetup, name: &str, inflated: &Path, deflated: &Path) -> Contender {
     let output = work.file("floor.bam");
     let call = work.own_call("floor-once").arg(inflated).arg(deflated).arg(&output);
     let call = call.arg(work.options.level.to_string()).arg(work.options.threads.to_string());

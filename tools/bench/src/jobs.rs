@@ -7,10 +7,10 @@ use anyhow::{Context, Result};
 
 use crate::contender::{Call, Contender, Program};
 use crate::options::{Options, Order, Peer};
-use crate::recalibration::{BqsrFlags, BqsrInputs, Recalibrating};
-use crate::sorters::{Marking, Sorting, samtools_sort};
+use crate::recalibration::{BqsrFlags, BqsrInputs, RecalibrationBench};
+use crate::sorters::{MarkBench, SortBench, samtools_sort};
 use crate::table::{self, measure};
-use crate::work::Work;
+use crate::work::BenchSetup;
 use crate::{five_steps, floor};
 
 const CHAINS: [Peer; 3] = [Peer::Elprep, Peer::Samtools, Peer::Picard];
@@ -18,7 +18,7 @@ const CHAINS: [Peer; 3] = [Peer::Elprep, Peer::Samtools, Peer::Picard];
 const SORTERS: [Peer; 5] = [Peer::Samtools, Peer::Fgumi, Peer::Sambamba, Peer::Elprep, Peer::Picard];
 
 /// Peers that can sort and mark duplicates of reads grouped by name.
-const MARKERS: [Peer; 7] = [
+const DUPLICATE_MARKERS: [Peer; 7] = [
     Peer::Samtools,
     Peer::Dupblaster,
     Peer::Samblaster,
@@ -30,7 +30,7 @@ const MARKERS: [Peer; 7] = [
 
 /// Runs the five steps: sort, mark duplicates, drop unmapped reads, replace read groups, replace
 /// the dictionary.
-pub fn bench_five_steps(work: &Work) -> Result<()> {
+pub fn bench_five_steps(work: &BenchSetup) -> Result<()> {
     five_steps::write_headers(work)?;
     let mut contenders = vec![five_steps::readmill_steps(work)];
     // Without the spill floor, because the spill may include duplicate ends.
@@ -48,9 +48,9 @@ pub fn bench_five_steps(work: &Work) -> Result<()> {
 
 /// Runs sorting, marking, counting and recalibration, and compares the programs' recalibration
 /// tables.
-pub fn bench_four_steps(work: &Work, flags: &BqsrFlags) -> Result<()> {
+pub fn bench_four_steps(work: &BenchSetup, flags: &BqsrFlags) -> Result<()> {
     let truth = BqsrInputs::from_flags(work, flags)?;
-    let job = Recalibrating { sorting: Sorting::from_work(work), truth: &truth };
+    let job = RecalibrationBench { sorting: SortBench::from_work(work), truth: &truth };
     let mut contenders = vec![
         job.recalibrate_with_readmill("readmill"),
         job.readmill_table("readmill, the table alone"),
@@ -74,14 +74,16 @@ pub fn bench_four_steps(work: &Work, flags: &BqsrFlags) -> Result<()> {
 
 /// Recalibrates sorted and marked reads, and prints one table for counting errors and one for
 /// applying the result.
-pub fn bench_bqsr_alone(work: &mut Work, flags: &BqsrFlags) -> Result<()> {
+pub fn bench_bqsr_alone(work: &mut BenchSetup, flags: &BqsrFlags) -> Result<()> {
     let truth = BqsrInputs::from_flags(work, flags)?;
     let sorted = work.file("sorted.bam");
-    Marking(Sorting::from_work(work)).mark_with_readmill("preparation", "").measure(&work.directory)?;
+    MarkBench(SortBench::from_work(work))
+        .mark_with_readmill("preparation", "")
+        .measure(&work.directory)?;
     std::fs::rename(work.file("readmill.bam"), &sorted)?;
     work.data = sorted.clone();
     let work = &*work;
-    let job = Recalibrating { sorting: Sorting::from_work(work), truth: &truth };
+    let job = RecalibrationBench { sorting: SortBench::from_work(work), truth: &truth };
     let gatk = work.find_peer(Peer::Gatk);
     let mut counting = vec![job.readmill_counts("readmill bqsr table")];
     if let Some(program) = &gatk {
@@ -101,9 +103,9 @@ pub fn bench_bqsr_alone(work: &mut Work, flags: &BqsrFlags) -> Result<()> {
     Ok(std::fs::remove_file(sorted)?)
 }
 
-pub fn bench_sort(work: &mut Work) -> Result<()> {
+pub fn bench_sort(work: &mut BenchSetup) -> Result<()> {
     bring_mate_cigars(work)?;
-    let (work, sorting) = (&*work, Sorting::from_work(work));
+    let (work, sorting) = (&*work, SortBench::from_work(work));
     let mut contenders = vec![sorting.sort_with_readmill("readmill")];
     contenders.extend(floor::floor_contenders(work, &contenders[0])?);
     for peer in SORTERS {
@@ -114,14 +116,14 @@ pub fn bench_sort(work: &mut Work) -> Result<()> {
 }
 
 /// Sorts and marks reads in aligner order. A row without marking shows the cost of marking.
-pub fn bench_duplicates(work: &Work) -> Result<()> {
-    let (sorting, marking) = (Sorting::from_work(work), Marking(Sorting::from_work(work)));
+pub fn bench_duplicates(work: &BenchSetup) -> Result<()> {
+    let (sorting, marking) = (SortBench::from_work(work), MarkBench(SortBench::from_work(work)));
     let mut contenders = vec![marking.mark_with_readmill("readmill", "")];
     contenders.extend(marking.readmill_with_metrics("readmill with metrics"));
     contenders.push(sorting.sort_with_readmill("readmill sort alone"));
     // Without the spill floor, because the spill may include duplicate ends.
     contenders.extend(floor::floor_contenders(work, &contenders[0])?.into_iter().take(1));
-    for peer in MARKERS {
+    for peer in DUPLICATE_MARKERS {
         let Some(program) = work.find_peer(peer) else { continue };
         contenders.extend(match peer {
             Peer::Samtools => Some(marking.mark_with_samtools(&program)),
@@ -143,11 +145,11 @@ pub fn bench_duplicates(work: &Work) -> Result<()> {
 
 /// Marks duplicates of reads that are already sorted. samtools must first collate them by name and
 /// sort them again.
-pub fn bench_duplicates_sorted(work: &mut Work) -> Result<()> {
+pub fn bench_duplicates_sorted(work: &mut BenchSetup) -> Result<()> {
     let sorted = sort_first(work)?;
     work.data = sorted.clone();
     let work = &*work;
-    let marking = Marking(Sorting::from_work(work));
+    let marking = MarkBench(SortBench::from_work(work));
     let mut contenders = vec![marking.readmill_on_sorted("readmill")];
     contenders.extend(floor::floor_contenders(work, &contenders[0])?.into_iter().take(1));
     for peer in [Peer::Samtools, Peer::Sambamba, Peer::Picard] {
@@ -162,14 +164,14 @@ pub fn bench_duplicates_sorted(work: &mut Work) -> Result<()> {
     Ok(std::fs::remove_file(sorted)?)
 }
 
-pub fn bench_floor(work: &mut Work) -> Result<()> {
+pub fn bench_floor(work: &mut BenchSetup) -> Result<()> {
     bring_mate_cigars(work)?;
-    let mut contenders = vec![Sorting::from_work(work).sort_with_readmill("readmill")];
+    let mut contenders = vec![SortBench::from_work(work).sort_with_readmill("readmill")];
     contenders.extend(floor::floor_contenders(work, &contenders[0])?);
     measure(&table_title(&format!("{} beside its codec floor", sort_by(work)), work), work, &contenders)
 }
 
-pub fn bench_input(work: &Work) -> Result<()> {
+pub fn bench_input(work: &BenchSetup) -> Result<()> {
     let (Some(samtools), Some(picard)) = (work.find_peer(Peer::Samtools), work.find_peer(Peer::Picard))
     else {
         anyhow::bail!("both samtools and Picard are needed to write the input");
@@ -181,8 +183,9 @@ pub fn bench_input(work: &Work) -> Result<()> {
         call.named_arg("OUTPUT=", &by_picard)
             .add_words("COMPRESSION_LEVEL=6 VALIDATION_STRINGENCY=SILENT"),
     )?;
-    let of =
-        |data: &Path, name: &str| Sorting { data, ..Sorting::from_work(work) }.sort_with_readmill(name);
+    let of = |data: &Path, name: &str| {
+        SortBench { data, ..SortBench::from_work(work) }.sort_with_readmill(name)
+    };
     let contenders = [
         of(&by_samtools, "readmill, input written by samtools"),
         of(&by_picard, "readmill, input written by Picard"),
@@ -191,11 +194,11 @@ pub fn bench_input(work: &Work) -> Result<()> {
 }
 
 /// Sorts and copies reads that are already sorted, with enough memory for all reads and with less.
-pub fn bench_sorted(work: &mut Work) -> Result<()> {
+pub fn bench_sorted(work: &mut BenchSetup) -> Result<()> {
     bring_mate_cigars(work)?;
     let (work, data) = (&*work, sort_first(work)?);
-    let roomy = Sorting { data: &data, memory: None, ..Sorting::from_work(work) };
-    let tight = Sorting { memory: Some(tight_memory(work, &data)?), ..roomy };
+    let roomy = SortBench { data: &data, memory: None, ..SortBench::from_work(work) };
+    let tight = SortBench { memory: Some(tight_memory(work, &data)?), ..roomy };
     let mut contenders: Vec<Contender> = vec![
         roomy.sort_with_readmill("readmill sort"),
         roomy.copy_with_readmill("readmill prep without steps"),
@@ -211,16 +214,16 @@ pub fn bench_sorted(work: &mut Work) -> Result<()> {
     Ok(std::fs::remove_file(data)?)
 }
 
-pub fn sort_first(work: &Work) -> Result<PathBuf> {
+pub fn sort_first(work: &BenchSetup) -> Result<PathBuf> {
     let sorted = work.file("sorted.bam");
-    Sorting::from_work(work).sort_with_readmill("preparation").measure(&work.directory)?;
+    SortBench::from_work(work).sort_with_readmill("preparation").measure(&work.directory)?;
     std::fs::rename(work.file("readmill.bam"), &sorted)?;
     Ok(sorted)
 }
 
 /// Returns a memory in MiB that is too small for all records: the value of the option, or the size
 /// of the compressed file, but at least the minimum that readmill accepts.
-fn tight_memory(work: &Work, data: &Path) -> Result<u64> {
+fn tight_memory(work: &BenchSetup, data: &Path) -> Result<u64> {
     let size = std::fs::metadata(data)?.len() >> 20;
     let least = work.min_memory_mib()?;
     Ok(work.options.limit.unwrap_or(size).max(least))
@@ -228,7 +231,7 @@ fn tight_memory(work: &Work, data: &Path) -> Result<u64> {
 
 /// Adds mate CIGARs (MC) to simulated reads for template-coordinate order, which needs the mate's
 /// end. Aligners do not write MC by default.
-pub fn bring_mate_cigars(work: &mut Work) -> Result<()> {
+pub fn bring_mate_cigars(work: &mut BenchSetup) -> Result<()> {
     if work.options.order != Order::TemplateCoordinate || work.options.data.is_some() {
         return Ok(());
     }
@@ -243,11 +246,11 @@ pub fn bring_mate_cigars(work: &mut Work) -> Result<()> {
     Ok(())
 }
 
-pub fn sort_by(work: &Work) -> String {
+pub fn sort_by(work: &BenchSetup) -> String {
     format!("Sort, {}", work.options.order.name())
 }
 
-fn table_title(what: &str, work: &Work) -> String {
+fn table_title(what: &str, work: &BenchSetup) -> String {
     let Options { level, limit, .. } = work.options;
     let memory = limit.map_or("each one's default memory".into(), |memory| format!("{memory} MiB"));
     format!("{what} (level {level}, {memory})")
@@ -278,7 +281,7 @@ const CRAM_FORMATS: &str =
 /// their size is reported.
 pub fn bench_cram(args: CramArgs) -> Result<()> {
     let CramArgs { options, truth, each, formats } = args;
-    let mut work = Work::prepare(options)?;
+    let mut work = BenchSetup::prepare(options)?;
     let truth = BqsrInputs::from_flags(&work, &truth)?;
     let samtools = work.find_peer(Peer::Samtools);
     for threads in each {
@@ -295,7 +298,7 @@ pub fn bench_cram(args: CramArgs) -> Result<()> {
     Ok(())
 }
 
-fn readmill_to_cram(work: &Work, truth: &BqsrInputs, format: &str) -> Contender {
+fn readmill_to_cram(work: &BenchSetup, truth: &BqsrInputs, format: &str) -> Contender {
     let Options { threads, limit, runs, .. } = work.options;
     let memory = limit.map(|memory| format!("-m {memory}M")).unwrap_or_default();
     let output = work.file("readmill.cram");
@@ -306,9 +309,14 @@ fn readmill_to_cram(work: &Work, truth: &BqsrInputs, format: &str) -> Contender 
 }
 
 /// Sorts into CRAM with samtools. Its `-m` is per thread; its `-@` is set as in the other tables.
-fn samtools_to_cram(work: &Work, truth: &BqsrInputs, program: &Program, format: &str) -> Contender {
+fn samtools_to_cram(
+    work: &BenchSetup,
+    truth: &BqsrInputs,
+    program: &Program,
+    format: &str,
+) -> Contender {
     let output = work.file("samtools.cram");
-    let call = samtools_sort(work, program, Sorting::from_work(work).memory).arg("--reference");
+    let call = samtools_sort(work, program, SortBench::from_work(work).memory).arg("--reference");
     let call = call.arg(&truth.reference).add_words(&format!("-O cram,{format} -o")).arg(&output);
     Contender::new(&program.title(), work.options.runs, output, vec![vec![call.arg(&work.data)]])
 }

@@ -46,7 +46,7 @@ use clap::Parser;
 use options::Options;
 use readmill_contention::experiment;
 use readmill_peers::target_directory;
-use work::Work;
+use work::BenchSetup;
 
 /// Measure time and memory, compared with the peers
 #[derive(Parser)]
@@ -125,25 +125,31 @@ enum Bench {
 
 fn main() -> Result<()> {
     match Bench::parse() {
-        Bench::FiveSteps(options) => jobs::bench_five_steps(&Work::prepare(options)?),
-        Bench::FourSteps(args) => jobs::bench_four_steps(&Work::prepare(args.options)?, &args.truth),
-        Bench::BqsrAlone(args) => jobs::bench_bqsr_alone(&mut Work::prepare(args.options)?, &args.truth),
-        Bench::Filters(options) => five_steps::bench_filters(&Work::prepare(options)?),
-        Bench::Sort(options) => jobs::bench_sort(&mut Work::prepare(options)?),
+        Bench::FiveSteps(options) => jobs::bench_five_steps(&BenchSetup::prepare(options)?),
+        Bench::FourSteps(args) => {
+            jobs::bench_four_steps(&BenchSetup::prepare(args.options)?, &args.truth)
+        }
+        Bench::BqsrAlone(args) => {
+            jobs::bench_bqsr_alone(&mut BenchSetup::prepare(args.options)?, &args.truth)
+        }
+        Bench::Filters(options) => five_steps::bench_filters(&BenchSetup::prepare(options)?),
+        Bench::Sort(options) => jobs::bench_sort(&mut BenchSetup::prepare(options)?),
         Bench::Cram(args) => jobs::bench_cram(args),
-        Bench::Duplicates(options) => jobs::bench_duplicates(&Work::prepare(options)?),
-        Bench::DuplicatesSorted(options) => jobs::bench_duplicates_sorted(&mut Work::prepare(options)?),
+        Bench::Duplicates(options) => jobs::bench_duplicates(&BenchSetup::prepare(options)?),
+        Bench::DuplicatesSorted(options) => {
+            jobs::bench_duplicates_sorted(&mut BenchSetup::prepare(options)?)
+        }
         Bench::Align(args) => align::bench_align(args),
         Bench::Piles(args) => same_position::bench_piles(args),
-        Bench::Floor(options) => jobs::bench_floor(&mut Work::prepare(options)?),
-        Bench::Sorted(options) => jobs::bench_sorted(&mut Work::prepare(options)?),
-        Bench::Memory(options) => memory::bench_memory(&mut Work::prepare(options)?),
-        Bench::Serial(options) => serial::bench_serial(&mut Work::prepare(options)?),
-        Bench::Input(options) => jobs::bench_input(&Work::prepare(options)?),
-        Bench::Qc(args) => qc::bench_qc(Work::prepare(args.options)?, &args.truth),
+        Bench::Floor(options) => jobs::bench_floor(&mut BenchSetup::prepare(options)?),
+        Bench::Sorted(options) => jobs::bench_sorted(&mut BenchSetup::prepare(options)?),
+        Bench::Memory(options) => memory::bench_memory(&mut BenchSetup::prepare(options)?),
+        Bench::Serial(options) => serial::bench_serial(&mut BenchSetup::prepare(options)?),
+        Bench::Input(options) => jobs::bench_input(&BenchSetup::prepare(options)?),
+        Bench::Qc(args) => qc::bench_qc(BenchSetup::prepare(args.options)?, &args.truth),
         Bench::Fastq(options) => fastq::bench_fastq(options),
         Bench::View(args) => view::bench_view(args),
-        Bench::Codecs(options) => codecs::bench_codecs(&Work::prepare(options)?),
+        Bench::Codecs(options) => codecs::bench_codecs(&BenchSetup::prepare(options)?),
         Bench::Threads(args) => run_threads(&args),
         Bench::FloorOnce(args) => floor::measure_floor(&args),
         Bench::KernelOnce(args) => kernel::measure_kernel(&args),

@@ -13,25 +13,25 @@ use anyhow::{Context, Result, ensure};
 use crate::contender::{Contender, LogSummary};
 use crate::data_file::DataTable;
 use crate::jobs::{bring_mate_cigars, sort_by};
-use crate::sorters::Sorting;
+use crate::sorters::SortBench;
 use crate::table::{self, TableRow, median};
-use crate::work::Work;
+use crate::work::BenchSetup;
 
 const MAX_MEMORY_MIB: u64 = 4096;
 
 /// Measures and prints the table. Fails if a peak exceeded its limit, or if an output differed from
 /// the first one.
-pub fn bench_memory(work: &mut Work) -> Result<()> {
+pub fn bench_memory(work: &mut BenchSetup) -> Result<()> {
     bring_mate_cigars(work)?;
     let work = &*work;
     let limits = memory_limits(work.min_memory_mib()?);
     let of = |&limit: &u64| {
-        Sorting { memory: Some(limit), ..Sorting::from_work(work) }
+        SortBench { memory: Some(limit), ..SortBench::from_work(work) }
             .sort_with_readmill_indexed(&format!("{limit}M"))
     };
     let contenders: Vec<Contender> = limits.iter().map(of).collect();
     let (kept, mut same) = (work.file("first.bam"), Vec::new());
-    let rows = table::rounds(work, &contenders, |_, output| {
+    let rows = table::measure_rounds(work, &contenders, |_, output| {
         let pairs = [(output.to_owned(), kept.clone()), (index_of(output), index_of(&kept))];
         let there = pairs.iter().filter(|(file, _)| file.exists());
         let mut equal = true;
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn each_column_of_the_data_file_has_a_cell() {
-        let row = TableRow { name: "64M".into(), samples: Vec::new(), holds: String::new() };
+        let row = TableRow { name: "64M".into(), samples: Vec::new(), record_counts: String::new() };
         let figures = MemoryFigures { walls: vec![1.0, 3.0], cpu: 2.0, told: LogSummary::default() };
         let cells = data_cells(&figures.cells(64, &row, true));
         assert_eq!(cells, ["64", "0", "0", "0", "0", "2.00", "1.00", "3.00", "2.00", "same"]);

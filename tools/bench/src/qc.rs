@@ -11,9 +11,9 @@ use anyhow::Result;
 use crate::contender::{Call, Contender};
 use crate::options::Peer;
 use crate::recalibration::{BqsrFlags, BqsrInputs};
-use crate::sorters::{Marking, Sorting, picard_tool};
+use crate::sorters::{MarkBench, SortBench, picard_tool};
 use crate::table;
-use crate::work::Work;
+use crate::work::BenchSetup;
 
 const MEASURED_PROGRAMS: [&str; 6] = [
     "CollectAlignmentSummaryMetrics",
@@ -27,7 +27,7 @@ const MEASURED_PROGRAMS: [&str; 6] = [
 /// Spacing and length of targets, in bases.
 const TARGET_SPACING: (u32, u32) = (10_000, 200);
 
-pub fn bench_qc(mut work: Work, flags: &BqsrFlags) -> Result<()> {
+pub fn bench_qc(mut work: BenchSetup, flags: &BqsrFlags) -> Result<()> {
     let reference = BqsrInputs::from_flags(&work, flags)?.reference;
     let targets = write_targets(&work)?;
     let job = QcJob { work: &work, reference: &reference, targets: &targets };
@@ -39,7 +39,7 @@ pub fn bench_qc(mut work: Work, flags: &BqsrFlags) -> Result<()> {
         ("with metrics, CollectWgsMetrics", job.metric_flags(&format!("{together},CollectWgsMetrics"))),
         ("with metrics, CollectHsMetrics", job.metric_flags(&format!("{together},CollectHsMetrics"))),
     ];
-    let marking = Marking(Sorting::from_work(&work));
+    let marking = MarkBench(SortBench::from_work(&work));
     let contenders: Vec<_> =
         rows.iter().map(|(name, words)| marking.mark_with_readmill(name, words)).collect();
     table::measure("Quality metrics of a run that sorts and marks", &work, &contenders)?;
@@ -58,7 +58,7 @@ pub fn bench_qc(mut work: Work, flags: &BqsrFlags) -> Result<()> {
 }
 
 struct QcJob<'a> {
-    work: &'a Work,
+    work: &'a BenchSetup,
     reference: &'a PathBuf,
     targets: &'a PathBuf,
 }
@@ -137,7 +137,7 @@ impl QcJob<'_> {
 
 /// Returns a search path with an `Rscript` that does nothing, because Picard runs R to draw its
 /// charts.
-fn path_with_r(work: &Work) -> Result<OsString> {
+fn path_with_r(work: &BenchSetup) -> Result<OsString> {
     let bin = work.file("bin");
     fs::create_dir_all(&bin)?;
     let script = bin.join("Rscript");
@@ -149,7 +149,7 @@ fn path_with_r(work: &Work) -> Result<OsString> {
     Ok(path)
 }
 
-fn write_targets(work: &Work) -> Result<PathBuf> {
+fn write_targets(work: &BenchSetup) -> Result<PathBuf> {
     let (distance, length) = TARGET_SPACING;
     let mut text = String::new();
     for contig in work.read_header()?.references() {

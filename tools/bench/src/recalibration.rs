@@ -13,8 +13,8 @@ use anyhow::{Context, Result};
 
 use crate::contender::{Call, Contender, Program};
 use crate::options::Options;
-use crate::sorters::{Marking, Sorting};
-use crate::work::Work;
+use crate::sorters::{MarkBench, SortBench};
+use crate::work::BenchSetup;
 
 #[derive(clap::Args)]
 pub struct RecalibrationArgs {
@@ -28,13 +28,13 @@ pub struct RecalibrationArgs {
 ///
 /// Every program writes its recalibration table to its own file in the work directory, so that the
 /// tables can be compared after the measurement.
-pub struct Recalibrating<'a> {
-    pub sorting: Sorting<'a>,
+pub struct RecalibrationBench<'a> {
+    pub sorting: SortBench<'a>,
     pub truth: &'a BqsrInputs,
 }
 
-impl Recalibrating<'_> {
-    fn work(&self) -> &Work {
+impl RecalibrationBench<'_> {
+    fn work(&self) -> &BenchSetup {
         self.sorting.work
     }
 
@@ -81,7 +81,7 @@ impl Recalibrating<'_> {
     }
 
     pub fn readmill_marks(&self, name: &str) -> Contender {
-        let mut contender = Marking(self.sorting).mark_with_readmill(name, "--optical-distance 100");
+        let mut contender = MarkBench(self.sorting).mark_with_readmill(name, "--optical-distance 100");
         let call = &mut contender.stages[0][0];
         *call = call.clone().arg("--metrics").arg(self.work().file("readmill.metrics"));
         contender
@@ -211,7 +211,7 @@ pub struct BqsrInputs {
 
 impl BqsrInputs {
     /// Returns the files given by the options, or those of the simulated reads.
-    pub fn from_flags(work: &Work, flags: &BqsrFlags) -> Result<Self> {
+    pub fn from_flags(work: &BenchSetup, flags: &BqsrFlags) -> Result<Self> {
         if work.options.data.is_none() {
             let reference = work.data.with_file_name("reference.fa");
             return Ok(BqsrInputs {
@@ -229,7 +229,7 @@ impl BqsrInputs {
         })
     }
 
-    pub fn index_for_gatk(&self, work: &Work, program: &Program) -> Result<()> {
+    pub fn index_for_gatk(&self, work: &BenchSetup, program: &Program) -> Result<()> {
         let call = |tool: &str| Call::new(program).add_words(tool);
         make_from(work, &self.reference, &self.reference.with_extension("dict"), |to| {
             call("CreateSequenceDictionary -R").arg(&self.reference).arg("-O").arg(to)
@@ -243,7 +243,7 @@ impl BqsrInputs {
         Ok(())
     }
 
-    pub fn for_elprep(&self, work: &Work, program: &Program) -> Result<BqsrInputs> {
+    pub fn for_elprep(&self, work: &BenchSetup, program: &Program) -> Result<BqsrInputs> {
         let convert = |how: &str, from: &PathBuf, end: &str| {
             let made = with_end(from, end);
             make_from(work, from, &made, |to| Call::new(program).arg(how).arg(from).arg(to))?;
@@ -265,7 +265,7 @@ fn with_end(file: &Path, end: &str) -> PathBuf {
 }
 
 /// Creates `to` from `from`, unless `to` exists and is not older.
-fn make_from(work: &Work, from: &Path, to: &Path, call: impl FnOnce(&Path) -> Call) -> Result<()> {
+fn make_from(work: &BenchSetup, from: &Path, to: &Path, call: impl FnOnce(&Path) -> Call) -> Result<()> {
     let written = |file: &Path| file.metadata().and_then(|meta| meta.modified()).ok();
     if written(to).is_some_and(|made| Some(made) >= written(from)) {
         return Ok(());

@@ -18,9 +18,9 @@ use readmill_simulate::Rng;
 use crate::contender::{Call, Contender, Measurement, Program, TooLong};
 use crate::data_file::DataTable;
 use crate::options::{Options, Peer};
-use crate::sorters::{Sorting, picard_marks, samtools_marks};
+use crate::sorters::{SortBench, picard_marks, samtools_marks};
 use crate::table::{median, print_commands, split_range};
-use crate::work::Work;
+use crate::work::BenchSetup;
 
 #[derive(clap::Args)]
 pub struct PilesArgs {
@@ -43,7 +43,7 @@ type NamedPairs = (&'static str, PairSet);
 pub fn bench_piles(args: PilesArgs) -> Result<()> {
     let PilesArgs { options, pile: pairs, copies, time_limit: limit } = args;
     // The usual data is not needed, because the reads are created here.
-    let work = Work::prepare(Options { pairs: 1, ..options })?;
+    let work = BenchSetup::prepare(Options { pairs: 1, ..options })?;
     let spread = PairSet { pairs, one_place: false, one_tile: false };
     let copies = PairSet { pairs: copies, one_place: true, one_tile: false };
     let sets: [NamedPairs; 4] = [
@@ -61,17 +61,17 @@ pub fn bench_piles(args: PilesArgs) -> Result<()> {
     print_table(&work, &columns, &rows, [pairs, copies.pairs])
 }
 
-fn grouped_file(work: &Work, name: &str) -> PathBuf {
+fn grouped_file(work: &BenchSetup, name: &str) -> PathBuf {
     work.file(&format!("{name}.grouped.bam"))
 }
 
-fn sorted_file(work: &Work, name: &str) -> PathBuf {
+fn sorted_file(work: &BenchSetup, name: &str) -> PathBuf {
     work.file(&format!("{name}.sorted.bam"))
 }
 
 /// Writes a set of reads as two BAM files: grouped by name, and sorted with the fields of
 /// `samtools fixmate`.
-fn write_reads(work: &Work, name: &str, set: &PairSet) -> Result<()> {
+fn write_reads(work: &BenchSetup, name: &str, set: &PairSet) -> Result<()> {
     let samtools = work.find_peer(Peer::Samtools).context("samtools is needed to write the reads")?;
     let (grouped, sorted) = (grouped_file(work, name), sorted_file(work, name));
     let call = Call::new(&samtools).add_words("view --no-PG -b -1 -o").arg(&grouped).arg("-");
@@ -83,7 +83,7 @@ fn write_reads(work: &Work, name: &str, set: &PairSet) -> Result<()> {
     if !child.wait()?.success() {
         bail!("samtools does not take the reads");
     }
-    let sorting = Sorting { level: 1, ..Sorting::from_work(work) };
+    let sorting = SortBench { level: 1, ..SortBench::from_work(work) };
     let [sort, _] = samtools_marks(&sorting, &samtools, &sorted);
     let pipe = vec![
         Call::new(&samtools).add_words("fixmate -m -u").arg(&grouped).arg("-"),
@@ -92,16 +92,16 @@ fn write_reads(work: &Work, name: &str, set: &PairSet) -> Result<()> {
     Contender::new("preparation", 1, sorted, vec![pipe]).measure(&work.directory).map(drop)
 }
 
-fn marking_contenders(work: &Work, name: &str, limit: u64) -> Result<Vec<Contender>> {
+fn marking_contenders(work: &BenchSetup, name: &str, limit: u64) -> Result<Vec<Contender>> {
     let (grouped, sorted) = (grouped_file(work, name), sorted_file(work, name));
-    let at = |data| Sorting { data, ..Sorting::from_work(work) };
+    let at = |data| SortBench { data, ..SortBench::from_work(work) };
     let output = |of: &str| work.file(&format!("{of}.bam"));
     let mut all = Vec::new();
     let mut add = |title: &str, runs, output: PathBuf, call: Call| {
         all.push(Contender::new(title, runs, output, vec![vec![call.with_time_limit(limit)]]));
     };
     let runs = work.options.runs;
-    let own = |words: &str, sorting: &Sorting<'_>| {
+    let own = |words: &str, sorting: &SortBench<'_>| {
         let call = Call::new(&work.readmill).add_words(words).arg(sorting.data);
         let call = sorting.with_resources(call).add_words("--no-index -o").arg(output("readmill"));
         match work.metrics_option() {
@@ -126,7 +126,7 @@ fn marking_contenders(work: &Work, name: &str, limit: u64) -> Result<Vec<Contend
     Ok(all)
 }
 
-fn samtools_markdup(work: &Work, program: &Program, words: &str) -> Call {
+fn samtools_markdup(work: &BenchSetup, program: &Program, words: &str) -> Call {
     let Options { threads, level, .. } = work.options;
     let words = format!("markdup -@ {threads} {words} --output-fmt bam,level={} -T", level.min(9));
     Call::new(program).add_words(&words).arg(work.file("samtools.markdup"))
@@ -135,7 +135,7 @@ fn samtools_markdup(work: &Work, program: &Program, words: &str) -> Call {
 type Runs = Result<Vec<Measurement>, TooLong>;
 
 /// Measures all contenders on all columns, in turns. Returns a cell per column for each contender.
-fn measure_columns(work: &Work, columns: &[Vec<Contender>]) -> Result<Vec<Vec<Runs>>> {
+fn measure_columns(work: &BenchSetup, columns: &[Vec<Contender>]) -> Result<Vec<Vec<Runs>>> {
     let contenders = columns.first().map_or(0, Vec::len);
     let empty = || columns.iter().map(|_| Ok(Vec::new())).collect();
     let mut rows: Vec<Vec<Runs>> = (0..contenders).map(|_| empty()).collect();
@@ -179,7 +179,7 @@ const DATA_COLUMNS: [&str; 15] = [
 
 /// Prints the table and adds it to the data file.
 fn print_table(
-    work: &Work,
+    work: &BenchSetup,
     columns: &[Vec<Contender>],
     rows: &[Vec<Runs>],
     [pairs, copies]: [u64; 2],

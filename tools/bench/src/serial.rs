@@ -15,9 +15,9 @@ use crate::contender::{Call, Contender};
 use crate::data_file::DataTable;
 use crate::jobs::{bring_mate_cigars, sort_by};
 use crate::options::Options;
-use crate::sorters::Sorting;
+use crate::sorters::SortBench;
 use crate::table::{median, print_commands, split_range};
-use crate::work::Work;
+use crate::work::BenchSetup;
 
 const LEVELS: [u8; 2] = [1, 6];
 
@@ -40,7 +40,7 @@ struct LevelRuns {
     driven: Vec<ClockedRun>,
 }
 
-pub fn bench_serial(work: &mut Work) -> Result<()> {
+pub fn bench_serial(work: &mut BenchSetup) -> Result<()> {
     bring_mate_cigars(work)?;
     let work = &*work;
     let output = work.file("serial.bam");
@@ -68,17 +68,17 @@ pub fn bench_serial(work: &mut Work) -> Result<()> {
 }
 
 impl LevelRuns {
-    fn new(work: &Work, level: u8, output: PathBuf) -> Self {
+    fn new(work: &BenchSetup, level: u8, output: PathBuf) -> Self {
         let drive = work.own_call("serial-once").arg(&work.data).arg(&output);
         let Options { limit, order, threads, .. } = &work.options;
         let memory = limit.map(|memory| memory.to_string()).unwrap_or_default();
         let drive = drive.add_words(&format!("{level} {} {memory} -@ {threads}", order.name()));
         let name = format!("level {level}, readmill");
-        let whole = Sorting { level, ..Sorting::from_work(work) }.sort_with_readmill(&name);
+        let whole = SortBench { level, ..SortBench::from_work(work) }.sort_with_readmill(&name);
         LevelRuns { level, whole, seconds: Vec::new(), drive, driven: Vec::new() }
     }
 
-    fn measure_round(&mut self, work: &Work) -> Result<()> {
+    fn measure_round(&mut self, work: &BenchSetup) -> Result<()> {
         self.driven.push(ClockedRun::parse(&work.run_once(self.drive.clone())?)?);
         let sample = self.whole.measure(&work.directory)?;
         std::fs::remove_file(&self.whole.output)?;
@@ -151,7 +151,7 @@ const PHASES: [(&str, PhaseTime); 4] = [
 ];
 
 /// Adds a table of this benchmark to its data file.
-fn save(work: &Work, file: &str, columns: &[&str], rows: Vec<Vec<String>>) -> Result<()> {
+fn save(work: &BenchSetup, file: &str, columns: &[&str], rows: Vec<Vec<String>>) -> Result<()> {
     let title = format!("Serial phases: {}", sort_by(work));
     work.save_table(&DataTable { file, title: &title, columns, rows })
 }
@@ -161,7 +161,7 @@ fn print_row(cells: &[String]) {
     println!("| {} |", cells.join(" | "));
 }
 
-fn print_phases(work: &Work, all: &[&ClockedRun]) -> Result<()> {
+fn print_phases(work: &BenchSetup, all: &[&ClockedRun]) -> Result<()> {
     println!("| pass | phase | tickets | µs per ticket | ns per record (least–most) |");
     println!("|---|---|---|---|---|");
     let mut rows = Vec::new();
@@ -222,7 +222,7 @@ fn project_pass(cpu: f64, cores: u32, bound: (&'static str, f64)) -> (&'static s
     if shared >= bound.1 { ("cores", shared) } else { bound }
 }
 
-fn print_projection(work: &Work, levels: &[LevelRuns], all: &[&ClockedRun]) -> Result<()> {
+fn print_projection(work: &BenchSetup, levels: &[LevelRuns], all: &[&ClockedRun]) -> Result<()> {
     let bounds = largest_phases(all);
     println!(
         "Projected for 10^6 records: each pass takes its CPU time shared by the cores, or its largest serial phase if that is longer.\n"
@@ -276,7 +276,7 @@ fn print_projection(work: &Work, levels: &[LevelRuns], all: &[&ClockedRun]) -> R
 
 /// Prints readmill's CPU time and the sum of the clocked passes. Both should agree, because the
 /// clocked sort does the same work.
-fn print_check(levels: &[LevelRuns], work: &Work) -> Result<()> {
+fn print_check(levels: &[LevelRuns], work: &BenchSetup) -> Result<()> {
     println!(
         "\n| level | readmill, {} threads: wall ms per 10^6 records | CPU ms | CPU ms of the clocked sort |",
         work.options.threads

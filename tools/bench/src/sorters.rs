@@ -10,7 +10,7 @@ use std::path::Path;
 
 use crate::contender::{Call, Contender, Program};
 use crate::options::{Options, Order, Peer};
-use crate::work::Work;
+use crate::work::BenchSetup;
 
 /// A sort to measure: input, memory and level. Its methods return the contender of each program.
 ///
@@ -18,18 +18,18 @@ use crate::work::Work;
 /// `Sorting { level: 1, ..Sorting::of(work) }`. `None` instead of a contender means that the
 /// program does not support this order.
 #[derive(Clone, Copy)]
-pub struct Sorting<'a> {
-    pub work: &'a Work,
+pub struct SortBench<'a> {
+    pub work: &'a BenchSetup,
     pub data: &'a Path,
     /// Total memory in MiB; `None` for each program's default.
     pub memory: Option<u64>,
     pub level: u8,
 }
 
-impl<'a> Sorting<'a> {
-    pub fn from_work(work: &'a Work) -> Self {
+impl<'a> SortBench<'a> {
+    pub fn from_work(work: &'a BenchSetup) -> Self {
         let Options { limit: memory, level, .. } = work.options;
-        Sorting { work, data: &work.data, memory, level }
+        SortBench { work, data: &work.data, memory, level }
     }
 
     fn options(&self) -> &'a Options {
@@ -171,7 +171,7 @@ impl<'a> Sorting<'a> {
 }
 
 /// Returns `samtools sort` with threads and memory. The caller adds order, level and files.
-pub fn samtools_sort(work: &Work, program: &Program, memory: Option<u64>) -> Call {
+pub fn samtools_sort(work: &BenchSetup, program: &Program, memory: Option<u64>) -> Call {
     let threads = work.options.threads;
     let memory =
         memory.map(|memory| format!("-m {}M", memory_per_thread(memory, threads))).unwrap_or_default();
@@ -193,9 +193,9 @@ fn memory_per_thread(memory: u64, threads: usize) -> u64 {
 ///
 /// Methods with `on_sorted` in their name only mark: they expect `data` to be sorted by coordinate.
 #[derive(Clone, Copy)]
-pub struct Marking<'a>(pub Sorting<'a>);
+pub struct MarkBench<'a>(pub SortBench<'a>);
 
-impl Marking<'_> {
+impl MarkBench<'_> {
     fn options(&self) -> &Options {
         &self.0.work.options
     }
@@ -259,7 +259,8 @@ impl Marking<'_> {
 
     /// Marks with dupblaster, in a pipe before fgumi's sort.
     pub fn mark_with_dupblaster(&self, program: &Program, sorter: &Program) -> Contender {
-        let mut contender = Sorting { data: Path::new("/dev/stdin"), ..self.0 }.sort_with_fgumi(sorter);
+        let mut contender =
+            SortBench { data: Path::new("/dev/stdin"), ..self.0 }.sort_with_fgumi(sorter);
         let first = Call::new(program).arg("-i").arg(self.0.data).add_words("-o - --metrics-prefix");
         let first = first.arg(self.0.work.file("dupblaster"));
         contender.stages[0].insert(0, first.add_words("--sequencing-duplicate-detection off"));
@@ -283,7 +284,7 @@ impl Marking<'_> {
 
     /// Sorts with sambamba into a lightly compressed file, then marks that file.
     pub fn mark_with_sambamba(&self, program: &Program) -> Option<Contender> {
-        let mut contender = Sorting { level: 1, ..self.0 }.sort_with_sambamba(program)?;
+        let mut contender = SortBench { level: 1, ..self.0 }.sort_with_sambamba(program)?;
         let marked = self.0.work.file("sambamba.marked.bam");
         contender.stages.push(vec![self.sambamba_marks(program, &contender.output, &marked)]);
         contender.output = marked;
@@ -324,7 +325,7 @@ impl Marking<'_> {
 
     /// Sorts with Picard into a lightly compressed file, then marks that file.
     pub fn mark_with_picard(&self, program: &Program) -> Option<Contender> {
-        let mut contender = Sorting { level: 1, ..self.0 }.sort_with_picard(program)?;
+        let mut contender = SortBench { level: 1, ..self.0 }.sort_with_picard(program)?;
         let marked = self.0.work.file("picard.marked.bam");
         contender.stages.push(vec![picard_marks(&self.0, program, &contender.output, &marked)]);
         contender.output = marked;
@@ -342,7 +343,7 @@ impl Marking<'_> {
 }
 
 /// Returns the end of a samtools pipe after `fixmate -m`: sort and markdup.
-pub fn samtools_marks(sorting: &Sorting<'_>, program: &Program, output: &Path) -> [Call; 2] {
+pub fn samtools_marks(sorting: &SortBench<'_>, program: &Program, output: &Path) -> [Call; 2] {
     let (work, level) = (sorting.work, sorting.level.min(9));
     let marks = format!("markdup -@ {} --output-fmt bam,level={level} -T", work.options.threads);
     let marks = Call::new(program).add_words(&marks).arg(work.file("samtools.markdup"));
@@ -350,7 +351,7 @@ pub fn samtools_marks(sorting: &Sorting<'_>, program: &Program, output: &Path) -
 }
 
 /// Returns Picard's MarkDuplicates for a file sorted by coordinate.
-pub fn picard_marks(sorting: &Sorting<'_>, program: &Program, sorted: &Path, output: &Path) -> Call {
+pub fn picard_marks(sorting: &SortBench<'_>, program: &Program, sorted: &Path, output: &Path) -> Call {
     let work = sorting.work;
     picard_tool(program, "MarkDuplicates")
         .add_words("ASSUME_SORT_ORDER=coordinate")

@@ -7,7 +7,7 @@ use anyhow::Result;
 use crate::contender::{Contender, Measurement};
 use crate::data_file::DataTable;
 use crate::floor;
-use crate::work::Work;
+use crate::work::BenchSetup;
 
 /// The figures of a contender.
 pub struct TableRow {
@@ -16,12 +16,12 @@ pub struct TableRow {
     /// One measurement per round.
     pub samples: Vec<Measurement>,
     /// Number of records and duplicates in its output.
-    pub holds: String,
+    pub record_counts: String,
 }
 
 impl TableRow {
     /// Returns a row that was not measured itself: the sum of `parts`, round by round.
-    pub fn together(name: &str, parts: &[&TableRow]) -> Self {
+    pub fn sum_of_rows(name: &str, parts: &[&TableRow]) -> Self {
         let rounds = parts.iter().map(|part| part.samples.len()).min().unwrap_or(0);
         let round = |i: usize| {
             parts.iter().map(|part| part.samples[i]).fold(Measurement::default(), |sum, sample| {
@@ -33,7 +33,11 @@ impl TableRow {
                 }
             })
         };
-        TableRow { name: name.into(), samples: (0..rounds).map(round).collect(), holds: "–".into() }
+        TableRow {
+            name: name.into(),
+            samples: (0..rounds).map(round).collect(),
+            record_counts: "–".into(),
+        }
     }
 
     /// Returns the ratio of this row's figure to the other's, computed round by round: median,
@@ -61,22 +65,22 @@ pub fn split_range(shown: &str) -> [String; 3] {
 
 /// Measures all contenders in turns and prints the table. Contenders are compared with the first
 /// one and with the floor.
-pub fn measure(title: &str, work: &Work, contenders: &[Contender]) -> Result<()> {
-    let rows = rounds(work, contenders, |row, output| {
-        row.holds = work.count_records(output)?;
+pub fn measure(title: &str, work: &BenchSetup, contenders: &[Contender]) -> Result<()> {
+    let rows = measure_rounds(work, contenders, |row, output| {
+        row.record_counts = work.count_records(output)?;
         Ok(())
     })?;
-    print(title, work, &rows, floor::FLOOR_NAME);
-    say_ratios(&rows);
+    print_table(title, work, &rows, floor::FLOOR_NAME);
+    print_ratios(&rows);
     print_commands(contenders);
-    save(title, work, &rows, floor::FLOOR_NAME, contenders)
+    save_table(title, work, &rows, floor::FLOOR_NAME, contenders)
 }
 
 /// Adds the table to the data file of this benchmark. Cells have the same digits as printed by
 /// [`print`].
-pub fn save(
+pub fn save_table(
     title: &str,
-    work: &Work,
+    work: &BenchSetup,
     rows: &[TableRow],
     floor: &str,
     contenders: &[Contender],
@@ -85,7 +89,7 @@ pub fn save(
     let lines = rows.iter().map(|row| {
         let contender = contenders.iter().find(|contender| contender.name == row.name);
         let commands = contender.map(|contender| contender.command_lines().join(" && "));
-        let mut cells = Figures::of(row).data_cells(row, &first, &floor);
+        let mut cells = MedianFigures::of(row).data_cells(row, &first, &floor);
         cells.push(commands.unwrap_or_default());
         cells
     });
@@ -118,13 +122,16 @@ const COLUMNS: [&str; 20] = [
 ];
 
 /// Returns the figures with which the others are compared: those of the first row and of the floor.
-fn bases(rows: &[TableRow], floor: &str) -> (Figures, Figures) {
+fn bases(rows: &[TableRow], floor: &str) -> (MedianFigures, MedianFigures) {
     let floor = rows.iter().find(|row| row.name == floor);
-    (rows.first().map(Figures::of).unwrap_or_default(), floor.map(Figures::of).unwrap_or_default())
+    (
+        rows.first().map(MedianFigures::of).unwrap_or_default(),
+        floor.map(MedianFigures::of).unwrap_or_default(),
+    )
 }
 
 /// Prints the table. `floor` is the name of the floor's row.
-pub fn print(title: &str, work: &Work, rows: &[TableRow], floor: &str) {
+pub fn print_table(title: &str, work: &BenchSetup, rows: &[TableRow], floor: &str) {
     println!("### {title}\n\n{}\n", work.describe_setup());
     println!(
         "| | n | wall s (least–most) | × | × floor | CPU s | × | × floor | peak MB | × | GBh | × | output MB | MiB spilled, runs | records, duplicates |"
@@ -132,7 +139,7 @@ pub fn print(title: &str, work: &Work, rows: &[TableRow], floor: &str) {
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
     let (first, floor_figures) = bases(rows, floor);
     for row in rows {
-        println!("{}", Figures::of(row).line(row, &first, &floor_figures));
+        println!("{}", MedianFigures::of(row).line(row, &first, &floor_figures));
     }
     println!(
         "\nAll values are medians. The columns × give the ratio to the first row; the columns × floor give the ratio to the {floor}."
@@ -141,14 +148,14 @@ pub fn print(title: &str, work: &Work, rows: &[TableRow], floor: &str) {
 
 /// Measures all contenders in turns. In the first round, `look` can inspect each output before it
 /// is removed.
-pub fn rounds(
-    work: &Work,
+pub fn measure_rounds(
+    work: &BenchSetup,
     contenders: &[Contender],
     mut look: impl FnMut(&mut TableRow, &Path) -> Result<()>,
 ) -> Result<Vec<TableRow>> {
     let mut rows: Vec<TableRow> = contenders
         .iter()
-        .map(|it| TableRow { name: it.name.clone(), samples: Vec::new(), holds: String::new() })
+        .map(|it| TableRow { name: it.name.clone(), samples: Vec::new(), record_counts: String::new() })
         .collect();
     let rounds = contenders.iter().map(|contender| contender.runs).max().unwrap_or(0);
     for round in 0..rounds {
@@ -168,13 +175,13 @@ pub fn rounds(
 }
 
 /// Prints the ratio of the first contender to each floor, and to other runs of readmill.
-fn say_ratios(rows: &[TableRow]) {
+fn print_ratios(rows: &[TableRow]) {
     let Some((first, others)) = rows.split_first() else { return };
-    let own = Figures::of(first);
+    let own = MedianFigures::of(first);
     let is_own =
         |row: &&TableRow| [floor::FLOOR_NAME, "readmill"].iter().any(|own| row.name.starts_with(own));
     for floor in others.iter().filter(is_own) {
-        let figures = Figures::of(floor);
+        let figures = MedianFigures::of(floor);
         println!(
             "{} takes {} × the wall time and {} × the CPU time of the {}.",
             first.name,
@@ -203,7 +210,7 @@ fn ratio(mine: f64, other: f64) -> String {
 
 /// Medians, in seconds and 10^6 bytes. `gbh` is wall time in hours times peak memory in 10^9 bytes.
 #[derive(Default)]
-struct Figures {
+struct MedianFigures {
     wall: f64,
     min: f64,
     max: f64,
@@ -213,7 +220,7 @@ struct Figures {
     size: f64,
 }
 
-impl Figures {
+impl MedianFigures {
     fn of(row: &TableRow) -> Self {
         let all = |figure: fn(&Measurement) -> f64| {
             let mut values: Vec<f64> = row.samples.iter().map(figure).collect();
@@ -221,7 +228,7 @@ impl Figures {
             values
         };
         let walls = all(|sample| sample.wall.as_secs_f64());
-        Figures {
+        MedianFigures {
             wall: median(&walls),
             min: walls.first().copied().unwrap_or(0.0),
             max: walls.last().copied().unwrap_or(0.0),
@@ -233,33 +240,34 @@ impl Figures {
     }
 
     /// Formats the row as Markdown.
-    fn line(&self, row: &TableRow, base: &Figures, floor: &Figures) -> String {
-        let spilled = spilled(row).map_or("–".into(), |[size, runs]| format!("{size}, {runs}"));
+    fn line(&self, row: &TableRow, base: &MedianFigures, floor: &MedianFigures) -> String {
+        let spilled = parse_spill(row).map_or("–".into(), |[size, runs]| format!("{size}, {runs}"));
         let mut cells = vec![
             row.name.clone(),
             row.samples.len().to_string(),
             format!("{:.2} ({:.2}–{:.2})", self.wall, self.min, self.max),
         ];
-        cells.extend(self.compared(base, floor));
-        cells.extend([spilled, row.holds.clone()]);
+        cells.extend(self.ratio_cells(base, floor));
+        cells.extend([spilled, row.record_counts.clone()]);
         format!("| {} |", cells.join(" | "))
     }
 
     /// Returns the row as cells of a data file with one figure each, without the command lines.
-    fn data_cells(&self, row: &TableRow, base: &Figures, floor: &Figures) -> Vec<String> {
+    fn data_cells(&self, row: &TableRow, base: &MedianFigures, floor: &MedianFigures) -> Vec<String> {
         let mut cells = vec![row.name.clone(), row.samples.len().to_string()];
         cells.extend([self.wall, self.min, self.max].map(|seconds| format!("{seconds:.2}")));
-        cells.extend(self.compared(base, floor));
-        let spilled = spilled(row).map(|figures| figures.map(|figure| figure.to_string()));
+        cells.extend(self.ratio_cells(base, floor));
+        let spilled = parse_spill(row).map(|figures| figures.map(|figure| figure.to_string()));
         cells.extend(spilled.unwrap_or_default());
-        let (records, duplicates) = row.holds.split_once(", ").unwrap_or((&row.holds, ""));
+        let (records, duplicates) =
+            row.record_counts.split_once(", ").unwrap_or((&row.record_counts, ""));
         cells.extend([records.into(), duplicates.into()]);
         cells
     }
 
     /// Returns the ratios of wall time, then all other figures with their ratios, up to the output
     /// size.
-    fn compared(&self, base: &Figures, floor: &Figures) -> [String; 10] {
+    fn ratio_cells(&self, base: &MedianFigures, floor: &MedianFigures) -> [String; 10] {
         let or_dash = |value: f64, shown: String| if value > 0.0 { shown } else { "–".into() };
         [
             ratio(self.wall, base.wall),
@@ -278,7 +286,7 @@ impl Figures {
 
 /// Returns the MiB and the number of runs spilled in the first round. (They may depend on thread
 /// timing.)
-fn spilled(row: &TableRow) -> Option<[u64; 2]> {
+fn parse_spill(row: &TableRow) -> Option<[u64; 2]> {
     let told = row.samples.first()?.log_summary?;
     Some([told.spilled, told.runs])
 }
@@ -308,7 +316,11 @@ mod tests {
             log_summary: Some(LogSummary { peak: 242, spilled: 7, runs: 2 })
                 .filter(|_| name == "readmill"),
         };
-        TableRow { name: name.into(), samples: walls.iter().map(sample).collect(), holds: "9, 1".into() }
+        TableRow {
+            name: name.into(),
+            samples: walls.iter().map(sample).collect(),
+            record_counts: "9, 1".into(),
+        }
     }
 
     #[test]
@@ -316,7 +328,7 @@ mod tests {
         let (one, other) = (row("a", &[30, 44, 36], 9), row("b", &[10, 11, 12], 5));
         let wall = |sample: &Measurement| sample.wall.as_secs_f64();
         assert_eq!(one.ratio(&other, wall), "3.000 (3.000–4.000)");
-        let both = TableRow::together("both", &[&one, &other]);
+        let both = TableRow::sum_of_rows("both", &[&one, &other]);
         assert_eq!(both.ratio(&other, wall), "4.000 (4.000–5.000)");
         assert_eq!(row("c", &[], 1).ratio(&other, wall), "–");
         assert_eq!(split_range("3.000 (2.100–4.000)"), ["3.000", "2.100", "4.000"]);
@@ -326,25 +338,28 @@ mod tests {
     #[test]
     fn a_line_has_medians_and_ratios() {
         let first = row("readmill", &[36, 30, 90], 1_000_000_000);
-        let (base, other) = (Figures::of(&first), row("other", &[72, 72], 500_000_000));
-        let floor = Figures::of(&row("floor", &[18], 0));
+        let (base, other) = (MedianFigures::of(&first), row("other", &[72, 72], 500_000_000));
+        let floor = MedianFigures::of(&row("floor", &[18], 0));
         assert_eq!(
-            Figures::of(&other).line(&other, &base, &floor),
+            MedianFigures::of(&other).line(&other, &base, &floor),
             "| other | 2 | 72.00 (72.00–72.00) | 2.00 | 4.00 | 144.00 | 2.00 | 4.00 | 500 | 0.50 | 0.01000 | 1.00 | 5.0 | – | 9, 1 |"
         );
-        assert!(base.line(&first, &base, &Figures::default()).contains("| 1.00 | – |"));
+        assert!(base.line(&first, &base, &MedianFigures::default()).contains("| 1.00 | – |"));
         assert!(base.line(&first, &base, &floor).contains("| 7, 2 | 9, 1 |"));
     }
 
     #[test]
     fn cells_of_a_data_file_have_one_figure_each() {
         let first = row("readmill", &[36, 30, 90], 1_000_000_000);
-        let (base, floor) = (Figures::of(&first), Figures::of(&row("floor", &[18], 0)));
+        let (base, floor) = (MedianFigures::of(&first), MedianFigures::of(&row("floor", &[18], 0)));
         let cells = base.data_cells(&first, &base, &floor);
         assert_eq!(cells.len() + 1, COLUMNS.len());
         assert_eq!(cells[..5], ["readmill", "3", "36.00", "30.00", "90.00"]);
         assert_eq!(cells[15..], ["7", "2", "9", "1"]);
         let other = row("other", &[72], 0);
-        assert_eq!(Figures::of(&other).data_cells(&other, &base, &floor)[15..], ["", "", "9", "1"]);
+        assert_eq!(
+            MedianFigures::of(&other).data_cells(&other, &base, &floor)[15..],
+            ["", "", "9", "1"]
+        );
     }
 }

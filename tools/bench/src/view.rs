@@ -11,7 +11,7 @@ use crate::data_file::DataTable;
 use crate::jobs;
 use crate::options::{Options, Peer};
 use crate::table;
-use crate::work::Work;
+use crate::work::BenchSetup;
 
 #[derive(clap::Args)]
 pub struct ViewBenchArgs {
@@ -45,7 +45,7 @@ struct ViewCase {
 /// Prepares the files with samtools, measures each case, and prints the CPU time ratios.
 pub fn bench_view(args: ViewBenchArgs) -> Result<()> {
     let ViewBenchArgs { options, regions } = args;
-    let mut work = Work::prepare(options)?;
+    let mut work = BenchSetup::prepare(options)?;
     let samtools = work.find_peer(Peer::Samtools).context("samtools is needed")?;
     let regions = random_regions(&work, regions)?;
     let sorted = jobs::sort_first(&work)?;
@@ -74,7 +74,7 @@ pub fn bench_view(args: ViewBenchArgs) -> Result<()> {
 }
 
 /// Measures one case, prints its row and returns the cells for the data file.
-fn measure_case(work: &Work, samtools: &Program, case: &ViewCase) -> Result<Vec<String>> {
+fn measure_case(work: &BenchSetup, samtools: &Program, case: &ViewCase) -> Result<Vec<String>> {
     let Options { runs, threads, .. } = work.options;
     let contender = |name: &str, program: &Program, threads: usize| {
         let output = work.file("view.out");
@@ -88,7 +88,7 @@ fn measure_case(work: &Work, samtools: &Program, case: &ViewCase) -> Result<Vec<
         contender("readmill", &work.readmill, threads),
         contender("samtools", samtools, threads.saturating_sub(1)),
     ];
-    let rows = table::rounds(work, &both, |_, _: &Path| Ok(()))?;
+    let rows = table::measure_rounds(work, &both, |_, _: &Path| Ok(()))?;
     let cpu = |row: &table::TableRow| {
         let mut all: Vec<f64> = row.samples.iter().map(|sample| sample.cpu.as_secs_f64()).collect();
         all.sort_by(f64::total_cmp);
@@ -104,7 +104,7 @@ fn measure_case(work: &Work, samtools: &Program, case: &ViewCase) -> Result<Vec<
 }
 
 /// Draws regions of 100 to 10,000 bases from a fixed seed, in proportion to the contig lengths.
-fn random_regions(work: &Work, number: usize) -> Result<Vec<String>> {
+fn random_regions(work: &BenchSetup, number: usize) -> Result<Vec<String>> {
     let header = work.read_header()?;
     let contigs = header.references();
     let mut random = Rng::new(7);

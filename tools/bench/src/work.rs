@@ -17,7 +17,7 @@ use crate::{data, machine};
 ///
 /// It has the options, the directory `target/bench`, and the input file. The methods find peers,
 /// run calls that are not measured, and describe the setup for the report.
-pub struct Work {
+pub struct BenchSetup {
     pub options: Options,
     pub directory: PathBuf,
     pub data: PathBuf,
@@ -30,7 +30,7 @@ pub struct Work {
     peers: Peers,
 }
 
-impl Work {
+impl BenchSetup {
     pub fn prepare(options: Options) -> Result<Self> {
         let mut work = Self::without_data(options)?;
         work.data = work.bring_data()?;
@@ -46,7 +46,7 @@ impl Work {
             Some(binary) => binary.canonicalize().with_context(|| binary.display().to_string())?,
             None => build_readmill()?,
         };
-        let mut work = Work {
+        let mut work = BenchSetup {
             data: PathBuf::new(),
             about: None,
             readmill: Program::Own("readmill", binary),

@@ -40,13 +40,13 @@ pub fn check(root: &Path, paths: &[PathBuf]) -> Result<Vec<String>> {
         if let Some((source, module)) = module(shown) {
             let text = files::read(path)?;
             let graph = graphs.entry(source).or_default();
-            let imports =
-                imports(&text, &module).with_context(|| format!("cannot parse {}", path.display()))?;
+            let imports = collect_imports(&text, &module)
+                .with_context(|| format!("cannot parse {}", path.display()))?;
             graph.imports.entry(module.clone()).or_default().extend(imports);
             graph.files.insert(module, shown.to_path_buf());
         }
     }
-    Ok(graphs.values().flat_map(Graph::circles).collect())
+    Ok(graphs.values().flat_map(Graph::find_circles).collect())
 }
 
 /// Returns the source directory of a file's crate, and the file's module. `lib.rs` and `main.rs`
@@ -63,7 +63,7 @@ fn module(path: &Path) -> Option<(PathBuf, Module)> {
     Some((parts[..=source].iter().collect(), module))
 }
 
-fn imports(text: &str, module: &Module) -> Result<Vec<Import>> {
+fn collect_imports(text: &str, module: &Module) -> Result<Vec<Import>> {
     let file = syn::parse_file(text)?;
     let children = file.items.iter().filter_map(|item| match item {
         Item::Mod(child) if child.content.is_none() => Some(child.ident.to_string()),
@@ -180,7 +180,7 @@ fn is_for_tests(attribute: &Attribute) -> bool {
 
 impl Graph {
     /// Returns the module whose file defines the item at `path`.
-    fn owner(&self, path: &[String], passes: usize) -> Module {
+    fn defining_module(&self, path: &[String], passes: usize) -> Module {
         let mut at = Module::new();
         for (i, name) in path.iter().enumerate() {
             at.push(name.clone());
@@ -191,7 +191,7 @@ impl Graph {
             let mut known = self.imports.get(&at).into_iter().flatten();
             return match known.find(|import| import.name.as_ref() == Some(name)) {
                 Some(import) if passes < 8 => {
-                    self.owner(&[&import.path, &path[i + 1..]].concat(), passes + 1)
+                    self.defining_module(&[&import.path, &path[i + 1..]].concat(), passes + 1)
                 }
                 _ => at,
             };
@@ -200,11 +200,12 @@ impl Graph {
     }
 
     /// Returns each circle once: modules that reach themselves through their imports.
-    fn circles(&self) -> Vec<String> {
+    fn find_circles(&self) -> Vec<String> {
         let mut edges: BTreeMap<&Module, BTreeSet<Module>> = BTreeMap::new();
         for (module, imports) in &self.imports {
             let own = imports.iter().filter(|import| !import.is_reexport);
-            let targets = own.map(|import| self.owner(&import.path, 0)).filter(|to| to != module);
+            let targets =
+                own.map(|import| self.defining_module(&import.path, 0)).filter(|to| to != module);
             edges.insert(module, targets.collect());
         }
         let reach = |from: &Module| {
@@ -243,10 +244,10 @@ mod tests {
         for (path, text) in files {
             let path = Path::new("crates/x/src").join(path);
             let (_, module) = module(&path).unwrap();
-            graph.imports.insert(module.clone(), imports(text, &module).unwrap());
+            graph.imports.insert(module.clone(), collect_imports(text, &module).unwrap());
             graph.files.insert(module, path);
         }
-        graph.circles()
+        graph.find_circles()
     }
 
     #[test]

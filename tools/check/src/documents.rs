@@ -19,8 +19,8 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
     pages.sort();
     let mut findings = Vec::new();
     for page in &pages {
-        findings.extend(missing(root, page)?);
-        for line in conflicts(&files::read(page)?) {
+        findings.extend(find_missing_paths(root, page)?);
+        for line in conflict_lines(&files::read(page)?) {
             findings.push(format!("{}:{line}: a merge left both sides here", page.display()));
         }
     }
@@ -32,24 +32,24 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
 }
 
 /// Finds paths that a page names but that do not exist.
-fn missing(root: &Path, page: &Path) -> Result<Vec<String>> {
+fn find_missing_paths(root: &Path, page: &Path) -> Result<Vec<String>> {
     let text = files::read(page)?;
     let mut findings = Vec::new();
-    for (line, quoted) in paths(&text).filter(|(_, path)| !root.join(path).exists()) {
+    for (line, quoted) in quoted_source_paths(&text).filter(|(_, path)| !root.join(path).exists()) {
         findings.push(format!("{}:{line}: {quoted} does not exist", page.display()));
     }
     Ok(findings)
 }
 
 /// Returns the numbers of lines with git conflict markers.
-fn conflicts(text: &str) -> impl Iterator<Item = usize> {
+fn conflict_lines(text: &str) -> impl Iterator<Item = usize> {
     let is_mark = |line: &str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
     (1..).zip(text.lines()).filter(move |(_, line)| is_mark(line)).map(|(number, _)| number)
 }
 
 /// Returns the paths in backticks that begin with a source directory, each with its line number. A
 /// path is cut at its first placeholder, for example `<name>` in `src/x/<name>.rs`.
-fn paths(text: &str) -> impl Iterator<Item = (usize, &str)> {
+fn quoted_source_paths(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let quoted = (1..).zip(text.lines()).flat_map(|(number, line)| {
         line.split('`').skip(1).step_by(2).map(move |quoted| (number, quoted))
     });
@@ -68,7 +68,7 @@ fn paths(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 fn is_path(quoted: &str) -> bool {
-    files::PLACES
+    files::SOURCE_DIRECTORIES
         .iter()
         .any(|place| quoted.strip_prefix(place).is_some_and(|rest| rest.starts_with('/')))
 }
@@ -80,13 +80,13 @@ mod tests {
     #[test]
     fn paths_are_known_as_far_as_they_are_stated() {
         let text = "see `src/plan.rs` or\n`crates/x/src/<name>.rs`, `--flag`, `crates/x/{a,b}`, `src/a.rs: b`\n";
-        let found: Vec<_> = paths(text).collect();
+        let found: Vec<_> = quoted_source_paths(text).collect();
         assert_eq!(found, [(1, "src/plan.rs"), (2, "crates/x/src"), (2, "crates/x"), (2, "src")]);
     }
 
     #[test]
     fn both_sides_of_a_conflict_are_found() {
         let text = "a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> other\n    <<<<<<< quoted\n";
-        assert_eq!(conflicts(text).collect::<Vec<_>>(), [2, 6]);
+        assert_eq!(conflict_lines(text).collect::<Vec<_>>(), [2, 6]);
     }
 }

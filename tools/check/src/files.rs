@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 /// Directories with Rust source, relative to the workspace root.
-pub const PLACES: [&str; 7] = ["src", "tests", "crates", "experiments", "examples", "tools", "fuzz"];
+pub const SOURCE_DIRECTORIES: [&str; 7] =
+    ["src", "tests", "crates", "experiments", "examples", "tools", "fuzz"];
 
 /// Maximum lines of code in a file. Comments and blank lines are not counted, so that the limit
 /// does not discourage documentation.

@@ -30,7 +30,7 @@ fn main() -> Result<()> {
         None => {}
     }
     let mut files = Vec::new();
-    for place in files::PLACES {
+    for place in files::SOURCE_DIRECTORIES {
         files::collect(&root.join(place), &mut files)?;
     }
     files.sort();

@@ -17,7 +17,7 @@ use syn::{Attribute, Expr, ExprMethodCall, ExprReference, Field, ImplItemFn, Ite
 use super::files;
 
 /// Files that set charges to memory already in use, and what was charged before.
-const SETTLES: [(&str, &str); 14] = [
+const FILES_THAT_RESIZE: [(&str, &str); 14] = [
     ("crates/cram/src/decode/mod.rs", "gives back what a container took"),
     ("crates/format/src/sites/layers.rs", "gives back what layers that are merged took"),
     ("crates/format/src/intervals/set.rs", "gives back what united regions took"),
@@ -38,13 +38,13 @@ const SETTLES: [(&str, &str); 14] = [
 ];
 
 /// More such files, in a list of their own because they remain to be fixed.
-const SETTLES_LATER: [(&str, &str); 2] = [
+const FILES_THAT_RESIZE_TO_FIX: [(&str, &str); 2] = [
     ("src/pipeline/ingest/claim.rs", "the largest record, which its limit bounds"),
     ("src/shard/recalibration.rs", "counts of a stage, which its share bounds"),
 ];
 
 /// Files with tables that are not charged, and what bounds their size.
-const BOUNDED: [(&str, &str); 15] = [
+const FILES_WITH_BOUNDED_TABLES: [(&str, &str); 15] = [
     ("crates/bqsr/src/report/write.rs", "contexts and cycles, which the table charges"),
     ("crates/cram/src/decode/mates.rs", "records of a container, each of which is charged"),
     ("crates/fastqc/src/gc.rs", "lengths are rounded: up to 3 MiB, which are charged"),
@@ -63,7 +63,7 @@ const BOUNDED: [(&str, &str); 15] = [
 ];
 
 /// Words in code that charges memory, or that tells callers how much to charge.
-const PAYS: [&str; 10] = [
+const CHARGING_WORDS: [&str; 10] = [
     "ledger",
     "Ledger",
     "Charge",
@@ -79,7 +79,8 @@ const PAYS: [&str; 10] = [
 const TABLES: [&str; 6] = ["HashMap", "HashSet", "BTreeMap", "BTreeSet", "HashTable", "ByName"];
 
 /// Crates and modules that run without a ledger, or that process no input.
-const APART: [&str; 5] = ["crates/simulate/", "crates/engine/", "src/cli/", "src/cluster/", "src/demo/"];
+const EXEMPT_PATHS: [&str; 5] =
+    ["crates/simulate/", "crates/engine/", "src/cli/", "src/cluster/", "src/demo/"];
 
 /// Finds these patterns.
 pub fn check(root: &Path, paths: &[PathBuf]) -> Result<Vec<String>> {
@@ -91,11 +92,12 @@ pub fn check(root: &Path, paths: &[PathBuf]) -> Result<Vec<String>> {
             continue;
         }
         let text = files::read(path)?;
-        let seen = see(&text).with_context(|| format!("cannot parse {}", path.display()))?;
+        let seen = find_patterns(&text).with_context(|| format!("cannot parse {}", path.display()))?;
         findings.extend(seen.temporary.iter().map(|line| {
             format!("{shown}, fn {line}: this charge ends with the call; let what it pays for hold it")
         }));
-        let may_settle = SETTLES.iter().chain(&SETTLES_LATER).any(|(file, _)| *file == shown);
+        let may_settle =
+            FILES_THAT_RESIZE.iter().chain(&FILES_THAT_RESIZE_TO_FIX).any(|(file, _)| *file == shown);
         match seen.settles.first() {
             Some(_) if may_settle => settling.push(shown.clone()),
             Some(line) => findings.push(format!(
@@ -103,9 +105,9 @@ pub fn check(root: &Path, paths: &[PathBuf]) -> Result<Vec<String>> {
             )),
             None => {}
         }
-        let is_paid = PAYS.iter().any(|word| text.contains(word));
-        let is_apart = APART.iter().any(|place| shown.starts_with(place));
-        let is_bounded = BOUNDED.iter().any(|(file, _)| *file == shown);
+        let is_paid = CHARGING_WORDS.iter().any(|word| text.contains(word));
+        let is_apart = EXEMPT_PATHS.iter().any(|place| shown.starts_with(place));
+        let is_bounded = FILES_WITH_BOUNDED_TABLES.iter().any(|(file, _)| *file == shown);
         let unpaid = seen.tables.first().filter(|_| !is_paid && !is_apart);
         if is_bounded && unpaid.is_some() {
             bounded.push(shown.clone());
@@ -116,16 +118,17 @@ pub fn check(root: &Path, paths: &[PathBuf]) -> Result<Vec<String>> {
             ));
         }
     }
-    let unused = SETTLES
+    let unused = FILES_THAT_RESIZE
         .iter()
-        .chain(&SETTLES_LATER)
+        .chain(&FILES_THAT_RESIZE_TO_FIX)
         .filter(|(file, _)| !settling.contains(&(*file).to_string()));
     findings.extend(unused.map(|(file, _)| {
         format!(
             "tools/check/src/memory.rs: {file} does not call Charge::resize; take it out of the list"
         )
     }));
-    let unused = BOUNDED.iter().filter(|(file, _)| !bounded.contains(&(*file).to_string()));
+    let unused =
+        FILES_WITH_BOUNDED_TABLES.iter().filter(|(file, _)| !bounded.contains(&(*file).to_string()));
     findings.extend(unused.map(|(file, _)| {
         format!("tools/check/src/memory.rs: {file} has no table that nobody pays for; take it out of the list")
     }));
@@ -135,7 +138,7 @@ pub fn check(root: &Path, paths: &[PathBuf]) -> Result<Vec<String>> {
 /// The functions (`temporary`, `settles`) and fields (`tables`) of production code with each
 /// pattern.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Seen {
+struct ChargePatterns {
     temporary: Vec<String>,
     settles: Vec<String>,
     tables: Vec<String>,
@@ -143,8 +146,8 @@ struct Seen {
     function: String,
 }
 
-fn see(text: &str) -> Result<Seen> {
-    let mut seen = Seen::default();
+fn find_patterns(text: &str) -> Result<ChargePatterns> {
+    let mut seen = ChargePatterns::default();
     seen.visit_file(&syn::parse_file(text)?);
     Ok(seen)
 }
@@ -175,7 +178,7 @@ fn is_test(attributes: &[Attribute]) -> bool {
     })
 }
 
-impl Visit<'_> for Seen {
+impl Visit<'_> for ChargePatterns {
     fn visit_item(&mut self, item: &Item) {
         let attributes = match item {
             Item::Mod(item) => &item.attrs,
@@ -261,7 +264,7 @@ mod tests {
                     read(&mut context.ledger.charge(NAMES, 7)?)\n\
                     }\n\
                     #[cfg(test)]\nmod tests { fn b() { read(&mut ledger.empty(NAMES)); held.resize(9); } }\n";
-        let seen = see(text).unwrap();
+        let seen = find_patterns(text).unwrap();
         assert_eq!(seen.temporary, ["a", "a", "a"]);
         assert_eq!((seen.settles, seen.tables), (vec!["a".to_string()], vec!["names".to_string()]));
     }

@@ -46,12 +46,12 @@ fn draw(root: &Path) -> Result<String> {
     }
     crates.insert("readmill".to_string(), read(root)?);
     let mut rows: Vec<&String> = crates.keys().collect();
-    rows.sort_by_key(|name| (level(&crates, name), *name));
+    rows.sort_by_key(|name| (dependency_depth(&crates, name), *name));
     let mut picture = String::new();
     for name in rows {
         let Crate { uses, modules } = &crates[name];
         let by_another =
-            |it: &&String| uses.iter().any(|other| other != *it && reaches(&crates, other, it));
+            |it: &&String| uses.iter().any(|other| other != *it && depends_on(&crates, other, it));
         let below: Vec<&str> = uses.iter().filter(|it| !by_another(it)).map(String::as_str).collect();
         let arrow =
             if below.is_empty() { String::new() } else { format!("─► {}", below.join(", ")) };
@@ -95,15 +95,15 @@ fn read(directory: &Path) -> Result<Crate> {
 }
 
 /// Returns the length of the longest dependency chain below a crate.
-fn level(crates: &BTreeMap<String, Crate>, name: &str) -> usize {
+fn dependency_depth(crates: &BTreeMap<String, Crate>, name: &str) -> usize {
     let below = crates.get(name).map_or(&[][..], |it| &it.uses);
-    below.iter().map(|it| 1 + level(crates, it)).max().unwrap_or(0)
+    below.iter().map(|it| 1 + dependency_depth(crates, it)).max().unwrap_or(0)
 }
 
 /// Returns whether a crate uses another one, directly or indirectly.
-fn reaches(crates: &BTreeMap<String, Crate>, from: &str, to: &str) -> bool {
+fn depends_on(crates: &BTreeMap<String, Crate>, from: &str, to: &str) -> bool {
     let below = crates.get(from).map_or(&[][..], |it| &it.uses);
-    below.iter().any(|it| it == to || reaches(crates, it, to))
+    below.iter().any(|it| it == to || depends_on(crates, it, to))
 }
 
 #[cfg(test)]
@@ -119,7 +119,7 @@ mod tests {
         let crates = [("a", of(&[])), ("b", of(&["a"])), ("c", of(&["a", "b"]))]
             .map(|(name, it)| (name.to_string(), it));
         let crates = BTreeMap::from(crates);
-        assert_eq!(["a", "b", "c"].map(|name| level(&crates, name)), [0, 1, 2]);
-        assert!(reaches(&crates, "c", "a") && !reaches(&crates, "a", "c"));
+        assert_eq!(["a", "b", "c"].map(|name| dependency_depth(&crates, name)), [0, 1, 2]);
+        assert!(depends_on(&crates, "c", "a") && !depends_on(&crates, "a", "c"));
     }
 }

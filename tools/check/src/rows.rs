@@ -51,7 +51,7 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
     findings.extend(INDEX.check(root, &draw_index(&rows))?);
     let pages: BTreeMap<u32, &str> = rows.iter().map(|row| (row.number, row.page.as_str())).collect();
     let mut citing = ["README.md", "CONTRIBUTING.md"].map(|name| root.join(name)).to_vec();
-    for directory in files::PLACES.iter().chain(&["docs", "python", "integrations"]) {
+    for directory in files::SOURCE_DIRECTORIES.iter().chain(&["docs", "python", "integrations"]) {
         collect_citing(&root.join(directory), &mut citing)?;
     }
     citing.sort();

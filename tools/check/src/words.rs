@@ -19,14 +19,14 @@ use super::files;
 const FIRST_COMMIT: &str = "1558dddbfbc8415e490299e492f3a372438f333f";
 
 /// Maximum length of a commit subject in characters.
-const MAX_SUBJECT: usize = 72;
+const MAX_SUBJECT_CHARS: usize = 72;
 
 /// Maximum number of words of a doc comment that is checked for being a mere repetition.
 const MAX_STUB_WORDS: usize = 4;
 
 /// Maximum number of definitions of a type name, not counting modules that make the name
 /// unambiguous.
-const MAX_MEANINGS: usize = 2;
+const MAX_DEFINITIONS: usize = 2;
 
 /// Words of a doc comment that carry no information about an item.
 const EMPTY_WORDS: [&str; 24] = [
@@ -51,7 +51,7 @@ pub fn check(root: &Path, paths: &[PathBuf]) -> Result<Vec<String>> {
         let shown = path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
         let file = syn::parse_file(&files::read(path)?);
         let file = file.with_context(|| format!("cannot parse {}", path.display()))?;
-        let mut words = Words { owner: String::new(), findings: Vec::new(), types: Vec::new() };
+        let mut words = WordFindings { owner: String::new(), findings: Vec::new(), types: Vec::new() };
         words.visit_file(&file);
         findings.extend(words.findings.into_iter().map(|finding| format!("{shown}: {finding}")));
         for name in words.types {
@@ -59,7 +59,7 @@ pub fn check(root: &Path, paths: &[PathBuf]) -> Result<Vec<String>> {
         }
     }
     for (name, places) in types {
-        if places.len() > MAX_MEANINGS && !PLAIN_BY_MODULE.contains(&name.as_str()) {
+        if places.len() > MAX_DEFINITIONS && !PLAIN_BY_MODULE.contains(&name.as_str()) {
             findings.push(format!(
                 "the type {name} has {} meanings ({}): put its role into its name",
                 places.len(),
@@ -81,21 +81,21 @@ fn check_subjects(root: &Path) -> Vec<String> {
     let Some(log) = log.ok().filter(|log| log.status.success()) else { return Vec::new() };
     let log = String::from_utf8_lossy(&log.stdout).into_owned();
     let commits = log.lines().filter_map(|line| line.split_once(' '));
-    let long = commits.filter(|(_, subject)| subject.chars().count() > MAX_SUBJECT);
+    let long = commits.filter(|(_, subject)| subject.chars().count() > MAX_SUBJECT_CHARS);
     let finding = |(hash, subject)| {
-        format!("the subject of commit {hash} has more than {MAX_SUBJECT} letters: {subject}")
+        format!("the subject of commit {hash} has more than {MAX_SUBJECT_CHARS} letters: {subject}")
     };
     long.map(finding).collect()
 }
 
-struct Words {
+struct WordFindings {
     /// The type whose items are being visited.
     owner: String,
     findings: Vec<String>,
     types: Vec<String>,
 }
 
-impl Words {
+impl WordFindings {
     fn check_doc(&mut self, attributes: &[Attribute], name: &str, more: &str) {
         let doc = doc_text(attributes);
         let words: Vec<String> = split_words(&doc);
@@ -145,7 +145,7 @@ impl Words {
     }
 }
 
-impl<'ast> Visit<'ast> for Words {
+impl<'ast> Visit<'ast> for WordFindings {
     fn visit_item(&mut self, item: &'ast Item) {
         if is_for_tests(item) {
             return;
@@ -202,7 +202,7 @@ impl<'ast> Visit<'ast> for Words {
     }
 }
 
-impl Words {
+impl WordFindings {
     fn begin_type(&mut self, attributes: &[Attribute], name: &str) {
         self.check_doc(attributes, name, "");
         self.check_name(name);
@@ -268,7 +268,7 @@ mod tests {
     use super::*;
 
     fn findings(source: &str) -> Vec<String> {
-        let mut words = Words { owner: String::new(), findings: Vec::new(), types: Vec::new() };
+        let mut words = WordFindings { owner: String::new(), findings: Vec::new(), types: Vec::new() };
         words.visit_file(&syn::parse_file(source).unwrap());
         words.findings
     }

@@ -23,7 +23,7 @@ trace {
 }
 ";
 
-const OTHERS: &str = "
+const OTHER_PROCESSES: &str = "
 include { READMILL_SORT } from 'MODULES/sort/main'
 include { READMILL_MARKDUP } from 'MODULES/markdup/main'
 include { READMILL_PREP } from 'MODULES/prep/main'
@@ -172,7 +172,7 @@ impl Nextflow<'_> {
     fn check_modules(&self) -> Result<String> {
         let modules = self.home.join("modules/readmill").display().to_string();
         let pipeline = self.directory.join("others.nf");
-        fs::write(&pipeline, OTHERS.replace("MODULES", &modules))?;
+        fs::write(&pipeline, OTHER_PROCESSES.replace("MODULES", &modules))?;
         fs::write(self.directory.join("others.config"), OTHERS_CONFIG)?;
         self.run_pipeline(&pipeline, &self.cohort.readmill, "-c others.config")?.expect_success()?;
         compare_module_outputs(self.cohort, &self.directory.join("others"))

@@ -12,7 +12,7 @@ use crate::nextflow::compare_module_outputs;
 use crate::outcome::{CheckCounts, Ended, run_to_end};
 use crate::stages::{self, InputKind, RerunPolicy, StagedJob};
 
-const OTHERS: &str = r#"
+const OTHER_RULES: &str = r#"
 rule all:
     input: "marked.bam", "prepared.cram"
 
@@ -101,7 +101,7 @@ pub fn check_snakemake(cohort: &Cohort, peers: &Peers, outcome: &mut CheckCounts
     outcome.check("the wrappers sort, markdup and prep", || {
         let wrappers = home.join("wrappers/readmill").display().to_string();
         let snakefile = it.directory.join("Others");
-        fs::write(&snakefile, OTHERS.replace("WRAPPERS", &wrappers))?;
+        fs::write(&snakefile, OTHER_RULES.replace("WRAPPERS", &wrappers))?;
         it.run_workflow(&snakefile, &cohort.readmill, &[])?.expect_success()?;
         compare_module_outputs(cohort, &it.directory)
     });

@@ -138,7 +138,7 @@ impl<'a> SampleDir<'a> {
 
     /// Returns the minimum memory of a command, such as `38M`. readmill prints it when it refuses
     /// `-m 1M`.
-    pub fn min_memory(&self, words: &str) -> Result<String> {
+    pub fn query_min_memory(&self, words: &str) -> Result<String> {
         let output = self.readmill_command(&format!("{words} -m 1M")).output()?;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let least = said.split("at least -m ").nth(1).and_then(|rest| rest.split(' ').next());

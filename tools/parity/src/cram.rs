@@ -45,7 +45,7 @@ pub fn compare_cram_formats(
             .print_heading(&format!("cram {format}"), "odd records, random inputs and simulated reads");
         let commands = if *format == FORMATS[0] { commands } else { reading_3_1 };
         let dir = SampleDir::new(commands, &root.join(format))?;
-        corpus::compare(&dir, inputs.directory(), format, ReportPaths::default(), ledger)?;
+        corpus::compare_corpus(&dir, inputs.directory(), format, ReportPaths::default(), ledger)?;
     }
     Ok(())
 }

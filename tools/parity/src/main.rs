@@ -185,7 +185,7 @@ fn main() -> Result<()> {
     let mut ledger = Ledger::default();
     let report = ReportPaths { page: args.report.as_deref(), tables: args.tables.as_deref() };
     if let (Some(corpus), true) = (&args.corpus, args.metrics) {
-        corpus::metrics::compare(
+        corpus::metrics::compare_corpus_metrics(
             &SampleDir::new(&commands, &root.join("corpus"))?,
             &peers.mosdepth()?,
             &corpus.canonicalize()?,
@@ -199,7 +199,7 @@ fn main() -> Result<()> {
             true => commands,
             false => commands.reading_cram_3_1(&peers)?,
         };
-        corpus::compare(
+        corpus::compare_corpus(
             &SampleDir::new(&commands, &root.join("corpus"))?,
             &corpus.canonicalize()?,
             &args.cram,

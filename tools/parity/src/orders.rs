@@ -163,7 +163,7 @@ fn compare_spilled(
     codecs: &[&str],
 ) -> Result<String> {
     let arguments = format!("sort {} {input} -o spilled.bam -u --no-index -@ 1", asked.flags(tag));
-    let least = dir.min_memory(&arguments)?;
+    let least = dir.query_min_memory(&arguments)?;
     let mut done = Vec::new();
     for codec in codecs {
         let said = dir.run_readmill(&format!("{arguments} -m {least} --spill-codec {codec}"))?;

@@ -107,7 +107,7 @@ pub fn compare_resources(dir: &SampleDir<'_>, ledger: &mut Ledger) {
                 let arguments = format!("prep in.bam -o other.bam -@ {threads} {steps}");
                 let memory = match memory {
                     Some(given) => given.to_owned(),
-                    None => dir.min_memory(&arguments)?,
+                    None => dir.query_min_memory(&arguments)?,
                 };
                 let resources = format!("-@ {threads} -m {memory}");
                 let said = dir.run_readmill(&format!("{arguments} -m {memory}"))?;

@@ -48,7 +48,7 @@ pub fn compare_with_samtools(dir: &SampleDir<'_>, must_spill: bool, ledger: &mut
     });
     ledger.check("sort: the least memory, the same bytes", || {
         let arguments = "sort in.bam -o spilled.bam -@ 1";
-        let least = dir.min_memory(arguments)?;
+        let least = dir.query_min_memory(arguments)?;
         let said = dir.run_readmill(&format!("{arguments} -m {least}"))?;
         compare_files(dir, "spilled.bam", "sorted.bam")?;
         let spilled = spill_summary(&said);

@@ -112,8 +112,12 @@ pub fn install_nextflow(cache: &Path) -> Result<Tool> {
     </dependency>
 "#
     );
-    let release =
-        JavaRelease { name: "nextflow", shown: "Nextflow", version: NEXTFLOW, main: NEXTFLOW_MAIN };
+    let release = JavaRelease {
+        name: "nextflow",
+        shown: "Nextflow",
+        version: NEXTFLOW,
+        main_class: NEXTFLOW_MAIN,
+    };
     let mut tool = release.install(cache, &format!("nextflow-{NEXTFLOW}"), &dependency)?;
     let opened =
         OPENED_PACKAGES.map(|package| format!("--add-opens=java.base/{package}=ALL-UNNAMED").into());
@@ -147,7 +151,7 @@ pub fn install_picard_with_htsjdk(cache: &Path) -> Result<Tool> {
 }
 
 const PICARD_RELEASE: JavaRelease =
-    JavaRelease { name: "picard", shown: "Picard", version: PICARD, main: PICARD_MAIN };
+    JavaRelease { name: "picard", shown: "Picard", version: PICARD, main_class: PICARD_MAIN };
 
 fn picard_itself() -> String {
     project_dependency("com.github.broadinstitute", "picard", PICARD)
@@ -171,7 +175,7 @@ fn project_dependency(group: &str, name: &str, version: &str) -> String {
 pub fn install_gatk(cache: &Path) -> Result<Tool> {
     let dependencies: String =
         GATK_ARCHIVES.lines().filter_map(|line| lone_dependency(line.trim())).collect();
-    let release = JavaRelease { name: "gatk", shown: "GATK", version: GATK, main: GATK_MAIN };
+    let release = JavaRelease { name: "gatk", shown: "GATK", version: GATK, main_class: GATK_MAIN };
     release.install(cache, &format!("gatk-{GATK}"), &dependencies)
 }
 
@@ -179,14 +183,14 @@ struct JavaRelease {
     name: &'static str,
     shown: &'static str,
     version: &'static str,
-    main: &'static str,
+    main_class: &'static str,
 }
 
 impl JavaRelease {
     /// Downloads the program and the dependencies of a Maven project into `cache/home`. Does
     /// nothing if this was already done with the same dependencies.
     fn install(&self, cache: &Path, home: &str, dependencies: &str) -> Result<Tool> {
-        let JavaRelease { name, shown, version, main } = *self;
+        let JavaRelease { name, shown, version, main_class: main } = *self;
         let java = find_or_install("java", "openjdk-17-jre-headless")?;
         let home = cache.join(home);
         let libraries = home.join("lib");

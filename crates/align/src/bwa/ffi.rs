@@ -60,16 +60,16 @@ impl Drop for CandidateRegions {
 }
 
 /// Insert sizes for the four pair orientations, in the order FF, FR, RF, RR.
-pub(super) struct Inserts([sys::mem_pestat_t; 4]);
+pub(super) struct BwaInsertSizes([sys::mem_pestat_t; 4]);
 
-impl Inserts {
+impl BwaInsertSizes {
     /// Returns the user's insert size (`-I`). It applies to FR only; pairs of other orientations
     /// are never proper.
     pub(super) fn from_insert_size(insert: &InsertSize) -> Self {
         let failed = sys::mem_pestat_t { failed: 1, ..Default::default() };
         let (low, high) = (insert.min, insert.max);
         let faced = sys::mem_pestat_t { low, high, failed: 0, avg: insert.mean, std: insert.deviation };
-        Inserts([failed, faced, failed, failed])
+        BwaInsertSizes([failed, faced, failed, failed])
     }
 }
 
@@ -154,9 +154,9 @@ pub(super) fn infer_insert_sizes(
     index: &BwaIndexHandle,
     settings: &Settings,
     cohort: &[&CandidateRegions],
-) -> Result<Inserts> {
+) -> Result<BwaInsertSizes> {
     let cohort: Vec<*const sys::BwaRegs> = cohort.iter().map(|regions| regions.0.cast_const()).collect();
-    let mut inserts = Inserts([sys::mem_pestat_t::default(); 4]);
+    let mut inserts = BwaInsertSizes([sys::mem_pestat_t::default(); 4]);
     // SAFETY: all arguments are live. The call only reads the regions, and writes the statistics of
     // four orientations.
     let status = unsafe {
@@ -184,7 +184,7 @@ pub(super) fn emit_records(
     settings: &Settings,
     scratch: &mut Scratch,
     regions: CandidateRegions,
-    inserts: &Inserts,
+    inserts: &BwaInsertSizes,
     first: u64,
     take: &mut TakeRecord<'_>,
 ) -> Result<()> {

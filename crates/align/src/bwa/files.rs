@@ -208,7 +208,7 @@ fn read_alternates(file: &Path, contigs: &mut [IndexContig]) -> Result<Vec<Strin
 /// array, and the row of the whole text. bwa-mem3 appends the sampling rate of the suffix array.
 fn check_transform(file: &Path, bases: u64) -> Result<u64> {
     let failed = |error: std::io::Error| Error::io("reading failed", &error).file(file);
-    let mut open = input_file::open(file).map_err(failed)?;
+    let mut open = input_file::open_input(file).map_err(failed)?;
     let [rows, counts @ ..] =
         read_words::<6>(&mut open).ok_or_else(|| damaged_index_error(file, "the file is truncated"))?;
     if rows != 2 * bases + 1 || counts[0] != 0 || counts[4] != 2 * bases || !counts.is_sorted() {

@@ -27,7 +27,7 @@ const ROWS_PER_BLOCK: u64 = 64;
 
 /// The parts of an index in the memory of the C++ code. Its rows are the suffixes of both strands
 /// and the empty suffix.
-pub(super) struct Loaded<'a> {
+pub(super) struct LoadedBwaIndex<'a> {
     pub(super) bases: u64,
     /// The first row of the suffixes that start with each base, followed by the number of rows.
     pub(super) first_rows: [u64; 5],
@@ -41,7 +41,7 @@ pub(super) struct Loaded<'a> {
     pub(super) packed: &'a [u8],
 }
 
-impl Loaded<'_> {
+impl LoadedBwaIndex<'_> {
     /// Checks the parts against each other, and reads [`text::READ_BACK_BASES`] bases back.
     pub(super) fn check_index(&self) -> Result<(), IndexFault> {
         self.check_and_read_back(text::READ_BACK_BASES)
@@ -101,7 +101,7 @@ impl Loaded<'_> {
     }
 }
 
-impl Transform for Loaded<'_> {
+impl Transform for LoadedBwaIndex<'_> {
     fn length(&self) -> u64 {
         2 * self.bases
     }
@@ -188,7 +188,7 @@ mod tests {
             let (bases, firsts, whole, shift) = (self.bases, self.firsts, self.whole, SHIFT);
             let (blocks, packed) = (&self.blocks[..], &self.packed[..]);
             let starts = (&self.high[..], &self.low[..]);
-            Loaded {
+            LoadedBwaIndex {
                 bases,
                 first_rows: firsts,
                 whole_text_row: whole,

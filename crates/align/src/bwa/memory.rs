@@ -16,7 +16,7 @@ use readmill_record::{Error, Result};
 use tempfile::TempDir;
 
 use super::files::FILE_SUFFIXES;
-use super::loaded::{CheckpointBlock, Loaded};
+use super::loaded::{CheckpointBlock, LoadedBwaIndex};
 use crate::index::with_suffix;
 
 /// A loaded index. It is private memory of this process, and nothing changes it after loading.
@@ -83,7 +83,7 @@ impl BwaIndexHandle {
 
     /// Returns a view of the index in the memory of the C++ code, or `None` if the index is not
     /// that of a reference with `bases` bases.
-    pub(super) fn loaded_view(&self, bases: u64) -> Option<Loaded<'_>> {
+    pub(super) fn loaded_view(&self, bases: u64) -> Option<LoadedBwaIndex<'_>> {
         // SAFETY: the index is live; its parts have these layouts, since the version of the crate
         // is pinned and a test reads them.
         let (search, sequences, packed) = unsafe {
@@ -109,7 +109,7 @@ impl BwaIndexHandle {
                 }
                 offset += u64::try_from(sequence.length).ok()?;
             }
-            (offset == bases).then_some(Loaded {
+            (offset == bases).then_some(LoadedBwaIndex {
                 bases,
                 first_rows: search.firsts,
                 whole_text_row: search.whole,

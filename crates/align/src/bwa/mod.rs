@@ -36,7 +36,7 @@ pub use options::{BwaOptions, InsertSize};
 use crate::kernel::no_index_error;
 use crate::limits;
 use crate::{Aligner, IndexContig, InsertModel, Kernel, Seeded, Sink};
-use ffi::{CandidateRegions, Inserts, Scratch};
+use ffi::{BwaInsertSizes, CandidateRegions, Scratch};
 use memory::BwaIndexHandle;
 use options::Settings;
 
@@ -124,7 +124,7 @@ impl Kernel for BwaKernel {
         inferred.then(|| self.options.cohort_bases.unwrap_or(BwaOptions::COHORT_BASES))
     }
 
-    fn numbered_bases(&self) -> Option<u64> {
+    fn interleaved_cohort_bases(&self) -> Option<u64> {
         Some(self.options.cohort_bases.unwrap_or(BwaOptions::COHORT_BASES))
     }
 
@@ -154,7 +154,7 @@ impl Kernel for BwaKernel {
 
     fn infer_insert_sizes(&self, cohort: &[&Seeded]) -> Result<InsertModel> {
         if let Some(insert) = &self.options.insert {
-            return Ok(InsertModel::new(Inserts::from_insert_size(insert)));
+            return Ok(InsertModel::new(BwaInsertSizes::from_insert_size(insert)));
         }
         let regions =
             cohort.iter().map(|seeded| seeded.get()).collect::<Result<Vec<&CandidateRegions>>>()?;

@@ -36,13 +36,13 @@ mod gnu {
     use std::ptr;
 
     // SAFETY: only stdio calls it, with bytes that are valid during the call.
-    type Writes = unsafe extern "C" fn(*mut c_void, *const c_char, usize) -> isize;
+    type WriteFunction = unsafe extern "C" fn(*mut c_void, *const c_char, usize) -> isize;
 
     /// `cookie_io_functions_t` of glibc. Null functions are not called.
     #[repr(C)]
-    struct Functions {
+    struct CookieIoFunctions {
         read: *const c_void,
-        write: Option<Writes>,
+        write: Option<WriteFunction>,
         seek: *const c_void,
         close: *const c_void,
     }
@@ -53,12 +53,12 @@ mod gnu {
         fn fopencookie(
             cookie: *mut c_void,
             mode: *const c_char,
-            functions: Functions,
+            functions: CookieIoFunctions,
         ) -> *mut libc::FILE;
     }
 
     pub(super) fn redirect_stderr() {
-        let functions = Functions {
+        let functions = CookieIoFunctions {
             read: ptr::null(),
             write: Some(write_filtered),
             seek: ptr::null(),

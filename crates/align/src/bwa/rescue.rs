@@ -23,8 +23,8 @@ use super::pages::make_writable;
 
 /// Flags of `ksw_align2` in [`RescuePair::ask`] (`ksw.h`). `BYTES`: use byte-sized scores. `START`:
 /// also find the start of the alignment.
-const BYTES: c_int = 0x10000;
-const START: c_int = 0x80000;
+const SCORE_IN_BYTES: c_int = 0x10000;
+const FIND_START: c_int = 0x80000;
 
 /// The rank of AVX2 among the instruction sets (`simd_dispatch.h`). Better sets have higher ranks.
 const TIER_AVX2: c_int = 4;
@@ -64,7 +64,7 @@ struct RescueHit {
 /// declared.
 #[repr(C)]
 struct RescueKernel {
-    functions: *const Functions,
+    functions: *const RescueVirtualFunctions,
     letters: c_int,
     open_deletion: c_int,
     open_insertion: c_int,
@@ -81,7 +81,7 @@ struct RescueKernel {
 
 // SAFETY: only bwa-mem3 calls it, with an object of one of these classes, `count` pairs, their
 // letters, and one hit for each pair.
-type Scores = unsafe extern "C" fn(
+type ScoreFunction = unsafe extern "C" fn(
     kernel: *const RescueKernel,
     pairs: *const RescuePair,
     pieces: *mut u8,
@@ -94,10 +94,10 @@ type Scores = unsafe extern "C" fn(
 
 /// The virtual functions, in the order in which `Ikswv` of `kswv.h` declares them.
 #[repr(C)]
-struct Functions {
+struct RescueVirtualFunctions {
     destructors: [unsafe extern "C" fn(*const RescueKernel); 2],
-    in_bytes: Scores,
-    in_words: Scores,
+    in_bytes: ScoreFunction,
+    in_words: ScoreFunction,
     needs_scalar: *const c_void,
 }
 
@@ -107,7 +107,7 @@ struct Functions {
 struct VirtualTable {
     offset_to_top: isize,
     type_info: *const c_void,
-    functions: Functions,
+    functions: RescueVirtualFunctions,
 }
 
 const _: () = {
@@ -182,7 +182,7 @@ fn patch_tables() -> io::Result<()> {
         // the change: this runs once, before the first index is loaded, so no object of the class
         // exists yet.
         unsafe {
-            (&raw mut (*table).functions.in_bytes).write_volatile(score_pairs::<BYTES>);
+            (&raw mut (*table).functions.in_bytes).write_volatile(score_pairs::<SCORE_IN_BYTES>);
             (&raw mut (*table).functions.in_words).write_volatile(score_pairs::<0>);
         }
     }
@@ -224,7 +224,7 @@ unsafe extern "C" fn score_pairs<const WIDTH: c_int>(
                 kernel.extend_deletion,
                 kernel.open_insertion,
                 kernel.extend_insertion,
-                pair.ask & !(BYTES | START) | WIDTH,
+                pair.ask & !(SCORE_IN_BYTES | FIND_START) | WIDTH,
                 ptr::null_mut(),
             );
             let hit = &mut *hits.offset(pair.hit as isize);

@@ -128,12 +128,12 @@ pub(super) fn map_reads(
 }
 
 /// Insert sizes for the four pair orientations, in the order FF, FR, RF, RR.
-pub(super) struct Inserts([OrientationStats; 4]);
+pub(super) struct MinibwaInsertSizes([OrientationStats; 4]);
 
 /// Minimum number of pairs for estimating insert sizes (minibwa 0.6, `worker_pipeline`).
 const MIN_PAIRS: usize = 20;
 
-impl Inserts {
+impl MinibwaInsertSizes {
     /// Returns the given insert size. It applies to FR only; pairs of other orientations are never
     /// proper.
     pub(super) fn from_insert_size(insert: &MinibwaInsertSize) -> Self {
@@ -145,7 +145,7 @@ impl Inserts {
             mean: f64::from(insert.mean),
             deviation: f64::from(insert.deviation),
         };
-        Inserts([none, faced, none, none])
+        MinibwaInsertSizes([none, faced, none, none])
     }
 
     /// Estimates the insert sizes of a cohort, whose batches must be in input order. Returns
@@ -157,7 +157,7 @@ impl Inserts {
             max: options.pe_hi,
             min: options.pe_lo,
         };
-        let mut inserts = Inserts::from_insert_size(&usual);
+        let mut inserts = MinibwaInsertSizes::from_insert_size(&usual);
         let (mut counts, mut hits) = (Vec::new(), Vec::new());
         for batch in cohort {
             let (of_batch, at) = batch.raw();
@@ -188,7 +188,7 @@ impl Inserts {
 pub(super) fn pair_hits(
     index: &MinibwaIndex,
     options: &sys::mb_opt_t,
-    inserts: &Inserts,
+    inserts: &MinibwaInsertSizes,
     hits: &mut Hits,
     first: usize,
     bases: [&[u8]; 2],

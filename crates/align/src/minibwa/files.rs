@@ -69,7 +69,7 @@ impl<'a> NumberReader<'a> {
     /// Opens a file that begins with `magic`. Also returns the number in the next four bytes.
     fn open(file: &'a Path, magic: [u8; 4]) -> Result<(Self, u32)> {
         let failed = |error: std::io::Error| Error::io("reading failed", &error).file(file);
-        let open = input_file::open(file).map_err(failed)?;
+        let open = input_file::open_input(file).map_err(failed)?;
         let length = open.metadata().map_err(failed)?.len();
         let mut numbers = NumberReader { file, input: BufReader::new(open), length };
         let head = numbers.next_number()?.to_le_bytes();

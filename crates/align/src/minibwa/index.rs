@@ -55,7 +55,7 @@ struct PackedSequences {
     comments: Vec<u8>,
     lengths: Vec<u64>,
     /// Ranges of letters other than A, C, G and T.
-    holes: BaseRanges,
+    non_base_ranges: BaseRanges,
     masks: BaseRanges,
     /// Bases, 32 per word, the first one in the lowest bits.
     words: Vec<u64>,
@@ -136,7 +136,7 @@ impl PackedSequences {
         }
         self.lengths.push(0);
         // minibwa loses a range that extends to the end of a sequence (0.6, `l2b_add_seq`).
-        (self.holes.open, self.masks.open) = (0, 0);
+        (self.non_base_ranges.open, self.masks.open) = (0, 0);
         Ok(())
     }
 
@@ -150,7 +150,7 @@ impl PackedSequences {
                 _ => None,
             };
             self.masks.push_base(self.bases, !letter.is_ascii_uppercase());
-            self.holes.push_base(self.bases, code.is_none());
+            self.non_base_ranges.push_base(self.bases, code.is_none());
             let code = code.unwrap_or_else(|| self.draw.next_base());
             let within = self.bases % 32;
             if within == 0 {
@@ -192,7 +192,7 @@ impl PackedSequences {
     fn write_file(&self, prefix: &Path) -> Result<PartialIndexFile> {
         let mut file = PartialIndexFile::new(prefix, ".l2b")?;
         file.write(b"L2B\x01\0\0\0\0")?;
-        let (holes, masks) = (&self.holes.finished, &self.masks.finished);
+        let (holes, masks) = (&self.non_base_ranges.finished, &self.masks.finished);
         let counts = [self.lengths.len() as u64, self.bases, holes.len() as u64, masks.len() as u64];
         let sizes = [self.names.len() as u64, self.comments.len() as u64, self.words.len() as u64];
         let stretches = holes.iter().chain(masks).flatten();

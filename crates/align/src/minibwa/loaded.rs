@@ -18,7 +18,7 @@ const HALF_SHIFT: u32 = 56;
 
 /// The parts of an index in the memory of the C code. Its rows are the suffixes of both strands and
 /// the empty suffix.
-pub(super) struct Loaded<'a> {
+pub(super) struct LoadedMinibwaIndex<'a> {
     pub(super) bases: u64,
     /// For each base, the number of smaller bases; then the total number of bases.
     pub(super) smaller_bases: [u64; 5],
@@ -42,7 +42,7 @@ fn add_counts(to: &mut [u64; 4], more: [u64; 4]) {
     to.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
 }
 
-impl Loaded<'_> {
+impl LoadedMinibwaIndex<'_> {
     /// Checks the parts against each other, and reads [`text::READ_BACK_BASES`] bases back.
     pub(super) fn check_index(&self) -> Result<(), IndexFault> {
         self.check_blocks()?;
@@ -93,7 +93,7 @@ impl Loaded<'_> {
     }
 }
 
-impl Transform for Loaded<'_> {
+impl Transform for LoadedMinibwaIndex<'_> {
     fn length(&self) -> u64 {
         2 * self.bases
     }

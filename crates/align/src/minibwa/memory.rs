@@ -11,7 +11,7 @@ use minibwa_sys as sys;
 use readmill_record::{Error, Result};
 
 use super::files;
-use super::loaded::Loaded;
+use super::loaded::LoadedMinibwaIndex;
 use crate::index::IndexDescription;
 use crate::index::with_suffix;
 
@@ -97,7 +97,7 @@ impl MinibwaIndex {
 
     /// Returns a view of the index in the memory of the C code, or `None` if the index is not that
     /// of a reference with `bases` bases.
-    fn loaded_view(&self, bases: u64) -> Option<Loaded<'_>> {
+    fn loaded_view(&self, bases: u64) -> Option<LoadedMinibwaIndex<'_>> {
         // SAFETY: the index is live; its parts have these layouts, since the version of the crate
         // is pinned and tests read them.
         let (sequences, transform) = unsafe {
@@ -118,7 +118,7 @@ impl MinibwaIndex {
         // the number of items that was checked above; the arrays stay where they are as long as
         // the index lives.
         same.then(|| unsafe {
-            Loaded {
+            LoadedMinibwaIndex {
                 bases,
                 smaller_bases: transform.smaller,
                 whole_text_row: transform.whole,

@@ -29,7 +29,7 @@ pub use options::{DifferenceField, MinibwaInsertSize, MinibwaOptions, Preset};
 use crate::kernel::no_index_error;
 use crate::limits;
 use crate::{Aligner, IndexContig, InsertModel, Kernel, Seeded, Sink};
-use ffi::{Inserts, ReadsForC, ThreadBuffer};
+use ffi::{MinibwaInsertSizes, ReadsForC, ThreadBuffer};
 use hits::Hits;
 use hits::Segment;
 use memory::MinibwaIndex;
@@ -131,10 +131,10 @@ impl Kernel for MinibwaKernel {
 
     fn infer_insert_sizes(&self, cohort: &[&Seeded]) -> Result<InsertModel> {
         if let Some(insert) = &self.options.insert {
-            return Ok(InsertModel::new(Inserts::from_insert_size(insert)));
+            return Ok(InsertModel::new(MinibwaInsertSizes::from_insert_size(insert)));
         }
         let hits = cohort.iter().map(|seeded| seeded.get()).collect::<Result<Vec<&Hits>>>()?;
-        Inserts::infer_from_hits(&self.settings, &hits).map(InsertModel::new)
+        MinibwaInsertSizes::infer_from_hits(&self.settings, &hits).map(InsertModel::new)
     }
 }
 
@@ -171,7 +171,7 @@ impl Aligner for MinibwaAligner {
         sink: &mut Sink<'_>,
     ) -> Result<()> {
         let (kernel, mut hits) = (&*self.kernel, seeded.take::<Hits>()?);
-        let (segments, inserts) = (reads.segments().max(1), model.get::<Inserts>()?);
+        let (segments, inserts) = (reads.segments().max(1), model.get::<MinibwaInsertSizes>()?);
         let mut names = trimmed_names(reads);
         for first in (0..reads.len()).step_by(segments) {
             if segments == 2 && kernel.options.aligns_pairs() {

@@ -10,13 +10,13 @@ use readmill_record::{Charge, Error, Result, make_room};
 
 use super::arguments::Arguments;
 use super::rows::{Covariate, CovariateRow, GroupRows, QualityRow, Quantization, RecalReport};
-use crate::counters::{Datum, ErrorEvent, context_code};
+use crate::counters::{Datum, ErrorEvent, encode_context};
 use crate::covariates::QUALITIES;
 use crate::java::{self, trim_blanks};
 use crate::recal_datum::RecalDatum;
 
 pub(super) fn parse_report(text: &[u8], charge: &mut Charge) -> Result<RecalReport> {
-    let mut reading = charge.ledger().empty_charge(NAME);
+    let mut reading = charge.ledger().empty_charge(CHARGE_NAME);
     let text_tables = split_tables(text, &mut reading)?;
     let text_table = |name: &str| {
         // If two tables have the same name, GATK uses the later one.
@@ -31,7 +31,7 @@ pub(super) fn parse_report(text: &[u8], charge: &mut Charge) -> Result<RecalRepo
     Ok(RecalReport { arguments, printed_arguments: stated, quantization, groups })
 }
 
-const NAME: &str = "the recalibration table";
+const CHARGE_NAME: &str = "the recalibration table";
 
 fn parse_arguments(
     text_table: &TextTable<'_>,
@@ -167,7 +167,7 @@ fn parse_covariates(
 
 /// Charges the temporary memory that a stable sort of the rows needs.
 fn charge_sort_memory<R>(rows: &[R], charge: &Charge) -> Result<Charge> {
-    charge.ledger().charge(NAME, size_of_val(rows) as u64)
+    charge.ledger().charge(CHARGE_NAME, size_of_val(rows) as u64)
 }
 
 /// Keeps only the last of adjacent rows with the same key, as GATK does.
@@ -248,7 +248,7 @@ impl TextRow<'_> {
                 let bases = self.values[at];
                 let longest = arguments.max_context_size();
                 let code =
-                    context_code(bases).filter(|_| (0..=usize::from(longest)).contains(&bases.len()));
+                    encode_context(bases).filter(|_| (0..=usize::from(longest)).contains(&bases.len()));
                 let code = code.ok_or_else(|| {
                     let what = format!(
                         "the context {:?} does not consist of at most {longest} bases A, C, G, T",
@@ -341,21 +341,21 @@ fn parse_number(text: &[u8]) -> Option<usize> {
 }
 
 fn read_table<'a>(lines: &mut LineCursor<'a>, charge: &mut Charge) -> Result<TextTable<'a>> {
-    let sizes = table_fields(lines, "the sizes of a table", charge)?;
+    let sizes = read_table_fields(lines, "the sizes of a table", charge)?;
     let line = lines.line;
     let size = |at: usize, of: &str| {
         let size = sizes.get(at).copied().and_then(parse_number);
         size.ok_or_else(|| line_error(line, format!("the number of {of} is missing")))
     };
     let (width, height) = (size(2, "columns")?, size(3, "rows")?);
-    let names = table_fields(lines, "the name of a table", charge)?;
+    let names = read_table_fields(lines, "the name of a table", charge)?;
     let name = names.get(2).copied().unwrap_or_default();
 
     let heading = lines.require_line("the names of columns")?;
     // At most every second character starts a column, and each column needs its start, its name and
     // a copy of the name.
     charge.grow(heading.len() as u64 * 20)?;
-    let starts = word_starts(heading);
+    let starts = find_word_starts(heading);
     let columns = split_row(heading, &starts);
     let columns = columns.and_then(|all| all.get(..width).map(<[&[u8]]>::to_vec));
     let columns = columns
@@ -375,7 +375,7 @@ const MAX_FIELDS: usize = 8;
 
 /// Splits the next line, which must begin with `#:GATKTable`, at its colons. `what` names the
 /// expected content.
-fn table_fields<'a>(
+fn read_table_fields<'a>(
     lines: &mut LineCursor<'a>,
     what: &str,
     charge: &mut Charge,
@@ -411,7 +411,7 @@ impl<'a> TextTable<'a> {
     }
 }
 
-fn word_starts(line: &[u8]) -> Vec<usize> {
+fn find_word_starts(line: &[u8]) -> Vec<usize> {
     let blank = |byte: &u8| byte.is_ascii_whitespace();
     let begins = |pair: &[u8]| blank(&pair[0]) && !blank(&pair[1]);
     line.windows(2).zip(1..).filter(|(pair, _)| begins(pair)).map(|(_, at)| at).collect()
@@ -422,7 +422,7 @@ fn split_row<'a>(line: &'a [u8], starts: &[usize]) -> Option<Vec<&'a [u8]>> {
     let mut values = Vec::with_capacity(starts.len() + 1);
     let mut from = 0;
     for &start in starts {
-        let to = byte_at(line, start)?;
+        let to = find_byte_offset(line, start)?;
         values.push(trim_blanks(line.get(from..to)?));
         from = to;
     }
@@ -431,7 +431,7 @@ fn split_row<'a>(line: &'a [u8], starts: &[usize]) -> Option<Vec<&'a [u8]>> {
 }
 
 /// Converts a position in UTF-16 units, as Java counts, to a byte offset.
-fn byte_at(line: &[u8], character: usize) -> Option<usize> {
+fn find_byte_offset(line: &[u8], character: usize) -> Option<usize> {
     match std::str::from_utf8(line) {
         Ok(text) if !line.is_ascii() => {
             let mut units = 0;

@@ -6,7 +6,7 @@ use super::arguments::Arguments;
 use crate::counters::{Datum, ErrorEvent, GroupTable, QualityTable, Tables, cycle_at};
 use crate::covariates::{QUALITIES, empty_context};
 use crate::java;
-use crate::quantize::quantize;
+use crate::quantize::quantize_qualities;
 use crate::recal_datum::RecalDatum;
 
 /// A recalibration report.
@@ -123,7 +123,7 @@ fn add_quality(
     table: &QualityTable,
     arguments: &Arguments,
 ) -> Result<()> {
-    if let Some(recal_datum) = rounded_datum(table.total, quality) {
+    if let Some(recal_datum) = round_datum(table.total, quality) {
         group.qualities.push(QualityRow { quality, event, recal_datum });
     }
     let size = arguments.context_size(event);
@@ -135,11 +135,11 @@ fn add_quality(
         .contexts
         .iter()
         .zip(0..)
-        .map(|(datum, code)| (datum, context_covariate(size, code, empty)));
+        .map(|(datum, code)| (datum, make_context_covariate(size, code, empty)));
     let cycles = table.cycles.iter().enumerate();
     let cycles = cycles.map(|(index, datum)| (datum, Covariate::Cycle(cycle_at(index) as i32)));
     for (&datum, covariate) in contexts.chain(cycles) {
-        if let Some(recal_datum) = rounded_datum(datum, quality) {
+        if let Some(recal_datum) = round_datum(datum, quality) {
             group.covariates.push(CovariateRow { quality, covariate, event, recal_datum });
         }
     }
@@ -147,7 +147,7 @@ fn add_quality(
 }
 
 /// Returns the covariate of a context code. `empty` is the code of the empty context.
-fn context_covariate(size: u8, code: u32, empty: u32) -> Covariate {
+fn make_context_covariate(size: u8, code: u32, empty: u32) -> Covariate {
     if code == empty {
         Covariate::Context { size: 0, code: 0 }
     } else {
@@ -156,7 +156,7 @@ fn context_covariate(size: u8, code: u32, empty: u32) -> Covariate {
 }
 
 /// Returns the rounded datum of a reported quality, or `None` if it has no observations.
-fn rounded_datum(datum: Datum, quality: u8) -> Option<RecalDatum> {
+fn round_datum(datum: Datum, quality: u8) -> Option<RecalDatum> {
     (datum.observations > 0).then(|| {
         let mut recal_datum = RecalDatum::new(datum, f64::from(quality));
         recal_datum.round_as_printed();
@@ -188,6 +188,6 @@ impl Quantization {
             let count = &mut counts[usize::from(row.recal_datum.empirical())];
             *count = u64::saturating_add(*count, row.recal_datum.observations);
         }
-        Quantization { counts, map: quantize(&counts, levels as usize) }
+        Quantization { counts, map: quantize_qualities(&counts, levels as usize) }
     }
 }

@@ -9,7 +9,7 @@ use readmill_format::report::cell_value;
 use serde_json::{Value, json};
 
 use super::rows::{Covariate, CovariateRow, QualityRow, RecalReport};
-use crate::counters::{ErrorEvent, context_bases};
+use crate::counters::{ErrorEvent, decode_context};
 use crate::covariates::QUALITIES;
 use crate::java::{self, format_fixed};
 use crate::recal_datum::RecalDatum;
@@ -174,7 +174,7 @@ fn write_covariates(out: &mut Vec<u8>, report: &RecalReport) {
 
 pub(crate) fn covariate_value(covariate: Covariate) -> Vec<u8> {
     match covariate {
-        Covariate::Context { size, code } => context_bases(code as usize, usize::from(size)),
+        Covariate::Context { size, code } => decode_context(code as usize, usize::from(size)),
         Covariate::Cycle(cycle) => cycle.to_string().into_bytes(),
     }
 }

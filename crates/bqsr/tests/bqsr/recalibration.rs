@@ -4,11 +4,11 @@
 //! `one.table` has two read groups, one of them with insertions and deletions.
 #![allow(clippy::unwrap_used)]
 
-use readmill_bqsr::counters::{ErrorEvent, context_code, cycle_index};
+use readmill_bqsr::counters::{ErrorEvent, cycle_index, encode_context};
 use readmill_bqsr::report::Covariate;
 use readmill_bqsr::{
     ApplyOptions, Datum, EventTable, GroupTable, QualityTable, RecalReport, Recalibration, Tables,
-    gather, plot_data,
+    gather_reports, plot_data,
 };
 use readmill_format::report::DescribedReport;
 use readmill_record::{Ledger, Result};
@@ -126,26 +126,26 @@ fn at(event: &mut EventTable, quality: u8) -> &mut QualityTable {
 
 #[test]
 fn reports_are_gathered() {
-    let gathered = gather([read(ONE), read(TWO)].map(Ok)).unwrap();
+    let gathered = gather_reports([read(ONE), read(TWO)].map(Ok)).unwrap();
     assert_eq!(text(&gathered), GATHERED);
     let mut other = read(TWO);
     other.arguments.maximum_cycle_value = 13;
-    let error = gather([read(ONE), other].map(Ok)).unwrap_err().to_string();
+    let error = gather_reports([read(ONE), other].map(Ok)).unwrap_err().to_string();
     assert!(
         error.contains("maximum_cycle_value is 12 in the first report and 13 in another"),
         "{error}"
     );
-    assert!(gather(Vec::new()).is_err());
+    assert!(gather_reports(Vec::new()).is_err());
     let empty = RecalReport::new(&Tables::default(), read(ONE).arguments).unwrap();
     assert!(
-        gather([Ok(empty.clone())])
+        gather_reports([Ok(empty.clone())])
             .unwrap_err()
             .to_string()
             .contains("no bases were counted in any of the reports")
     );
     assert_eq!(
-        text(&gather([read(ONE), empty].map(Ok)).unwrap()),
-        text(&gather([Ok(read(ONE))]).unwrap())
+        text(&gather_reports([read(ONE), empty].map(Ok)).unwrap()),
+        text(&gather_reports([Ok(read(ONE))]).unwrap())
     );
 }
 
@@ -190,7 +190,8 @@ fn qualities_are_recalibrated() {
                 .collect(),
             Some(group) => (0..bases.len())
                 .map(|at| {
-                    let context = at.checked_sub(1).and_then(|before| context_code(&bases[before..=at]));
+                    let context =
+                        at.checked_sub(1).and_then(|before| encode_context(&bases[before..=at]));
                     let cycle = cycle_index(sign * (at as i32 + 1));
                     group.quality(reported[at], context.map_or(u16::MAX, |code| code as u16), cycle)
                 })

@@ -10,13 +10,13 @@ pub struct Histogram {
     pub bins: u32,
     pub ascii: bool,
     /// Draw the mean depth instead of the percentage of covered positions.
-    pub depth: bool,
+    pub draws_depth: bool,
 }
 
 const ROW_COUNT: u32 = 10;
 
 /// Characters for bars that fill 1 to 8 eighths of a row (ASCII: 1 to 2 halves).
-const BLOCKS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+const UNICODE_BLOCKS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 const ASCII_BLOCKS: [&str; 2] = [".", ":"];
 
 const LABEL_WIDTH: usize = 10;
@@ -33,7 +33,7 @@ impl HistogramBins {
         let length = window.end.saturating_sub(window.start);
         let bins = histogram.bins.min(length);
         let (counts, width) = (vec![0; bins as usize], length.checked_div(bins).unwrap_or(1));
-        HistogramBins { window, counts, width, depth: histogram.depth }
+        HistogramBins { window, counts, width, depth: histogram.draws_depth }
     }
 
     pub(crate) fn add_positions(&mut self, mut start: u32, end: u32, depth: u64, is_covered: bool) {
@@ -59,9 +59,9 @@ impl Histogram {
         own: &ContigCoverage,
         text: &mut String,
     ) {
-        let blocks = if self.ascii { ASCII_BLOCKS.as_slice() } else { &BLOCKS };
+        let blocks = if self.ascii { ASCII_BLOCKS.as_slice() } else { &UNICODE_BLOCKS };
         let border = if self.ascii { "|" } else { "│" };
-        let factor = if self.depth { 1 } else { 100u32 };
+        let factor = if self.draws_depth { 1 } else { 100u32 };
         // samtools multiplies in 32 bits, and may overflow.
         let height = |&count: &u32| f64::from(factor.wrapping_mul(count)) / f64::from(bins.width);
         let heights = Vec::from_iter(bins.counts.iter().map(height));
@@ -70,7 +70,7 @@ impl Histogram {
         *text += &format!("{name} ({}bp)\n", format_bases(f64::from(*length)));
         for row in (0..ROW_COUNT).rev() {
             let floor = row_height * f64::from(row);
-            *text += &match self.depth {
+            *text += &match self.draws_depth {
                 true => format!(">{floor:8.1} "),
                 false => format!(">{floor:7.2}% "),
             };
@@ -117,7 +117,7 @@ impl Histogram {
                 format!("Mean mapQ:       {}", format_general(mean, 3))
             }
             1 => format!("Histo bin width: {}bp", format_bases(f64::from(bins.width))),
-            0 if self.depth => format!("Histo max cov:   {}", format_general(most, 5)),
+            0 if self.draws_depth => format!("Histo max cov:   {}", format_general(most, 5)),
             0 => format!("Histo max bin:   {}%", format_general(most, 5)),
             _ => String::new(),
         }

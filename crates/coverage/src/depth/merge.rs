@@ -97,7 +97,11 @@ struct DepthFile {
 }
 
 impl ChangeColumn {
-    fn merge_in(&mut self, changes: impl Iterator<Item = DepthChange>, merged: &mut Vec<DepthChange>) {
+    fn merge_changes(
+        &mut self,
+        changes: impl Iterator<Item = DepthChange>,
+        merged: &mut Vec<DepthChange>,
+    ) {
         join::merge_changes(&self.changes, changes, merged);
         std::mem::swap(&mut self.changes, merged);
     }
@@ -197,7 +201,7 @@ impl DepthMerge {
             let contig = match self.open {
                 Some(contig) => contig,
                 None => {
-                    let Some(contig) = self.first_waiting() else { return Ok(()) };
+                    let Some(contig) = self.first_waiting_contig() else { return Ok(()) };
                     self.skip_contigs_to(contig, sink)?;
                     self.next_contig = contig + 1;
                     sink.begin_contig(contig)?;
@@ -206,7 +210,7 @@ impl DepthMerge {
                 }
             };
             let limit = self.merge_waiting(contig, sink)?;
-            self.apply_before(limit, sink)?;
+            self.apply_changes_before(limit, sink)?;
             if limit < u32::MAX {
                 return Ok(());
             }
@@ -217,7 +221,7 @@ impl DepthMerge {
 
     /// Returns the first contig of all waiting parts. `None` if nothing waits, or if a file may
     /// still deliver an earlier contig.
-    fn first_waiting(&self) -> Option<u32> {
+    fn first_waiting_contig(&self) -> Option<u32> {
         let mut first: Option<u32> = None;
         for file in &self.files {
             match file.waiting.front() {
@@ -240,9 +244,9 @@ impl DepthMerge {
                     at += further;
                     (at, more)
                 });
-                file.column.merge_in(changes, &mut self.merged);
+                file.column.merge_changes(changes, &mut self.merged);
                 let spans = part.spans.iter().flat_map(|&(start, end)| [(start, 1), (end, -1)]);
-                self.cover.merge_in(spans, &mut self.merged);
+                self.cover.merge_changes(spans, &mut self.merged);
                 if !part.reads.is_empty() {
                     sink.add_reads(number, part.reads)?;
                 }
@@ -258,7 +262,7 @@ impl DepthMerge {
         Ok(limit)
     }
 
-    fn apply_before(&mut self, limit: u32, sink: &mut impl TallySink) -> Result<()> {
+    fn apply_changes_before(&mut self, limit: u32, sink: &mut impl TallySink) -> Result<()> {
         let DepthMerge { files, cover, depths, run_start: from, .. } = self;
         loop {
             let first = files

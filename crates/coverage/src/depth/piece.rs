@@ -117,7 +117,7 @@ impl DepthPieceMaker {
             let record = batch.record(span);
             let Ok(contig) = u32::try_from(record.ref_id()) else { continue };
             let keeps = self.rules.keeps_read(record);
-            if self.rules.tallies {
+            if self.rules.sums_by_contig {
                 let tally = piece.tally_mut(contig);
                 tally.reads += 1;
                 if !keeps {
@@ -150,7 +150,7 @@ impl DepthPieceMaker {
             }
             part.last = start;
             let clip = clips.get(n).copied().unwrap_or(0);
-            let counted = if self.rules.tallies {
+            let counted = if self.rules.sums_by_contig {
                 if clip == SKIP_READ {
                     Ok(())
                 } else {
@@ -174,7 +174,8 @@ impl DepthPieceMaker {
 
     #[inline]
     fn count_depth(&mut self, record: RecordRef<'_>, clip: u32, part: &mut ContigPart) -> Result<()> {
-        let DepthRules { min_base_quality, deletions, is_pileup: of_pileup, .. } = *self.rules;
+        let DepthRules { min_base_quality, count_deletions: deletions, is_pileup: of_pileup, .. } =
+            *self.rules;
         let start = part.last;
         let is_unmapped = record.flags().is_unmapped();
         // An unmapped read with a position is one base long.
@@ -182,7 +183,7 @@ impl DepthPieceMaker {
         let (mut at, mut in_read, qualities) = (start, 0, record.qual());
         for (op, n) in record.cigar().ops() {
             match op {
-                op if ALIGNED >> op & 1 != 0 => {
+                op if ALIGNED_OPERATORS >> op & 1 != 0 => {
                     let end = at.saturating_add(n);
                     let (from, to) = (at.max(clip), end.min(limit));
                     if from < to {
@@ -239,7 +240,7 @@ impl DepthPieceMaker {
         part: &mut ContigPart,
         tally: &mut ContigTally,
     ) -> Result<()> {
-        let DepthRules { min_base_quality, window, by_position, .. } = *self.rules;
+        let DepthRules { min_base_quality, window, sums_by_position: by_position, .. } = *self.rules;
         let length = self.lengths.get(part.contig as usize).copied().unwrap_or(0);
         let (least, most) = match window {
             Some(window) if window.contig == part.contig => (window.start, window.end),
@@ -250,7 +251,7 @@ impl DepthPieceMaker {
         let (mut at, mut in_read, qualities) = (start, 0, record.qual());
         for (op, n) in record.cigar().ops() {
             match op {
-                op if ALIGNED >> op & 1 != 0 => {
+                op if ALIGNED_OPERATORS >> op & 1 != 0 => {
                     let end = at.saturating_add(n);
                     let (from, to) = (at.max(least), end.min(most));
                     if from < to {
@@ -322,7 +323,7 @@ impl DepthPieceMaker {
     }
 }
 
-const ALIGNED: u32 = 0b1_1000_0001;
+const ALIGNED_OPERATORS: u32 = 0b1_1000_0001;
 const INSERTION: u32 = 1;
 const DELETION: u32 = 2;
 const SKIP: u32 = 3;

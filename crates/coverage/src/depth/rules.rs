@@ -36,17 +36,17 @@ pub struct DepthRules {
     /// Minimum base quality. Bases without a quality count.
     pub min_base_quality: u32,
     /// Count deleted bases, if the quality of the next base suffices (`samtools depth -J`).
-    pub deletions: bool,
+    pub count_deletions: bool,
     /// Count as `samtools bedcov` does, which uses the pileup engine: skipped bases (CIGAR N) count
     /// like deletions, start and end of each read are listed, and reads without aligned bases span
     /// no position.
     pub is_pileup: bool,
     /// Also sum reads and qualities by contig, for `samtools coverage`. Bases after the end of the
     /// contig do not count then.
-    pub tallies: bool,
+    pub sums_by_contig: bool,
     pub window: Option<CountWindow>,
     /// Sum base qualities by position, because a minimum depth decides later which positions count.
-    pub by_position: bool,
+    pub sums_by_position: bool,
 }
 
 impl Default for DepthRules {
@@ -59,11 +59,11 @@ impl Default for DepthRules {
             min_length: 0,
             length: ReadLength::Aligned,
             min_base_quality: 0,
-            deletions: false,
+            count_deletions: false,
             is_pileup: false,
-            tallies: false,
+            sums_by_contig: false,
             window: None,
-            by_position: false,
+            sums_by_position: false,
         }
     }
 }

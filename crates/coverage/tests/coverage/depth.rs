@@ -152,7 +152,7 @@ fn model(file: &Reads, rules: &DepthRules, mates: bool) -> Model {
                 let good =
                     record.qual().get(in_read).is_none_or(|&q| u32::from(q) >= rules.min_base_quality);
                 let op = b"MIDNSHP=X"[op as usize];
-                let counts = b"M=X".contains(&op) || op == b'D' && rules.deletions;
+                let counts = b"M=X".contains(&op) || op == b'D' && rules.count_deletions;
                 if counts && good && at >= clip && at < end {
                     depths[at].1 += 1;
                 }
@@ -200,7 +200,7 @@ fn lines_are_those_of_all_positions() {
             exclude_flags: rng.pick(&[1796, 0x700, 1792]),
             min_mapq: rng.pick(&[0, 20]),
             min_base_quality: rng.pick(&[0, 0, 20]),
-            deletions: rng.is_once_in(2),
+            count_deletions: rng.is_once_in(2),
             ..DepthRules::default()
         };
         let mates = rng.is_once_in(2);
@@ -253,8 +253,8 @@ fn tables_are_those_of_all_positions() {
             min_mapq: rng.pick(&[0, 20]),
             min_base_quality: rng.pick(&[0, 20]),
             length: ReadLength::Whole,
-            tallies: true,
-            by_position: min_depth > 1,
+            sums_by_contig: true,
+            sums_by_position: min_depth > 1,
             ..DepthRules::default()
         };
         let models: Vec<Model> = files.iter().map(|file| model(file, &rules, false)).collect();
@@ -295,7 +295,7 @@ fn at_most_so_many_reads_cover_a_position_but_the_first_one_there_counts() {
     let places = [(1, 10), (1, 10), (1, 10), (5, 10), (5, 10), (11, 3), (11, 3), (12, 3)];
     let text: String = places.iter().map(|&(place, bases)| read(place, bases)).collect();
     let files = [Reads::of(&[head, &text].concat())];
-    let rules = DepthRules { tallies: true, length: ReadLength::Whole, ..DepthRules::default() };
+    let rules = DepthRules { sums_by_contig: true, length: ReadLength::Whole, ..DepthRules::default() };
     let mut text = Vec::new();
     let options = TableOptions { min_depth: 1, window: None, header: false, histogram: None };
     let write = |more: &[u8]| {

@@ -5,7 +5,7 @@
 use readmill_record::Result;
 
 use super::general::{BZIP2_BYTES, read_all};
-use super::pack::{self, CAT, N32_OR_EXT, ORDER, PACK, RLE, STRIPE, SymbolPacking};
+use super::pack::{self, CAT, ORDER, PACK, RLE, STATES_32_OR_EXT, STRIPE, SymbolPacking};
 use crate::num::{ByteCursor, damaged_cram};
 
 pub(super) const FREQUENCY_STEP: u32 = 16;
@@ -103,7 +103,7 @@ const MODELS: usize = 256 * (256 * 4 + 64) + 258 * 64;
 
 pub fn scratch_bytes(data: &[u8], size: usize) -> usize {
     let flags = data.first().copied().unwrap_or(0);
-    let bzip2 = if flags & (STRIPE | N32_OR_EXT) != 0 { BZIP2_BYTES } else { 0 };
+    let bzip2 = if flags & (STRIPE | STATES_32_OR_EXT) != 0 { BZIP2_BYTES } else { 0 };
     let several = if flags & (STRIPE | PACK) != 0 { 2 * size } else { 0 }; // a stripe and its packed bytes
     MODELS + bzip2 + several
 }
@@ -130,7 +130,7 @@ fn decode_entropy(cursor: &mut ByteCursor<'_>, flags: u8, size: usize, out: &mut
         out.extend_from_slice(cursor.take_bytes(size)?);
         return Ok(());
     }
-    if flags & N32_OR_EXT != 0 {
+    if flags & STATES_32_OR_EXT != 0 {
         read_all(bzip2::read::BzDecoder::new(cursor.0), size, out)?;
         if out.len() - start != size {
             return Err(damaged_cram("a block does not have its stated size"));

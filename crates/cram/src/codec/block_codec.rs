@@ -252,7 +252,7 @@ const MAX_STATE_FACTOR: u32 = LOW >> BITS << 8;
 #[inline(always)]
 fn encode_symbol(symbol: &RansSymbol, state: &mut u32, out: &mut [u8], at: &mut usize) {
     let mut x = *state;
-    while x >= symbol.shorten_from {
+    while x >= symbol.renormalise_from {
         *at -= 1;
         out[*at] = x as u8;
         x >>= 8;

@@ -166,7 +166,7 @@ const CONTEXTS: usize = 1 << 16;
 
 /// Memory for parameter tables (up to four per set, each with up to 1,024 entries) and for all
 /// models except those of qualities.
-const TABLES: usize = 256 * (4 * 4096 + 512) + (64 << 10);
+const TABLES_BYTES: usize = 256 * (4 * 4096 + 512) + (64 << 10);
 
 /// Returns the maximum memory of [`decode`] in bytes, excluding its output: a model for each
 /// context that occurs, and the read lengths.
@@ -176,7 +176,7 @@ pub fn scratch_bytes(data: &[u8], size: usize) -> usize {
     let setup = cursor.read_uint7().and_then(|_| FqzcompHeader::read(&mut cursor));
     let symbols = setup.map_or(0, |setup| setup.symbol_count());
     let models = size.min(CONTEXTS) * (symbols * 4 + 16) + CONTEXTS * size_of::<Option<Model>>();
-    models + size + TABLES
+    models + size + TABLES_BYTES
 }
 
 pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {

@@ -40,7 +40,7 @@ pub struct FqzcompEncoder {
 
 /// Contexts of the one-bit models: whether a read has the same qualities as the previous read, and
 /// whether it is reversed.
-const DUPLICATE: usize = 0;
+const DUPLICATE_CONTEXT: usize = 0;
 const REVERSE: usize = 1;
 
 impl FqzcompEncoder {
@@ -101,12 +101,12 @@ impl FqzcompEncoder {
                     lengths.encode_symbol(context, u32::from(byte), &mut coder);
                 }
             }
-            if parameters.turns {
+            if parameters.has_reversed_reads {
                 bits.encode_symbol(REVERSE, u32::from(read.reverse), &mut coder);
             }
             if parameters.has_duplicates {
                 let same = before == length && turned[at - before..at] == *own;
-                bits.encode_symbol(DUPLICATE, u32::from(same), &mut coder);
+                bits.encode_symbol(DUPLICATE_CONTEXT, u32::from(same), &mut coder);
                 if same {
                     at += length;
                     continue;
@@ -123,7 +123,7 @@ impl FqzcompEncoder {
 struct BlockParameters {
     layout: ContextLayout,
     is_fixed: bool,
-    turns: bool,
+    has_reversed_reads: bool,
     has_duplicates: bool,
     map: Vec<u8>,
     /// Context bits, already shifted to their position: `ptab` by the number of qualities left,
@@ -162,7 +162,7 @@ impl BlockParameters {
         BlockParameters {
             layout,
             is_fixed,
-            turns: reads.iter().any(|read| read.reverse),
+            has_reversed_reads: reads.iter().any(|read| read.reverse),
             has_duplicates: 20 * same > reads.len(),
             map,
             ptab: (0..1024).map(|left| place(left >> pshift, pbits, qbits)).collect(),
@@ -174,7 +174,7 @@ impl BlockParameters {
         let ContextLayout { qbits, qshift, pbits, dbits } = self.layout;
         put_uint7(out, size as u32);
         out.push(5);
-        out.push(if self.turns { 4 } else { 0 });
+        out.push(if self.has_reversed_reads { 4 } else { 0 });
         out.extend([0, 0]); // the first context
         let mut flags = if self.has_duplicates { DEDUP } else { 0 };
         flags |= if self.is_fixed { FIXED_LENGTH } else { 0 };

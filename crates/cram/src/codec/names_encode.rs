@@ -34,8 +34,8 @@ struct Token {
 /// how often it is larger by less than 256 (`little`), and how often it differs (`all`).
 #[derive(Clone, Copy, Default)]
 struct Growth {
-    little: u32,
-    all: u32,
+    by_less_than_256: u32,
+    differing: u32,
 }
 
 #[derive(Default)]
@@ -53,7 +53,7 @@ struct TokenizedName {
     /// that name, token by token.
     is_repeated: bool,
     /// Hash of the token types and the text tokens.
-    texts: u32,
+    text_hash: u32,
 }
 
 impl TokenizedName {
@@ -124,12 +124,18 @@ impl NameEncoder {
                 }
                 let texts = tokenise_name(&raw[start..end], start, &mut self.tokens);
                 let n = (self.tokens.len() - first) as u32;
-                TokenizedName { first: first as u32, n, distance: 0, is_repeated: false, texts }
+                TokenizedName {
+                    first: first as u32,
+                    n,
+                    distance: 0,
+                    is_repeated: false,
+                    text_hash: texts,
+                }
             } else {
                 let other = self.names[self.names.len() - distance];
                 TokenizedName { distance: distance as u32, is_repeated: true, ..other }
             };
-            let like = self.find_like(name.texts);
+            let like = self.register_and_find_texts(name.text_hash);
             if !name.is_repeated {
                 name.distance = like;
             }
@@ -141,7 +147,7 @@ impl NameEncoder {
 
     /// Returns the distance to the last name with the same `texts` hash; 1 if there is none (0 for
     /// the first name). Registers the next name as the last one with this hash.
-    fn find_like(&mut self, texts: u32) -> u32 {
+    fn register_and_find_texts(&mut self, texts: u32) -> u32 {
         let number = self.names.len();
         match self.last.iter().position(|&(known, _)| known == texts) {
             Some(at) => {
@@ -195,8 +201,8 @@ impl NameEncoder {
             let pairs = self.tokens[name.tokens()].iter().zip(before);
             for ((a, b), position) in pairs.zip(&mut self.positions[1..]) {
                 if a.kind == b.kind && (a.kind == DIGITS || a.kind == DIGITS0) && a.value != b.value {
-                    position.growth.all += 1;
-                    position.growth.little += u32::from(a.value.wrapping_sub(b.value) < 256);
+                    position.growth.differing += 1;
+                    position.growth.by_less_than_256 += u32::from(a.value.wrapping_sub(b.value) < 256);
                 }
             }
         }
@@ -323,7 +329,7 @@ impl TokenStreams {
     /// Returns whether numbers at this position often grow by less than 256, so that storing the
     /// difference in one byte saves space.
     fn grows_slowly(&self) -> bool {
-        4 * self.growth.little > self.growth.all
+        4 * self.growth.by_less_than_256 > self.growth.differing
     }
 }
 

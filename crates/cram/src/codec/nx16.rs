@@ -5,7 +5,7 @@ use readmill_record::Result;
 
 #[cfg(target_arch = "x86_64")]
 use super::nx16_avx2 as avx2;
-use super::pack::{self, CAT, N32_OR_EXT, ORDER, PACK, RLE, STRIPE, SymbolPacking};
+use super::pack::{self, CAT, ORDER, PACK, RLE, STATES_32_OR_EXT, STRIPE, SymbolPacking};
 use super::rans::{LOW_OF_NX16 as LOW, Slot, read_symbols, table_slot};
 use crate::num::{ByteCursor, damaged_cram};
 
@@ -30,7 +30,7 @@ pub fn decode(data: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
     }
     let packing = if flags & PACK != 0 { Some(SymbolPacking::read(&mut cursor, size)?) } else { None };
     let unpacked = packing.as_ref().map_or(size, |packing| packing.packed);
-    let n = if flags & N32_OR_EXT != 0 { 32 } else { 4 };
+    let n = if flags & STATES_32_OR_EXT != 0 { 32 } else { 4 };
     let runs = if flags & RLE != 0 { Some(Runs::read(&mut cursor, unpacked, n)?) } else { None };
     let coded = runs.as_ref().map_or(unpacked, |runs| runs.literals);
     if packing.is_none() && runs.is_none() {
@@ -89,7 +89,7 @@ const SHORT_RUN: usize = 16;
 
 struct Runs {
     /// For each symbol: 255 if it has run lengths, otherwise 0.
-    of: [u8; 256],
+    has_lengths: [u8; 256],
     lengths: Vec<u8>,
     from: usize,
     literals: usize,
@@ -118,7 +118,7 @@ impl Runs {
         let mut of = [0; 256];
         meta.take_bytes(count)?.iter().for_each(|&symbol| of[symbol as usize] = u8::MAX);
         let from = lengths.len() - meta.0.len();
-        Ok(Runs { of, lengths, from, literals })
+        Ok(Runs { has_lengths: of, lengths, from, literals })
     }
 
     fn expand_runs(&self, literals: &[u8], size: usize) -> Result<Vec<u8>> {
@@ -127,7 +127,7 @@ impl Runs {
         for &symbol in literals {
             // Whether a symbol has a run length is hard to predict, so short runs are written
             // without a branch on it.
-            let has_length = self.of[symbol as usize];
+            let has_length = self.has_lengths[symbol as usize];
             let more = lengths.0.first().map_or(u8::MAX, |&byte| byte) & has_length;
             if let Some(short) = rest.first_chunk_mut::<SHORT_RUN>()
                 && usize::from(more) < SHORT_RUN

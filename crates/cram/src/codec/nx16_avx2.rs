@@ -18,7 +18,7 @@ pub fn is_available() -> bool {
 }
 
 /// For each mask of lanes that read a word: the index of the 16-bit word that each lane reads.
-static WORDS: [[u8; 8]; 256] = {
+static WORD_INDEXES_BY_MASK: [[u8; 8]; 256] = {
     let mut words = [[0; 8]; 256];
     let mut set = 0;
     while set < 256 {
@@ -79,7 +79,7 @@ impl<'a> States<'a> {
         let words = &self.coded[self.at..self.at + 16];
         // SAFETY: `words` has 16 bytes, each row of WORDS has 8.
         let (words, order) = unsafe {
-            let row = &WORDS[set as usize & 0xff];
+            let row = &WORD_INDEXES_BY_MASK[set as usize & 0xff];
             (_mm_loadu_si128(words.as_ptr().cast()), _mm_loadl_epi64(row.as_ptr().cast()))
         };
         let words =

@@ -10,7 +10,7 @@ pub use orders::Nx16Encoder;
 use orders::{BITS, estimate_bytes};
 
 use super::alphabet::{Alphabet, normalise_to};
-use super::pack::{self, CAT, N32_OR_EXT, ORDER, PACK, RLE, STRIPE};
+use super::pack::{self, CAT, ORDER, PACK, RLE, STATES_32_OR_EXT, STRIPE};
 use crate::num::put_uint7;
 
 /// Minimum block size for 32 states, which decoders process with SIMD. They take 112 bytes more.
@@ -208,7 +208,7 @@ impl Nx16Encoder {
         bits: Option<u32>,
         out: &mut Vec<u8>,
     ) {
-        let wide = if raw.len() >= MIN_WIDE_BYTES { N32_OR_EXT } else { 0 };
+        let wide = if raw.len() >= MIN_WIDE_BYTES { STATES_32_OR_EXT } else { 0 };
         let head = out.len();
         out.push(wide | if shape.pack { PACK } else { 0 } | if shape.runs { RLE } else { 0 });
         put_uint7(out, raw.len() as u32);

@@ -8,7 +8,7 @@ use crate::num::{ByteCursor, damaged_cram};
 /// Bits of the flags byte that starts a block. Order 1: the context is the previous symbol.
 pub(super) const ORDER: u8 = 1;
 /// In rANS, 32 states instead of 4. In the arithmetic coder, bzip2 is used instead.
-pub(super) const N32_OR_EXT: u8 = 4;
+pub(super) const STATES_32_OR_EXT: u8 = 4;
 pub(super) const STRIPE: u8 = 8;
 /// The uncompressed size is not stored, because the caller knows it.
 pub(super) const NO_SIZE: u8 = 16;

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Default)]
 pub struct RansSymbol {
     /// From this value on, a state must be renormalised before [`next_state`](Self::next_state).
-    pub shorten_from: u32,
+    pub renormalise_from: u32,
     /// Reciprocal of the frequency. The product with it is shifted right by `shift` bits.
     reciprocal: u32,
     bias: u16,
@@ -22,12 +22,12 @@ impl RansSymbol {
         let complement = ((1 << bits) - frequency) as u16;
         if frequency < 2 {
             let bias = (start + (1 << bits) - 1) as u16;
-            return RansSymbol { shorten_from: most, reciprocal: !0, shift: 0, bias, complement };
+            return RansSymbol { renormalise_from: most, reciprocal: !0, shift: 0, bias, complement };
         }
         let shift = 32 - (frequency - 1).leading_zeros();
         let reciprocal = ((1u64 << (shift + 31)).div_ceil(u64::from(frequency))) as u32;
         RansSymbol {
-            shorten_from: most,
+            renormalise_from: most,
             reciprocal,
             shift: shift as u8 - 1,
             bias: start as u16,

@@ -106,7 +106,7 @@ fn rans_nx16_comes_back() {
         }
     }
     let seen: Vec<usize> = (0..256).filter(|&flag| flags[flag]).collect();
-    for bit in [pack::ORDER, pack::N32_OR_EXT, pack::STRIPE, pack::CAT, pack::RLE, pack::PACK] {
+    for bit in [pack::ORDER, pack::STATES_32_OR_EXT, pack::STRIPE, pack::CAT, pack::RLE, pack::PACK] {
         assert!(seen.iter().any(|&flags| flags as u8 & bit != 0), "{bit:#x} in {seen:x?}");
     }
 }
@@ -120,8 +120,8 @@ fn several_states_at_once_decode_the_same() {
         out.clear();
         encoder.encode(&raw, 1, &mut out);
         let order = match out[0] {
-            pack::N32_OR_EXT => 0,
-            flags if flags == pack::N32_OR_EXT | pack::ORDER => 1,
+            pack::STATES_32_OR_EXT => 0,
+            flags if flags == pack::STATES_32_OR_EXT | pack::ORDER => 1,
             _ => continue,
         };
         for round in 0..20 {

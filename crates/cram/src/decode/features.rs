@@ -52,7 +52,7 @@ pub fn decode_features(
         (std::mem::take(&mut reader.scratch.cigar), std::mem::take(&mut reader.scratch.md));
     let mut stored = std::mem::take(&mut reader.scratch.stored);
     seq.clear();
-    let has_bases = fixed.length > 0 && !reader.left_out;
+    let has_bases = fixed.length > 0 && !reader.blocks_skipped;
     if has_bases {
         seq.resize(fixed.length, b'=');
     }
@@ -102,7 +102,7 @@ pub fn decode_features(
     }
     fixed.mapq = reader.series[Series::Mq as usize].read_number(reader.streams)? as u8;
     let qualities = &reader.series[Series::Qs as usize];
-    if reader.left_out {
+    if reader.blocks_skipped {
         return Ok(());
     }
     if fixed.cram & QUALITIES != 0 {

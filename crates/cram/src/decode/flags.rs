@@ -13,7 +13,7 @@ struct PendingFlags {
     /// FLAG as stored. If the mate is in the slice, its mate bits are missing.
     flags: u16,
     /// Mate bits of FLAG, stored if the mate is not in the slice.
-    stored: u16,
+    mate_flags: u16,
     mapq: u8,
     next: u32,
     /// For a later record of a template, index plus one of its first record; otherwise 0.
@@ -41,14 +41,14 @@ pub fn decode_flags(
     if records.saturating_mul(RECORD.len()) > most.saturating_sub(start) {
         return Err(exceeds_container_error());
     }
-    let mut known = vec![PendingFlags { flags: 0, stored: 0, mapq: 0, next: 0, first: 0 }; records];
+    let mut known = vec![PendingFlags { flags: 0, mate_flags: 0, mapq: 0, next: 0, first: 0 }; records];
     for at in 0..records {
         let flags = u16::try_from(number(Series::Bf)?);
         let flags = flags.map_err(|_| damaged_cram("FLAG is not a number of 16 bits"))?;
         let cram = number(Series::Cf)?;
         known[at].flags = flags;
         if cram & DETACHED != 0 {
-            known[at].stored = stored_mate_bits(number(Series::Mf)?);
+            known[at].mate_flags = stored_mate_bits(number(Series::Mf)?);
         } else if cram & DOWNSTREAM != 0 {
             let next = usize::try_from(number(Series::Nf)?).ok().map(|between| at + between + 1);
             let next = next.filter(|&next| next < records);
@@ -75,7 +75,7 @@ pub fn decode_flags(
         record[13] = one.mapq;
         edit::set_flags(
             &mut record,
-            one.flags | one.stored | mate.map_or(0, |mate| mate_bits_of(mate.flags)),
+            one.flags | one.mate_flags | mate.map_or(0, |mate| mate_bits_of(mate.flags)),
         );
         bytes.extend_from_slice(&record);
     }

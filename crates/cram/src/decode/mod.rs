@@ -195,17 +195,17 @@ impl Decoder {
         if !places_only {
             check = slice::ReferenceCheck::new(&slice, scheme, &self.bases, &self.embedded)?;
         }
-        let lines = record::tag_lines(scheme, &tags);
+        let lines = record::stored_tag_lists(scheme, &tags);
         let start = opened.bytes_mut().len();
         self.notes.clear();
         let mut reader = parts::RecordReader {
             setup: &self.setup,
-            places_only,
-            left_out: matches!(blocks, Blocks::AllExcept(_)),
+            needs_only_places: places_only,
+            blocks_skipped: matches!(blocks, Blocks::AllExcept(_)),
             scheme,
             slice: &slice,
             series: &series,
-            lines: &lines,
+            tag_lists: &lines,
             streams: &mut self.streams,
             bases: slice::SliceReference::new(
                 &slice,
@@ -219,7 +219,7 @@ impl Decoder {
             max_parts_bytes: 0,
             parts: most.parts,
             extra: &mut self.extra,
-            heads: HashMap::new(),
+            first_records: HashMap::new(),
         };
         let (mut wrong, mut ahead) = (None, mates::PendingMates::default());
         for _ in 0..slice.records {

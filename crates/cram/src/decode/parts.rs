@@ -110,13 +110,13 @@ pub struct WantedTags {
 pub struct RecordReader<'a> {
     pub setup: &'a Setup,
     /// Whether `Detail::Places` is enough.
-    pub places_only: bool,
+    pub needs_only_places: bool,
     /// Whether the blocks of names, bases, qualities and tags have been left compressed.
-    pub left_out: bool,
+    pub blocks_skipped: bool,
     pub scheme: &'a Scheme,
     pub slice: &'a SliceHeader,
     pub series: &'a Encodings,
-    pub lines: &'a [Vec<StoredTag<'a>>],
+    pub tag_lists: &'a [Vec<StoredTag<'a>>],
     pub streams: &'a mut Streams,
     pub bases: SliceReference<'a>,
     pub scratch: &'a mut RecordBuffers,
@@ -129,7 +129,7 @@ pub struct RecordReader<'a> {
     pub extra: &'a mut Charge,
     /// For templates without stored names: maps the index of a later record to that of the first
     /// one, whose name it gets.
-    pub heads: HashMap<usize, usize>,
+    pub first_records: HashMap<usize, usize>,
 }
 
 #[derive(Clone, Copy, Default)]

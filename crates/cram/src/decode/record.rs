@@ -21,7 +21,10 @@ const MAX_READ_BASES: usize = 1 << 29;
 const MAX_NAME_BYTES: usize = 1 << 16;
 
 /// Returns the tag lists, with the encoding of each tag. Records refer to a list by its index (TL).
-pub fn tag_lines<'a>(scheme: &Scheme, tags: &'a [(TagKey, SeriesEncoding)]) -> Vec<Vec<StoredTag<'a>>> {
+pub fn stored_tag_lists<'a>(
+    scheme: &Scheme,
+    tags: &'a [(TagKey, SeriesEncoding)],
+) -> Vec<Vec<StoredTag<'a>>> {
     let missing = &SeriesEncoding::Null;
     let find = |key: &TagKey| tags.iter().find(|(known, _)| known == key).map_or(missing, |(_, it)| it);
     let line = |line: &Vec<TagKey>| {
@@ -61,14 +64,14 @@ impl RecordReader<'_> {
         }
         let link = self.read_mate_link(fixed, notes.len())?;
         let mut wanted = WantedTags::default();
-        if !self.left_out {
+        if !self.blocks_skipped {
             wanted = self.read_tags()?;
         }
-        if !self.places_only {
+        if !self.needs_only_places {
             self.restore_name(&link, notes, out);
         }
         let has_bases = fixed.cram & NO_BASES == 0;
-        if !self.bases.has_bases(fixed.contig) || !has_bases || self.places_only {
+        if !self.bases.has_bases(fixed.contig) || !has_bases || self.needs_only_places {
             wanted = WantedTags::default();
         }
         self.scratch.cigar.clear();
@@ -85,7 +88,7 @@ impl RecordReader<'_> {
             fixed.length = 0;
         }
         let at = out.len();
-        if self.places_only {
+        if self.needs_only_places {
             check_covered(&fixed, &self.scratch.cigar)?;
             self.scratch.keep_only_places();
             fixed.length = 0;
@@ -168,9 +171,9 @@ impl RecordReader<'_> {
             return;
         }
         let number = notes.len();
-        let head = self.heads.remove(&number).unwrap_or(number);
+        let head = self.first_records.remove(&number).unwrap_or(number);
         if let MateLink::Attached { mate: Some(line), .. } = link {
-            self.heads.insert(*line, head);
+            self.first_records.insert(*line, head);
         }
         if let Some(note) = notes.get(head) {
             self.scratch.name.extend_from_slice(&out[note.at + 36..][..note.name]);
@@ -185,7 +188,7 @@ impl RecordReader<'_> {
     fn read_tags(&mut self) -> Result<WantedTags> {
         let mut left = self.reserve_parts(0)?;
         let line = self.read_number(Series::Tl)?;
-        let line = usize::try_from(line).ok().and_then(|line| self.lines.get(line));
+        let line = usize::try_from(line).ok().and_then(|line| self.tag_lists.get(line));
         let line =
             line.ok_or_else(|| damaged_cram("a record refers to a tag list that does not exist"))?;
         let (mut wanted, tags) = (WantedTags { md: true, nm: true }, &mut self.scratch.tags);
@@ -228,7 +231,7 @@ impl RecordReader<'_> {
     }
 
     fn read_unmapped_bases(&mut self, fixed: FixedFields) -> Result<()> {
-        if self.left_out {
+        if self.blocks_skipped {
             return Ok(());
         }
         self.reserve_parts(2 * fixed.length)?;

@@ -72,7 +72,7 @@ pub fn may_pair(record: RecordRef<'_>) -> bool {
 ///
 /// This is stricter than htslib: htslib measures TLEN between the ends of the template, htsjdk
 /// between 5' ends, and both must give the stored TLEN.
-pub fn are_mates(first: (RecordRef<'_>, i64), second: (RecordRef<'_>, i64)) -> bool {
+pub fn has_restorable_mates(first: (RecordRef<'_>, i64), second: (RecordRef<'_>, i64)) -> bool {
     let (a, b) = (first.0, second.0);
     let says = |one: RecordRef<'_>, other: RecordRef<'_>| {
         let (flags, mate) = (one.flags(), other.flags());

@@ -213,7 +213,7 @@ impl Encoder {
     /// # Errors
     /// CRAM cannot store a record, reference bases are missing, or there is too little free memory
     /// for unknown bases.
-    pub fn partition(&mut self, batch: &Batch, out: &mut Vec<u8>) -> Result<Encoded> {
+    pub fn encode_partition(&mut self, batch: &Batch, out: &mut Vec<u8>) -> Result<Encoded> {
         let mut encoded = Encoded::default();
         let references = self.writing.references.as_ref();
         let length = |contig| references.map_or(i64::MAX, |it| it.contig_length(contig));

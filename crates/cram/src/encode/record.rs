@@ -107,7 +107,7 @@ impl RecordEncoder {
                 continue;
             };
             let earlier = (list[other], self.seen[other].end);
-            if self.seen[other].mate.is_none() && mates::are_mates(earlier, (record, end)) {
+            if self.seen[other].mate.is_none() && mates::has_restorable_mates(earlier, (record, end)) {
                 self.seen[other].mate = Some(number);
                 self.seen[number].mate = Some(other);
             }
@@ -233,7 +233,7 @@ pub struct StoredTags<'a> {
 pub type Expected<'a> = Option<&'a MdNm>;
 
 /// Values of htslib's tag cF, which says that MD (bit 0) or NM (bit 1) must not be computed.
-static NOT_MADE: [[u8; 1]; 4] = [[0], [1], [2], [3]];
+static CF_VALUES: [[u8; 1]; 4] = [[0], [1], [2], [3]];
 
 impl<'a> StoredTags<'a> {
     /// Collects the tags of `record`, except those that the decoder restores with the same value.
@@ -295,7 +295,7 @@ impl<'a> StoredTags<'a> {
         }
         if expected.is_some() && missing > 0 {
             self.keys.extend_from_slice(b"cFC");
-            self.values.push(&NOT_MADE[missing]);
+            self.values.push(&CF_VALUES[missing]);
         }
         Ok(())
     }

@@ -126,7 +126,7 @@ fn layout(mut inputs: Vec<FastqInput>, segments: usize) -> FastqLayout {
 }
 
 #[derive(Default)]
-struct Seen {
+struct FuzzCounts {
     records: u64,
     batches: u64,
     faults: u64,
@@ -134,7 +134,7 @@ struct Seen {
     reread: u64,
 }
 
-fn case(seed: u64, directory: &Path, seen: &mut Seen) {
+fn case(seed: u64, directory: &Path, seen: &mut FuzzCounts) {
     let mut random = Random::new(seed);
     let (files, segments) = random.pick(&[(2, 2), (2, 2), (2, 2), (1, 1), (1, 2)]);
     let texts = texts(files, segments, &mut random);
@@ -143,9 +143,9 @@ fn case(seed: u64, directory: &Path, seen: &mut Seen) {
         templates: 1 + random.below(40),
         batch_bytes: random.pick(&[1, 300, 5000, 20_000, 1 << 20]),
         block_bytes: random.pick(&[7, 8, 13, 50, 200, 1000, 4096]),
-        in_flight: 1 + random.below(12),
+        max_in_flight: 1 + random.below(12),
         record_bytes: 1 << 20,
-        patience: random.pick(&[0, 0, 3, 1000]),
+        max_spins: random.pick(&[0, 0, 3, 1000]),
         ..BatchOptions::default()
     };
     let mut names = Vec::new();
@@ -163,7 +163,7 @@ fn case(seed: u64, directory: &Path, seen: &mut Seen) {
     let claims = Claims::open(layout(inputs, segments), options);
     let claims = Arc::new(claims.unwrap_or_else(|error| panic!("seed {seed}: {error:?}")));
     let threads = 1 + random.below(8);
-    let outcome = crew::run(&claims, threads, options.in_flight as u64, seed);
+    let outcome = crew::run(&claims, threads, options.max_in_flight as u64, seed);
 
     let place = outcome.error.as_ref().map(|error| {
         let file = error.place.file.clone().unwrap_or_default();
@@ -183,7 +183,7 @@ fn case(seed: u64, directory: &Path, seen: &mut Seen) {
     seen.batches += outcome.batches.len() as u64;
     seen.faults += u64::from(truth.fault.is_some());
     seen.refilled += claims.refilled_blocks();
-    seen.reread += outcome.reread;
+    seen.reread += outcome.reread_batches;
 }
 
 #[test]
@@ -191,12 +191,12 @@ fn many_threads_read_what_one_reads() {
     let wanted = std::env::var("READMILL_FUZZ_RECORDS").ok().and_then(|n| n.parse().ok());
     let first = std::env::var("READMILL_FUZZ_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
     let directory = tempfile::tempdir().unwrap();
-    let (mut seen, mut seed) = (Seen::default(), first);
+    let (mut seen, mut seed) = (FuzzCounts::default(), first);
     while seen.records < wanted.unwrap_or(150_000) {
         case(seed, directory.path(), &mut seen);
         seed += 1;
     }
-    let Seen { records, batches, faults, refilled, reread } = seen;
+    let FuzzCounts { records, batches, faults, refilled, reread } = seen;
     println!(
         "{} cases, {records} records, {batches} batches of which {reread} serially, {faults} faults, {refilled} blocks filled twice",
         seed - first

@@ -15,7 +15,7 @@ use shuttle::{Config, Runner, thread};
 #[path = "../../src/ring.rs"]
 mod ring;
 
-use ring::{Claim, Goal, Reach, Ring, Supply, reach};
+use ring::{Claim, Goal, Reach, Ring, Supply, fill_until};
 
 /// Replaces `src/sync.rs`.
 mod sync {
@@ -41,18 +41,18 @@ impl Supply for Text {
 
     fn claim(&self, wanted: u64) -> bool {
         match self.ring.claim() {
-            Claim::Block(number) => self.help(number),
+            Claim::Block(number) => self.fill_or_wait(number),
             Claim::Full => return self.ring.claimed() > wanted,
             Claim::End => {}
         }
         true
     }
 
-    fn guess(&self) -> u64 {
+    fn estimate_lines(&self) -> u64 {
         1
     }
 
-    fn help(&self, number: u64) {
+    fn fill_or_wait(&self, number: u64) {
         self.ring.publish(number, self.counts[number as usize], number);
     }
 }
@@ -71,7 +71,7 @@ impl Text {
     /// Does the work of a thread for a ticket, which needs the lines from `from` to `to`. Returns
     /// whether it got them.
     fn take(&self, from: u64, to: u64) -> bool {
-        let far = reach(self, 0, Goal::Lines(to));
+        let far = fill_until(self, 0, Goal::Lines(to));
         let (blocks, lines) = self.ring.summed();
         assert_eq!(lines, self.before(blocks), "the sum of the lines");
         match far {
@@ -97,7 +97,7 @@ impl Text {
             self.of_line(to)
         };
         for block in self.of_line(from)..=last {
-            assert_eq!(reach(self, 0, Goal::Blocks(block + 1)), Reach::Enough);
+            assert_eq!(fill_until(self, 0, Goal::Blocks(block + 1)), Reach::Enough);
             self.ring.release_below(block, |_| {});
             assert_eq!(self.ring.get(block), Some(block));
         }

@@ -52,7 +52,7 @@ fn read(threads: usize, packing: Packing, step: usize) {
     assert_eq!(outcome.error, None);
     assert!(outcome.reads == truth.reads);
     // The BGZF blocks are so small here that there are not enough slots for the chunks of a batch.
-    assert!(outcome.reread == 0 || packing == Packing::Bgzf);
+    assert!(outcome.reread_batches == 0 || packing == Packing::Bgzf);
 }
 
 #[test]

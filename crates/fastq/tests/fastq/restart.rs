@@ -47,7 +47,7 @@ fn options() -> BatchOptions {
 /// Returns all reads from these points on. The first template has number `first`.
 fn read_from(paths: [&Path; 2], points: &[RestartPoint], first: u64) -> Vec<Owned> {
     let [one, two] = [0, 1].map(|at| FastqInput::From(paths[at].into(), points[at].clone()));
-    let options = BatchOptions { first, ..options() };
+    let options = BatchOptions { first_template: first, ..options() };
     let claims = Arc::new(Claims::open(FastqLayout::Paired(one, two), options).unwrap());
     let mut reads = ReadBatch::default();
     claims.take(0, &mut reads);
@@ -71,7 +71,7 @@ fn check(packed: [Vec<u8>; 2], may_restart: bool) {
     assert_eq!(all.len(), 2 * RECORDS);
     let (mut inside, mut stored) = (0, 0);
     for ticket in 0.. {
-        let places = linker.take_places().unwrap().filter(|_| !claims.has_ended());
+        let places = linker.restart_places().unwrap().filter(|_| !claims.has_ended());
         let first = reads.first_template() + reads.template_count() as u64;
         if let Some(places) = &places {
             let points = claims.restart_points(places).unwrap();
@@ -123,7 +123,7 @@ fn damage_behind_the_place_is_found() {
         let taken = claims.take(ticket, &mut reads);
         linker.link(taken, &mut reads).unwrap();
     }
-    let points = claims.restart_points(&linker.take_places().unwrap().unwrap()).unwrap().unwrap();
+    let points = claims.restart_points(&linker.restart_places().unwrap().unwrap()).unwrap().unwrap();
     let fault = |packed: &[u8]| {
         std::fs::write(&path, packed).unwrap();
         let input = FastqInput::From(path.clone(), points[0].clone());

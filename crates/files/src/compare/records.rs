@@ -105,7 +105,7 @@ fn open_input_stream(path: &Path) -> Result<Box<dyn Read + Send>> {
         return Ok(Box::new(stdin.map_err(|e| Error::io("standard input cannot be read", &e))?));
     }
     let failed = |e: std::io::Error| Error::io(format!("{} cannot be read", path.display()), &e);
-    let file = input_file::open(path).map_err(failed)?;
+    let file = input_file::open_input(path).map_err(failed)?;
     if file.metadata().map_err(failed)?.is_dir() {
         return Err(Error::usage(format!("{} is a directory", path.display())));
     }

@@ -41,7 +41,7 @@ fn detect_file_content(path: &Path, preset: Option<TextPreset>) -> Result<Indexa
     if is_pipe {
         return Ok(IndexableContent::Fasta); // only the aligner's index can be made from a pipe, since it reads once
     }
-    let mut file = input_file::open(path).map_err(|e| unread(&e))?;
+    let mut file = input_file::open_input(path).map_err(|e| unread(&e))?;
     let mut start = Vec::new();
     (&mut file).take(EXAMINED_BYTES).read_to_end(&mut start).map_err(|e| unread(&e))?;
     if start.is_empty() {
@@ -73,7 +73,7 @@ fn detect_file_content(path: &Path, preset: Option<TextPreset>) -> Result<Indexa
     let mut inflated = InflateReader::new(BlockReader::new(&start[..], true)).take(EXAMINED_BYTES);
     let read = inflated.read_to_end(&mut text); // fails if `start` ends inside a block
     if text.is_empty() && read.is_err() {
-        let file = input_file::open(path).map_err(|e| unread(&e))?;
+        let file = input_file::open_input(path).map_err(|e| unread(&e))?;
         let mut whole = InflateReader::new(BlockReader::new(file, true)).take(EXAMINED_BYTES);
         let failed = |e: std::io::Error| match e.downcast::<Error>() {
             Ok(error) => error,

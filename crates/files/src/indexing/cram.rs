@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::sync::Arc;
 
-use readmill_cram::{Cache, CraiBuilder, Reader, References, Setup, SliceScanner};
+use readmill_cram::{Cache, CraiBuilder, Reader, References, Setup, SliceIndexer};
 use readmill_engine::map_ordered;
 use readmill_record::{Error, Limit, Result};
 
@@ -33,7 +33,7 @@ pub fn index_cram(file: File, options: &IndexOptions, workshop: &IndexJob<'_>) -
     map_ordered(
         *crew,
         || reader.claim(Vec::new()),
-        || SliceScanner::new(Arc::clone(&setup)),
+        || SliceIndexer::new(Arc::clone(&setup)),
         |scanner, container| {
             let entries = scanner.find_entries(&container).map_err(|e| e.offset(container.offset))?;
             let (n, bytes) = (container.header.records, container.blocks().len());

@@ -6,7 +6,7 @@ use readmill_engine::Crew;
 use readmill_format::bam::index::{IndexBuilder, IndexFormat, IndexScheme};
 use readmill_format::tabix::TextPreset;
 use readmill_process::console::Console;
-use readmill_process::limit::{self, PROGRAM};
+use readmill_process::limit::{self, PROGRAM_BYTES};
 use readmill_record::{Charge, Error, Header, Ledger, Result};
 
 /// How to build an index. The fields are the flags of `readmill index`.
@@ -83,7 +83,7 @@ impl<'a> IndexJob<'a> {
         let crew = Crew { threads, in_flight: (2 * threads).min(threads + 4) };
         let ledger = Ledger::with_capacity(options.memory);
         let shares = [
-            ledger.charge("program", PROGRAM)?,
+            ledger.charge("program", PROGRAM_BYTES)?,
             ledger.charge("threads", threads as u64 * (1 << 20))?,
             ledger.charge(BATCHES, crew.in_flight as u64 * INFLATED_CHUNK_BYTES)?,
         ];

@@ -50,7 +50,7 @@ pub fn make_index_file(
     ensure_output_is_not_input(path, &probe)?;
     let probe = AtomicFile::open(&probe)?;
     let workshop = IndexJob::new(options, console)?;
-    let file = || input_file::open(path).map_err(|e| Error::io("cannot be read", &e).file(path));
+    let file = || input_file::open_input(path).map_err(|e| Error::io("cannot be read", &e).file(path));
     let size = std::fs::metadata(path).ok().map(|meta| meta.len());
     console.begin_stage("indexing", size, true);
     let made = match content {

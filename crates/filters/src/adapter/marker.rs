@@ -109,7 +109,7 @@ impl Marker {
 
     /// Returns a marker for only the adapters with these indexes, in this order. Used once the rare
     /// adapters have been dropped.
-    pub(super) fn restricted_to(&self, kept: &[usize]) -> Self {
+    pub(super) fn restrict_to(&self, kept: &[usize]) -> Self {
         Self::from_adapters(kept.iter().map(|&at| self.adapters[at].clone()).collect(), &self.rules)
     }
 
@@ -218,7 +218,7 @@ impl Marker {
     pub fn resume_pruning(&self, tally: &AdapterCounts, kept: &RemainingAdapters) {
         let pruning = self.rules.pruning.filter(|_| !tally.seen.is_empty());
         if let Some(numbers) = pruning.and_then(|pruning| tally.choose_remaining(self, pruning)) {
-            kept.0.get_or_init(|| self.restricted_to(&numbers));
+            kept.0.get_or_init(|| self.restrict_to(&numbers));
         }
     }
 
@@ -250,7 +250,7 @@ impl Marker {
             if !numbers.contains(&adapter) {
                 clear_marks(reads, template);
             }
-            kept.0.get_or_init(|| self.restricted_to(&numbers));
+            kept.0.get_or_init(|| self.restrict_to(&numbers));
         }
     }
 }

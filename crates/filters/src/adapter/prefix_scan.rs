@@ -12,11 +12,11 @@
 //! remain are compared base by base (`AdapterSearch::find_starts`).
 
 /// Number of adapter bases that are compared at all positions.
-const PREFIX: usize = 12;
+const PREFIX_BASES: usize = 12;
 
-const WORD: usize = 64;
+const WORD_BITS: usize = 64;
 
-const LEVELS: usize = 4;
+const MAX_PREFIX_MISMATCHES: usize = 4;
 
 /// A filter for the positions at which an adapter may start. It serves all adapters with the same
 /// first twelve bases.
@@ -26,7 +26,7 @@ pub(super) struct PrefixScan {
     codes: Vec<(u32, u8)>,
     /// The minimum number of bases from a position to the end of the read for which 1, 2, 3 and 4
     /// mismatches are allowed; `usize::MAX` if they are never allowed.
-    reach: [usize; LEVELS],
+    reach: [usize; MAX_PREFIX_MISMATCHES],
 }
 
 /// Returns bits 1 and 2 of an ASCII letter, which distinguish the bases in either case: A 0, C 1, T
@@ -48,7 +48,7 @@ impl PrefixScan {
     }
 
     pub(super) fn prefix_of(adapter: &[u8]) -> &[u8] {
-        &adapter[..adapter.len().min(PREFIX)]
+        &adapter[..adapter.len().min(PREFIX_BASES)]
     }
 
     /// Returns the positions of a block at which an adapter may start, as bits. `len` is the length
@@ -59,7 +59,7 @@ impl PrefixScan {
         let (mut ones, mut twos, mut more) = (0u64, 0u64, 0u64);
         for &(at, code) in &self.codes {
             let (near, far) = block_bases.others[usize::from(code & 3)];
-            let differs = near >> at | far << 1 << (WORD as u32 - 1 - at);
+            let differs = near >> at | far << 1 << (WORD_BITS as u32 - 1 - at);
             let carried = ones & differs;
             ones ^= differs;
             let over = twos & carried;
@@ -87,8 +87,8 @@ impl BaseBlock {
     /// Creates the block with this index. Blocks are created from the end of the read to its start,
     /// so `behind` is the next block, if it exists already.
     pub(super) fn new(bases: &[u8], block: usize, behind: Option<&BaseBlock>) -> Self {
-        let near = code_planes(bases, block);
-        let far = behind.map_or_else(|| code_planes(bases, block + 1), |behind| behind.planes);
+        let near = make_code_planes(bases, block);
+        let far = behind.map_or_else(|| make_code_planes(bases, block + 1), |behind| behind.planes);
         let others = |[low, high, known]: [u64; 3]| {
             [low | high, !low | high, low | !high, !(low & high)].map(|differs| differs & known)
         };
@@ -101,9 +101,9 @@ impl BaseBlock {
 /// Returns a word in which the bits of those positions of the block are set that are among the
 /// first `places` of the read.
 pub(super) fn mask_up_to(places: usize, block: usize) -> u64 {
-    match places.saturating_sub(block * WORD) {
+    match places.saturating_sub(block * WORD_BITS) {
         0 => 0,
-        some @ 1..WORD => (1 << some) - 1,
+        some @ 1..WORD_BITS => (1 << some) - 1,
         _ => u64::MAX,
     }
 }
@@ -111,9 +111,11 @@ pub(super) fn mask_up_to(places: usize, block: usize) -> u64 {
 /// Returns two words with the code bits of 64 bases, and a third word that marks the positions
 /// within the read. Letters other than A, C, G and T get the code of one of these; the exact
 /// comparison counts them as mismatches later.
-fn code_planes(bases: &[u8], block: usize) -> [u64; 3] {
-    let Some(rest) = bases.get(block * WORD..).filter(|rest| !rest.is_empty()) else { return [0; 3] };
-    let mut padded = [0; WORD];
+fn make_code_planes(bases: &[u8], block: usize) -> [u64; 3] {
+    let Some(rest) = bases.get(block * WORD_BITS..).filter(|rest| !rest.is_empty()) else {
+        return [0; 3];
+    };
+    let mut padded = [0; WORD_BITS];
     let whole = rest.first_chunk().unwrap_or_else(|| {
         padded[..rest.len()].copy_from_slice(rest);
         &padded
@@ -139,9 +141,9 @@ mod tests {
 
     #[test]
     fn bits_of_letters_come_together() {
-        let [low, high, known] = code_planes(b"ACGTacgtNACG", 0);
+        let [low, high, known] = make_code_planes(b"ACGTacgtNACG", 0);
         assert_eq!((low & 0xff, high & 0xff, known), (0b0110_0110, 0b1100_1100, 0xfff));
-        assert_eq!(code_planes(b"ACGT", 1), [0; 3]);
+        assert_eq!(make_code_planes(b"ACGT", 1), [0; 3]);
     }
 
     #[test]

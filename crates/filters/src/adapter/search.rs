@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     /// Finds the last start of the adapter by comparing letters, without bit words.
-    fn plainly(bases: &[u8], adapter: &[u8], stringency: Stringency) -> Option<usize> {
+    fn find_start_by_letters(bases: &[u8], adapter: &[u8], stringency: Stringency) -> Option<usize> {
         let last = bases.len().checked_sub(stringency.min_bases)?;
         (0..=last).rev().find(|&start| {
             let compared = bases[start..].iter().zip(adapter);
@@ -139,7 +139,7 @@ mod tests {
             let mut found = Vec::new();
             search.find_starts(&read, &mut found);
             for (adapter, number) in adapters.iter().zip(numbers) {
-                let wanted = plainly(&read, adapter, stringency);
+                let wanted = find_start_by_letters(&read, adapter, stringency);
                 assert_eq!(found[number], wanted, "{round}: {} in {}", text(adapter), text(&read));
                 hits += usize::from(wanted.is_some());
             }

@@ -26,7 +26,7 @@ pub struct AdapterPair {
 
 /// Name, 5' adapter and 3' adapter (Picard 3.4.0, `ADAPTERS` of MarkIlluminaAdapters; the sequences
 /// are those of Illumina's document 1000000002694).
-const KNOWN: [(&str, &str, &str); 9] = [
+const KNOWN_ADAPTERS: [(&str, &str, &str); 9] = [
     (
         "PAIRED_END",
         "AATGATACGGCGACCACCGAGATCTACACTCTTTCCCTACACGACGCTCTTCCGATCT",
@@ -78,7 +78,7 @@ impl FromStr for AdapterPair {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        match KNOWN.iter().find(|(name, ..)| name.eq_ignore_ascii_case(text)) {
+        match KNOWN_ADAPTERS.iter().find(|(name, ..)| name.eq_ignore_ascii_case(text)) {
             Some((_, five_prime, three_prime)) => Self::new(five_prime, three_prime),
             None => Err(Error::usage(format!("{text:?} is not a known pair of adapters")).hint(
                 "--help lists the names; set other adapters with --five-prime-adapter and --three-prime-adapter",
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn names_and_sequences_are_read() {
-        for (name, ..) in KNOWN {
+        for (name, ..) in KNOWN_ADAPTERS {
             assert!(name.to_lowercase().parse::<AdapterPair>().is_ok(), "{name}");
         }
         assert!("INDEX".parse::<AdapterPair>().is_err());

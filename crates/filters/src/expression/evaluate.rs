@@ -84,7 +84,7 @@ pub(super) struct ExpressionProgram {
     pub nodes: Vec<Node>,
     /// Byte offset of each node in the text of the expression, for error messages. For an operator,
     /// this is the offset of its symbol.
-    pub places: Vec<u32>,
+    pub text_offsets: Vec<u32>,
     pub names: Arc<HeaderNames>,
 }
 
@@ -98,7 +98,7 @@ impl ExpressionProgram {
     }
 
     pub fn text_offset(&self, id: Id) -> usize {
-        self.places[id as usize] as usize
+        self.text_offsets[id as usize] as usize
     }
 }
 
@@ -264,9 +264,9 @@ impl<'r> Evaluation<'r, '_> {
                 Ok(ExpressionValue { what: ValueContent::Number(measured), forced: value.forced })
             }
             _ if !value.is_defined() => Ok(ExpressionValue::UNDEFINED),
-            Unary::Plus => number_of(value).map(ExpressionValue::from_arithmetic),
-            Unary::Minus => number_of(value).map(|number| ExpressionValue::from_arithmetic(-number)),
-            Unary::Invert => number_of(value)
+            Unary::Plus => to_number(value).map(ExpressionValue::from_arithmetic),
+            Unary::Minus => to_number(value).map(|number| ExpressionValue::from_arithmetic(-number)),
+            Unary::Invert => to_number(value)
                 .map(|number| ExpressionValue::from_arithmetic(!integer_part(number) as f64)),
         }
     }
@@ -283,7 +283,7 @@ impl<'r> Evaluation<'r, '_> {
         if let Some(answer) = self.compare_values(operator, left, right)? {
             return Ok(ExpressionValue::from_bool(answer));
         }
-        let (a, b) = (number_of(left)?, number_of(right)?);
+        let (a, b) = (to_number(left)?, to_number(right)?);
         let bits = |operation: fn(i64, i64) -> i64| operation(integer_part(a), integer_part(b)) as f64;
         Ok(ExpressionValue::from_arithmetic(match operator {
             Binary::Times if (a * b).is_nan() => return Ok(ExpressionValue::UNDEFINED),
@@ -308,7 +308,7 @@ impl<'r> Evaluation<'r, '_> {
         left: ExpressionValue<'r>,
         right: ExpressionValue<'r>,
     ) -> Result<Option<bool>, MisfitReason> {
-        if holds_for(operator, Ordering::Equal).is_none() {
+        if comparison_holds(operator, Ordering::Equal).is_none() {
             return Ok(None);
         }
         match (left.what, right.what) {
@@ -319,7 +319,7 @@ impl<'r> Evaluation<'r, '_> {
                 self.scratch.format_text(self.record, left);
                 self.scratch.format_text(self.record, right);
                 let order = self.scratch.bytes(left).cmp(self.scratch.bytes(right));
-                Ok(holds_for(operator, order))
+                Ok(comparison_holds(operator, order))
             }
             (ValueContent::Array, _) | (_, ValueContent::Array) => Err(MisfitReason::ComparedArray),
             _ => Ok(Some(operator == Binary::Unequal)), // a number and text
@@ -331,13 +331,13 @@ impl<'r> Evaluation<'r, '_> {
 /// Returns `None` if the operator is not a comparison.
 fn compare_numbers(operator: Binary, left: f64, right: f64) -> Option<bool> {
     let order = left.partial_cmp(&right);
-    let holds = holds_for(operator, order.unwrap_or(Ordering::Equal))?;
+    let holds = comparison_holds(operator, order.unwrap_or(Ordering::Equal))?;
     Some(holds && order.is_some())
 }
 
 /// Returns the result of a comparison whose operands have this order, or `None` if the operator is
 /// not a comparison.
-fn holds_for(operator: Binary, order: Ordering) -> Option<bool> {
+fn comparison_holds(operator: Binary, order: Ordering) -> Option<bool> {
     Some(match operator {
         Binary::Less => order.is_lt(),
         Binary::AtMost => order.is_le(),
@@ -349,7 +349,7 @@ fn holds_for(operator: Binary, order: Ordering) -> Option<bool> {
     })
 }
 
-fn number_of(value: ExpressionValue<'_>) -> Result<f64, MisfitReason> {
+fn to_number(value: ExpressionValue<'_>) -> Result<f64, MisfitReason> {
     match value.what {
         ValueContent::Number(number) => Ok(number),
         ValueContent::Text(_) => Err(MisfitReason::ArithmeticOnText),

@@ -125,7 +125,7 @@ impl<'t> ExpressionParser<'t> {
 
     fn push_node(&mut self, at: usize, kind: ValueKind, node: Node) -> Id {
         self.program.nodes.push(node);
-        self.program.places.push(at as u32);
+        self.program.text_offsets.push(at as u32);
         self.kinds.push(kind);
         self.program.root()
     }

@@ -105,7 +105,7 @@ impl Variable {
         match self {
             V::EndPos => record.end(),
             V::Flag(bits) => i64::from(record.flags().0 & bits),
-            V::HardClipped => hard_clipped(record.cigar()),
+            V::HardClipped => hard_clipped_bases(record.cigar()),
             V::MapQ => i64::from(record.mapq()),
             V::MatePos => i64::from(record.next_pos()) + 1,
             V::MateRefId => i64::from(record.next_ref_id()),
@@ -114,14 +114,14 @@ impl Variable {
             V::QueryLength => record.cigar().query_length(),
             V::RefId => i64::from(record.ref_id()),
             V::ReferenceLength => record.cigar().reference_length(),
-            V::SoftClipped => soft_clipped(record.cigar()),
+            V::SoftClipped => soft_clipped_bases(record.cigar()),
             V::TemplateLength => i64::from(record.tlen()),
             _ => 0,
         }
     }
 }
 
-fn hard_clipped(cigar: Cigar<'_>) -> i64 {
+fn hard_clipped_bases(cigar: Cigar<'_>) -> i64 {
     let mut ops = cigar.ops();
     let clipped = |op: Option<(u32, u32)>| match op {
         Some((HARD_CLIP, length)) => i64::from(length),
@@ -132,7 +132,7 @@ fn hard_clipped(cigar: Cigar<'_>) -> i64 {
 
 /// Returns the number of soft-clipped bases at both ends, inside hard clips. A CIGAR of a single
 /// soft clip counts once.
-fn soft_clipped(cigar: Cigar<'_>) -> i64 {
+fn soft_clipped_bases(cigar: Cigar<'_>) -> i64 {
     let mut ops = cigar.ops().peekable();
     let mut inner = ops.len();
     if inner > 1 && matches!(ops.peek(), Some(&(HARD_CLIP, _))) {

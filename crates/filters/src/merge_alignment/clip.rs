@@ -106,7 +106,7 @@ pub fn add_soft_clips(cigar: &mut Vec<Op>, is_reverse: bool, three_prime: u32, f
 
 /// Soft-clips an alignment that extends beyond the end of its reference sequence. `reference` is
 /// the length of the sequence in bases.
-pub fn clip_behind_reference(read: &mut DraftRecord, reference: i64) {
+pub fn clip_beyond_reference(read: &mut DraftRecord, reference: i64) {
     let overhang = read.end() - reference;
     if overhang <= 0 {
         return;
@@ -174,7 +174,7 @@ const CUT_QUALITIES: [u8; 2] = *b"XQ";
 ///
 /// # Errors
 /// The read already has XB or XQ, has no qualities, or the clipped CIGAR is not valid.
-fn cut_three_prime(read: &mut DraftRecord, from: i64) -> Result<()> {
+fn hard_clip_three_prime(read: &mut DraftRecord, from: i64) -> Result<()> {
     let length = read.bases.len();
     if !is_valid(&read.cigar, length) || from > length as i64 {
         return Ok(());
@@ -268,7 +268,7 @@ fn clip_to_starts(forward: &mut DraftRecord, reverse: &mut DraftRecord, hard: bo
     let end = reverse.end() + reach(reverse, clipped_base_count(reverse.cigar.iter().rev()));
     let start = forward.start() - reach(forward, clipped_base_count(forward.cigar.iter()));
     let clip = |read: &mut DraftRecord, from: i64| match hard {
-        true => cut_three_prime(read, from),
+        true => hard_clip_three_prime(read, from),
         false => clip_three_prime(read, from, SOFT_CLIP),
     };
     let last_kept = read_base_at(forward, end);
@@ -379,9 +379,9 @@ mod tests {
     #[test]
     fn what_hangs_behind_the_reference_is_clipped() {
         let mut read = read("15M5S", 0);
-        clip_behind_reference(&mut read, 110);
+        clip_beyond_reference(&mut read, 110);
         assert_eq!(outcome(&read), (100, "10M10S".into(), 20));
-        clip_behind_reference(&mut read, 110);
+        clip_beyond_reference(&mut read, 110);
         assert_eq!(outcome(&read), (100, "10M10S".into(), 20));
     }
 }

@@ -22,7 +22,7 @@ const PG: Tag = *b"PG";
 const CONTAMINATION: &[u8] = b"Cross-species contamination";
 
 #[derive(Clone, Copy)]
-struct CarriedAlignment<'a> {
+struct TransferredAlignment<'a> {
     hit: AlignmentHit<'a>,
     is_secondary: bool,
     hit_index: HitIndex,
@@ -137,7 +137,7 @@ impl Merger {
                 rows.primary.map_or(aligners, |primary| primary != row)
             };
             let ends = [one, other].map(|hit| {
-                hit.map(|hit| CarriedAlignment {
+                hit.map(|hit| TransferredAlignment {
                     hit,
                     is_secondary: alignment(hit),
                     hit_index,
@@ -149,12 +149,12 @@ impl Merger {
             let [first, last] = &mut drafts;
             self.load_read(first, reads[0]);
             if let Some(end) = ends[0] {
-                self.carry_alignment(first, end)?;
+                self.transfer_alignment(first, end)?;
             }
             if let Some(&read) = reads.get(1) {
                 self.load_read(last, read);
                 if let Some(end) = ends[1] {
-                    self.carry_alignment(last, end)?;
+                    self.transfer_alignment(last, end)?;
                 }
                 self.pair_mates(first, last)?;
             }
@@ -177,9 +177,9 @@ impl Merger {
                 self.load_read(&mut draft, read);
                 let is_secondary = hit.flags.is_secondary();
                 let hit_index = HitIndex::Stays;
-                self.carry_alignment(
+                self.transfer_alignment(
                     &mut draft,
-                    CarriedAlignment { hit, is_secondary, hit_index, is_contaminant },
+                    TransferredAlignment { hit, is_secondary, hit_index, is_contaminant },
                 )?;
                 if is_paired && has_primary {
                     self.set_primary_mate_fields(&mut draft, &self.primary[1 - end]);
@@ -223,12 +223,12 @@ impl Merger {
     ///
     /// # Errors
     /// The alignment does not fit the read.
-    fn carry_alignment(
+    fn transfer_alignment(
         &mut self,
         draft: &mut DraftRecord,
-        alignment: CarriedAlignment<'_>,
+        alignment: TransferredAlignment<'_>,
     ) -> Result<()> {
-        let CarriedAlignment { hit: AlignmentHit { record, flags }, .. } = alignment;
+        let TransferredAlignment { hit: AlignmentHit { record, flags }, .. } = alignment;
         self.carry_fields(draft, &alignment);
         draft.set_flag(Flags::UNMAPPED, false);
         draft.set_flag(Flags::SECONDARY, alignment.is_secondary);
@@ -240,7 +240,7 @@ impl Merger {
         (draft.ref_id, draft.pos, draft.mapq) = (record.ref_id(), record.pos(), record.mapq());
         soften_hard_clips(record.cigar(), &mut draft.cigar);
         if flags.is_reverse() {
-            draft.reverse_strand(&self.rules.complemented, &self.rules.reversed);
+            draft.reverse_strand(&self.rules.complemented_tags, &self.rules.reversed_tags);
         }
         self.fit_cigar(draft, record, flags)?;
         let length = self.contigs.get(record.ref_id() as usize).map_or(i64::MAX, |it| it.1);
@@ -252,7 +252,7 @@ impl Merger {
         Ok(())
     }
 
-    fn carry_fields(&self, draft: &mut DraftRecord, alignment: &CarriedAlignment<'_>) {
+    fn carry_fields(&self, draft: &mut DraftRecord, alignment: &TransferredAlignment<'_>) {
         let all = alignment.hit.record.field_bytes();
         let (mut fields, mut at) = (Fields::new(all), 0);
         while let Some(field) = fields.next() {
@@ -281,7 +281,7 @@ impl Merger {
     /// # Errors
     /// The alignment has more bases than the read, or XT is not a position.
     fn fit_cigar(&self, draft: &mut DraftRecord, record: RecordRef<'_>, flags: Flags) -> Result<()> {
-        let trimmed = self.rules.trimmed[usize::from(flags.is_paired() && !flags.is_first())];
+        let trimmed = self.rules.trimmed_bases[usize::from(flags.is_paired() && !flags.is_first())];
         let aligned = query_length(&draft.cigar);
         let length = draft.bases.len() as i64;
         let not_seen = length - aligned - i64::from(trimmed);
@@ -296,7 +296,7 @@ impl Merger {
             return Err(Error::input(what).hint("check that ALIGNED has the alignments of these reads"));
         }
         if let Some((_, reference)) = self.contigs.get(record.ref_id() as usize) {
-            clip::clip_behind_reference(draft, *reference);
+            clip::clip_beyond_reference(draft, *reference);
         }
         let is_reverse = draft.is_reverse();
         clip::add_soft_clips(&mut draft.cigar, is_reverse, not_seen as u32, trimmed);
@@ -311,7 +311,7 @@ impl Merger {
         }
     }
 
-    fn unmap_contaminant(&mut self, draft: &mut DraftRecord, alignment: &CarriedAlignment<'_>) {
+    fn unmap_contaminant(&mut self, draft: &mut DraftRecord, alignment: &TransferredAlignment<'_>) {
         let how = self.rules.contaminants;
         if matches!(how, ContaminantAlignments::Copy | ContaminantAlignments::Move) {
             let text = self.format_oa(alignment.hit.record);

@@ -10,7 +10,7 @@ use super::named::named;
 /// ```
 /// use readmill_filters::merge_alignment::MergeRules;
 ///
-/// let rules = MergeRules { kept: vec![*b"XS"], dropped: vec![*b"NM"], ..MergeRules::default() };
+/// let rules = MergeRules { kept_tags: vec![*b"XS"], dropped_tags: vec![*b"NM"], ..MergeRules::default() };
 /// assert!(rules.carries_field(*b"AS"));
 /// assert!(rules.carries_field(*b"XS")); // reserved, but in `kept`
 /// assert!(!rules.carries_field(*b"XA"));
@@ -20,12 +20,12 @@ use super::named::named;
 pub struct MergeRules {
     /// Aligner fields to transfer although their tags are reserved for users (with X, Y, Z or a
     /// lower-case letter at the start).
-    pub kept: Vec<Tag>,
-    pub dropped: Vec<Tag>,
+    pub kept_tags: Vec<Tag>,
+    pub dropped_tags: Vec<Tag>,
     /// Fields whose values are reversed when the read is turned to the reverse strand.
-    pub reversed: Vec<Tag>,
+    pub reversed_tags: Vec<Tag>,
     /// Fields with bases, which are also complemented.
-    pub complemented: Vec<Tag>,
+    pub complemented_tags: Vec<Tag>,
     /// Orientations of proper pairs, which determine 0x2. `None` keeps the aligner's flag.
     pub orientations: Option<Vec<PairOrientation>>,
     /// Whether bases from the position in XT on are soft-clipped.
@@ -43,7 +43,7 @@ pub struct MergeRules {
     pub min_unclipped: Option<u32>,
     pub contaminants: ContaminantAlignments,
     /// Number of bases that were trimmed from the start of read 1 and of read 2 before alignment.
-    pub trimmed: [u32; 2],
+    pub trimmed_bases: [u32; 2],
     /// The program ID to write to PG of all records.
     pub program: Option<Vec<u8>>,
 }
@@ -51,10 +51,10 @@ pub struct MergeRules {
 impl Default for MergeRules {
     fn default() -> Self {
         MergeRules {
-            kept: Vec::new(),
-            dropped: Vec::new(),
-            reversed: Self::REVERSED.to_vec(),
-            complemented: Self::COMPLEMENTED.to_vec(),
+            kept_tags: Vec::new(),
+            dropped_tags: Vec::new(),
+            reversed_tags: Self::REVERSED.to_vec(),
+            complemented_tags: Self::COMPLEMENTED.to_vec(),
             orientations: Some(vec![PairOrientation::Inward]),
             clip_adapters: true,
             overlap: OverlapClip::Soft,
@@ -65,7 +65,7 @@ impl Default for MergeRules {
             mate_cigar: true,
             min_unclipped: None,
             contaminants: ContaminantAlignments::Leave,
-            trimmed: [0; 2],
+            trimmed_bases: [0; 2],
             program: None,
         }
     }
@@ -77,7 +77,7 @@ impl MergeRules {
 
     pub fn carries_field(&self, tag: Tag) -> bool {
         let is_reserved = tag[0].is_ascii_lowercase() || b"XYZ".contains(&tag[0]);
-        (!is_reserved || self.kept.contains(&tag)) && !self.dropped.contains(&tag)
+        (!is_reserved || self.kept_tags.contains(&tag)) && !self.dropped_tags.contains(&tag)
     }
 }
 

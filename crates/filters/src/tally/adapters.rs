@@ -76,7 +76,7 @@ impl Tally for AdapterBases {
                     *count += 1;
                     continue;
                 }
-                self.paid.pay(&mut partial.left, NUMBER_BYTES)?;
+                self.paid.pay_bytes(&mut partial.left, NUMBER_BYTES)?;
                 partial.counts.insert(bases, 1);
             }
         }

@@ -123,7 +123,7 @@ fn in_order(text: &str, options: &StatsOptions, size: usize, sections: &[&str]) 
     let settings = StatsSettings::new(options, None, &header, &Ledger::unlimited()).unwrap();
     let order = Arc::new(StatsOrder::new(settings));
     let (tally, mut partial) = (Stats::in_order(false, &order), Default::default());
-    let (mut parser, mut raw, mut maker) = (LineParser::new(&header), Vec::new(), order.maker());
+    let (mut parser, mut raw, mut maker) = (LineParser::new(&header), Vec::new(), order.new_maker());
     let mut charge = Ledger::unlimited().empty_charge("statistics");
     order.begin();
     for lines in lines.chunks(size) {

@@ -267,7 +267,7 @@ impl<R: Read> BlockReader<R> {
         if head.len() < header {
             return Err(truncated_error(offset));
         }
-        let size = block_size(&head[12..]).filter(|&size| plain && size > header + 8);
+        let size = find_block_size(&head[12..]).filter(|&size| plain && size > header + 8);
         let size =
             size.ok_or_else(|| Error::input("the header of a BGZF block is damaged").offset(offset))?;
         Ok(Some((header, size)))
@@ -305,7 +305,7 @@ impl<R: Read> BlockReader<R> {
 
 /// Returns the size of a block (BSIZE + 1) from its gzip extra fields. Other fields may precede
 /// `BC`.
-fn block_size(mut extra: &[u8]) -> Option<usize> {
+fn find_block_size(mut extra: &[u8]) -> Option<usize> {
     loop {
         let &[a, b, low, high] = extra.first_chunk::<4>()?;
         let length = usize::from(u16::from_le_bytes([low, high]));
@@ -389,7 +389,7 @@ mod tests {
     #[test]
     fn damage_is_an_error_that_says_where() {
         let bytes = file(&[b'x'; 150_000], true);
-        let first = block_size(&bytes[12..18]).unwrap();
+        let first = find_block_size(&bytes[12..18]).unwrap();
         for at in [first + 2, first + 20, first + first - 6, first + first - 2] {
             let mut bad = bytes.clone();
             bad[at] ^= 0x55;

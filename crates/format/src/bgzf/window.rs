@@ -111,7 +111,7 @@ impl BlockWindow {
     }
 
     /// Continues at the block at file offset `offset`. All bytes and positions so far are dropped.
-    pub fn go_to(&mut self, offset: u64) {
+    pub fn move_to_block(&mut self, offset: u64) {
         self.bytes.clear();
         self.starts.clear();
         (self.ended, self.is_short) = (false, false);
@@ -211,10 +211,10 @@ mod tests {
         assert_eq!(window.block_range(offsets[2]), Some((3, 4)));
         assert_eq!(window.block_range(offsets[1]), Some((3, 0)));
         assert_eq!((window.block_range(1), window.first_block_from(1)), (None, Some(3)));
-        window.go_to(offsets[2]);
+        window.move_to_block(offsets[2]);
         assert!(window.inflate_more().unwrap() && window.bytes() == b"defg");
         assert_eq!(window.virtual_position(1), (offsets[2], 1));
-        window.go_to(1);
+        window.move_to_block(1);
         assert!(window.inflate_more().is_err(), "there is no block");
     }
 

@@ -80,7 +80,7 @@ impl BcfReader {
         dictionary: &'a FeatureDictionary,
     ) -> Result<Option<FeaturePlace<'a>>> {
         let mut fixed = [0; FIXED];
-        let got = self.input.fill(&mut fixed).map_err(|e| text::read_error(&e, &self.path))?;
+        let got = self.input.fill_buffer(&mut fixed).map_err(|e| text::read_error(&e, &self.path))?;
         if got == 0 {
             return Ok(None);
         }
@@ -113,8 +113,10 @@ impl BcfReader {
     fn skip_bytes(&mut self, mut left: u64) -> Result<()> {
         while left > 0 {
             let now = (PIECE as u64).min(left) as usize;
-            let got =
-                self.input.fill(&mut self.piece[..now]).map_err(|e| text::read_error(&e, &self.path))?;
+            let got = self
+                .input
+                .fill_buffer(&mut self.piece[..now])
+                .map_err(|e| text::read_error(&e, &self.path))?;
             if got < now {
                 return Err(self.record_error("the file ends inside a record"));
             }

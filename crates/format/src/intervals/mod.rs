@@ -151,7 +151,7 @@ impl ContigNames<'_> {
             );
             return Err(Error::usage(what).hint("write a region as chr1, chr1:100 or chr1:100-200"));
         }
-        if is_list(path, self.ledger)? {
+        if is_region_list(path, self.ledger)? {
             self.read_list(path, &mut add)
         } else {
             self.read_features(path, &mut add)
@@ -205,7 +205,7 @@ impl ContigNames<'_> {
 
 /// Returns whether the name of a file says that it is a list of regions. A file that starts with a SAM
 /// header is an interval list, whatever its name is.
-fn is_list(path: &Path, ledger: &Ledger) -> Result<bool> {
+fn is_region_list(path: &Path, ledger: &Ledger) -> Result<bool> {
     let name = path.to_string_lossy().to_lowercase();
     if !name.ends_with(".list") && !name.ends_with(".intervals") {
         return Ok(false);

@@ -142,12 +142,12 @@ impl NamedIntervals {
             make_room(&mut offsets, 2, &mut charge)?;
             make_room(&mut name_ends, 1, &mut charge)?;
             intervals.push((first.contig, first.start, end));
-            offsets.push(as_offset(bases)?);
+            offsets.push(to_base_offset(bases)?);
             name_ends.push(names.len());
             bases += u64::from(end - first.start);
             at = behind;
         }
-        offsets.push(as_offset(bases)?);
+        offsets.push(to_base_offset(bases)?);
         make_room(&mut ends, contigs, &mut charge)?;
         let mut end = 0;
         for contig in 0..contigs as u32 {
@@ -220,7 +220,7 @@ impl NamedIntervals {
     }
 }
 
-fn as_offset(bases: u64) -> Result<u32> {
+fn to_base_offset(bases: u64) -> Result<u32> {
     u32::try_from(bases).map_err(|_| Error::input("the intervals contain more than 4294967295 bases"))
 }
 

@@ -87,7 +87,7 @@ impl FastaLayout {
     ) -> Result<Option<Vec<BlockStart>>> {
         let mut reading = self.charge.ledger().empty_charge(LEDGER_NAME);
         let mut bytes = Vec::new();
-        let mut gzi = TextInput::plain(gzi, self.charge.ledger());
+        let mut gzi = TextInput::from_plain(gzi, self.charge.ledger());
         gzi.append_bytes(u64::MAX, &mut bytes, &mut reading).map_err(|e| e.file(path))?;
         reading.grow(2 * bytes.len() as u64).map_err(|e| e.file(path))?; // a list that grows by doubling
         let index = noodles_bgzf::gzi::io::Reader::new(&bytes[..]).read_index().map_err(|e| {
@@ -171,7 +171,7 @@ impl FastaLayout {
         self.max_text_bytes
     }
 
-    fn block_of(blocks: &[BlockStart], at: u64) -> usize {
+    fn find_block(blocks: &[BlockStart], at: u64) -> usize {
         blocks.partition_point(|block| block.text <= at).saturating_sub(1)
     }
 }
@@ -228,7 +228,7 @@ impl FastaReader {
             }
             return Ok(n);
         };
-        let (mut n, mut block) = (0, FastaLayout::block_of(blocks, at));
+        let (mut n, mut block) = (0, FastaLayout::find_block(blocks, at));
         while n < into.len() && block < blocks.len() {
             self.inflate_block(layout, blocks, block)?;
             let from = (at + n as u64 - blocks[block].text).min(self.inflated.len() as u64) as usize;

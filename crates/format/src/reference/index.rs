@@ -103,7 +103,7 @@ pub(super) fn read_or_make_entries(
 
 /// Reads an index line by line, so that a damaged file uses little memory.
 fn read_fai(file: &Path, index: Box<dyn Read + Send>, ledger: &Ledger) -> Result<FaiEntries> {
-    let mut lines = LineReader::new(file, TextInput::plain(index, ledger));
+    let mut lines = LineReader::new(file, TextInput::from_plain(index, ledger));
     FaiEntries::collect_entries(ledger, file, || {
         if !lines.advance_line()? {
             return Ok(None);

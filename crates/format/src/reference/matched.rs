@@ -12,7 +12,7 @@ use readmill_record::{Charge, Error, Header, Ledger, Result, input_file};
 use super::Reference;
 use super::bytes::FastaReader;
 
-type Sum = [u8; 16];
+type Md5Sum = [u8; 16];
 
 const PIECE: usize = 1 << 16;
 
@@ -34,7 +34,7 @@ pub struct Matched {
 struct Numbers {
     list: Vec<Option<u32>>,
     /// The M5 of each contig in the header, if it has one.
-    stated: Vec<Option<Sum>>,
+    stated: Vec<Option<Md5Sum>>,
     /// Whether the bases of a contig are known to match the header. Always true if the header states no
     /// M5.
     are_same: Vec<AtomicBool>,
@@ -51,7 +51,7 @@ impl Matched {
     /// Fails if the contigs do not match, or the memory for their indexes is not available.
     pub fn new(reference: &Reference, header: &Header) -> Result<Self> {
         let contigs = header.references().len();
-        let each = size_of::<Option<u32>>() + size_of::<Option<Sum>>() + size_of::<AtomicBool>();
+        let each = size_of::<Option<u32>>() + size_of::<Option<Md5Sum>>() + size_of::<AtomicBool>();
         let bytes = contigs * each;
         let _charge = reference.0.ledger().charge("contigs of the reference", bytes as u64)?;
         let list = reference.match_contigs(header)?;
@@ -59,7 +59,7 @@ impl Matched {
         for line in header.lines_of_kind(b"SQ") {
             let id = line.get(b"SN").and_then(|name| header.reference_id(name));
             if let Some(id) = id.and_then(|id| usize::try_from(id).ok()) {
-                stated[id] = line.get(b"M5").and_then(parse_sum);
+                stated[id] = line.get(b"M5").and_then(parse_md5);
             }
         }
         let are_same = stated.iter().map(|stated| AtomicBool::new(stated.is_none())).collect();
@@ -77,7 +77,7 @@ impl Matched {
     /// # Errors
     /// Fails if the reference does not have the contig, or has different bases under its name.
     #[inline]
-    pub fn place(&self, contig: i32) -> Result<Option<(u32, u32)>> {
+    pub fn locate_contig(&self, contig: i32) -> Result<Option<(u32, u32)>> {
         let Ok(contig) = usize::try_from(contig) else { return Ok(None) };
         match self.numbers.list.get(contig) {
             Some(Some(number)) => {
@@ -104,7 +104,7 @@ impl Matched {
             let found = self.reference.sum_bases(number)?;
             if *stated != found {
                 let name = &self.header.references()[contig].name;
-                return Err(self.reference.other_bases(name, stated, &found));
+                return Err(self.reference.different_bases_error(name, stated, &found));
             }
         }
         is_same.store(true, Ordering::Relaxed);
@@ -113,9 +113,9 @@ impl Matched {
 }
 
 /// Parses an MD5. Returns `None` if the text is not an MD5, which then cannot be checked.
-fn parse_sum(text: &[u8]) -> Option<Sum> {
+fn parse_md5(text: &[u8]) -> Option<Md5Sum> {
     let digit = |at: usize| char::from(text[at]).to_digit(16);
-    let mut sum = Sum::default();
+    let mut sum = Md5Sum::default();
     if text.len() != 2 * sum.len() {
         return None;
     }
@@ -125,7 +125,7 @@ fn parse_sum(text: &[u8]) -> Option<Sum> {
     Some(sum)
 }
 
-fn show_sum(sum: &Sum) -> String {
+fn format_md5(sum: &Md5Sum) -> String {
     sum.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -144,7 +144,7 @@ impl Numbers {
             let Some(id) = id.and_then(|id| usize::try_from(id).ok()) else { continue };
             let length = self.list[id].map(|number| reference.contig_length(number).to_string());
             let is_of_it = length.is_some_and(|length| field(b"LN:") == Some(length.as_bytes()));
-            let sum = field(b"M5:").map(<[u8]>::trim_ascii).and_then(parse_sum);
+            let sum = field(b"M5:").map(<[u8]>::trim_ascii).and_then(parse_md5);
             if is_of_it && sum.is_some() && sum == self.stated[id] {
                 *self.are_same[id].get_mut() = true;
             }
@@ -162,7 +162,7 @@ fn read_dictionary(fasta: &Path, ledger: &Ledger) -> Option<(Vec<u8>, Charge)> {
     if modified(&path)? < modified(fasta)? {
         return None;
     }
-    let file = input_file::open(&path).ok()?;
+    let file = input_file::open_input(&path).ok()?;
     let bytes = file.metadata().ok()?.len();
     let charge = ledger.charge("the dictionary of the reference", bytes).ok()?;
     let mut text = Vec::with_capacity(usize::try_from(bytes).ok()?);
@@ -176,11 +176,11 @@ impl Reference {
     ///
     /// # Errors
     /// Fails if the file cannot be read.
-    pub fn md5(&self, number: u32) -> Result<String> {
-        self.sum_bases(number).map(|sum| show_sum(&sum))
+    pub fn contig_md5(&self, number: u32) -> Result<String> {
+        self.sum_bases(number).map(|sum| format_md5(&sum))
     }
 
-    fn sum_bases(&self, number: u32) -> Result<Sum> {
+    fn sum_bases(&self, number: u32) -> Result<Md5Sum> {
         let (mut md5, mut reader) = (Md5::new(), FastaReader::default());
         let sequence = self.0.sequences.get(number as usize).filter(|it| it.length > 0);
         let mut text = vec![0u8; PIECE];
@@ -204,8 +204,8 @@ impl Reference {
         Ok(md5.finalize().into())
     }
 
-    fn other_bases(&self, name: &[u8], stated: &Sum, found: &Sum) -> Error {
-        let (name, [stated, found]) = (String::from_utf8_lossy(name), [stated, found].map(show_sum));
+    fn different_bases_error(&self, name: &[u8], stated: &Md5Sum, found: &Md5Sum) -> Error {
+        let (name, [stated, found]) = (String::from_utf8_lossy(name), [stated, found].map(format_md5));
         let what = format!(
             "contig {name} has different bases here (M5 {found}) than in the header of the reads (M5 {stated})"
         );
@@ -235,7 +235,7 @@ mod tests {
         let header = format!("@SQ\tSN:d\tLN:4\n@SQ\tSN:c\tLN:14{sum}\n");
         let reference = Reference::open(&path, &Ledger::unlimited()).unwrap();
         let header = Header::parse(header.as_bytes()).unwrap();
-        Matched::new(&reference, &header)?.place(1)
+        Matched::new(&reference, &header)?.locate_contig(1)
     }
 
     /// Guards against a former defect: reads were counted against another sequence of the same name

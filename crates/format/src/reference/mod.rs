@@ -45,7 +45,7 @@ impl ReferenceFiles {
     pub fn open(path: &Path) -> Result<Self> {
         let index = |ending| {
             let path = append_suffix(path, ending);
-            let file = path.exists().then(|| input_file::open(&path)).transpose();
+            let file = path.exists().then(|| input_file::open_input(&path)).transpose();
             let file = file.map_err(|e| Error::io("cannot be opened", &e).file(&path))?;
             Ok(file.map(|file| Box::new(file) as Box<dyn Read + Send>))
         };
@@ -53,7 +53,8 @@ impl ReferenceFiles {
     }
 
     fn open_fasta(path: &Path) -> Result<File> {
-        input_file::open(path).map_err(|e| Error::io("the reference cannot be opened", &e).file(path))
+        input_file::open_input(path)
+            .map_err(|e| Error::io("the reference cannot be opened", &e).file(path))
     }
 }
 
@@ -93,7 +94,7 @@ impl Reference {
     /// mentions this. No file is ever written. An index that refers to positions beyond the end of
     /// the file is an error, because the FASTA is then truncated.
     pub fn open(path: &Path, ledger: &Ledger) -> Result<Self> {
-        Self::of_files(path, ReferenceFiles::open(path)?, ledger)
+        Self::from_files(path, ReferenceFiles::open(path)?, ledger)
     }
 
     /// Creates a reference from open files. `path` is the path of the FASTA, for messages. The
@@ -101,7 +102,7 @@ impl Reference {
     ///
     /// # Errors
     /// The same as for [`Self::open`].
-    pub fn of_files(path: &Path, files: ReferenceFiles, ledger: &Ledger) -> Result<Self> {
+    pub fn from_files(path: &Path, files: ReferenceFiles, ledger: &Ledger) -> Result<Self> {
         let mut notes = Vec::new();
         let layout = FastaLayout::new(path, files.fasta, files.gzi, &mut notes, ledger)?;
         let FaiEntries { list, charge } =
@@ -140,7 +141,7 @@ impl Reference {
     /// further contigs. [`Self::missing_contig_error`] is the error for a read on a contig that the
     /// FASTA lacks, if its bases are needed.
     pub fn match_contigs(&self, header: &Header) -> Result<Vec<Option<u32>>> {
-        let found = self.contig_numbers(header)?;
+        let found = self.resolve_contigs(header)?;
         let contigs = header.references().iter().zip(&found);
         for (contig, number) in contigs.filter_map(|(contig, number)| Some((contig, (*number)?))) {
             let length = self.contig_length(number);
@@ -152,7 +153,7 @@ impl Reference {
     }
 
     /// Does the same as [`Self::match_contigs`], but without comparing lengths.
-    pub fn contig_numbers(&self, header: &Header) -> Result<Vec<Option<u32>>> {
+    pub fn resolve_contigs(&self, header: &Header) -> Result<Vec<Option<u32>>> {
         let mut found = vec![None; header.references().len()];
         for (number, (name, _)) in (0..).zip(self.contigs()) {
             if let Some(id) = header.reference_id(name) {

@@ -73,7 +73,7 @@ impl SiteBlockWriter {
             return Ok(None);
         }
         let (at, bytes) = (extent.end, self.bytes.len() as u32);
-        spill.append(extent, &self.bytes)?;
+        spill.append_bytes(extent, &self.bytes)?;
         self.bytes.clear();
         Ok(Some(SiteBlock { at, bytes, first: self.first, end: self.end }))
     }
@@ -88,7 +88,7 @@ impl SiteBlock {
     pub fn read_sites(&self, spill: &Spill, extent: &Extent, sites: &mut Vec<Site>) -> Result<()> {
         let mut buffer = [0; BLOCK_BYTES];
         let into = &mut buffer[..self.bytes as usize];
-        spill.read(extent, self.at, into)?;
+        spill.read_bytes(extent, self.at, into)?;
         let mut bytes = &*into;
         sites.clear();
         sites.reserve(self.bytes as usize / 2);

@@ -6,11 +6,12 @@ use readmill_record::Result;
 
 use super::block::{BLOCK_SITES, Site, SiteIndex};
 
-const SLOTS: usize = 16;
+const BLOCK_SLOTS: usize = 16;
 
 /// Maximum memory of a cursor in bytes: its blocks. The caller charges this to the ledger for each
 /// thread.
-pub const MAX_CURSOR_BYTES: usize = SLOTS * (BLOCK_SITES * size_of::<Site>() + size_of::<BlockSlot>());
+pub const MAX_CURSOR_BYTES: usize =
+    BLOCK_SLOTS * (BLOCK_SITES * size_of::<Site>() + size_of::<BlockSlot>());
 
 const MAX_LINEAR_STEPS: usize = 8;
 
@@ -21,7 +22,7 @@ const MAX_LINEAR_STEPS: usize = 8;
 pub struct SiteCursor {
     shared: Arc<SiteIndex>,
     block: usize,
-    slots: [BlockSlot; SLOTS],
+    slots: [BlockSlot; BLOCK_SLOTS],
 }
 
 #[derive(Default)]
@@ -80,7 +81,7 @@ impl SiteCursor {
 
     #[inline]
     fn load_block(&mut self, block: usize) -> Result<&mut BlockSlot> {
-        let slot = &mut self.slots[block % SLOTS];
+        let slot = &mut self.slots[block % BLOCK_SLOTS];
         if slot.block != Some(block) {
             slot.block = None;
             self.shared.blocks[block].read_sites(

@@ -42,7 +42,7 @@ use crate::claim::{Claim, OpenOptions};
 const FULL_CLAIM_BYTES: usize = 1 << 19;
 
 /// Minimum compressed size of a middle in bytes. A smaller one does not justify a claim of its own.
-const MIN_PASSED_BYTES: u64 = 1 << 18;
+const MIN_MIDDLE_BYTES: u64 = 1 << 18;
 
 /// Maximum number of inflated bytes that are copied before a middle begins. If more are already
 /// inflated, their records are first checked one by one.
@@ -83,7 +83,7 @@ enum RegionStep {
 struct RegionScan {
     part: ContigPart,
     /// Records that start before this position belong to the previous region.
-    from: i64,
+    min_start: i64,
     ranges: std::vec::IntoIter<FileRange>,
     end: u64,
     at_first: bool,
@@ -94,7 +94,7 @@ struct RegionScan {
 impl RegionScan {
     /// Returns the scan after a middle. If the end of the range cut off the middle, it continues in
     /// the next range.
-    fn behind_pass(self) -> Self {
+    fn after_middle(self) -> Self {
         let middle = if self.middle > self.end { self.middle } else { 0 };
         RegionScan { middle, ..self }
     }
@@ -226,7 +226,7 @@ impl BgzfRegions {
         };
         self.begin_next_range(RegionScan {
             part,
-            from,
+            min_start: from,
             ranges: ranges.into_iter(),
             end: 0,
             at_first: true,
@@ -324,17 +324,17 @@ impl BgzfRegions {
                 return Ok(RegionStep::Between);
             }
             scan.at_first = false;
-            if pos >= start && pos >= scan.from {
+            if pos >= start && pos >= scan.min_start {
                 let middle = scan.middle.min(scan.end);
                 // Records that are already inflated are taken before the middle, one by one if
                 // there are many.
                 let is_little = self.window.bytes().len() - self.at <= MAX_COPIED_BYTES;
-                if is_little && middle >> 16 >= self.window.next_offset() + MIN_PASSED_BYTES {
+                if is_little && middle >> 16 >= self.window.next_offset() + MIN_MIDDLE_BYTES {
                     self.out.extend_from_slice(&self.window.bytes()[self.at..]);
                     return Ok(RegionStep::Pass(self.blocks_until(middle >> 16, true), Some(scan)));
                 }
                 self.out.extend_from_slice(record);
-            } else if pos >= scan.from
+            } else if pos >= scan.min_start
                 && self.kind.alignment_end(record, pos).is_none_or(|last| last > start)
             {
                 self.out.extend_from_slice(record);
@@ -350,7 +350,7 @@ impl BgzfRegions {
         self.seek_virtual(middle, scan.end)?;
         let within = (middle & 0xffff) as usize;
         self.out.extend_from_slice(&self.window.bytes()[self.at - within..self.at]);
-        Ok(RegionStep::Scan(scan.behind_pass()))
+        Ok(RegionStep::Scan(scan.after_middle()))
     }
 
     /// Seeks to virtual offset `begin`, in a range that ends at virtual offset `end`.
@@ -359,7 +359,7 @@ impl BgzfRegions {
         let (start, length) = match self.window.block_range(block) {
             Some(place) => place,
             None => {
-                self.window.go_to(block);
+                self.window.move_to_block(block);
                 if within > 0 {
                     read_next_block(&mut self.window, &mut 0)?;
                 }
@@ -423,7 +423,7 @@ mod tests {
         let scan = |middle, end| {
             let part = ContigPart { contig: 0, start: 0, end: 1 };
             let ranges = Vec::new().into_iter();
-            RegionScan { part, from: 0, ranges, end, at_first: false, middle }.behind_pass().middle
+            RegionScan { part, min_start: 0, ranges, end, at_first: false, middle }.after_middle().middle
         };
         assert_eq!([scan(500, 300), scan(500, 500), scan(500, 600)], [500, 0, 0]);
     }

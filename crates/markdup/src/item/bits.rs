@@ -72,7 +72,7 @@ pub fn same_prefix(a: &[u64], b: &[u64], bits: usize) -> bool {
 
 /// Returns `value` plus `bias` in `width` bits, so that negative values sort first. Out-of-range
 /// values are clamped, which merges positions that no real file has.
-pub fn biased(value: i64, bias: i64, width: usize) -> u64 {
+pub fn add_bias(value: i64, bias: i64, width: usize) -> u64 {
     (value + bias).clamp(0, (1 << width) - 1) as u64
 }
 
@@ -90,7 +90,7 @@ pub const LOCATION: usize = TILE + 2 * PIXEL;
 /// Packs a location so that locations sort by tile, then x, then y, the order in which Picard
 /// breaks ties between equal scores.
 pub fn pack_location(location: Location) -> u64 {
-    let bits = |n: i32, width| biased(n.into(), LOCATION_BIAS, width);
+    let bits = |n: i32, width| add_bias(n.into(), LOCATION_BIAS, width);
     bits(location.tile, TILE) << (2 * PIXEL) | bits(location.x, PIXEL) << PIXEL | bits(location.y, PIXEL)
 }
 

@@ -50,7 +50,7 @@ const REVERSE: BitField = BitField(82, 1);
 pub const END: usize = 83;
 
 pub fn pack_position(pos: i64) -> u64 {
-    bits::biased(pos, BIAS, POS_BITS)
+    bits::add_bias(pos, BIAS, POS_BITS)
 }
 
 pub fn unpack_position(bits: u64) -> i64 {

@@ -65,15 +65,15 @@ pub fn pack_half<S: ItemLayout>(
     let words = item.as_mut();
     (words[0], words[1]) = ((name >> 64) as u64, name as u64);
     let (place, ordinal) = order_fields(order);
-    let pos = bits::biased(read.pos.into(), 1, 31);
-    let ref_id = bits::biased(read.end.ref_id.into(), 1, 27);
+    let pos = bits::add_bias(read.pos.into(), 1, 31);
+    let ref_id = bits::add_bias(read.end.ref_id.into(), 1, 27);
     put_field(words, place, ref_id << 32 | pos << 1 | u64::from(read.end.reverse));
     put_field(words, ordinal, read.ordinal);
-    put_field(words, FIVE_PRIME, bits::biased(read.end.five_prime, FIVE_PRIME_BIAS, FIVE_PRIME.1));
+    put_field(words, FIVE_PRIME, bits::add_bias(read.end.five_prime, FIVE_PRIME_BIAS, FIVE_PRIME.1));
     put_field(words, SCORE, bits::pack_score(read.score));
     put_field(words, LOCATION, bits::pack_location(read.location));
     let next = match kind {
-        HalfKind::Paired => bits::biased(read.next_ref_id.into(), 1, 27).min(ALONE - 1),
+        HalfKind::Paired => bits::add_bias(read.next_ref_id.into(), 1, 27).min(ALONE - 1),
         HalfKind::Alone => ALONE,
         HalfKind::Bystander => BYSTANDER,
     };

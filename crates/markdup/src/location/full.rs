@@ -3,9 +3,9 @@
 
 use super::{Location, count_colons, split_last};
 
-const TILES: u64 = 1_015_808;
+const TILE_COUNT: u64 = 1_015_808;
 
-const PIXELS: std::ops::RangeInclusive<i64> = -32_768..=4_161_535;
+const PIXEL_RANGE: std::ops::RangeInclusive<i64> = -32_768..=4_161_535;
 
 /// Parses a name in one of the formats of the parent module's table. Returns `None` if none fits.
 pub fn parse_location(qname: &[u8]) -> Option<Location> {
@@ -34,7 +34,7 @@ const SPOTS_PER_LINE: i64 = 1_000_000;
 
 /// Difference in y between two such lines: more than any optical distance in use, so that spots of
 /// different lines are never close.
-const BETWEEN_LINES: i64 = 40_000;
+const LINE_DISTANCE: i64 = 40_000;
 
 /// Parses a DNBSEQ name: flow cell, `L` and lane, `C` and column, `R` and row of the field of view
 /// (three digits each), an optional `_`, and the number of the spot in the field of view.
@@ -52,16 +52,16 @@ fn parse_dnbseq(qname: &[u8]) -> Option<Location> {
         &qname[..at + 2],
         1_000 * column + row,
         spot % SPOTS_PER_LINE,
-        spot / SPOTS_PER_LINE * BETWEEN_LINES,
+        spot / SPOTS_PER_LINE * LINE_DISTANCE,
     )
 }
 
 /// Creates a location. The tile is shifted by a hash of the text before it, so that tiles of
 /// different lanes and flow cells differ.
 fn make_location(before: &[u8], tile: i64, x: i64, y: i64) -> Option<Location> {
-    let tile = u64::try_from(tile).ok().filter(|&tile| tile < TILES)?;
-    let moved = (xxhash_rust::xxh3::xxh3_64(before) % TILES + tile) % TILES;
-    let pixel = |number| PIXELS.contains(&number).then_some(number as i32);
+    let tile = u64::try_from(tile).ok().filter(|&tile| tile < TILE_COUNT)?;
+    let moved = (xxhash_rust::xxh3::xxh3_64(before) % TILE_COUNT + tile) % TILE_COUNT;
+    let pixel = |number| PIXEL_RANGE.contains(&number).then_some(number as i32);
     Some(Location { tile: moved as i32, x: pixel(x)?, y: pixel(y)? })
 }
 
@@ -99,8 +99,8 @@ mod tests {
     /// Checks the location of a name. `expected` has the tile before the lane offset is added.
     fn t(name: &str, expected: Option<(&str, i32, i32, i32)>) {
         let expected = expected.map(|(before, tile, x, y)| {
-            let moved = xxhash_rust::xxh3::xxh3_64(before.as_bytes()) % TILES + tile as u64;
-            Location { tile: (moved % TILES) as i32, x, y }
+            let moved = xxhash_rust::xxh3::xxh3_64(before.as_bytes()) % TILE_COUNT + tile as u64;
+            Location { tile: (moved % TILE_COUNT) as i32, x, y }
         });
         assert_eq!(parse_location(name.as_bytes()), expected, "{name}");
     }

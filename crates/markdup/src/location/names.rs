@@ -74,11 +74,11 @@ impl ReadNames {
         Ok(ReadNames::PicardRegex(regex))
     }
 
-    pub fn location(&self, qname: &[u8]) -> Option<Location> {
+    pub fn parse_location(&self, qname: &[u8]) -> Option<Location> {
         match self {
             ReadNames::Off => None,
-            ReadNames::Picard => picard_location(qname),
-            ReadNames::PicardRegex(regex) => regex_location(regex, qname),
+            ReadNames::Picard => parse_picard_location(qname),
+            ReadNames::PicardRegex(regex) => parse_regex_location(regex, qname),
             ReadNames::Full => full::parse_location(qname),
         }
     }
@@ -111,12 +111,12 @@ impl Eq for ReadNames {}
 
 /// Parses a name as Picard 3.4 does by default. Like Picard, it counts one field fewer if the name
 /// starts with a colon.
-fn picard_location(qname: &[u8]) -> Option<Location> {
+fn parse_picard_location(qname: &[u8]) -> Option<Location> {
     let leading = usize::from(qname.first() == Some(&b':'));
     if !matches!(count_colons(qname) + 1 - leading, 5 | 7) {
         return None;
     }
-    let part = |field| leading_int(field).map(|number| i32::from(number as i16));
+    let part = |field| parse_leading_int(field).map(|number| i32::from(number as i16));
     let (rest, y) = split_last(qname)?;
     let (rest, x) = split_last(rest)?;
     let (_, tile) = split_last(rest)?;
@@ -124,7 +124,7 @@ fn picard_location(qname: &[u8]) -> Option<Location> {
 }
 
 /// Parses an optional minus sign and digits. The rest is ignored, and values wrap at 32 bits.
-fn leading_int(field: &[u8]) -> Option<i32> {
+fn parse_leading_int(field: &[u8]) -> Option<i32> {
     let (negative, digits) = match field.split_first() {
         Some((b'-', rest)) => (true, rest),
         _ => (false, field),
@@ -139,7 +139,7 @@ fn leading_int(field: &[u8]) -> Option<i32> {
 }
 
 /// Parses a name as Picard 3.4 does with READ_NAME_REGEX.
-fn regex_location(regex: &Regex, qname: &[u8]) -> Option<Location> {
+fn parse_regex_location(regex: &Regex, qname: &[u8]) -> Option<Location> {
     let groups = regex.captures(qname)?;
     let part = |group| {
         let text = std::str::from_utf8(groups.get(group)?.as_bytes()).ok()?;
@@ -188,12 +188,12 @@ mod tests {
 
     #[test]
     fn off_gives_no_location() {
-        assert_eq!(ReadNames::Off.location(b"M:1:1101:20:30"), None);
+        assert_eq!(ReadNames::Off.parse_location(b"M:1:1101:20:30"), None);
     }
 
     fn t(names: &ReadNames, name: &str, expected: Option<(i32, i32, i32)>) {
         let expected = expected.map(|(tile, x, y)| Location { tile, x, y });
-        assert_eq!(names.location(name.as_bytes()), expected, "{name}");
+        assert_eq!(names.parse_location(name.as_bytes()), expected, "{name}");
     }
 
     #[test]

@@ -11,11 +11,11 @@ use super::group::DuplicateGroups;
 use super::item;
 use super::marks::SamtoolsMarks;
 use super::store::SamtoolsItems;
-use crate::sorter::{Sorter, Sorting, spill_sorted};
+use crate::sorter::{ChunkSorter, Sorter, spill_sorted};
 use crate::tables::OrdinalTable;
 use crate::verdict::DuplicateCounts;
 
-impl<T: Sorting> SamtoolsMarks<'_, T> {
+impl<T: ChunkSorter> SamtoolsMarks<'_, T> {
     /// Finds all groups and marks all their reads, except paired reads that are in a group only
     /// because single reads are linked to them.
     pub(super) fn scan_groups(

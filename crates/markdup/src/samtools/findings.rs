@@ -12,7 +12,7 @@ use super::key::UnclippedSpan;
 use super::names::OTHER;
 use super::part;
 use crate::score;
-use crate::sorter::{Sorter, Sorting, spill_sorted};
+use crate::sorter::{ChunkSorter, Sorter, spill_sorted};
 use crate::tables::{BitSet, OrdinalTable};
 use crate::verdict::Verdict;
 
@@ -131,7 +131,7 @@ impl GroupJudge {
         &mut self,
         mut members: Vec<GroupMember>,
         verdict: &mut Verdict,
-        threads: &impl Sorting,
+        threads: &impl ChunkSorter,
         spill: &Spill,
     ) -> Result<()> {
         members.sort_unstable_by_key(|read| (read.group, read.place));
@@ -200,7 +200,7 @@ impl GroupJudge {
         mut self,
         names: &Sorter<[u64; 3]>,
         verdict: &mut Verdict,
-        threads: &impl Sorting,
+        threads: &impl ChunkSorter,
         spill: &Spill,
     ) -> Result<()> {
         let (records, room) = (self.records, self.list_bytes);

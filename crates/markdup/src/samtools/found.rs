@@ -37,7 +37,7 @@ impl Findings {
         name.map(|name| self.names.read_name(name, spill)).transpose()
     }
 
-    pub fn stands_for(&self, ordinal: u64, spill: &Spill) -> Result<u64> {
+    pub fn represented_reads(&self, ordinal: u64, spill: &Spill) -> Result<u64> {
         Ok(self.counts.get(ordinal, spill)?.unwrap_or(1))
     }
 }
@@ -46,7 +46,7 @@ impl Findings {
 /// the index of the piece.
 const OFFSET_BITS: u32 = 20;
 
-const PIECE: usize = 1 << 18;
+const PIECE_BYTES: usize = 1 << 18;
 
 /// Names in the spill; only the last piece is in memory. Each name is preceded by its length in one
 /// byte.
@@ -64,9 +64,9 @@ impl NameStore {
     /// Adds a name and returns its number. If the last piece is full, it is first written to the
     /// spill.
     pub(super) fn push_name(&mut self, name: &[u8], spill: &Spill) -> Result<u64> {
-        if self.last.len() + 1 + name.len() > PIECE {
+        if self.last.len() + 1 + name.len() > PIECE_BYTES {
             let mut piece = spill.begin_extent(0)?;
-            spill.append(&mut piece, &self.last)?;
+            spill.append_bytes(&mut piece, &self.last)?;
             self.pieces.push(piece);
             self.last.clear();
         }
@@ -85,7 +85,7 @@ impl NameStore {
                 let start = piece.start + at;
                 bytes = [0; 256];
                 read = (piece.end - start).min(256) as usize;
-                spill.read(piece, start, &mut bytes[..read])?;
+                spill.read_bytes(piece, start, &mut bytes[..read])?;
                 &bytes[..read]
             }
         };

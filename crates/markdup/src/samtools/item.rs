@@ -9,7 +9,7 @@
 //! `code` has the read group and the barcode hash.
 
 use super::key::{Orientation, PairKey, SamtoolsCode, SamtoolsEnd};
-use crate::item::bits::{BitField, biased, get_field, put_field, same_prefix};
+use crate::item::bits::{BitField, add_bias, get_field, put_field, same_prefix};
 
 /// A read of a pair, with the key of the pair. Each read of a pair has such an item.
 pub type PairItem = [u64; 4];
@@ -60,7 +60,7 @@ const SCORE_BITS: usize = 40;
 const MAX_SCORE: i64 = 1 << 39;
 
 fn pack_coordinate(at: i64) -> u64 {
-    biased(at, BIAS, COORDINATE.1)
+    add_bias(at, BIAS, COORDINATE.1)
 }
 
 fn pack_score(score: i64) -> u64 {

@@ -32,7 +32,7 @@ impl SamtoolsCode {
 
 /// Returns the hash by which samtools compares barcodes (one-at-a-time, R. Jenkins). As in
 /// samtools, the few barcodes with equal hashes count as one.
-pub fn barcode_hash(barcode: &[u8]) -> u32 {
+pub fn hash_barcode(barcode: &[u8]) -> u32 {
     let mixed = barcode.iter().fold(0u32, |hash, &byte| {
         let hash = hash.wrapping_add(byte.into());
         let hash = hash.wrapping_add(hash << 10);
@@ -85,7 +85,7 @@ impl UnclippedSpan {
 
     /// Returns the span of a mate at `pos` (0-based), from its CIGAR in MC. A CIGAR without
     /// reference bases has length 0 here, unlike in the mate's own record.
-    pub fn of_text(pos: i32, cigar: &[u8]) -> Self {
+    pub fn of_mate(pos: i32, cigar: &[u8]) -> Self {
         let (mut clipped, mut length, mut in_front, mut aligned) = (0i64, 0i64, true, false);
         let mut rest = cigar;
         while !rest.is_empty() && rest[0] != b'*' {
@@ -117,7 +117,7 @@ impl UnclippedSpan {
     }
 }
 
-pub fn pair_key(
+pub fn make_pair_key(
     compared: PairEnds,
     record: RecordRef<'_>,
     own: UnclippedSpan,
@@ -171,9 +171,9 @@ mod tests {
     /// Values of the published hash function.
     #[test]
     fn barcodes_are_hashed_one_at_a_time() {
-        assert_eq!(barcode_hash(b""), 0);
-        assert_eq!(barcode_hash(b"a"), 0xca2e_9442);
-        assert_eq!(barcode_hash(b"The quick brown fox jumps over the lazy dog"), 0x519e_91f5);
+        assert_eq!(hash_barcode(b""), 0);
+        assert_eq!(hash_barcode(b"a"), 0xca2e_9442);
+        assert_eq!(hash_barcode(b"The quick brown fox jumps over the lazy dog"), 0x519e_91f5);
     }
 
     #[test]
@@ -190,7 +190,7 @@ mod tests {
             ("3S4", 98, 100),
         ] {
             assert_eq!(
-                UnclippedSpan::of_text(100, cigar.as_bytes()),
+                UnclippedSpan::of_mate(100, cigar.as_bytes()),
                 UnclippedSpan { start, end },
                 "{cigar}"
             );

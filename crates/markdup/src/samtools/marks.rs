@@ -13,7 +13,7 @@ use super::item::{self, EndItem, PairItem, SingleItem};
 use super::store::SamtoolsItems;
 use super::undecided::Undecided;
 use crate::Mode;
-use crate::sorter::{MergedItems, Sorter, Sorting, spill_sorted};
+use crate::sorter::{ChunkSorter, MergedItems, Sorter, spill_sorted};
 use crate::tables::BitSet;
 use crate::verdict::{DuplicateCounts, Verdict};
 
@@ -32,7 +32,7 @@ pub struct KeyedReads<'a, T> {
     pub in_use: &'a dyn Fn(u64),
 }
 
-impl<T: Sorting> KeyedReads<'_, T> {
+impl<T: ChunkSorter> KeyedReads<'_, T> {
     pub fn resolve_keys(
         self,
         mode: Mode,
@@ -86,7 +86,7 @@ pub(super) struct SamtoolsMarks<'a, T> {
     pub(super) sets: u64,
 }
 
-impl<T: Sorting> SamtoolsMarks<'_, T> {
+impl<T: ChunkSorter> SamtoolsMarks<'_, T> {
     /// Scans pairs and single reads together, because a single read at the end of a paired read is
     /// a duplicate.
     fn scan_sets(&mut self, items: &SamtoolsItems, tally: &mut DuplicateCounts) -> Result<()> {

@@ -3,7 +3,7 @@
 use readmill_record::tag::{self, Field, Tag};
 use readmill_record::{Batch, Error, RecordRef, Result, Stamp};
 
-use super::key::{SamtoolsCode, SamtoolsEnd, UnclippedSpan, barcode_hash, pair_key};
+use super::key::{SamtoolsCode, SamtoolsEnd, UnclippedSpan, hash_barcode, make_pair_key};
 use super::report::ReadCounts;
 use super::{SamtoolsRules, item, names};
 use crate::rules::FieldCounts;
@@ -55,7 +55,7 @@ impl SamtoolsPart {
                 if rules.barcode.is_some() {
                     self.fields.count_barcode(record, barcode.is_some());
                 }
-                let barcode = barcode.map_or(0, |field| barcode_hash(field.value));
+                let barcode = barcode.map_or(0, |field| hash_barcode(field.value));
                 let code = SamtoolsCode { read_group, barcode };
                 let collected = self.collect_read(rules, code, record, stamp);
                 collected.map_err(|error| error.record(stamp.ordinal()).qname(record.qname()))?;
@@ -83,8 +83,12 @@ impl SamtoolsPart {
         }
         self.reads.paired += 1;
         let [cigar, mate_score] = mate_fields(record)?;
-        let key =
-            pair_key(rules.ends, record, own, UnclippedSpan::of_text(record.next_pos(), cigar.value));
+        let key = make_pair_key(
+            rules.ends,
+            record,
+            own,
+            UnclippedSpan::of_mate(record.next_pos(), cigar.value),
+        );
         // samtools stores the score of the mate in 32 bits.
         let of_mate = i64::from(mate_score.integer().unwrap_or(0) as i32);
         let failed = record.flags().is_qc_fail();
@@ -105,7 +109,7 @@ impl SamtoolsPart {
             record.flags().is_mate_unmapped() || has(SA) || has(XA)
         };
         if is_other || gives() {
-            self.names.extend(names::name_entry(record.qname(), stamp.ordinal(), is_other));
+            self.names.extend(names::make_name_entry(record.qname(), stamp.ordinal(), is_other));
         }
     }
 }

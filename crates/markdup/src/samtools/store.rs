@@ -6,7 +6,7 @@ use readmill_record::Result;
 use super::item::{EndItem, LocatedEnd, PairItem, SingleItem};
 use super::part::SamtoolsPart;
 use super::report::ReadCounts;
-use crate::sorter::{Sorter, Sorting, spill_sorted};
+use crate::sorter::{ChunkSorter, Sorter, spill_sorted};
 
 #[derive(Default)]
 pub struct SamtoolsItems {
@@ -39,7 +39,7 @@ impl SamtoolsItems {
         self.pairs.filled_bytes() + ends + self.singles.filled_bytes()
     }
 
-    pub fn spill(&mut self, threads: &impl Sorting, spill: &Spill, turn: usize) -> Result<()> {
+    pub fn spill(&mut self, threads: &impl ChunkSorter, spill: &Spill, turn: usize) -> Result<()> {
         spill_sorted(&mut self.pairs, threads, spill, turn)?;
         spill_sorted(&mut self.paired_ends, threads, spill, turn)?;
         spill_sorted(&mut self.located_ends, threads, spill, turn)?;

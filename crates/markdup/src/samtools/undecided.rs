@@ -20,7 +20,7 @@ use super::detail::DuplicateDetails;
 use super::findings::GroupJudge;
 use super::group::{DuplicateGroups, GroupMember};
 use super::names::OTHER;
-use crate::sorter::{Sorter, Sorting};
+use crate::sorter::{ChunkSorter, Sorter};
 use crate::tables::{BitSet, OrdinalTable};
 use crate::verdict::Verdict;
 
@@ -246,7 +246,7 @@ impl Verdict {
         &mut self,
         reads: KeptReads,
         undecided: &mut Undecided,
-        threads: &impl Sorting,
+        threads: &impl ChunkSorter,
     ) -> Result<()> {
         match reads {
             KeptReads::Best { best, .. } => {
@@ -261,7 +261,11 @@ impl Verdict {
     }
 
     /// Copies marks to the other records with the same name. Called after all kept reads are known.
-    pub fn mark_other_records(&mut self, undecided: Undecided, threads: &impl Sorting) -> Result<()> {
+    pub fn mark_other_records(
+        &mut self,
+        undecided: Undecided,
+        threads: &impl ChunkSorter,
+    ) -> Result<()> {
         match undecided.groups {
             Some(judge) => judge.finish_verdict(&undecided.names, self, threads, &undecided.spill),
             None => undecided.mark_others(&mut self.duplicates),
@@ -272,7 +276,7 @@ impl Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::samtools::names::name_entry;
+    use crate::samtools::names::make_name_entry;
 
     fn read(set: u64, name: &str, pos: i32, ordinal: u64) -> TiedRead {
         TiedRead { set, name: name.into(), pos, ordinal }
@@ -298,6 +302,6 @@ mod tests {
 
     #[test]
     fn reads_that_give_marks_come_before_records_that_get_them() {
-        assert!(name_entry(b"r", u64::from(u32::MAX), false) < name_entry(b"r", 0, true));
+        assert!(make_name_entry(b"r", u64::from(u32::MAX), false) < make_name_entry(b"r", 0, true));
     }
 }

@@ -77,15 +77,15 @@ impl Method {
 /// assert_eq!(cluster(&seen, Method::Directional, 1), [0, 0, 2]); // TCGT is an error of ACGT
 /// assert_eq!(cluster(&seen, Method::Exact, 1), [0, 1, 2]);
 /// ```
-pub fn cluster(seen: &[UmiCount], method: Method, edits: u32) -> Vec<u32> {
+pub fn cluster_umis(seen: &[UmiCount], method: Method, edits: u32) -> Vec<u32> {
     let mut roots: Vec<u32> = (0..seen.len() as u32).collect();
     if method == Method::Exact || edits == 0 || seen.len() < 2 {
         return roots;
     }
     let mut seeds = roots.clone();
     match method {
-        Method::Directional => seeds.sort_unstable_by_key(|&at| by_arrival(&seen[at as usize])),
-        _ => seeds.sort_unstable_by_key(|&at| by_text(&seen[at as usize])),
+        Method::Directional => seeds.sort_unstable_by_key(|&at| arrival_sort_key(&seen[at as usize])),
+        _ => seeds.sort_unstable_by_key(|&at| text_sort_key(&seen[at as usize])),
     }
     let umis: Vec<Umi> = seen.iter().map(|seen| seen.umi).collect();
     let near = Neighbours::new(&umis, edits);
@@ -98,10 +98,10 @@ pub fn cluster(seen: &[UmiCount], method: Method, edits: u32) -> Vec<u32> {
         }
         collect_linked(seed, seen, method, &near, &mut reached, &mut members);
         if method == Method::Adjacency {
-            members.sort_unstable_by_key(|&at| by_text(&seen[at as usize]));
+            members.sort_unstable_by_key(|&at| text_sort_key(&seen[at as usize]));
             divide_group(&members, &near, &mut assigned, &mut roots);
         } else {
-            let root = members.iter().copied().min_by_key(|&at| by_text(&seen[at as usize]));
+            let root = members.iter().copied().min_by_key(|&at| text_sort_key(&seen[at as usize]));
             members.iter().for_each(|&at| roots[at as usize] = root.unwrap_or(at));
         }
     }
@@ -109,12 +109,12 @@ pub fn cluster(seen: &[UmiCount], method: Method, edits: u32) -> Vec<u32> {
 }
 
 /// The order that selects roots, and in which most methods start clusters.
-fn by_text(seen: &UmiCount) -> (Reverse<u64>, Umi) {
+fn text_sort_key(seen: &UmiCount) -> (Reverse<u64>, Umi) {
     (Reverse(seen.count), seen.umi)
 }
 
 /// The order in which umi_tools starts clusters with `directional`.
-fn by_arrival(seen: &UmiCount) -> (Reverse<u64>, u64, Umi) {
+fn arrival_sort_key(seen: &UmiCount) -> (Reverse<u64>, u64, Umi) {
     (Reverse(seen.count), seen.place, seen.umi)
 }
 
@@ -284,7 +284,7 @@ mod tests {
         };
         let seen: Vec<UmiCount> = counts.iter().enumerate().map(seen).collect();
         let mut members: HashMap<u32, Vec<&str>> = HashMap::new();
-        for (at, root) in cluster(&seen, method, edits).into_iter().enumerate() {
+        for (at, root) in cluster_umis(&seen, method, edits).into_iter().enumerate() {
             members.entry(root).or_default().push(counts[at].0);
         }
         let shown = |(root, members): (u32, Vec<&str>)| {
@@ -356,7 +356,7 @@ mod tests {
     }
 
     /// Clusters texts by the published rules of the tools, comparing all pairs.
-    fn slowly(seen: &[(String, u64)], method: Method, edits: u32) -> Vec<u32> {
+    fn cluster_slowly(seen: &[(String, u64)], method: Method, edits: u32) -> Vec<u32> {
         let near =
             |a: usize, b: usize| umi(&seen[a].0).distance(umi(&seen[b].0)).is_some_and(|d| d <= edits);
         let links = |a: usize, b: usize| {
@@ -421,8 +421,12 @@ mod tests {
             let seen: Vec<UmiCount> = counts.iter().enumerate().map(seen).collect();
             for method in METHODS {
                 for edits in 0..4 {
-                    let expected = slowly(&counts, method, edits);
-                    assert_eq!(cluster(&seen, method, edits), expected, "{method:?} {edits} {counts:?}");
+                    let expected = cluster_slowly(&counts, method, edits);
+                    assert_eq!(
+                        cluster_umis(&seen, method, edits),
+                        expected,
+                        "{method:?} {edits} {counts:?}"
+                    );
                 }
             }
         }
@@ -438,7 +442,7 @@ mod tests {
                 .map(|(place, (text, count))| UmiCount { umi: umi(text), count: *count, place })
                 .collect();
             let umis_of = |seen: &[UmiCount]| {
-                let roots = cluster(seen, method, 1);
+                let roots = cluster_umis(seen, method, 1);
                 let mut pairs: Vec<(Umi, Umi)> = seen
                     .iter()
                     .zip(roots)
@@ -466,7 +470,7 @@ mod tests {
             .collect();
         for method in METHODS {
             let started = std::time::Instant::now();
-            let roots = cluster(&seen, method, 1);
+            let roots = cluster_umis(&seen, method, 1);
             println!("{method:?}: {:?}", started.elapsed());
             assert!((0..).zip(&roots).all(|(at, &root)| roots[root as usize] == root
                 && seen[at].count <= seen[root as usize].count));

@@ -99,7 +99,7 @@ impl Umi {
     /// Returns the length and the positions of dashes as one number. Only UMIs of the same shape
     /// can be near each other.
     pub fn shape(self) -> u128 {
-        occupied_symbols(self.0) << 1 | self.dashes()
+        mask_occupied_symbols(self.0) << 1 | self.dashes()
     }
 
     fn dashes(self) -> u128 {
@@ -109,11 +109,11 @@ impl Umi {
     /// Returns the number of symbols in which two UMIs differ, or `None` if their
     /// [shapes](Umi::shape) differ. `N` differs from every base.
     pub fn distance(self, other: Umi) -> Option<u32> {
-        (self.shape() == other.shape()).then(|| occupied_symbols(self.0 ^ other.0).count_ones())
+        (self.shape() == other.shape()).then(|| mask_occupied_symbols(self.0 ^ other.0).count_ones())
     }
 
     pub(super) fn is_within(self, other: Umi, edits: u32) -> bool {
-        let mut differing = occupied_symbols(self.0 ^ other.0);
+        let mut differing = mask_occupied_symbols(self.0 ^ other.0);
         for _ in 0..edits.min(Self::MAX_SYMBOLS as u32) {
             differing &= differing.wrapping_sub(1); // clears one difference
         }
@@ -144,7 +144,7 @@ impl Umi {
     }
 
     /// Returns the UMI with its halves swapped, as on the other strand of a duplex molecule.
-    pub fn swapped(self) -> Option<Umi> {
+    pub fn swap_halves(self) -> Option<Umi> {
         let (first, second) = self.halves()?;
         Umi::from_halves(second, first)
     }
@@ -154,7 +154,7 @@ fn symbol_shift(at: usize) -> usize {
     BITS * (Umi::MAX_SYMBOLS - 1 - at)
 }
 
-fn occupied_symbols(symbols: u128) -> u128 {
+fn mask_occupied_symbols(symbols: u128) -> u128 {
     (symbols | symbols >> 1 | symbols >> 2) & LOWEST
 }
 
@@ -198,7 +198,7 @@ impl Strand {
 /// Returns the strand of a template from the ends of read 1 (`first`) and read 2 (`last`). The
 /// lower end has the smaller reference sequence, then the smaller unclipped 5′ position. If these
 /// are equal, read 1 is at the lower end if it is forward.
-pub fn template_strand(first: &End, last: &End) -> Strand {
+pub fn find_template_strand(first: &End, last: &End) -> Strand {
     let place = |end: &End| (end.ref_id, end.five_prime);
     let is_lower = place(first) < place(last) || place(first) == place(last) && !first.reverse;
     if is_lower { Strand::A } else { Strand::B }
@@ -209,7 +209,7 @@ pub fn template_strand(first: &End, last: &End) -> Strand {
 pub fn normalise_umi(umi: Umi, strand: Strand) -> Option<Umi> {
     match strand {
         Strand::A => umi.halves().map(|_| umi),
-        Strand::B => umi.swapped(),
+        Strand::B => umi.swap_halves(),
     }
 }
 
@@ -218,9 +218,9 @@ pub fn normalise_umi(umi: Umi, strand: Strand) -> Option<Umi> {
 /// It is the strand of the template unless the normalised UMI is nearer to the root of its cluster
 /// with its halves swapped, which can happen over many links. In this comparison, fgbio and fgumi
 /// add `edits + 1` for each half at the other end.
-pub fn strand_in_molecule(root: Umi, umi: Umi, strand: Strand, edits: u32) -> Strand {
+pub fn find_strand_in_molecule(root: Umi, umi: Umi, strand: Strand, edits: u32) -> Strand {
     let as_it_is = root.distance(umi).unwrap_or(u32::MAX);
-    let swapped = umi.swapped().and_then(|swapped| root.distance(swapped));
+    let swapped = umi.swap_halves().and_then(|swapped| root.distance(swapped));
     let swapped = swapped
         .map_or(u32::MAX, |distance| distance.saturating_add(edits.saturating_add(1).saturating_mul(2)));
     if root == umi || as_it_is < swapped { strand } else { strand.opposite() }
@@ -273,10 +273,10 @@ mod tests {
         assert_eq!(halves("-"), pair("", ""));
         assert_eq!(halves("ACG"), None);
         assert_eq!(halves("A-C-G"), None);
-        assert_eq!(umi("ACG-TT").swapped(), Some(umi("TT-ACG")));
+        assert_eq!(umi("ACG-TT").swap_halves(), Some(umi("TT-ACG")));
         let (long, dashed) = ("C".repeat(41), "C".repeat(41) + "-");
         assert_eq!(umi(&dashed).halves(), Some((umi(&long), Umi::NONE)));
-        assert_eq!(umi(&dashed).swapped(), Some(umi(&("-".to_owned() + &long))));
+        assert_eq!(umi(&dashed).swap_halves(), Some(umi(&("-".to_owned() + &long))));
         assert_eq!(Umi::from_halves(umi(&long), umi("A")), None);
     }
 
@@ -313,19 +313,19 @@ mod tests {
     #[test]
     fn the_first_segment_at_the_lower_end_is_strand_a() {
         let (low, high) = (end(1, 100, false), end(1, 300, true));
-        assert_eq!(template_strand(&low, &high), Strand::A);
-        assert_eq!(template_strand(&high, &low), Strand::B);
-        assert_eq!(template_strand(&end(2, 5, false), &high), Strand::B);
+        assert_eq!(find_template_strand(&low, &high), Strand::A);
+        assert_eq!(find_template_strand(&high, &low), Strand::B);
+        assert_eq!(find_template_strand(&end(2, 5, false), &high), Strand::B);
         let (forward, reverse) = (end(1, 100, false), end(1, 100, true));
-        assert_eq!(template_strand(&forward, &reverse), Strand::A);
-        assert_eq!(template_strand(&reverse, &forward), Strand::B);
-        assert_eq!(template_strand(&forward, &forward), Strand::A);
+        assert_eq!(find_template_strand(&forward, &reverse), Strand::A);
+        assert_eq!(find_template_strand(&reverse, &forward), Strand::B);
+        assert_eq!(find_template_strand(&forward, &forward), Strand::A);
     }
 
     #[test]
     fn a_umi_that_drifted_to_its_opposite_changes_strand() {
         let root = umi("AAAAA-TTTTT");
-        let beside = |text| strand_in_molecule(root, umi(text), Strand::A, 1);
+        let beside = |text| find_strand_in_molecule(root, umi(text), Strand::A, 1);
         assert_eq!(beside("AAAAA-TTTTT"), Strand::A);
         assert_eq!(beside("AAAAC-TTTTT"), Strand::A);
         assert_eq!(beside("TTTAA-TTTAA"), Strand::A); // 5 unswapped, 4 + 5 swapped
@@ -333,6 +333,6 @@ mod tests {
         assert_eq!(beside("TTTTA-TTAAA"), Strand::B); // 7 and 4 + 3
         assert_eq!(beside("TTTTT-AAAAA"), Strand::B);
         let same = umi("AA-AA");
-        assert_eq!(strand_in_molecule(same, same, Strand::B, 0), Strand::B);
+        assert_eq!(find_strand_in_molecule(same, same, Strand::B, 0), Strand::B);
     }
 }

@@ -19,7 +19,7 @@ pub mod cluster;
 pub mod code;
 pub mod source;
 
-pub use cluster::{Method, UmiCount, cluster};
+pub use cluster::{Method, UmiCount, cluster_umis};
 pub use code::{Strand, Umi};
 pub use source::UmiSource;
 
@@ -44,7 +44,7 @@ impl Umis {
     ///
     /// # Errors
     /// The UMI is invalid, or the method needs UMIs with two halves.
-    pub fn code_of_read(&self, record: RecordRef<'_>) -> Result<u128> {
+    pub fn compute_read_code(&self, record: RecordRef<'_>) -> Result<u128> {
         let umi = self.source.read_umi(record)?;
         if self.method == Method::Paired && umi.halves().is_none() && umi != Umi::NONE {
             let inline = matches!(self.source, UmiSource::Inline { .. });
@@ -57,10 +57,10 @@ impl Umis {
         Ok(umi.code())
     }
 
-    pub fn code_of_pair(&self, seen: &ReadSummary, arriving: &ReadSummary) -> u128 {
+    pub fn compute_pair_code(&self, seen: &ReadSummary, arriving: &ReadSummary) -> u128 {
         let (first, last) = if arriving.first_segment { (arriving, seen) } else { (seen, arriving) };
         let umi = self.source.combine_segments(Umi::from_code(first.code), Umi::from_code(last.code));
-        let strand = code::template_strand(&first.end, &last.end);
+        let strand = code::find_template_strand(&first.end, &last.end);
         let bit = u128::from(strand == Strand::B);
         if self.method.joins_strands() {
             code::normalise_umi(umi, strand).unwrap_or(umi).code() << 1 | bit
@@ -71,7 +71,7 @@ impl Umis {
 
     /// Returns the code by which single reads and paired ends are compared, from the UMIs of read 1
     /// and read 2. A duplex UMI starts with the half of the end itself.
-    pub fn code_of_end(&self, first: Umi, last: Umi, is_first: bool) -> u128 {
+    pub fn compute_end_code(&self, first: Umi, last: Umi, is_first: bool) -> u128 {
         let umi = self.source.combine_segments(first, last);
         let strand = if is_first { Strand::A } else { Strand::B };
         let duplex = self.method.joins_strands();
@@ -79,10 +79,15 @@ impl Umis {
         umi.code() << 1
     }
 
-    pub fn code_of_mate(&self, seen: &ReadSummary, arriving: &ReadSummary, mate: &ReadSummary) -> u128 {
+    pub fn compute_mate_code(
+        &self,
+        seen: &ReadSummary,
+        arriving: &ReadSummary,
+        mate: &ReadSummary,
+    ) -> u128 {
         let (first, last) = if arriving.first_segment { (arriving, seen) } else { (seen, arriving) };
         let is_first = std::ptr::eq(mate, first);
-        self.code_of_end(Umi::from_code(first.code), Umi::from_code(last.code), is_first)
+        self.compute_end_code(Umi::from_code(first.code), Umi::from_code(last.code), is_first)
     }
 }
 

@@ -90,13 +90,13 @@ impl UmiSource {
     /// The field or name has an invalid UMI, or the name has none.
     pub fn read_umi(&self, record: RecordRef<'_>) -> Result<Umi> {
         match *self {
-            UmiSource::Tag(tag) => in_field(record, tag),
+            UmiSource::Tag(tag) => read_field_umi(record, tag),
             UmiSource::Name(separator) => {
-                in_name(record.qname(), separator).map_err(|error| error.qname(record.qname()))
+                parse_name_umi(record.qname(), separator).map_err(|error| error.qname(record.qname()))
             }
             UmiSource::Inline { first, second } => {
                 let is_last = record.flags().is_paired() && record.flags().is_last();
-                Ok(in_bases(record, if is_last { second } else { first }))
+                Ok(read_bases_umi(record, if is_last { second } else { first }))
             }
         }
     }
@@ -115,7 +115,7 @@ impl UmiSource {
     }
 }
 
-fn in_field(record: RecordRef<'_>, tag: Tag) -> Result<Umi> {
+fn read_field_umi(record: RecordRef<'_>, tag: Tag) -> Result<Umi> {
     let Some(field) = record.field(tag) else { return Ok(Umi::NONE) };
     let place = || format!("in the field {}", String::from_utf8_lossy(&tag));
     if field.kind != b'Z' {
@@ -134,14 +134,14 @@ fn in_field(record: RecordRef<'_>, tag: Tag) -> Result<Umi> {
 ///
 /// # Errors
 /// The name has no UMI, or an invalid one.
-pub fn in_name(qname: &[u8], separator: Option<u8>) -> Result<Umi> {
+pub fn parse_name_umi(qname: &[u8], separator: Option<u8>) -> Result<Umi> {
     let after = |text: &'_ [u8], separator| text.iter().rposition(|&b| b == separator).map(|at| at + 1);
     let start = match separator {
         Some(separator) => after(qname, separator),
         None => {
             let field = after(qname, b':').unwrap_or(0);
             let is_eighth = qname.iter().filter(|&&b| b == b':').count() == 7;
-            match is_eighth && is_of_both_reads(&qname[field..]) {
+            match is_eighth && is_two_umis(&qname[field..]) {
                 true => Some(field),
                 false => {
                     after(&qname[field..], b'_').map(|at| field + at).or(is_eighth.then_some(field))
@@ -160,7 +160,7 @@ pub fn in_name(qname: &[u8], separator: Option<u8>) -> Result<Umi> {
 
 /// Returns whether the field is two UMIs joined by `_` (one per read), rather than other text, `_`
 /// and one UMI.
-fn is_of_both_reads(field: &[u8]) -> bool {
+fn is_two_umis(field: &[u8]) -> bool {
     let mut parts = field.split(|&b| b == b'_');
     let mut is_umi = || {
         parts.next().is_some_and(|part| !part.is_empty() && part.iter().all(|b| b"ACGTN".contains(b)))
@@ -178,7 +178,7 @@ fn parse_restored(text: &[u8]) -> Option<Umi> {
         }
         umi = match part.strip_prefix(b"r") {
             Some(part) => {
-                part.iter().rev().try_fold(umi, |umi, &base| umi.with_symbol(complement(base)))?
+                part.iter().rev().try_fold(umi, |umi, &base| umi.with_symbol(complement_base(base)))?
             }
             None => part.iter().try_fold(umi, |umi, &base| umi.with_symbol(base))?,
         };
@@ -186,7 +186,7 @@ fn parse_restored(text: &[u8]) -> Option<Umi> {
     Some(umi)
 }
 
-fn complement(base: u8) -> u8 {
+fn complement_base(base: u8) -> u8 {
     match base.to_ascii_uppercase() {
         b'A' => b'T',
         b'C' => b'G',
@@ -208,7 +208,7 @@ fn illegal_umi_error(text: &[u8], place: &str) -> Error {
 /// Returns the first `length` bases in sequencing order, including soft clips. Returns
 /// [`Umi::NONE`] if SEQ is shorter or a hard clip removed the first bases. IUPAC codes for several
 /// bases become `N`.
-fn in_bases(record: RecordRef<'_>, length: usize) -> Umi {
+fn read_bases_umi(record: RecordRef<'_>, length: usize) -> Umi {
     let is_reverse = record.flags().is_reverse();
     let (cigar, l_seq) = (record.cigar(), record.l_seq());
     let outermost = if is_reverse { cigar.ops().next_back() } else { cigar.ops().next() };
@@ -219,7 +219,7 @@ fn in_bases(record: RecordRef<'_>, length: usize) -> Umi {
     let base = |at: usize| {
         let at = if is_reverse { l_seq - 1 - at } else { at };
         let base = b"NACNGNNNTNNNNNNN"[usize::from(seq[at / 2] >> (4 * (1 - at % 2)) & 15)];
-        if is_reverse { complement(base) } else { base }
+        if is_reverse { complement_base(base) } else { base }
     };
     (0..length).try_fold(Umi::NONE, |umi, at| umi.with_symbol(base(at))).unwrap_or_default()
 }
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn names_of_sequencers_and_of_umi_tools() {
-        let name = |text: &str| in_name(text.as_bytes(), None).map(|umi| umi.to_string());
+        let name = |text: &str| parse_name_umi(text.as_bytes(), None).map(|umi| umi.to_string());
         assert_eq!(name("M:1:F:1:1101:20:30:ACGT"), Ok("ACGT".into()));
         assert_eq!(name("M:1:F:1:1101:20:30:ACGT+TTGA"), Ok("ACGT-TTGA".into()));
         assert_eq!(name("M:1:F:1:1101:20:30:rACGG"), Ok("CCGT".into()));
@@ -329,8 +329,9 @@ mod tests {
         ];
         wrong.iter().for_each(|text| assert!(name(text).is_err(), "{text}"));
         assert!(name("M:1:F:1:1101:20:30:A:C").is_err());
-        let after =
-            |text: &str, separator| in_name(text.as_bytes(), Some(separator)).map(|umi| umi.to_string());
+        let after = |text: &str, separator| {
+            parse_name_umi(text.as_bytes(), Some(separator)).map(|umi| umi.to_string())
+        };
         assert_eq!(after("a:b:ACGT", b':'), Ok("ACGT".into()));
         assert_eq!(after("a#b#ACGT-A", b'#'), Ok("ACGT-A".into()));
         assert_eq!(after("a:AC_GT", b':'), Ok("AC-GT".into()));

@@ -2,8 +2,8 @@
 
 use readmill_record::Result;
 
-use super::{EndAlignments, HIGH_QUALITY, Of};
-use crate::blocks::{BASES_AT_ONCE, Block, for_each_block};
+use super::{AlignmentCounter, EndAlignments, HIGH_QUALITY};
+use crate::blocks::{AlignedBlock, BASES_AT_ONCE, for_each_block};
 use crate::collector::ReadContext;
 use crate::counts::count_bytes;
 use crate::read::{N, PreparedRead};
@@ -33,7 +33,7 @@ impl EndAlignments {
             None => None,
         };
         let is_sure = record.mapq() >= HIGH_QUALITY;
-        self.count(Of::HighQualityReads, u64::from(is_sure));
+        self.add_to_counter(AlignmentCounter::HighQualityReads, u64::from(is_sure));
         let mut mismatches = 0;
         let number = contig.map(|(number, _)| number);
         let length = contig.map(|(_, length)| length);
@@ -41,14 +41,14 @@ impl EndAlignments {
             mismatches += self.add_block(read, &block, number, context)?;
             Ok(())
         })?;
-        self.count(Of::Indels, indels);
-        self.count(Of::Mismatches, mismatches);
+        self.add_to_counter(AlignmentCounter::Indels, indels);
+        self.add_to_counter(AlignmentCounter::Mismatches, mismatches);
         let sure_mismatches = if is_sure { mismatches } else { 0 };
-        self.count(Of::HighQualityMismatches, sure_mismatches);
+        self.add_to_counter(AlignmentCounter::HighQualityMismatches, sure_mismatches);
         if context.reference.is_some() {
             read.note_mismatches(mismatches);
         }
-        self.mismatches.add(sure_mismatches as u32, context.room)
+        self.mismatches.count_key(sure_mismatches as u32, context.room)
     }
 
     /// Counts the bases of an aligned block. Returns the number of bases that differ from the
@@ -56,18 +56,18 @@ impl EndAlignments {
     fn add_block(
         &mut self,
         read: &PreparedRead<'_>,
-        block: &Block,
+        block: &AlignedBlock,
         contig: Option<u32>,
         context: &mut ReadContext<'_>,
     ) -> Result<u64> {
-        let Block { base, at, length } = *block;
+        let AlignedBlock { base, at, length } = *block;
         let bases = &read.bases[base.min(read.bases.len())..][..length];
-        self.count(Of::AlignedBases, length as u64);
+        self.add_to_counter(AlignmentCounter::AlignedBases, length as u64);
         if read.record.mapq() >= HIGH_QUALITY {
-            self.count(Of::HighQualityBases, length as u64);
+            self.add_to_counter(AlignmentCounter::HighQualityBases, length as u64);
             let quals = read.quals.get(base..base + length).unwrap_or_default();
             let good = count_bytes(quals, |qual| (HIGH_QUALITY..128).contains(&qual));
-            self.count(Of::HighQualityQ20Bases, good);
+            self.add_to_counter(AlignmentCounter::HighQualityQ20Bases, good);
         }
         let (mut all, room) = (0, context.room);
         for (number, bases) in bases.chunks(BASES_AT_ONCE).enumerate() {
@@ -75,7 +75,7 @@ impl EndAlignments {
             let codes = match (contig, context.reference) {
                 (Some(contig), Some(reference)) => {
                     let from = at + first as u32;
-                    context.pages.of(reference).codes(contig, from, from + bases.len() as u32)?
+                    context.pages.window_of(reference).codes(contig, from, from + bases.len() as u32)?
                 }
                 _ => bases,
             };
@@ -152,7 +152,7 @@ mod tests {
         let header = Header::parse(b"@HD\tVN:1.6\n@SQ\tSN:c\tLN:9000\n").unwrap();
         let reference = Reference::open(&path, &Ledger::unlimited()).unwrap();
         let reference = ReferenceContigs::new(reference, &header).unwrap();
-        let (room, levels) = (crate::room::of(1 << 24), Arc::new(Levels::new(&header, &[])));
+        let (room, levels) = (crate::room::counting_room(1 << 24), Arc::new(Levels::new(&header, &[])));
         let metric = AlignmentSummary::new(&AlignmentOptions::default(), &levels);
         let mut context = ReadContext::new(Some(&reference), &levels, &room);
         let mut parser = LineParser::new(&header);
@@ -185,7 +185,7 @@ mod tests {
                     let (_, record) = batch.records().next().unwrap();
                     let mut counts = Alignments::default();
                     let read = PreparedRead::new(record, &mut codes);
-                    counts.add(&metric, &read, &mut context).unwrap();
+                    counts.count_read(&metric, &read, &mut context).unwrap();
                     let found = read.known_mismatches();
                     let what = format!("{length} bases, one in {every} differs, flags {flags}");
                     assert_eq!(found, Some(all), "{what}");

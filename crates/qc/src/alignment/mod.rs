@@ -17,13 +17,13 @@ use serde::{Deserialize, Serialize};
 use self::options::AlignmentOptions;
 use crate::adapters::{Adapters, DEFAULT_ADAPTERS};
 use crate::collector::ByGroup;
-use crate::counts::{Counts, add_each};
+use crate::counts::{KeyCounts, add_each};
 use crate::cycles::MAX_CYCLES;
 use crate::flags::given_or;
 use crate::levels::Levels;
 use crate::read::{N, Orientation};
 use crate::room::CountingRoom;
-use crate::{MetricSetup, Needs, PicardProgram, PreparedRead, ReadContext, ReadMetric, RunEnd};
+use crate::{MetricSetup, PicardProgram, PreparedRead, ProgramNeeds, ReadContext, ReadMetric, RunEnd};
 
 /// CollectAlignmentSummaryMetrics. Without a reference, no mismatches are counted.
 pub(crate) struct AlignmentSummary {
@@ -59,30 +59,30 @@ impl ReadMetric for AlignmentSummary {
         name: "CollectAlignmentSummaryMetrics",
         endings: &[".alignment_summary_metrics"],
     };
-    const NEEDS: Needs = Needs { compares: true, ..Needs::NOTHING };
+    const NEEDS: ProgramNeeds = ProgramNeeds { compares: true, ..ProgramNeeds::NOTHING };
     type Counts = ByGroup<Alignments>;
 
-    fn start(setup: &MetricSetup<'_>) -> Result<Self> {
+    fn start_run(setup: &MetricSetup<'_>) -> Result<Self> {
         Ok(AlignmentSummary::new(&setup.options().alignment, &setup.levels))
     }
 
-    fn add(
+    fn count_read(
         &self,
         counts: &mut ByGroup<Alignments>,
         read: &PreparedRead<'_>,
         context: &mut ReadContext<'_>,
     ) -> Result<()> {
-        counts.of(read.group, context)?.add(self, read, context)
+        counts.group_counts(read.group, context)?.count_read(self, read, context)
     }
 
-    fn merge(&self, into: &mut ByGroup<Alignments>, from: ByGroup<Alignments>) {
-        into.merge(from, Alignments::merge);
+    fn merge_counts(&self, into: &mut ByGroup<Alignments>, from: ByGroup<Alignments>) {
+        into.merge_groups(from, Alignments::merge);
     }
 
     fn make_reports(&self, total: ByGroup<Alignments>, end: &RunEnd<'_>) -> Result<Vec<ReportContents>> {
-        let mut units = total.sums(&self.levels, Alignments::merge);
+        let mut units = total.sum_by_unit(&self.levels, Alignments::merge);
         units.retain(|(unit, sum)| !unit.is_found || !sum.is_empty());
-        Ok(end.files(&Self::PROGRAM, |[file]| Alignments::fill(file, &units)))
+        Ok(end.make_files(&Self::PROGRAM, |[file]| Alignments::fill(file, &units)))
     }
 }
 
@@ -92,7 +92,7 @@ const HIGH_QUALITY: u8 = 20;
 
 /// The counters of one category of reads, as indices of a list.
 #[derive(Clone, Copy, Debug)]
-enum Of {
+enum AlignmentCounter {
     Reads,
     PassingReads,
     NoiseReads,
@@ -116,7 +116,7 @@ enum Of {
     ThreePrimeClippedReads,
 }
 
-const NUMBERS: usize = Of::ThreePrimeClippedReads as usize + 1;
+const NUMBERS: usize = AlignmentCounter::ThreePrimeClippedReads as usize + 1;
 
 /// The counts of all categories: read 1, read 2, and unpaired reads.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -129,18 +129,18 @@ const UNPAIRED: usize = 2;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct EndAlignments {
     numbers: [u64; NUMBERS],
-    lengths: Counts,
-    aligned_lengths: Counts,
+    lengths: KeyCounts,
+    aligned_lengths: KeyCounts,
     /// Histogram of mismatches per read. Reads below mapping quality 20 are counted with 0
     /// mismatches, as in Picard.
-    mismatches: Counts,
+    mismatches: KeyCounts,
     /// By cycle, the number of reads whose base there is N or differs from the reference.
     bad_cycles: Vec<u64>,
 }
 
 impl Alignments {
     #[inline]
-    fn add(
+    fn count_read(
         &mut self,
         metric: &AlignmentSummary,
         read: &PreparedRead<'_>,
@@ -151,7 +151,7 @@ impl Alignments {
             (true, false) => SECOND,
             (false, _) => UNPAIRED,
         };
-        self.0[end].add(metric, read, context)
+        self.0[end].count_read(metric, read, context)
     }
 
     fn merge(&mut self, from: &Alignments) {
@@ -160,18 +160,18 @@ impl Alignments {
 }
 
 impl EndAlignments {
-    fn count(&mut self, of: Of, n: u64) {
+    fn add_to_counter(&mut self, of: AlignmentCounter, n: u64) {
         self.numbers[of as usize] += n;
     }
 
-    fn add(
+    fn count_read(
         &mut self,
         metric: &AlignmentSummary,
         read: &PreparedRead<'_>,
         context: &mut ReadContext<'_>,
     ) -> Result<()> {
         let flags = read.flags;
-        self.count(Of::Reads, 1);
+        self.add_to_counter(AlignmentCounter::Reads, 1);
         if !flags.is_qc_fail() {
             self.add_passing(metric, read, context.room)?;
             if !flags.is_unmapped() {
@@ -189,8 +189,8 @@ impl EndAlignments {
         room: &CountingRoom,
     ) -> Result<()> {
         let flags = read.flags;
-        self.count(Of::PassingReads, 1);
-        self.count(Of::NoiseReads, u64::from(read.fields.is_noise));
+        self.add_to_counter(AlignmentCounter::PassingReads, 1);
+        self.add_to_counter(AlignmentCounter::NoiseReads, u64::from(read.fields.is_noise));
         let (mut aligned, mut hard, mut soft) = (0_u64, 0, 0);
         for (op, n) in read.record.cigar().ops() {
             match op {
@@ -200,13 +200,13 @@ impl EndAlignments {
                 _ => {}
             }
         }
-        self.lengths.add(read.bases.len() as u32, room)?;
-        self.aligned_lengths.add(u32::try_from(aligned).unwrap_or(u32::MAX), room)?;
-        self.count(Of::HardClipped, hard);
+        self.lengths.count_key(read.bases.len() as u32, room)?;
+        self.aligned_lengths.count_key(u32::try_from(aligned).unwrap_or(u32::MAX), room)?;
+        self.add_to_counter(AlignmentCounter::HardClipped, hard);
         let is_candidate = flags.is_unmapped() || read.record.mapq() == 0;
         let reverse = !flags.is_unmapped() && flags.is_reverse();
-        if is_candidate && metric.adapters.begin(read.bases, reverse) {
-            self.count(Of::AdapterReads, 1);
+        if is_candidate && metric.adapters.is_read_adapter(read.bases, reverse) {
+            self.add_to_counter(AlignmentCounter::AdapterReads, 1);
         }
         if !flags.is_unmapped() {
             self.add_aligned(metric, read, soft);
@@ -219,7 +219,7 @@ impl EndAlignments {
     fn add_aligned(&mut self, metric: &AlignmentSummary, read: &PreparedRead<'_>, soft: u64) {
         let (flags, record) = (read.flags, read.record);
         let cigar = record.cigar();
-        self.count(Of::SoftClipped, soft);
+        self.add_to_counter(AlignmentCounter::SoftClipped, soft);
         let three_prime = if soft == 0 {
             0
         } else if flags.is_reverse() {
@@ -227,22 +227,25 @@ impl EndAlignments {
         } else {
             clipped_after_aligned(cigar.ops())
         };
-        self.count(Of::ThreePrimeClipped, three_prime);
-        self.count(Of::ThreePrimeClippedReads, u64::from(three_prime > 0));
-        self.count(Of::AlignedReads, 1);
-        self.count(Of::ImproperPairs, u64::from(flags.is_paired() && !flags.is_proper()));
-        self.count(Of::Forward, u64::from(!flags.is_reverse()));
+        self.add_to_counter(AlignmentCounter::ThreePrimeClipped, three_prime);
+        self.add_to_counter(AlignmentCounter::ThreePrimeClippedReads, u64::from(three_prime > 0));
+        self.add_to_counter(AlignmentCounter::AlignedReads, 1);
+        self.add_to_counter(
+            AlignmentCounter::ImproperPairs,
+            u64::from(flags.is_paired() && !flags.is_proper()),
+        );
+        self.add_to_counter(AlignmentCounter::Forward, u64::from(!flags.is_reverse()));
         let sure = record.mapq() >= HIGH_QUALITY;
         if read.is_mapped_pair() {
-            self.count(Of::AlignedInPairs, 1);
+            self.add_to_counter(AlignmentCounter::AlignedInPairs, 1);
             let mate = read.fields.mate_mapq;
             if mate.is_none_or(|mate| mate >= i64::from(HIGH_QUALITY) && sure) {
-                self.count(Of::PossibleChimeras, 1);
-                self.count(Of::Chimeras, u64::from(metric.is_chimeric(read)));
+                self.add_to_counter(AlignmentCounter::PossibleChimeras, 1);
+                self.add_to_counter(AlignmentCounter::Chimeras, u64::from(metric.is_chimeric(read)));
             }
         } else if sure {
-            self.count(Of::PossibleChimeras, 1);
-            self.count(Of::Chimeras, u64::from(read.fields.has_supplementary));
+            self.add_to_counter(AlignmentCounter::PossibleChimeras, 1);
+            self.add_to_counter(AlignmentCounter::Chimeras, u64::from(read.fields.has_supplementary));
         }
     }
 

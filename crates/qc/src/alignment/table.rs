@@ -2,9 +2,9 @@
 
 use readmill_format::metrics::{HistogramColumn, MetricsFile, MetricsRow};
 
-use super::{Alignments, EndAlignments, FIRST, Of, SECOND, UNPAIRED};
-use crate::counts::{Bins, divide};
-use crate::levels::Unit;
+use super::{AlignmentCounter, Alignments, EndAlignments, FIRST, SECOND, UNPAIRED};
+use crate::counts::{SortedCounts, divide_or_zero};
+use crate::levels::MetricsUnit;
 
 const COLUMNS: [&str; 36] = [
     "CATEGORY",
@@ -46,33 +46,38 @@ const COLUMNS: [&str; 36] = [
 ];
 
 /// Minimum fraction of reads with N or a mismatch at a cycle that Picard reports as a bad cycle.
-const BAD: f64 = 0.8;
+const MIN_BAD_SHARE: f64 = 0.8;
 
 impl Alignments {
     /// Sets the table of these rows, and the histogram of read lengths.
-    pub fn fill(file: &mut MetricsFile, units: &[(&Unit, Alignments)]) {
+    pub fn fill(file: &mut MetricsFile, units: &[(&MetricsUnit, Alignments)]) {
         let mut rows = Vec::new();
         for (unit, Alignments(ends)) in units {
-            let mut add = |name: &str, end: &EndAlignments, bad| rows.push(end.row(name, unit, bad));
+            let mut add =
+                |name: &str, end: &EndAlignments, bad| rows.push(end.make_row(name, unit, bad));
             let [first, second, unpaired] = [FIRST, SECOND, UNPAIRED].map(|end| &ends[end]);
-            if first.of(Of::Reads) > 0 {
-                let bad = [first.bad(), second.bad()];
+            if first.counter(AlignmentCounter::Reads) > 0 {
+                let bad = [first.bad_cycle_count(), second.bad_cycle_count()];
                 add("FIRST_OF_PAIR", first, bad[0]);
                 add("SECOND_OF_PAIR", second, bad[1]);
-                add("PAIR", &pair(ends), bad[0] + bad[1]);
+                add("PAIR", &sum_of_pair(ends), bad[0] + bad[1]);
             }
-            if unpaired.of(Of::Reads) > 0 || first.of(Of::Reads) == 0 {
-                add("UNPAIRED", unpaired, unpaired.bad());
+            if unpaired.counter(AlignmentCounter::Reads) > 0
+                || first.counter(AlignmentCounter::Reads) == 0
+            {
+                add("UNPAIRED", unpaired, unpaired.bad_cycle_count());
             }
         }
         file.set_table("picard.analysis.AlignmentSummaryMetrics", &COLUMNS, rows);
         // The histogram is for all reads. If they are a row, it is the first one.
-        let all = units.first().filter(|(unit, _)| unit.names() == [None; 3] && !unit.groups.is_empty());
+        let all = units
+            .first()
+            .filter(|(unit, _)| unit.column_values() == [None; 3] && !unit.groups.is_empty());
         let Some((_, Alignments(ends))) = all else { return };
-        let pair = pair(ends);
-        let column = |label: &str, bins: Bins| HistogramColumn {
+        let pair = sum_of_pair(ends);
+        let column = |label: &str, bins: SortedCounts| HistogramColumn {
             label: label.as_bytes().to_vec(),
-            bins: bins.numbers(),
+            bins: bins.to_histogram_bins(),
         };
         let columns = vec![
             column("PAIRED_TOTAL_LENGTH_COUNT", pair.lengths.bins()),
@@ -84,48 +89,55 @@ impl Alignments {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.iter().all(|end| end.of(Of::Reads) == 0)
+        self.0.iter().all(|end| end.counter(AlignmentCounter::Reads) == 0)
     }
 }
 
-fn pair(ends: &[EndAlignments; 3]) -> EndAlignments {
+fn sum_of_pair(ends: &[EndAlignments; 3]) -> EndAlignments {
     let mut pair = ends[FIRST].clone();
     pair.merge(&ends[SECOND]);
     pair
 }
 
 impl EndAlignments {
-    fn of(&self, of: Of) -> u64 {
+    fn counter(&self, of: AlignmentCounter) -> u64 {
         self.numbers[of as usize]
     }
 
     /// Returns the number of bad cycles. 0 if no read passes vendor quality checks.
-    fn bad(&self) -> u64 {
-        let reads = self.of(Of::Reads) as f64;
-        let is_bad = |&&n: &&u64| n > 0 && n as f64 / reads >= BAD;
-        if self.of(Of::PassingReads) == 0 {
+    fn bad_cycle_count(&self) -> u64 {
+        let reads = self.counter(AlignmentCounter::Reads) as f64;
+        let is_bad = |&&n: &&u64| n > 0 && n as f64 / reads >= MIN_BAD_SHARE;
+        if self.counter(AlignmentCounter::PassingReads) == 0 {
             0
         } else {
             self.bad_cycles.iter().filter(is_bad).count() as u64
         }
     }
 
-    fn row(&self, category: &str, unit: &Unit, bad_cycles: u64) -> MetricsRow {
-        let of = |of| self.of(of);
-        let share = |part, whole| divide(self.of(part) as f64, self.of(whole) as f64);
+    fn make_row(&self, category: &str, unit: &MetricsUnit, bad_cycles: u64) -> MetricsRow {
+        let of = |of| self.counter(of);
+        let share = |part, whole| divide_or_zero(self.counter(part) as f64, self.counter(whole) as f64);
         let lengths = self.lengths.bins();
         let bases = lengths.sum();
         let mut row = MetricsRow::default();
         row.push_text(category.as_bytes());
-        row.push_integer(of(Of::Reads)).push_integer(of(Of::PassingReads));
-        row.push_decimal(share(Of::PassingReads, Of::Reads)).push_integer(of(Of::NoiseReads));
-        row.push_integer(of(Of::AlignedReads)).push_decimal(share(Of::AlignedReads, Of::PassingReads));
-        row.push_integer(of(Of::AlignedBases)).push_integer(of(Of::HighQualityReads));
-        row.push_integer(of(Of::HighQualityBases)).push_integer(of(Of::HighQualityQ20Bases));
+        row.push_integer(of(AlignmentCounter::Reads)).push_integer(of(AlignmentCounter::PassingReads));
+        row.push_decimal(share(AlignmentCounter::PassingReads, AlignmentCounter::Reads))
+            .push_integer(of(AlignmentCounter::NoiseReads));
+        row.push_integer(of(AlignmentCounter::AlignedReads))
+            .push_decimal(share(AlignmentCounter::AlignedReads, AlignmentCounter::PassingReads));
+        row.push_integer(of(AlignmentCounter::AlignedBases))
+            .push_integer(of(AlignmentCounter::HighQualityReads));
+        row.push_integer(of(AlignmentCounter::HighQualityBases))
+            .push_integer(of(AlignmentCounter::HighQualityQ20Bases));
         row.push_decimal(self.mismatches.bins().median());
-        row.push_decimal(share(Of::Mismatches, Of::AlignedBases));
-        row.push_decimal(share(Of::HighQualityMismatches, Of::HighQualityBases));
-        row.push_decimal(share(Of::Indels, Of::AlignedBases));
+        row.push_decimal(share(AlignmentCounter::Mismatches, AlignmentCounter::AlignedBases));
+        row.push_decimal(share(
+            AlignmentCounter::HighQualityMismatches,
+            AlignmentCounter::HighQualityBases,
+        ));
+        row.push_decimal(share(AlignmentCounter::Indels, AlignmentCounter::AlignedBases));
         if lengths.is_empty() {
             (0..7).for_each(|_| _ = row.push_decimal(0.0));
         } else {
@@ -134,16 +146,21 @@ impl EndAlignments {
             row.push_decimal(lengths.min() as f64).push_decimal(lengths.max() as f64);
             row.push_decimal(self.aligned_lengths.bins().mean());
         }
-        row.push_integer(of(Of::AlignedInPairs))
-            .push_decimal(share(Of::AlignedInPairs, Of::AlignedReads));
-        row.push_integer(of(Of::ImproperPairs)).push_decimal(share(Of::ImproperPairs, Of::AlignedReads));
-        row.push_integer(bad_cycles).push_decimal(share(Of::Forward, Of::AlignedReads));
-        row.push_decimal(share(Of::Chimeras, Of::PossibleChimeras));
-        row.push_decimal(share(Of::AdapterReads, Of::PassingReads));
-        row.push_decimal(divide(of(Of::SoftClipped) as f64, bases));
-        row.push_decimal(divide(of(Of::HardClipped) as f64, bases));
-        row.push_decimal(share(Of::ThreePrimeClipped, Of::ThreePrimeClippedReads));
-        unit.names().into_iter().for_each(|name| _ = row.push_optional(name));
+        row.push_integer(of(AlignmentCounter::AlignedInPairs))
+            .push_decimal(share(AlignmentCounter::AlignedInPairs, AlignmentCounter::AlignedReads));
+        row.push_integer(of(AlignmentCounter::ImproperPairs))
+            .push_decimal(share(AlignmentCounter::ImproperPairs, AlignmentCounter::AlignedReads));
+        row.push_integer(bad_cycles)
+            .push_decimal(share(AlignmentCounter::Forward, AlignmentCounter::AlignedReads));
+        row.push_decimal(share(AlignmentCounter::Chimeras, AlignmentCounter::PossibleChimeras));
+        row.push_decimal(share(AlignmentCounter::AdapterReads, AlignmentCounter::PassingReads));
+        row.push_decimal(divide_or_zero(of(AlignmentCounter::SoftClipped) as f64, bases));
+        row.push_decimal(divide_or_zero(of(AlignmentCounter::HardClipped) as f64, bases));
+        row.push_decimal(share(
+            AlignmentCounter::ThreePrimeClipped,
+            AlignmentCounter::ThreePrimeClippedReads,
+        ));
+        unit.column_values().into_iter().for_each(|name| _ = row.push_optional(name));
         row
     }
 }

@@ -98,7 +98,7 @@ enum Contexts {
 }
 
 impl Contexts {
-    fn has(self, context: usize) -> bool {
+    fn contains(self, context: usize) -> bool {
         match self {
             Contexts::One(one) => context == one,
             Contexts::Before(one) => context >> 2 == one >> 2,
@@ -125,7 +125,7 @@ fn reverse_complement(context: usize) -> usize {
     (complement & 3) << 4 | complement & 12 | complement >> 4 & 3
 }
 
-struct Library<'a> {
+struct LibraryBases<'a> {
     name: &'a [u8],
     samples: &'a [u8],
     contexts: [Calls; CONTEXTS],
@@ -134,22 +134,22 @@ struct Library<'a> {
 
 /// Numbers of bases that are equal to the reference base and to the called base of a substitution.
 #[derive(Clone, Copy, Default)]
-struct Counts {
+struct SubstitutionCounts {
     reference: u64,
     called: u64,
 }
 
-impl Counts {
-    fn all(self) -> u64 {
+impl SubstitutionCounts {
+    fn total(self) -> u64 {
         self.reference + self.called
     }
 
     /// Returns the fraction of called bases, but at least [`MIN_RATE`].
-    fn rate(self) -> f64 {
-        if self.all() == 0 {
+    fn error_rate(self) -> f64 {
+        if self.total() == 0 {
             return MIN_RATE;
         }
-        MIN_RATE.max(self.called as f64 / self.all() as f64)
+        MIN_RATE.max(self.called as f64 / self.total() as f64)
     }
 }
 
@@ -157,17 +157,17 @@ impl Counts {
 struct Observed {
     /// Bases of the reads, by read of the pair and strand, that support an artifact before the
     /// adapters were ligated (pre-adapter artifact), and of the reads that refute it.
-    supporting: Counts,
-    refuting: Counts,
+    supporting: SubstitutionCounts,
+    refuting: SubstitutionCounts,
     /// Bases where the forward strand of the reference has the context, and bases where the reverse
     /// strand has it.
-    forward: Counts,
-    reverse: Counts,
+    forward: SubstitutionCounts,
+    reverse: SubstitutionCounts,
 }
 
 impl Observed {
     fn pre_adapter_rate(&self) -> f64 {
-        let all = self.supporting.all() + self.refuting.all();
+        let all = self.supporting.total() + self.refuting.total();
         if all == 0 {
             return MIN_RATE;
         }
@@ -175,35 +175,35 @@ impl Observed {
     }
 
     fn bait_bias_rate(&self) -> f64 {
-        MIN_RATE.max(self.forward.rate() - self.reverse.rate())
+        MIN_RATE.max(self.forward.error_rate() - self.reverse.error_rate())
     }
 }
 
 /// Returns the Phred score of an error rate, rounded.
-fn quality(rate: f64) -> i64 {
+fn phred_score(rate: f64) -> i64 {
     (-10.0 * rate.log10() + 0.5).floor() as i64
 }
 
-impl<'a> Library<'a> {
+impl<'a> LibraryBases<'a> {
     fn new(counts: &[u64], name: &'a [u8], libraries: &'a Libraries, is_tandem: bool) -> Self {
         let at = |context, call, way| counts.get((context * CALLS + call) * WAYS + way);
         let contexts = from_fn(|context| {
             from_fn(|call| from_fn(|way| at(context, call, way).copied().unwrap_or(0)))
         });
-        Library { name, samples: libraries.samples(), contexts, is_tandem }
+        LibraryBases { name, samples: libraries.samples(), contexts, is_tandem }
     }
 
-    fn observed(&self, of: Substitution, contexts: Contexts) -> Observed {
+    fn sum_contexts(&self, of: Substitution, contexts: Contexts) -> Observed {
         let sum = |call: usize, is_reverse: bool| {
             let mut sum = [0; WAYS];
-            for context in (0..CONTEXTS).filter(|&context| contexts.has(context)) {
+            for context in (0..CONTEXTS).filter(|&context| contexts.contains(context)) {
                 let context = if is_reverse { reverse_complement(context) } else { context };
                 let ways = self.contexts[context][call];
                 sum.iter_mut().zip(ways).for_each(|(sum, more)| *sum += more);
             }
             sum
         };
-        let counts = |count: &dyn Fn([u64; WAYS], [u64; WAYS]) -> u64| Counts {
+        let counts = |count: &dyn Fn([u64; WAYS], [u64; WAYS]) -> u64| SubstitutionCounts {
             reference: count(sum(of.reference, false), sum(3 - of.reference, true)),
             called: count(sum(of.called, false), sum(3 - of.called, true)),
         };
@@ -225,7 +225,7 @@ impl<'a> Library<'a> {
         }
     }
 
-    fn row(&self, of: Substitution) -> MetricsRow {
+    fn begin_row(&self, of: Substitution) -> MetricsRow {
         let mut row = MetricsRow::default();
         row.push_text(self.samples).push_text(self.name);
         row.push_text(&[LETTERS[of.reference]]).push_text(&[LETTERS[of.called]]);
@@ -234,9 +234,9 @@ impl<'a> Library<'a> {
 
     /// Returns the row of a substitution in a summary. `rate` selects the rate of its artifact:
     /// pre-adapter or bait bias.
-    fn summary(&self, of: Substitution, rate: fn(&Observed) -> f64, names: &[Named]) -> MetricsRow {
-        let quality = |contexts| quality(rate(&self.observed(of, contexts)));
-        let mut row = self.row(of);
+    fn summary_row(&self, of: Substitution, rate: fn(&Observed) -> f64, names: &[Named]) -> MetricsRow {
+        let quality = |contexts| phred_score(rate(&self.sum_contexts(of, contexts)));
+        let mut row = self.begin_row(of);
         row.push_integer(quality(Contexts::Middle(of.reference)));
         let middle = of.reference << 2;
         let each: [&dyn Fn(usize) -> Contexts; 3] = [
@@ -265,32 +265,32 @@ pub(super) fn fill(
     is_tandem: bool,
 ) {
     let mut rows: [Vec<MetricsRow>; 5] = Default::default();
-    let mut errors = [[Counts::default(); CALLS]; CALLS];
+    let mut errors = [[SubstitutionCounts::default(); CALLS]; CALLS];
     for (number, name) in libraries.names.iter().enumerate() {
         let counts = counts.get(number * LIBRARY..(number + 1) * LIBRARY).unwrap_or_default();
         let is_found = number != libraries.unknown || libraries.has_unknown;
         if !is_found && counts.iter().all(|&count| count == 0) {
             continue;
         }
-        let library = Library::new(counts, name, libraries, is_tandem);
+        let library = LibraryBases::new(counts, name, libraries, is_tandem);
         for of in Substitution::all() {
             let contexts = (0..CONTEXTS).filter(|context| context >> 2 & 3 == of.reference);
             for context in contexts.map(Contexts::One) {
-                let it = library.observed(of, context);
-                let mut row = library.row(of);
+                let it = library.sum_contexts(of, context);
+                let mut row = library.begin_row(of);
                 row.push_text(&context.name());
                 for counts in [it.supporting, it.refuting] {
                     row.push_integer(counts.reference).push_integer(counts.called);
                 }
-                row.push_decimal(it.pre_adapter_rate()).push_integer(quality(it.pre_adapter_rate()));
+                row.push_decimal(it.pre_adapter_rate()).push_integer(phred_score(it.pre_adapter_rate()));
                 rows[0].push(row);
-                let mut row = library.row(of);
+                let mut row = library.begin_row(of);
                 row.push_text(&context.name());
                 for counts in [it.forward, it.reverse] {
                     row.push_integer(counts.reference).push_integer(counts.called);
                 }
-                row.push_decimal(it.forward.rate()).push_decimal(it.reverse.rate());
-                row.push_decimal(it.bait_bias_rate()).push_integer(quality(it.bait_bias_rate()));
+                row.push_decimal(it.forward.error_rate()).push_decimal(it.reverse.error_rate());
+                row.push_decimal(it.bait_bias_rate()).push_integer(phred_score(it.bait_bias_rate()));
                 rows[2].push(row);
                 // A substitution and its complement on the other strand are the same error.
                 let strand = |base: usize| if of.reference >= 2 { 3 - base } else { base };
@@ -298,8 +298,8 @@ pub(super) fn fill(
                 error.reference += it.supporting.reference + it.refuting.reference;
                 error.called += it.supporting.called + it.refuting.called;
             }
-            rows[1].push(library.summary(of, Observed::pre_adapter_rate, &PRE_ADAPTER_NAMES));
-            rows[3].push(library.summary(of, Observed::bait_bias_rate, &BAIT_BIAS_NAMES));
+            rows[1].push(library.summary_row(of, Observed::pre_adapter_rate, &PRE_ADAPTER_NAMES));
+            rows[3].push(library.summary_row(of, Observed::bait_bias_rate, &BAIT_BIAS_NAMES));
         }
     }
     if !rows[0].is_empty() {
@@ -320,12 +320,12 @@ pub(super) fn fill(
     }
 }
 
-fn error_row(of: Substitution, counts: Counts) -> MetricsRow {
+fn error_row(of: Substitution, counts: SubstitutionCounts) -> MetricsRow {
     let (reference, called) = (LETTERS[of.reference], LETTERS[of.called]);
     let mut row = MetricsRow::default();
     row.push_text(&[reference]).push_text(&[called]).push_text(&[reference, b'>', called]);
     row.push_integer(counts.reference).push_integer(counts.called);
-    row.push_decimal(crate::counts::divide(counts.called as f64, counts.all() as f64));
+    row.push_decimal(crate::counts::divide_or_zero(counts.called as f64, counts.total() as f64));
     row
 }
 

@@ -31,7 +31,7 @@ pub(crate) fn end_of(page: u32) -> u64 {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Depths {
     /// Pages in ascending order of their numbers. Pages without bases are missing.
-    pub pages: Vec<Page>,
+    pub pages: Vec<DepthPage>,
     /// Number of aligned bases of the counted reads, at positions that count.
     pub counted: u64,
     /// Number of bases that are not counted only because a read of the same name has a counted base
@@ -43,7 +43,7 @@ pub(crate) struct Depths {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Page {
+pub(crate) struct DepthPage {
     pub number: u32,
     pub called: Vec<u16>,
     pub good: Vec<u16>,
@@ -53,20 +53,20 @@ impl Depths {
     /// Returns a page, and inserts an empty one if it is missing. Reads usually need one of the
     /// last two pages, so these are tried first.
     #[inline]
-    fn page(&mut self, number: u32) -> &mut Page {
+    fn page_mut(&mut self, number: u32) -> &mut DepthPage {
         let n = self.pages.len();
         let near = (n.saturating_sub(2)..n).rev().find(|&at| self.pages[at].number == number);
-        let at = near.unwrap_or_else(|| self.find(number));
+        let at = near.unwrap_or_else(|| self.find_or_insert_page(number));
         &mut self.pages[at]
     }
 
     #[cold]
-    fn find(&mut self, number: u32) -> usize {
+    fn find_or_insert_page(&mut self, number: u32) -> usize {
         match self.pages.binary_search_by_key(&number, |page| page.number) {
             Ok(at) => at,
             Err(at) => {
                 let (called, good) = (vec![0; PAGE], vec![0; PAGE]);
-                self.pages.insert(at, Page { number, called, good });
+                self.pages.insert(at, DepthPage { number, called, good });
                 at
             }
         }
@@ -74,7 +74,7 @@ impl Depths {
 
     /// Subtracts the bases that are marked, because another read of the same name has them, too.
     /// Adds them to `overlap`.
-    pub fn take_back(&mut self, view: ReadView<'_>, marks: &[bool]) {
+    pub fn subtract_marked(&mut self, view: ReadView<'_>, marks: &[bool]) {
         let mut all = marks;
         for (start, values) in view.runs() {
             let (mut marks, more) = all.split_at(values.len());
@@ -83,7 +83,7 @@ impl Depths {
             while !marks.is_empty() {
                 let (number, at) = page_of(position);
                 let (of_page, rest) = marks.split_at(marks.len().min(PAGE - at));
-                let good = &mut self.page(number).good[at..at + of_page.len()];
+                let good = &mut self.page_mut(number).good[at..at + of_page.len()];
                 let mut sum = 0_u16;
                 for (good, &is_marked) in good.iter_mut().zip(of_page) {
                     *good -= u16::from(is_marked);
@@ -99,7 +99,7 @@ impl Depths {
     /// Subtracts the depths of reads that are left out.
     pub fn subtract(&mut self, less: &Depths) {
         for page in &less.pages {
-            let own = self.page(page.number);
+            let own = self.page_mut(page.number);
             own.called.iter_mut().zip(&page.called).for_each(|(own, less)| *own -= less);
             own.good.iter_mut().zip(&page.good).for_each(|(own, less)| *own -= less);
         }
@@ -110,7 +110,7 @@ impl Depths {
 
     pub fn add(&mut self, more: &Depths) {
         for page in &more.pages {
-            let own = self.page(page.number);
+            let own = self.page_mut(page.number);
             own.called.iter_mut().zip(&page.called).for_each(|(own, more)| *own += more);
             own.good.iter_mut().zip(&page.good).for_each(|(own, more)| *own += more);
         }
@@ -120,14 +120,14 @@ impl Depths {
     }
 
     pub fn heap_bytes(&self) -> usize {
-        self.pages.len() * (4 * PAGE + size_of::<Page>()) + self.quals.capacity() * 8
+        self.pages.len() * (4 * PAGE + size_of::<DepthPage>()) + self.quals.capacity() * 8
     }
 
     /// Returns the maximum memory in bytes of the depths of this number of bases in this number of
     /// runs.
     pub fn max_bytes(bases: u64, runs: u64) -> u64 {
         // The list of pages doubles its capacity, and exists twice while it is copied.
-        (bases / PAGE as u64 + 2 * runs) * (4 * PAGE + 3 * size_of::<Page>() + 32) as u64
+        (bases / PAGE as u64 + 2 * runs) * (4 * PAGE + 3 * size_of::<DepthPage>() + 32) as u64
     }
 }
 
@@ -149,7 +149,7 @@ pub(crate) struct CountedBases {
 #[derive(Default)]
 pub(crate) struct DepthCounter {
     fresh: FreshPages,
-    names: Names,
+    names: NameIndex,
     marks: Vec<bool>,
     quals: ByQuality,
 }
@@ -159,25 +159,25 @@ impl DepthCounter {
     pub fn count_each(&mut self, reads: &Reads, counted: CountedBases) -> Depths {
         let mut depths = Depths::default();
         for (start, values) in reads.views().flat_map(ReadView::runs) {
-            self.fresh.add(&mut depths, start, values, counted.min_qual);
+            self.fresh.add_run(&mut depths, start, values, counted.min_qual);
         }
-        self.fresh.flush(&mut depths);
-        depths.quals = self.qualities(reads, &depths, counted.cap);
+        self.fresh.flush_pages(&mut depths);
+        depths.quals = self.count_capped_quals(reads, &depths, counted.cap);
         depths
     }
 
     /// Returns the depths of these reads. At each position, reads with the same name count only
     /// once.
-    pub fn count(&mut self, reads: &Reads, counted: CountedBases) -> Depths {
+    pub fn count_by_name(&mut self, reads: &Reads, counted: CountedBases) -> Depths {
         let mut depths = self.count_each(reads, counted);
         depths.counted = reads.without_quals;
-        self.names.begin(reads.list.len());
+        self.names.clear_for(reads.list.len());
         for (number, view) in reads.views().enumerate() {
             depths.counted += u64::from(view.read.counted);
-            if let Some(before) = self.names.add(view.read.name, number)
+            if let Some(before) = self.names.add_read(view.read.name, number)
                 && self.mark_shared(reads, number, before, counted.min_qual)
             {
-                depths.take_back(view, &self.marks);
+                depths.subtract_marked(view, &self.marks);
             }
         }
         depths
@@ -191,7 +191,7 @@ impl DepthCounter {
         let (mut mates, mut behind, mut before) = (0, number, Some(before));
         while let Some(other) = before {
             let other_view = reads.view(other);
-            before = self.names.before(other);
+            before = self.names.previous_read(other);
             if other_view.read.end <= view.read.start {
                 // Reads are in order of their starts, so no later read overlaps `other` either.
                 self.names.pass_over(behind, other);
@@ -230,8 +230,8 @@ impl DepthCounter {
 
     /// Returns the histogram of the qualities of bases above noise. At each position, only the
     /// first `cap` bases are counted.
-    fn qualities(&mut self, reads: &Reads, depths: &Depths, cap: u32) -> Vec<u64> {
-        let is_deep = |page: &Page| page.called.iter().any(|&depth| u32::from(depth) > cap);
+    fn count_capped_quals(&mut self, reads: &Reads, depths: &Depths, cap: u32) -> Vec<u64> {
+        let is_deep = |page: &DepthPage| page.called.iter().any(|&depth| u32::from(depth) > cap);
         if !depths.pages.iter().any(is_deep) {
             return self.all_qualities(reads);
         }
@@ -315,7 +315,7 @@ impl FreshPages {
     /// Adds a run of aligned bases. `values` are as in [`Reads`], `least` is the minimum quality of
     /// bases that count.
     #[inline]
-    fn add(&mut self, depths: &mut Depths, start: u32, values: &[u8], least: u8) {
+    fn add_run(&mut self, depths: &mut Depths, start: u32, values: &[u8], least: u8) {
         let (mut position, mut rest) = (start, values);
         while !rest.is_empty() {
             let (number, at) = page_of(position);
@@ -326,20 +326,20 @@ impl FreshPages {
                 page.number = number;
             }
             page.runs += 1;
-            page.add(at, values, least);
+            page.add_values(at, values, least);
             position = position.wrapping_add(values.len() as u32);
             rest = more;
         }
     }
 
-    fn flush(&mut self, depths: &mut Depths) {
+    fn flush_pages(&mut self, depths: &mut Depths) {
         self.0.iter_mut().for_each(|page| page.flush(depths));
     }
 }
 
 impl FreshPage {
     #[inline]
-    fn add(&mut self, at: usize, values: &[u8], least: u8) {
+    fn add_values(&mut self, at: usize, values: &[u8], least: u8) {
         let mut add = |at: usize, values: &[u8; LANES]| {
             add_lanes(&mut self.called[at..], values, is_called);
             add_lanes(&mut self.good[at..], values, |value| is_good(value, least));
@@ -362,7 +362,7 @@ impl FreshPage {
             return;
         }
         self.runs = 0;
-        let page = depths.page(self.number);
+        let page = depths.page_mut(self.number);
         for (sums, fresh) in [(&mut page.called, &mut self.called), (&mut page.good, &mut self.good)] {
             sums.iter_mut().zip(&*fresh).for_each(|(sum, &fresh)| *sum += u16::from(fresh));
             fresh.fill(0);
@@ -383,15 +383,15 @@ fn add_lanes(depths: &mut [u8], values: &[u8; LANES], counts: impl Fn(u8) -> boo
 
 /// A hash table from names to reads. Names are 64-bit hashes; reads with the same slot form a list.
 #[derive(Default)]
-struct Names {
+struct NameIndex {
     /// For each slot, the number of its last read plus 1, or 0.
     slots: Vec<u32>,
     /// For each read, the number of the previous read in its slot plus 1, or 0.
     before: Vec<u32>,
 }
 
-impl Names {
-    fn begin(&mut self, reads: usize) {
+impl NameIndex {
+    fn clear_for(&mut self, reads: usize) {
         self.slots.clear();
         self.slots.resize((2 * reads).next_power_of_two(), 0);
         self.before.clear();
@@ -399,7 +399,7 @@ impl Names {
 
     /// Adds the next read. Returns the previous read that may have the same name.
     #[inline]
-    fn add(&mut self, name: u64, number: usize) -> Option<usize> {
+    fn add_read(&mut self, name: u64, number: usize) -> Option<usize> {
         let at = name as usize & (self.slots.len() - 1);
         let before = std::mem::replace(&mut self.slots[at], number as u32 + 1);
         self.before.push(before);
@@ -413,7 +413,7 @@ impl Names {
 
     /// Returns the read before read `number` that may have the same name.
     #[inline]
-    fn before(&self, number: usize) -> Option<usize> {
+    fn previous_read(&self, number: usize) -> Option<usize> {
         self.before[number].checked_sub(1).map(|number| number as usize)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::depths::{PAGE, Page, each_numbered, end_of};
+use super::depths::{DepthPage, PAGE, each_numbered, end_of};
 use super::reads::Reads;
 
 /// The open pages, by page number. Depths have 32 bits here, because many pieces may add to a page.
@@ -17,7 +17,7 @@ pub(crate) struct OpenPage {
 }
 
 impl OpenPage {
-    pub fn add(&mut self, page: &Page) {
+    pub fn add_page(&mut self, page: &DepthPage) {
         self.called.iter_mut().zip(&page.called).for_each(|(sum, &more)| *sum += u32::from(more));
         self.good.iter_mut().zip(&page.good).for_each(|(sum, &more)| *sum += u32::from(more));
     }
@@ -28,7 +28,7 @@ impl OpenPages {
         self.0.get_mut(&number)
     }
 
-    pub fn insert(&mut self, page: &Page) {
+    pub fn insert_page(&mut self, page: &DepthPage) {
         let wide = |depths: &[u16]| depths.iter().map(|&depth| depth.into()).collect();
         self.0.insert(page.number, OpenPage { called: wide(&page.called), good: wide(&page.good) });
     }
@@ -46,8 +46,8 @@ impl OpenPages {
 
     /// Subtracts qualities of a piece from `counts`. The piece applied the cap to its own bases
     /// only; this removes the bases that are above the cap because of the bases of earlier pieces.
-    pub fn take_back_quals(&self, reads: &Reads, pages: &[Page], cap: u32, counts: &mut [u64]) {
-        let is_deep = |page: &Page| {
+    pub fn take_back_quals(&self, reads: &Reads, pages: &[DepthPage], cap: u32, counts: &mut [u64]) {
+        let is_deep = |page: &DepthPage| {
             self.0.get(&page.number).is_some_and(|before| {
                 let mut depths = before.called.iter().zip(&page.called);
                 depths.any(|(&before, &more)| before > 0 && more > 0 && before + u32::from(more) > cap)

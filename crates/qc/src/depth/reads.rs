@@ -172,7 +172,7 @@ impl Reads {
         self.without_quals = 0;
     }
 
-    pub fn first(&self, count: usize) -> Reads {
+    pub fn copy_first(&self, count: usize) -> Reads {
         let mut first = Reads { without_quals: self.without_quals, ..Reads::default() };
         self.views().take(count).for_each(|view| first.push_copy(view));
         first

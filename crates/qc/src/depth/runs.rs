@@ -4,7 +4,7 @@
 const CHUNK: usize = 1 << 16;
 
 /// Maximum number of bytes of a run: two 32-bit numbers, 7 bits per byte.
-const MAX: usize = 10;
+const MAX_RUN_BYTES: usize = 10;
 
 /// Runs of equal depths, in the order of positions. Positions that were never added have depth 0.
 #[derive(Clone, Debug, Default)]
@@ -22,29 +22,29 @@ impl DepthRuns {
     pub const CHUNK_BYTES: u64 = CHUNK as u64;
 
     /// Adds the depth of a position. Positions must be in ascending order.
-    pub fn push(&mut self, position: u32, depth: u32) {
+    pub fn push_depth(&mut self, position: u32, depth: u32) {
         if position > self.end {
-            self.extend(0, position - self.end);
+            self.extend_run(0, position - self.end);
         }
-        self.extend(depth, 1);
+        self.extend_run(depth, 1);
     }
 
-    fn extend(&mut self, depth: u32, length: u32) {
+    fn extend_run(&mut self, depth: u32, length: u32) {
         self.end += length;
         if self.open.0 == depth {
             self.open.1 += length;
             return;
         }
-        self.close();
+        self.close_run();
         self.open = (depth, length);
     }
 
-    fn close(&mut self) {
+    fn close_run(&mut self) {
         let (depth, length) = self.open;
         if length == 0 {
             return;
         }
-        if self.chunks.last().is_none_or(|chunk| chunk.len() + MAX > CHUNK) {
+        if self.chunks.last().is_none_or(|chunk| chunk.len() + MAX_RUN_BYTES > CHUNK) {
             self.chunks.push(Vec::with_capacity(CHUNK));
         }
         let Some(chunk) = self.chunks.last_mut() else { return };
@@ -61,7 +61,7 @@ impl DepthRuns {
 
     /// Closes the last run. Must be called before the runs are read.
     pub fn finish(&mut self) {
-        self.close();
+        self.close_run();
     }
 
     /// Returns all runs as pairs of depth and length. Must be called after [`DepthRuns::finish`].
@@ -90,10 +90,10 @@ impl RunCursor {
             self.chunk += 1;
             self.at = 0;
         }
-        Some((self.number(runs)?, self.number(runs)?))
+        Some((self.read_number(runs)?, self.read_number(runs)?))
     }
 
-    fn number(&mut self, runs: &DepthRuns) -> Option<u32> {
+    fn read_number(&mut self, runs: &DepthRuns) -> Option<u32> {
         let (mut number, mut shift) = (0, 0);
         loop {
             let byte = *runs.chunks.get(self.chunk)?.get(self.at)?;
@@ -118,7 +118,7 @@ mod tests {
         for (position, depth) in depths.iter_mut().enumerate() {
             *depth = if position % 7 < 3 { 0 } else { (position as u32 * 31) % 70_001 };
             if *depth > 0 {
-                runs.push(position as u32, *depth);
+                runs.push_depth(position as u32, *depth);
             }
         }
         runs.finish();

@@ -54,6 +54,6 @@ impl GcCounts {
 }
 
 /// Returns the bin of a window with `gc` bases G or C. Rounds down.
-pub(super) fn percentage(gc: u64, window: u32) -> usize {
+pub(super) fn gc_percentage(gc: u64, window: u32) -> usize {
     (gc * 100 / u64::from(window)) as usize
 }

@@ -15,15 +15,15 @@ use std::sync::Arc;
 use readmill_format::report::ReportContents;
 use readmill_record::Result;
 
-use self::bins::{BINS, C, G, GcReads, MAX_N, percentage};
+use self::bins::{BINS, C, G, GcReads, MAX_N, gc_percentage};
 use self::options::GcBiasOptions;
 use self::scan::GcScan;
-use crate::blocks::mismatches;
+use crate::blocks::count_mismatches;
 use crate::collector::ByGroup;
 use crate::counts::count_bytes;
 use crate::levels::Levels;
 use crate::read::N;
-use crate::{MetricSetup, Needs, PicardProgram, PreparedRead, ReadContext, ReadMetric, RunEnd};
+use crate::{MetricSetup, PicardProgram, PreparedRead, ProgramNeeds, ReadContext, ReadMetric, RunEnd};
 
 pub(crate) struct GcBias {
     options: GcBiasOptions,
@@ -36,7 +36,8 @@ impl ReadMetric for GcBias {
         name: "CollectGcBiasMetrics",
         endings: &[".gc_bias.detail_metrics", ".gc_bias.summary_metrics"],
     };
-    const NEEDS: Needs = Needs { reference: true, compares: true, ..Needs::NOTHING };
+    const NEEDS: ProgramNeeds =
+        ProgramNeeds { reference: true, compares: true, ..ProgramNeeds::NOTHING };
     const COUNTS_ALL_RECORDS: bool = true;
     type Counts = ByGroup<GcReads>;
 
@@ -44,14 +45,14 @@ impl ReadMetric for GcBias {
         GcScan::THREAD_BYTES * threads
     }
 
-    fn start(setup: &MetricSetup<'_>) -> Result<Self> {
+    fn start_run(setup: &MetricSetup<'_>) -> Result<Self> {
         let options = setup.options().gc_bias.clone();
         let reference = setup.needed_reference()?.file().clone();
         let scan = GcScan::new(reference, options.scan_window_size());
         Ok(GcBias { options, scan, levels: Arc::clone(&setup.levels) })
     }
 
-    fn add(
+    fn count_read(
         &self,
         counts: &mut ByGroup<GcReads>,
         read: &PreparedRead<'_>,
@@ -61,15 +62,15 @@ impl ReadMetric for GcBias {
             return Ok(());
         };
         let flags = read.flags;
-        let counts = &mut counts.of(read.group, context)?.0[usize::from(flags.is_duplicate())];
+        let counts = &mut counts.group_counts(read.group, context)?.0[usize::from(flags.is_duplicate())];
         counts.clusters += u64::from(!flags.is_paired() || flags.is_first());
         if flags.is_unmapped() {
             return Ok(());
         }
         counts.aligned += 1;
-        let Some(gc) = bin_of(read, self.scan.window(), context)? else { return Ok(()) };
+        let Some(gc) = bin_of(read, self.scan.window_bases(), context)? else { return Ok(()) };
         context.room.lengthen_list(&mut counts.bins, BINS, BINS)?;
-        let mismatches = mismatches(read, reference, &mut context.pages)?;
+        let mismatches = count_mismatches(read, reference, &mut context.pages)?;
         let gaps = read.record.cigar().ops().filter(|(op, _)| matches!(op, 1 | 2));
         let bin = &mut counts.bins[gc];
         bin.reads += 1;
@@ -78,13 +79,14 @@ impl ReadMetric for GcBias {
         Ok(())
     }
 
-    fn merge(&self, into: &mut ByGroup<GcReads>, from: ByGroup<GcReads>) {
-        into.merge(from, GcReads::merge);
+    fn merge_counts(&self, into: &mut ByGroup<GcReads>, from: ByGroup<GcReads>) {
+        into.merge_groups(from, GcReads::merge);
     }
 
     fn make_reports(&self, total: ByGroup<GcReads>, end: &RunEnd<'_>) -> Result<Vec<ReportContents>> {
-        let (units, windows) = (total.sums(&self.levels, GcReads::merge), self.scan.count(end.threads)?);
-        Ok(end.files(&Self::PROGRAM, |files| table::fill(files, &units, &windows, &self.options)))
+        let (units, windows) =
+            (total.sum_by_unit(&self.levels, GcReads::merge), self.scan.count_windows(end.threads)?);
+        Ok(end.make_files(&Self::PROGRAM, |files| table::fill(files, &units, &windows, &self.options)))
     }
 }
 
@@ -106,8 +108,8 @@ fn bin_of(read: &PreparedRead<'_>, window: u32, context: &mut ReadContext<'_>) -
     if start >= length.saturating_sub(window) {
         return Ok(Some(0));
     }
-    let codes = context.pages.of(reference).codes(contig, start, start + window)?;
+    let codes = context.pages.window_of(reference).codes(contig, start, start + window)?;
     let gc = count_bytes(codes, |code| (code == C) | (code == G));
     let is_known = count_bytes(codes, |code| code == N) <= MAX_N;
-    Ok(is_known.then(|| percentage(gc, window)))
+    Ok(is_known.then(|| gc_percentage(gc, window)))
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use readmill_format::reference::{Reference, ReferenceWindow, WINDOW_BYTES};
 use readmill_record::Result;
 
-use super::bins::{BINS, C, G, MAX_N, percentage};
+use super::bins::{BINS, C, G, MAX_N, gc_percentage};
 use super::options::MAX_SCAN_WINDOW;
 use crate::read::N;
 use crate::run_end::{ReferenceSpan, SpanThreads};
@@ -32,17 +32,19 @@ impl GcScan {
         GcScan { reference, window }
     }
 
-    pub fn window(&self) -> u32 {
+    pub fn window_bases(&self) -> u32 {
         self.window
     }
 
     /// Counts the windows of all contigs. As in Picard, no window starts at the first base of a
     /// contig or ends at the last one. The scan runs after the reads have been written, so that
     /// stages of a job which count only some of the reads do not repeat it.
-    pub fn count(&self, threads: &dyn SpanThreads) -> Result<GcWindows> {
+    pub fn count_windows(&self, threads: &dyn SpanThreads) -> Result<GcWindows> {
         let ends = self.reference.contigs().map(|(_, length)| length.saturating_sub(self.window));
-        let mut spans =
-            (0..).zip(ends).flat_map(|(contig, end)| ReferenceSpan::all(contig, 1, end)).map(Ok);
+        let mut spans = (0..)
+            .zip(ends)
+            .flat_map(|(contig, end)| ReferenceSpan::divide_contig(contig, 1, end))
+            .map(Ok);
         let sum = Mutex::new([0; BINS]);
         threads.for_each_span(&mut spans, &|| {
             // Number of windows by the number of G and C in them.
@@ -53,7 +55,7 @@ impl GcScan {
                 self.count_span(span, &mut bases, &mut counts)?;
                 let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
                 for (gc, count) in (0..).zip(&mut counts) {
-                    sum[percentage(gc, self.window)] += std::mem::take(count);
+                    sum[gc_percentage(gc, self.window)] += std::mem::take(count);
                 }
                 Ok(())
             })
@@ -70,7 +72,7 @@ impl GcScan {
         for from in (span.from..span.to).step_by(AT_ONCE as usize) {
             let to = span.to.min(from.saturating_add(AT_ONCE));
             let codes = bases.codes(span.contig, from, to + self.window - 1)?;
-            count(codes, self.window as usize, counts);
+            count_windows_in(codes, self.window as usize, counts);
         }
         Ok(())
     }
@@ -91,7 +93,7 @@ static VALUES: [u32; 16] = {
 };
 
 /// Counts all windows within `codes`. `counts[n]` is the number of windows with `n` bases G or C.
-fn count(codes: &[u8], window: usize, counts: &mut [u64]) {
+fn count_windows_in(codes: &[u8], window: usize, counts: &mut [u64]) {
     let value = |code: &u8| VALUES[usize::from(code & 15)];
     let mut sum: u32 = codes.iter().take(window - 1).map(value).sum();
     for (first, last) in codes.iter().zip(codes.iter().skip(window - 1)) {
@@ -114,7 +116,7 @@ mod tests {
             .map(|&base| readmill_record::bases::CODES[usize::from(base)])
             .collect();
         let mut counts = vec![0; 7];
-        count(&codes, 6, &mut counts);
+        count_windows_in(&codes, 6, &mut counts);
         // ACGTNN, CGTNNN and GTNNNN have 2, 2 and 1; TNNNNN and NNNNNG have too many N; NNNNGC and
         // NNNGCA have 2.
         assert_eq!(counts, [0, 1, 4, 0, 0, 0, 0]);

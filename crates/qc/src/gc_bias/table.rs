@@ -5,7 +5,7 @@ use readmill_format::metrics::{MetricsFile, MetricsRow};
 use super::bins::{BINS, GcCounts, GcReads};
 use super::options::GcBiasOptions;
 use super::scan::GcWindows;
-use crate::levels::Unit;
+use crate::levels::MetricsUnit;
 
 /// Columns of the details, before the columns of the level.
 const DETAILS: [&str; 8] = [
@@ -48,7 +48,7 @@ const MAX_AT: usize = 50;
 /// for non-duplicates. Units without aligned reads have no rows.
 pub(super) fn fill(
     [details, summary]: &mut [MetricsFile; 2],
-    units: &[(&Unit, GcReads)],
+    units: &[(&MetricsUnit, GcReads)],
     windows: &GcWindows,
     options: &GcBiasOptions,
 ) {
@@ -60,9 +60,9 @@ pub(super) fn fill(
         let unique = options.also_ignore_duplicates.then_some(("UNIQUE", unique));
         for (used, counts) in [("ALL", &all)].into_iter().chain(unique) {
             if counts.aligned > 0 {
-                let part = Part { unit, used, counts, windows };
-                detail_rows.extend((0..BINS).map(|gc| part.detail(gc)));
-                summary_rows.push(part.summary(options.scan_window_size()));
+                let part = GcBiasUnit { unit, used, counts, windows };
+                detail_rows.extend((0..BINS).map(|gc| part.detail_row(gc)));
+                summary_rows.push(part.summary_row(options.scan_window_size()));
             }
         }
     }
@@ -73,15 +73,15 @@ pub(super) fn fill(
 }
 
 /// The reads of one row of the summary: a unit, with or without duplicates.
-struct Part<'a> {
-    unit: &'a Unit,
+struct GcBiasUnit<'a> {
+    unit: &'a MetricsUnit,
     used: &'static str,
     counts: &'a GcCounts,
     windows: &'a GcWindows,
 }
 
-impl Part<'_> {
-    fn reads(&self, gc: usize) -> u64 {
+impl GcBiasUnit<'_> {
+    fn reads_in_bin(&self, gc: usize) -> u64 {
         self.counts.bins.get(gc).map_or(0, |bin| bin.reads)
     }
 
@@ -97,8 +97,8 @@ impl Part<'_> {
         self.all_reads() / self.all_windows()
     }
 
-    fn begin(&self) -> MetricsRow {
-        let level = match self.unit.names() {
+    fn begin_row(&self) -> MetricsRow {
+        let level = match self.unit.column_values() {
             [_, _, Some(_)] => "Read Group",
             [_, Some(_), None] => "Library",
             [Some(_), None, None] => "Sample",
@@ -111,45 +111,45 @@ impl Part<'_> {
 
     /// Completes a row with the columns of the level. As in Picard, only the column of the level
     /// itself has a name.
-    fn end(&self, mut row: MetricsRow) -> MetricsRow {
-        let names = self.unit.names();
+    fn finish_row(&self, mut row: MetricsRow) -> MetricsRow {
+        let names = self.unit.column_values();
         let last = names.iter().rposition(Option::is_some);
         let names = names.into_iter().enumerate();
         names.for_each(|(n, name)| _ = row.push_optional(name.filter(|_| Some(n) == last)));
         row
     }
 
-    fn detail(&self, gc: usize) -> MetricsRow {
+    fn detail_row(&self, gc: usize) -> MetricsRow {
         let bin = self.counts.bins.get(gc).copied().unwrap_or_default();
         let windows = self.windows.0[gc];
         let quality = match bin.errors {
             0 => 0,
-            errors => phred(errors as f64 / bin.bases as f64),
+            errors => phred_score(errors as f64 / bin.bases as f64),
         };
         let relative = |reads: f64| match windows {
             0 => 0.0,
             windows => reads / windows as f64 / self.reads_per_window(),
         };
-        let mut row = self.begin();
+        let mut row = self.begin_row();
         row.push_integer(gc as u64).push_integer(windows).push_integer(bin.reads).push_integer(quality);
         row.push_decimal(relative(bin.reads as f64)).push_decimal(relative((bin.reads as f64).sqrt()));
-        self.end(row)
+        self.finish_row(row)
     }
 
-    fn summary(&self, window: u32) -> MetricsRow {
-        let mut row = self.begin();
+    fn summary_row(&self, window: u32) -> MetricsRow {
+        let mut row = self.begin_row();
         row.push_integer(window).push_integer(self.counts.clusters).push_integer(self.counts.aligned);
         self.dropouts().into_iter().for_each(|dropout| _ = row.push_decimal(dropout));
         for (from, to) in RANGES {
             let bins = || (from..to).filter(|&gc| self.windows.0[gc] > 0);
             let windows: u64 = bins().map(|gc| self.windows.0[gc]).sum();
-            let reads = bins().map(|gc| self.reads(gc)).sum::<u64>() as f64;
+            let reads = bins().map(|gc| self.reads_in_bin(gc)).sum::<u64>() as f64;
             row.push_decimal(match windows {
                 0 => 0.0,
                 windows => reads / (windows as f64 * self.reads_per_window()),
             });
         }
-        self.end(row)
+        self.finish_row(row)
     }
 
     /// Returns AT_DROPOUT and GC_DROPOUT in percent. Each is the sum of the amounts by which bins
@@ -158,7 +158,7 @@ impl Part<'_> {
     fn dropouts(&self) -> [f64; 2] {
         let mut sums = [0.0; 2];
         for (gc, &windows) in self.windows.0.iter().enumerate() {
-            let reads = self.reads(gc) as f64 / self.all_reads();
+            let reads = self.reads_in_bin(gc) as f64 / self.all_reads();
             let dropout = (windows as f64 / self.all_windows() - reads) * 100.0;
             if dropout > 0.0 {
                 sums[usize::from(gc > MAX_AT)] += dropout;
@@ -169,6 +169,6 @@ impl Part<'_> {
 }
 
 /// Returns the Phred score of an error rate, rounded.
-fn phred(errors: f64) -> i64 {
+fn phred_score(errors: f64) -> i64 {
     (-10.0 * errors.log10() + 0.5).floor() as i64
 }

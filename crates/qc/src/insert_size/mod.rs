@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use self::options::InsertSizeOptions;
 use crate::collector::ByGroup;
-use crate::counts::{Bins, Counts};
-use crate::levels::{Levels, Unit};
+use crate::counts::{KeyCounts, SortedCounts};
+use crate::levels::{Levels, MetricsUnit};
 use crate::read::Orientation;
 use crate::{MetricSetup, PicardProgram, PreparedRead, ReadContext, ReadMetric, RunEnd};
 
@@ -56,14 +56,14 @@ const SHARES: [f64; 11] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.
 
 /// Histograms of insert sizes, one for each orientation.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct InsertSizes([Counts; 3]);
+pub(crate) struct InsertSizes([KeyCounts; 3]);
 
 impl ReadMetric for InsertSize {
     const PROGRAM: PicardProgram =
         PicardProgram { name: "CollectInsertSizeMetrics", endings: &[".insert_size_metrics"] };
     type Counts = ByGroup<InsertSizes>;
 
-    fn start(setup: &MetricSetup<'_>) -> Result<Self> {
+    fn start_run(setup: &MetricSetup<'_>) -> Result<Self> {
         Ok(InsertSize {
             options: setup.options().insert_size.clone(),
             include_duplicates: setup.options().include_duplicates,
@@ -73,7 +73,7 @@ impl ReadMetric for InsertSize {
 
     /// Counts a pair when its second read is seen, so that it is counted once. Pairs on two contigs
     /// have no insert size, whatever their TLEN is.
-    fn add(
+    fn count_read(
         &self,
         counts: &mut ByGroup<InsertSizes>,
         read: &PreparedRead<'_>,
@@ -89,15 +89,14 @@ impl ReadMetric for InsertSize {
             return Ok(());
         }
         match read.orientation() {
-            Some(orientation) => {
-                counts.of(read.group, context)?.0[orientation as usize].add(size, context.room)
-            }
+            Some(orientation) => counts.group_counts(read.group, context)?.0[orientation as usize]
+                .count_key(size, context.room),
             None => Ok(()),
         }
     }
 
-    fn merge(&self, into: &mut ByGroup<InsertSizes>, from: ByGroup<InsertSizes>) {
-        into.merge(from, InsertSizes::merge);
+    fn merge_counts(&self, into: &mut ByGroup<InsertSizes>, from: ByGroup<InsertSizes>) {
+        into.merge_groups(from, InsertSizes::merge);
     }
 
     fn make_reports(
@@ -105,22 +104,23 @@ impl ReadMetric for InsertSize {
         total: ByGroup<InsertSizes>,
         end: &RunEnd<'_>,
     ) -> Result<Vec<ReportContents>> {
-        let (units, options) = (total.sums(&self.levels, InsertSizes::merge), &self.options);
+        let (units, options) = (total.sum_by_unit(&self.levels, InsertSizes::merge), &self.options);
         let (mut rows, mut columns) = (Vec::new(), Vec::new());
         for (unit, sizes) in &units {
-            let all: Vec<Bins> = sizes.0.iter().map(Counts::bins).collect();
-            let total: u64 = all.iter().map(Bins::count).sum();
+            let all: Vec<SortedCounts> = sizes.0.iter().map(KeyCounts::bins).collect();
+            let total: u64 = all.iter().map(SortedCounts::count).sum();
             for ((_, name), mut bins) in Orientation::NAMED.into_iter().zip(all) {
                 let enough = total as f64 * f64::from(options.minimum_pct.unwrap_or(0.05));
                 if total == 0 || (bins.count() as f64) < enough {
                     continue;
                 }
-                rows.push(row(unit, name, &mut bins, options));
-                let label = [unit.label(), b".", name.to_lowercase().as_bytes(), b"_count"].concat();
-                columns.push(HistogramColumn { label, bins: bins.numbers() });
+                rows.push(make_row(unit, name, &mut bins, options));
+                let label =
+                    [unit.histogram_label(), b".", name.to_lowercase().as_bytes(), b"_count"].concat();
+                columns.push(HistogramColumn { label, bins: bins.to_histogram_bins() });
             }
         }
-        Ok(end.files(&Self::PROGRAM, |[file]| {
+        Ok(end.make_files(&Self::PROGRAM, |[file]| {
             file.set_table("picard.analysis.InsertSizeMetrics", &COLUMNS, rows);
             file.set_histograms("java.lang.Integer", "insert_size", columns);
         }))
@@ -135,26 +135,31 @@ impl InsertSizes {
 
 /// Makes the row of one orientation, with one value for each of [`COLUMNS`], in this order. Removes insert sizes above the histogram width from `bins`,
 /// because Picard computes mean and standard deviation without them.
-fn row(unit: &Unit, orientation: &str, bins: &mut Bins, options: &InsertSizeOptions) -> MetricsRow {
+fn make_row(
+    unit: &MetricsUnit,
+    orientation: &str,
+    bins: &mut SortedCounts,
+    options: &InsertSizeOptions,
+) -> MetricsRow {
     let (median, deviation, count) = (bins.median(), bins.median_absolute_deviation(), bins.count());
     let mut row = MetricsRow::default();
     row.push_decimal(median).push_decimal(bins.mode()).push_decimal(deviation);
     row.push_integer(bins.min()).push_integer(bins.max());
-    let widths = widths(bins, median);
+    let widths = find_widths(bins, median);
     let calculated = (median + options.deviations.unwrap_or(10.0) * deviation) as i32;
     let calculated = options.min_histogram_width.map_or(calculated, |least| calculated.max(least));
-    bins.trim(options.histogram_width.unwrap_or(calculated).into());
+    bins.remove_keys_above(options.histogram_width.unwrap_or(calculated).into());
     let [mean, sd] = if bins.is_empty() { [0.0; 2] } else { [bins.mean(), bins.standard_deviation()] };
     row.push_decimal(mean).push_decimal(sd).push_integer(count).push_text(orientation.as_bytes());
     widths.into_iter().for_each(|width| _ = row.push_integer(width));
-    unit.names().into_iter().for_each(|name| _ = row.push_optional(name));
+    unit.column_values().into_iter().for_each(|name| _ = row.push_optional(name));
     row
 }
 
 /// Returns, for each of [`SHARES`], the smallest odd width around the median that contains this
 /// fraction of pairs. As in Picard, the width grows by one base on both sides; a median between two
 /// sizes is rounded down first.
-fn widths(bins: &Bins, median: f64) -> [i32; SHARES.len()] {
+fn find_widths(bins: &SortedCounts, median: f64) -> [i32; SHARES.len()] {
     let (middle, total) = (median as i64, bins.count() as f64);
     let mut steps: Vec<(u64, u64)> =
         bins.0.iter().map(|&(key, count)| (key.abs_diff(middle), count)).collect();
@@ -182,9 +187,9 @@ mod tests {
 
     #[test]
     fn widths_grow_from_the_median() {
-        let bins = Bins(vec![(10, 1), (12, 4), (13, 4), (20, 1)]);
+        let bins = SortedCounts(vec![(10, 1), (12, 4), (13, 4), (20, 1)]);
         assert_eq!(bins.median(), 12.5);
-        assert_eq!(widths(&bins, 12.5), [1, 1, 1, 1, 3, 3, 3, 3, 5, 17, 17]);
-        assert_eq!(widths(&Bins::default(), 0.0), [0; 11]);
+        assert_eq!(find_widths(&bins, 12.5), [1, 1, 1, 1, 3, 3, 3, 3, 5, 17, 17]);
+        assert_eq!(find_widths(&SortedCounts::default(), 0.0), [0; 11]);
     }
 }

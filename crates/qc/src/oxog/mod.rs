@@ -22,10 +22,10 @@ use crate::blocks::for_each_block;
 use crate::counts::add_each;
 use crate::depth::{ORDERED_MEMORY, USUAL_PIECE_BYTES};
 use crate::reference::{ReferenceContigs, ReferencePages};
-use crate::substitutions::{CountedQualities, Libraries, MIN_MAPQ, SubstitutionOptions, digit};
-use crate::unsorted::unsorted;
+use crate::substitutions::{CountedQualities, Libraries, MIN_MAPQ, SubstitutionOptions, base_digit};
+use crate::unsorted::unsorted_error;
 use crate::{
-    MetricProgram, MetricSelection, MetricSetup, Needs, PicardProgram, PreparedRead, RunEnd,
+    MetricProgram, MetricSelection, MetricSetup, PicardProgram, PreparedRead, ProgramNeeds, RunEnd,
     RunningProgram,
 };
 
@@ -39,8 +39,8 @@ impl MetricProgram for OxoG {
         &[PROGRAM]
     }
 
-    fn needs(&self) -> Needs {
-        Needs { reference: true, order: true, ..Needs::NOTHING }
+    fn needs(&self) -> ProgramNeeds {
+        ProgramNeeds { reference: true, order: true, ..ProgramNeeds::NOTHING }
     }
 
     fn min_bytes(&self, _: &MetricSelection, threads: u64) -> u64 {
@@ -51,7 +51,7 @@ impl MetricProgram for OxoG {
         OxoGCounting::USUAL_PIECE_BYTES
     }
 
-    fn start(&self, setup: &MetricSetup<'_>) -> Result<Box<dyn RunningProgram>> {
+    fn start_run(&self, setup: &MetricSetup<'_>) -> Result<Box<dyn RunningProgram>> {
         if setup.header.lines_of_kind(b"RG").next().is_none() {
             let what =
                 "CollectOxoGMetrics counts by the libraries of read groups, and the header has none";
@@ -74,12 +74,12 @@ struct OxoGRun(Arc<OxoGCounting>);
 
 impl RunningProgram for OxoGRun {
     fn ordered_tally(&self, ledger: &Ledger) -> Option<Arc<dyn DynOrderedTally>> {
-        Some(SharedOrderedTally::shared(&self.0, ledger))
+        Some(SharedOrderedTally::new_shared(&self.0, ledger))
     }
 
     fn make_reports(&self, end: &RunEnd<'_>) -> Result<Vec<ReportContents>> {
-        let totals = self.0.finish()?;
-        Ok(end.files(&PROGRAM, |[file]| totals.fill(file, &self.0.libraries)))
+        let totals = self.0.take_totals()?;
+        Ok(end.make_files(&PROGRAM, |[file]| totals.fill(file, &self.0.libraries)))
     }
 }
 
@@ -103,7 +103,7 @@ type Marks = [u64; PAGE as usize / 64];
 /// are at most one page of the reference window.
 const AT_ONCE: u32 = (1 << 12) - 2;
 
-/// The digits of the bases, see [`digit`].
+/// The digits of the bases, see [`base_digit`].
 const A: u8 = 0;
 const C: u8 = 1;
 const G: u8 = 2;
@@ -136,7 +136,7 @@ struct SitePage {
 }
 
 impl ContigSites {
-    fn mark(&mut self, library: u32, position: u32) {
+    fn mark_site(&mut self, library: u32, position: u32) {
         let (page, at) = (position >> PAGE_BITS, position % PAGE);
         let n = self.pages.len();
         let mut near = (n.saturating_sub(4)..n).rev();
@@ -187,20 +187,20 @@ impl OxoGCounting {
     pub const THREAD_BYTES: u64 = ReferenceContigs::THREAD_BYTES + (1 << 16);
 
     /// Returns the totals of all pieces and resets them.
-    pub fn finish(&self) -> Result<OxoGTotals> {
-        let mut join = std::mem::take(&mut *self.join());
-        join.complete(u32::MAX, self)?;
+    pub fn take_totals(&self) -> Result<OxoGTotals> {
+        let mut join = std::mem::take(&mut *self.lock_join());
+        join.close_pages_before(u32::MAX, self)?;
         join.bases.resize(self.libraries.len() * LIBRARY, 0);
         join.sites.resize(self.libraries.len() * CONTEXTS, 0);
         Ok(OxoGTotals { bases: join.bases, sites: join.sites })
     }
 
-    fn join(&self) -> MutexGuard<'_, OxoGJoin> {
+    fn lock_join(&self) -> MutexGuard<'_, OxoGJoin> {
         self.join.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns whether a record is counted, by its flags, mapping quality and insert size.
-    fn counts(&self, record: RecordRef<'_>) -> bool {
+    fn is_counted(&self, record: RecordRef<'_>) -> bool {
         let (flags, options) = (record.flags(), &self.options);
         let (least, most) = (options.minimum_insert_size(), options.maximum_insert_size());
         let size = record.tlen().unsigned_abs();
@@ -220,7 +220,7 @@ impl OrderedTally for OxoGCounting {
     type Piece = OxoGPiece;
     type Maker = OxoGMaker;
 
-    fn maker(self: &Arc<Self>) -> OxoGMaker {
+    fn new_maker(self: &Arc<Self>) -> OxoGMaker {
         OxoGMaker { counting: Arc::clone(self), pages: ReferencePages::default(), codes: Vec::new() }
     }
 
@@ -234,19 +234,19 @@ impl OrderedTally for OxoGCounting {
     }
 
     fn heap_bytes(&self) -> u64 {
-        self.join().pages.len() as u64 * WAITING_BYTES
+        self.lock_join().pages.len() as u64 * WAITING_BYTES
     }
 
     fn restart(&self) -> Result<()> {
-        *self.join() = OxoGJoin::default();
+        *self.lock_join() = OxoGJoin::default();
         Ok(())
     }
 
     fn add(&self, piece: OxoGPiece) -> Result<()> {
-        let mut join = self.join();
+        let mut join = self.lock_join();
         add_each(&mut join.bases, &piece.bases);
         for sites in piece.contigs {
-            join.add(sites, self)?;
+            join.add_sites(sites, self)?;
         }
         Ok(())
     }
@@ -273,24 +273,24 @@ struct OxoGJoin {
 }
 
 impl OxoGJoin {
-    fn add(&mut self, sites: ContigSites, counting: &OxoGCounting) -> Result<()> {
+    fn add_sites(&mut self, sites: ContigSites, counting: &OxoGCounting) -> Result<()> {
         if (sites.contig, sites.first) < (self.contig, self.last) {
-            return Err(unsorted());
+            return Err(unsorted_error());
         }
         if sites.contig != self.contig {
-            self.complete(u32::MAX, counting)?;
+            self.close_pages_before(u32::MAX, counting)?;
         }
         for SitePage { page, library, marks } in sites.pages {
             let sum = self.pages.entry((page, library)).or_default();
             sum.iter_mut().zip(marks).for_each(|(sum, more)| *sum |= more);
         }
         (self.contig, self.last) = (sites.contig, sites.last);
-        self.complete(sites.last >> PAGE_BITS, counting)
+        self.close_pages_before(sites.last >> PAGE_BITS, counting)
     }
 
     /// Counts the sites of pages before page `before`, which no later read can reach, and removes
     /// these pages.
-    fn complete(&mut self, before: u32, counting: &OxoGCounting) -> Result<()> {
+    fn close_pages_before(&mut self, before: u32, counting: &OxoGCounting) -> Result<()> {
         while let Some(entry) = self.pages.first_entry().filter(|entry| entry.key().0 < before) {
             let ((page, library), marks) = entry.remove_entry();
             let Some((contig, length)) = counting.reference.place(self.contig.cast_signed())? else {
@@ -302,7 +302,8 @@ impl OxoGJoin {
             if first >= end {
                 continue;
             }
-            let codes = self.reference.of(&counting.reference).codes(contig, first - 1, end + 1)?;
+            let codes =
+                self.reference.window_of(&counting.reference).codes(contig, first - 1, end + 1)?;
             let all = (library as usize + 1) * CONTEXTS;
             self.sites.resize(self.sites.len().max(all), 0);
             for (position, codes) in (first..end).zip(codes.windows(3)) {
@@ -310,7 +311,7 @@ impl OxoGJoin {
                 if marks[at as usize / 64] >> (at % 64) & 1 == 0 {
                     continue;
                 }
-                if let Some((_, context)) = context(codes) {
+                if let Some((_, context)) = c_context(codes) {
                     self.sites[library as usize * CONTEXTS + context] += 1;
                 }
             }
@@ -322,8 +323,8 @@ impl OxoGJoin {
 /// Returns whether the middle base of three is G, and the context from the strand on which it is C.
 /// `None` if the base is neither C nor G, or if a neighbour is not A, C, G or T.
 #[inline]
-fn context(codes: &[u8]) -> Option<(bool, usize)> {
-    let [before, at, behind] = [codes[0], codes[1], codes[2]].map(digit);
+fn c_context(codes: &[u8]) -> Option<(bool, usize)> {
+    let [before, at, behind] = [codes[0], codes[1], codes[2]].map(base_digit);
     if (before | behind) > T {
         return None;
     }
@@ -353,12 +354,12 @@ impl PieceMaker for OxoGMaker {
         for (stamp, record) in batch.records() {
             let place = (u32::try_from(record.ref_id()), u32::try_from(record.pos()));
             let (Ok(contig), Ok(start)) = place else { continue };
-            if !counting.counts(record) {
+            if !counting.is_counted(record) {
                 continue;
             }
             let place = |it: &ContigSites| (it.contig, it.last);
             if piece.contigs.last().is_some_and(|last| (contig, start) < place(last)) {
-                return Err(unsorted().record(stamp.ordinal()).qname(record.qname()));
+                return Err(unsorted_error().record(stamp.ordinal()).qname(record.qname()));
             }
             if piece.contigs.last().is_none_or(|last| last.contig != contig) {
                 piece.contigs.push(ContigSites { contig, first: start, last: start, pages: Vec::new() });
@@ -366,7 +367,7 @@ impl PieceMaker for OxoGMaker {
             let Some(sites) = piece.contigs.last_mut() else { continue };
             sites.last = start;
             let read = PreparedRead::new(record, &mut codes);
-            self.add(&counting, &read, contig, sites, &mut piece.bases)?;
+            self.count_read(&counting, &read, contig, sites, &mut piece.bases)?;
         }
         codes.shrink_to(1 << 16);
         self.codes = codes;
@@ -375,7 +376,7 @@ impl PieceMaker for OxoGMaker {
 }
 
 impl OxoGMaker {
-    fn add(
+    fn count_read(
         &mut self,
         counting: &OxoGCounting,
         read: &PreparedRead<'_>,
@@ -385,9 +386,9 @@ impl OxoGMaker {
     ) -> Result<()> {
         let place = counting.reference.place(contig_of_reads.cast_signed())?;
         let Some((contig, length)) = place else { return Ok(()) };
-        let library = counting.libraries.number(read.fields.read_group);
-        let (quals, least) = counting.qualities.of(read);
-        let (is_reverse, is_second) = (read.flags.is_reverse(), read.is_second());
+        let library = counting.libraries.library_index(read.fields.read_group);
+        let (quals, least) = counting.qualities.counted_quals(read);
+        let (is_reverse, is_second) = (read.flags.is_reverse(), read.is_second_of_pair());
         let counts = &mut counts[library * LIBRARY..][..LIBRARY];
         for_each_block(read, Some(length), |block| {
             let quals = quals.get(block.base.min(quals.len())..).unwrap_or_default();
@@ -397,7 +398,7 @@ impl OxoGMaker {
                 let to = end.min(from.saturating_add(AT_ONCE));
                 // The first and the last base of a contig have no context.
                 let first = from.saturating_sub(1);
-                let codes = self.pages.of(&counting.reference);
+                let codes = self.pages.window_of(&counting.reference);
                 let codes = codes.codes(contig, first, length.min(to + 1))?;
                 if from == 0 {
                     bases.next();
@@ -405,8 +406,8 @@ impl OxoGMaker {
                 let positions = first + 1..;
                 for ((position, codes), (base, qual)) in positions.zip(codes.windows(3)).zip(&mut bases)
                 {
-                    let Some((is_g, context)) = context(codes) else { continue };
-                    let is_other = match (is_g, digit(*base)) {
+                    let Some((is_g, context)) = c_context(codes) else { continue };
+                    let is_other = match (is_g, base_digit(*base)) {
                         (false, C) | (true, G) => false,
                         (false, A) | (true, T) => true,
                         _ => continue,
@@ -423,7 +424,7 @@ impl OxoGMaker {
                     let way = [is_g, is_other, is_oxidised];
                     let way = way.into_iter().fold(0, |way, bit| 2 * way + usize::from(bit));
                     counts[context * WAYS + way] += 1;
-                    sites.mark(library as u32, position);
+                    sites.mark_site(library as u32, position);
                 }
                 from = to;
             }

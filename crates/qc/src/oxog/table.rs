@@ -43,7 +43,7 @@ impl OxoGTotals {
         let mut rows = Vec::new();
         for context in &contexts {
             let number = (0..CONTEXTS).find(|&number| name(number) == *context).unwrap_or_default();
-            for (library, library_name) in libraries.listed().enumerate() {
+            for (library, library_name) in libraries.listed_names().enumerate() {
                 let mut row = MetricsRow::default();
                 row.push_text(libraries.samples()).push_text(library_name).push_text(context);
                 self.put_numbers(&mut row, library, number);

@@ -12,14 +12,14 @@ use crate::depth::depths::{PAGE, end_of};
 use crate::depth::open_pages::{OpenPage, OpenPages};
 use crate::depth::runs::DepthRuns;
 use crate::levels::Levels;
-use crate::unsorted::unsorted;
+use crate::unsorted::unsorted_error;
 
 /// The state of CollectRnaSeqMetrics in a run.
 ///
 /// It is an ordered tally. On any thread, an `RnaMaker` counts the bases of a batch by their
 /// function in genes, and the depths of exons, in an [`RnaPiece`]. The pieces are added in the
 /// order of the reads, and depths are stored as runs once no later read can change them.
-/// [`finish`](Self::finish) returns the totals.
+/// [`take_totals`](Self::take_totals) returns the totals.
 pub(crate) struct RnaCounting {
     pub(super) genes: Genes,
     pub(super) ribosomal: Option<NamedIntervals>,
@@ -30,7 +30,7 @@ pub(crate) struct RnaCounting {
     pub(super) ribosomal_share: f64,
     pub(super) levels: Arc<Levels>,
     /// Number of rows of the table and, for each group of reads, the rows to which it belongs, see
-    /// [`Levels::rows`].
+    /// [`Levels::rows_by_group`].
     pub(super) units: usize,
     pub(super) units_of_group: Vec<Vec<usize>>,
     join: Mutex<RnaJoin>,
@@ -41,11 +41,11 @@ pub(crate) struct RnaCounting {
 pub(super) struct RnaJoin {
     /// The contig and start of the last read.
     last: (u32, u32),
-    units: Vec<UnitJoin>,
+    units: Vec<RnaUnitJoin>,
 }
 
 #[derive(Default)]
-struct UnitJoin {
+struct RnaUnitJoin {
     /// Pages that later reads may cover.
     pages: OpenPages,
     totals: RnaTotals,
@@ -80,7 +80,7 @@ impl RnaCounting {
             })
         };
         let ignored = options.ignore_sequence.iter().map(number).collect::<Result<_>>()?;
-        let (units, units_of_group) = levels.rows();
+        let (units, units_of_group) = levels.rows_by_group();
         Ok(Arc::new(RnaCounting {
             genes: files.genes,
             ribosomal: files.ribosomal,
@@ -97,13 +97,13 @@ impl RnaCounting {
     /// Returns the memory in bytes that the text takes: sums at the ends of exons, and the depths
     /// of the transcripts that are evaluated.
     pub(crate) fn result_bytes(&self) -> u64 {
-        let (exons, genes) = self.genes.counts();
-        48 * exons + 64 * genes + 5 * self.genes.longest(AT_ONCE)
+        let (exons, genes) = self.genes.exon_and_gene_counts();
+        48 * exons + 64 * genes + 5 * self.genes.longest_transcript_bases(AT_ONCE)
     }
 
     /// Returns the totals of all pieces, one for each row, and resets them.
-    pub(crate) fn finish(&self) -> Vec<RnaTotals> {
-        let join = std::mem::replace(&mut *self.join(), RnaJoin::new(self.units));
+    pub(crate) fn take_totals(&self) -> Vec<RnaTotals> {
+        let join = std::mem::replace(&mut *self.lock_join(), RnaJoin::new(self.units));
         let units = join.units.into_iter().map(|mut unit| {
             let pages = std::mem::take(&mut unit.pages);
             pages.into_all().for_each(|(number, page)| unit.totals.add_page(number, &page));
@@ -113,20 +113,20 @@ impl RnaCounting {
         units.collect()
     }
 
-    pub(super) fn join(&self) -> MutexGuard<'_, RnaJoin> {
+    pub(super) fn lock_join(&self) -> MutexGuard<'_, RnaJoin> {
         self.join.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl RnaJoin {
     pub fn new(units: usize) -> Self {
-        RnaJoin { last: (0, 0), units: (0..units).map(|_| UnitJoin::default()).collect() }
+        RnaJoin { last: (0, 0), units: (0..units).map(|_| RnaUnitJoin::default()).collect() }
     }
 
-    pub fn add(&mut self, piece: RnaPiece, exons: &NamedIntervals) -> Result<()> {
+    pub fn add_piece(&mut self, piece: RnaPiece, exons: &NamedIntervals) -> Result<()> {
         if let Some([first, last]) = piece.ends {
             if first < self.last {
-                return Err(unsorted());
+                return Err(unsorted_error());
             }
             self.last = last;
         }
@@ -135,8 +135,8 @@ impl RnaJoin {
             join.totals.counts.add(&unit.counts);
             for page in unit.depths.iter().flat_map(|depths| &depths.pages) {
                 match join.pages.get_mut(page.number) {
-                    Some(sum) => sum.add(page),
-                    None => join.pages.insert(page),
+                    Some(sum) => sum.add_page(page),
+                    None => join.pages.insert_page(page),
                 }
             }
             while let Some((number, page)) = join.pages.pop_before(done) {
@@ -147,7 +147,7 @@ impl RnaJoin {
     }
 
     pub fn heap_bytes(&self) -> u64 {
-        let bytes = |unit: &UnitJoin| unit.pages.heap_bytes() + unit.totals.runs.heap_bytes();
+        let bytes = |unit: &RnaUnitJoin| unit.pages.heap_bytes() + unit.totals.runs.heap_bytes();
         self.units.iter().map(|unit| bytes(unit) as u64).sum()
     }
 }
@@ -157,7 +157,7 @@ impl RnaTotals {
     fn add_page(&mut self, number: u32, page: &OpenPage) {
         let first = (end_of(number) - PAGE as u64) as u32;
         for (position, &depth) in (first..).zip(&page.called).filter(|(_, depth)| **depth > 0) {
-            self.runs.push(position, depth);
+            self.runs.push_depth(position, depth);
         }
     }
 }

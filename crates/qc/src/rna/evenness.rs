@@ -7,7 +7,7 @@ use super::options::RnaOptions;
 
 /// Number of transcripts that are evaluated. More are evaluated if they have the same mean depth as
 /// the last one.
-const BEST: usize = 1001;
+const MAX_TRANSCRIPTS: usize = 1001;
 
 /// Minimum mean depth of a transcript that is evaluated.
 const MIN_MEAN: f64 = 1.0;
@@ -28,7 +28,7 @@ pub(super) struct Evenness {
     pub by_percent: Option<Vec<f64>>,
 }
 
-struct Best<'a> {
+struct BestTranscript<'a> {
     contig: u32,
     is_reverse: bool,
     transcript: &'a Transcript,
@@ -36,24 +36,26 @@ struct Best<'a> {
 }
 
 impl Evenness {
-    pub fn of(genes: &Genes, totals: &RnaTotals, options: &RnaOptions) -> Self {
-        let best = best(genes, totals, options);
+    pub fn from_depths(genes: &Genes, totals: &RnaTotals, options: &RnaOptions) -> Self {
+        let best = best_transcripts(genes, totals, options);
         if best.is_empty() {
             return Evenness::default();
         }
         let (count, bias) = (best.len() as f64, options.end_bias_bases() as usize);
         let mut shares = [const { Vec::new() }; 4];
         let mut by_percent = vec![0.0; PERCENTS];
-        let each = best.chunks(AT_ONCE).flat_map(|best| best.iter().zip(depths(genes, totals, best)));
+        let each = best
+            .chunks(AT_ONCE)
+            .flat_map(|best| best.iter().zip(transcript_depths(genes, totals, best)));
         for (best, mut depths) in each {
             if best.is_reverse {
                 depths.reverse();
             }
-            let mean = mean(&depths);
+            let mean = mean_depth(&depths);
             let squares: f64 = depths.iter().map(|&depth| f64::from(depth) * f64::from(depth)).sum();
             let deviation = (squares / depths.len() as f64 - mean * mean).sqrt();
-            let at_5 = self::mean(&depths[..bias]);
-            let at_3 = self::mean(&depths[depths.len() - bias..]);
+            let at_5 = self::mean_depth(&depths[..bias]);
+            let at_3 = self::mean_depth(&depths[depths.len() - bias..]);
             let five_to_three = if at_3.abs() > 0.000_001 { at_5 / at_3 } else { 0.0 };
             let found = [deviation / mean, at_5 / mean, at_3 / mean, five_to_three];
             shares.iter_mut().zip(found).for_each(|(shares, share)| shares.push(share));
@@ -62,7 +64,7 @@ impl Evenness {
                 let share = percent as f64 / 100.0;
                 let from = (last * (share - 0.005)).max(0.0) as usize;
                 let to = (last * (share + 0.005)).min(last) as usize;
-                *sum += self::mean(&depths[from..=to]) / mean / count;
+                *sum += self::mean_depth(&depths[from..=to]) / mean / count;
             }
         }
         let [median_cv, median_5_prime, median_3_prime, median_5_to_3] = shares.map(median);
@@ -71,7 +73,7 @@ impl Evenness {
     }
 }
 
-fn mean(depths: &[u32]) -> f64 {
+fn mean_depth(depths: &[u32]) -> f64 {
     depths.iter().map(|&depth| u64::from(depth)).sum::<u64>() as f64 / depths.len() as f64
 }
 
@@ -85,53 +87,57 @@ fn median(mut numbers: Vec<f64>) -> f64 {
 }
 
 /// Returns the transcripts that are evaluated: for each gene, the transcript with the highest mean
-/// depth among those that are long enough, and the best [`BEST`] of all genes.
-fn best<'a>(genes: &'a Genes, totals: &RnaTotals, options: &RnaOptions) -> Vec<Best<'a>> {
-    let sums = sums(genes, totals);
+/// depth among those that are long enough, and the best [`MAX_TRANSCRIPTS`] of all genes.
+fn best_transcripts<'a>(
+    genes: &'a Genes,
+    totals: &RnaTotals,
+    options: &RnaOptions,
+) -> Vec<BestTranscript<'a>> {
+    let sums = sums_before_exon_ends(genes, totals);
     let least_length = options.minimum_length.unwrap_or(500).max(options.end_bias_bases());
     let mut best = Vec::new();
     for gene in genes.genes() {
-        let mut of_gene: Option<Best<'a>> = None;
+        let mut of_gene: Option<BestTranscript<'a>> = None;
         for (_, transcript) in genes.transcripts(gene) {
             let (contig, is_reverse) = (gene.contig, gene.is_reverse);
             if transcript.length < least_length {
                 continue;
             }
-            let exons = ranges(genes, contig, transcript);
+            let exons = exon_ranges(genes, contig, transcript);
             let bases: u64 = exons.map(|(from, to)| sum_up_to(&sums, to) - sum_up_to(&sums, from)).sum();
             let mean = bases as f64 / f64::from(transcript.length);
             if mean >= MIN_MEAN && of_gene.as_ref().is_none_or(|best| mean > best.mean) {
-                of_gene = Some(Best { contig, is_reverse, transcript, mean });
+                of_gene = Some(BestTranscript { contig, is_reverse, transcript, mean });
             }
         }
         best.extend(of_gene);
     }
     let mut means: Vec<f64> = best.iter().map(|best| best.mean).collect();
     means.sort_by(f64::total_cmp);
-    let least = means.get(means.len().saturating_sub(BEST)).copied().unwrap_or_default();
+    let least = means.get(means.len().saturating_sub(MAX_TRANSCRIPTS)).copied().unwrap_or_default();
     best.retain(|best| best.mean >= least);
     best
 }
 
 /// Returns the exons of a transcript as ranges of numbered positions.
-fn ranges<'a>(
+fn exon_ranges<'a>(
     genes: &'a Genes,
     contig: u32,
     transcript: &'a Transcript,
 ) -> impl Iterator<Item = (u32, u32)> + 'a {
     genes.exons(transcript).iter().map(move |&(start, end)| {
-        let from = genes.union().base_number(contig, start);
+        let from = genes.exon_union().base_number(contig, start);
         (from, from + end - start)
     })
 }
 
 /// Returns, for each start and end of an exon, the sum of the depths before it. With these sums,
 /// the mean depth of a transcript needs no walk over its bases.
-fn sums(genes: &Genes, totals: &RnaTotals) -> Vec<(u32, u64)> {
-    let mut ends: Vec<(u32, u64)> = Vec::with_capacity(2 * genes.counts().0 as usize);
+fn sums_before_exon_ends(genes: &Genes, totals: &RnaTotals) -> Vec<(u32, u64)> {
+    let mut ends: Vec<(u32, u64)> = Vec::with_capacity(2 * genes.exon_and_gene_counts().0 as usize);
     for gene in genes.genes() {
         for (_, transcript) in genes.transcripts(gene) {
-            let exons = ranges(genes, gene.contig, transcript);
+            let exons = exon_ranges(genes, gene.contig, transcript);
             ends.extend(exons.flat_map(|(from, to)| [(from, 0), (to, 0)]));
         }
     }
@@ -157,7 +163,7 @@ fn sum_up_to(sums: &[(u32, u64)], position: u32) -> u64 {
 }
 
 /// Returns the depth of each base of these transcripts, in the order of the reference.
-fn depths(genes: &Genes, totals: &RnaTotals, best: &[Best<'_>]) -> Vec<Vec<u32>> {
+fn transcript_depths(genes: &Genes, totals: &RnaTotals, best: &[BestTranscript<'_>]) -> Vec<Vec<u32>> {
     let mut all: Vec<Vec<u32>> =
         best.iter().map(|best| vec![0; best.transcript.length as usize]).collect();
     // Exons as: first position, end, index of the transcript, and offset of the exon in the
@@ -165,7 +171,7 @@ fn depths(genes: &Genes, totals: &RnaTotals, best: &[Best<'_>]) -> Vec<Vec<u32>>
     let mut exons: Vec<(u32, u32, usize, u32)> = Vec::new();
     for (number, best) in best.iter().enumerate() {
         let mut into = 0;
-        for (from, to) in ranges(genes, best.contig, best.transcript) {
+        for (from, to) in exon_ranges(genes, best.contig, best.transcript) {
             exons.push((from, to, number, into));
             into += to - from;
         }

@@ -69,9 +69,9 @@ impl Genes {
     /// # Errors
     /// A line is malformed, all lines are on contigs that the header lacks, or the memory limit
     /// does not allow it.
-    pub fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
+    pub fn read_ref_flat(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
         let RefFlatRows { mut names, rows, mut paid, warnings } =
-            RefFlatRows::read(path, header, ledger)?;
+            RefFlatRows::read_rows(path, header, ledger)?;
         let charge = paid.charge_mut();
         java::sort_by_hash(&mut names);
         let mut data = GeneData {
@@ -90,7 +90,7 @@ impl Genes {
             if let Some(rows) = rows.get(name) {
                 scratch.grow_to(scratch_bytes(rows))?;
             }
-            let Some(rows) = rows.get(name).filter(|rows| is_right(rows)) else { continue };
+            let Some(rows) = rows.get(name).filter(|rows| are_rows_consistent(rows)) else { continue };
             let Some(contig) =
                 header.reference_id(&rows[0].contig).and_then(|id| u32::try_from(id).ok())
             else {
@@ -147,7 +147,7 @@ impl Genes {
     }
 
     /// Finds the genes that overlap a range. Stores their numbers in `found`, in ascending order.
-    pub(super) fn overlapping(&self, contig: u32, start: u32, end: u32, found: &mut Vec<u32>) {
+    pub(super) fn find_overlapping(&self, contig: u32, start: u32, end: u32, found: &mut Vec<u32>) {
         found.clear();
         if start >= end {
             return;
@@ -181,18 +181,18 @@ impl Genes {
         &self.0.exons[transcript.exons.start as usize..transcript.exons.end as usize]
     }
 
-    pub(super) fn union(&self) -> &NamedIntervals {
+    pub(super) fn exon_union(&self) -> &NamedIntervals {
         &self.0.union
     }
 
     /// Returns the number of exons, of all transcripts together, and the number of genes.
-    pub(super) fn counts(&self) -> (u64, u64) {
+    pub(super) fn exon_and_gene_counts(&self) -> (u64, u64) {
         (self.0.exons.len() as u64, self.0.genes.len() as u64)
     }
 
     /// Takes the longest transcript of each gene, and returns the total length in bases of the
     /// `count` longest of these.
-    pub(super) fn longest(&self, count: usize) -> u64 {
+    pub(super) fn longest_transcript_bases(&self, count: usize) -> u64 {
         let longest = |gene| self.transcripts(gene).map(|(_, it)| it.length).max().unwrap_or_default();
         let mut lengths: Vec<u32> = self.0.genes.iter().map(longest).collect();
         lengths.sort_unstable_by_key(|&length| std::cmp::Reverse(length));
@@ -215,7 +215,7 @@ impl RefFlatRows {
     /// # Errors
     /// A line is malformed, all lines are on contigs that the header lacks, or the memory limit
     /// does not allow it.
-    fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
+    fn read_rows(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
         let mut reader = RefFlatReader::open(path, ledger)?;
         let (names, rows, warnings) = Default::default();
         let mut all =
@@ -233,7 +233,7 @@ impl RefFlatRows {
             let contig = header.reference_id(&row.contig).and_then(|id| usize::try_from(id).ok());
             let length = contig.map_or(0, |id| header.references()[id].length);
             beyond_end += u64::from(length > 0 && row.transcribed.1 > length);
-            all.add(row)?;
+            all.add_row(row)?;
         }
         let unknown = unknown.into_inner();
         if all.names.is_empty() && !unknown.is_empty() {
@@ -250,7 +250,7 @@ impl RefFlatRows {
     }
 
     /// Adds a line. Only the lists of the line itself are allocated before their memory is charged.
-    fn add(&mut self, row: RefFlatRow) -> Result<()> {
+    fn add_row(&mut self, row: RefFlatRow) -> Result<()> {
         let RefFlatRows { names, rows, paid, .. } = self;
         for text in [&row.gene, &row.name, &row.contig, &row.strand] {
             paid.pay_block(text.capacity())?;
@@ -287,7 +287,7 @@ fn scratch_bytes(rows: &[RefFlatRow]) -> u64 {
 
 /// Returns whether the lines of a gene agree: they have one contig and strand, transcript names are
 /// unique, and exons are in order and do not overlap.
-fn is_right(rows: &[RefFlatRow]) -> bool {
+fn are_rows_consistent(rows: &[RefFlatRow]) -> bool {
     let mut names = HashSet::new();
     rows.iter().all(|row| {
         row.strand == rows[0].strand
@@ -319,12 +319,12 @@ mod tests {
                     elsewhere\tt\tc9\t-\t60\t90000\t5\t5\t1\t60,\t90000,\n";
         std::fs::write(&path, text).unwrap();
         let header = Header::parse(HEADER).unwrap();
-        let genes = Genes::read(&path, &header, &Ledger::unlimited()).unwrap();
+        let genes = Genes::read_ref_flat(&path, &header, &Ledger::unlimited()).unwrap();
         let places: Vec<_> = genes.genes().iter().map(|it| (it.start, it.end, it.is_reverse)).collect();
         assert_eq!(places.len(), 2, "{places:?}");
         let mut found = Vec::new();
         let mut at = |contig, start, end| {
-            genes.overlapping(contig, start, end, &mut found);
+            genes.find_overlapping(contig, start, end, &mut found);
             found.iter().map(|&number| places[number as usize].0).collect::<Vec<_>>()
         };
         assert_eq!(at(0, 0, 5), [0_u32; 0]);

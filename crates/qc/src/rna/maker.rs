@@ -16,8 +16,8 @@ use crate::depth::reads::{NOISE, Reads};
 use crate::depth::runs::DepthRuns;
 use crate::depth::{ORDERED_MEMORY, USUAL_PIECE_BYTES};
 use crate::levels::GroupFinder;
-use crate::read::{Orientation, orientation};
-use crate::unsorted::unsorted;
+use crate::read::{Orientation, pair_orientation};
+use crate::unsorted::unsorted_error;
 
 /// Maximum number of bytes of base values in a part, plus [`AT_ONCE`].
 const MAX_VALUES: usize = 1 << 22;
@@ -46,12 +46,12 @@ pub(crate) struct RnaMaker {
     counting: Arc<RnaCounting>,
     counter: DepthCounter,
     group: GroupFinder,
-    found: Found,
+    found: FoundBases,
 }
 
 /// What one record contributes to each of its rows. The memory is reused.
 #[derive(Default)]
-struct Found {
+struct FoundBases {
     counts: RnaCounts,
     genes: Vec<u32>,
     functions: Vec<u8>,
@@ -80,7 +80,7 @@ impl OrderedTally for RnaCounting {
     type Piece = RnaPiece;
     type Maker = RnaMaker;
 
-    fn maker(self: &Arc<Self>) -> RnaMaker {
+    fn new_maker(self: &Arc<Self>) -> RnaMaker {
         RnaMaker::new(Arc::clone(self))
     }
 
@@ -96,16 +96,16 @@ impl OrderedTally for RnaCounting {
 
     /// Includes the depths so far.
     fn heap_bytes(&self) -> u64 {
-        self.join().heap_bytes()
+        self.lock_join().heap_bytes()
     }
 
     fn restart(&self) -> Result<()> {
-        *self.join() = RnaJoin::new(self.units);
+        *self.lock_join() = RnaJoin::new(self.units);
         Ok(())
     }
 
     fn add(&self, piece: RnaPiece) -> Result<()> {
-        self.join().add(piece, self.genes.union())
+        self.lock_join().add_piece(piece, self.genes.exon_union())
     }
 }
 
@@ -123,15 +123,15 @@ impl PieceMaker for RnaMaker {
             if let (Ok(contig), Ok(start)) = place {
                 let [_, last] = piece.ends.get_or_insert([(contig, start); 2]);
                 if (contig, start) < *last {
-                    return Err(unsorted().record(stamp.ordinal()).qname(record.qname()));
+                    return Err(unsorted_error().record(stamp.ordinal()).qname(record.qname()));
                 }
                 *last = (contig, start);
             }
-            let group = self.group.find(&counting.levels, record);
+            let group = self.group.find_group(&counting.levels, record);
             charge.grow(far_bytes(&counting, record, group))?;
             let found = &mut self.found;
             found.clear();
-            found.look(&counting, record);
+            found.count_record(&counting, record);
             for &unit in &counting.units_of_group[group] {
                 let unit = &mut units[unit];
                 unit.unit.counts.add(&found.counts);
@@ -143,7 +143,7 @@ impl PieceMaker for RnaMaker {
                         unit.reads.push_block(start, &found.values[..bases as usize]);
                         if unit.reads.values().len() >= MAX_VALUES {
                             unit.reads.push_read(0, first, start + bases, 0);
-                            complete(&mut self.counter, unit);
+                            flush_reads(&mut self.counter, unit);
                         }
                     }
                 }
@@ -152,12 +152,12 @@ impl PieceMaker for RnaMaker {
                     unit.reads.push_read(0, first, last + length, 0);
                 }
                 if unit.reads.list.len() >= MAX_READS {
-                    complete(&mut self.counter, unit);
+                    flush_reads(&mut self.counter, unit);
                 }
             }
         }
         piece.units.extend(units.into_iter().map(|mut unit| {
-            complete(&mut self.counter, &mut unit);
+            flush_reads(&mut self.counter, &mut unit);
             unit.unit
         }));
         Ok(piece)
@@ -173,7 +173,7 @@ fn far_bytes(counting: &RnaCounting, record: RecordRef<'_>, group: usize) -> u64
     if span <= FAR.max(record.l_seq() as u64) {
         return 0;
     }
-    let (end, exons) = (start.saturating_add(span as u32), counting.genes.union());
+    let (end, exons) = (start.saturating_add(span as u32), counting.genes.exon_union());
     let bases = u64::from(exons.base_number(contig, end) - exons.base_number(contig, start));
     let runs =
         (exons.first_ending_after(contig, end) - exons.first_ending_after(contig, start) + 1) as u64;
@@ -183,14 +183,14 @@ fn far_bytes(counting: &RnaCounting, record: RecordRef<'_>, group: usize) -> u64
 }
 
 /// Counts the depths of the gathered reads, and adds them to the piece.
-fn complete(counter: &mut DepthCounter, unit: &mut GatheredBases) {
+fn flush_reads(counter: &mut DepthCounter, unit: &mut GatheredBases) {
     let reads = std::mem::take(&mut unit.reads);
     if !reads.list.is_empty() {
         unit.unit.depths.push(counter.count_each(&reads, EACH));
     }
 }
 
-impl Found {
+impl FoundBases {
     fn clear(&mut self) {
         self.counts = RnaCounts::default();
         self.runs.clear();
@@ -199,7 +199,7 @@ impl Found {
     }
 
     /// Finds the contribution of a record, applying Picard's filters in their order.
-    fn look(&mut self, counting: &RnaCounting, record: RecordRef<'_>) {
+    fn count_record(&mut self, counting: &RnaCounting, record: RecordRef<'_>) {
         let flags = record.flags();
         self.counts.records = 1;
         if flags.is_qc_fail() || flags.is_secondary() {
@@ -223,7 +223,7 @@ impl Found {
         let start = record.pos().max(0).cast_unsigned();
         let end = record.end().clamp(0, u32::MAX.into()) as u32;
         let mut genes = std::mem::take(&mut self.genes);
-        counting.genes.overlapping(contig, start, end, &mut genes);
+        counting.genes.find_overlapping(contig, start, end, &mut genes);
         let mut at = start;
         for (op, n) in record.cigar().ops() {
             if is_aligned(op) {
@@ -259,7 +259,7 @@ impl Found {
         let mut near = Vec::new();
         for at in (0..length).step_by(AT_ONCE as usize) {
             let (from, bases) = (start.saturating_add(at), (length - at).min(AT_ONCE));
-            counting.genes.overlapping(contig, from, from.saturating_add(bases), &mut near);
+            counting.genes.find_overlapping(contig, from, from.saturating_add(bases), &mut near);
             near.retain(|gene| genes.binary_search(gene).is_ok());
             self.count_piece(counting, &near, from, bases);
         }
@@ -299,7 +299,7 @@ impl Found {
     fn add_block(&mut self, counting: &RnaCounting, contig: u32, start: u32, length: u32) {
         // As in Picard, the last base of a block does not count for the depth.
         let end = start.saturating_add(length).saturating_sub(1);
-        let exons = counting.genes.union();
+        let exons = counting.genes.exon_union();
         let mut number = exons.first_ending_after(contig, start);
         while let Some(&(_, first, last)) =
             exons.intervals().get(number).filter(|it| it.0 == contig && it.1 < end)
@@ -335,7 +335,7 @@ impl Found {
         let (start, end) = (i64::from(record.pos()), record.end());
         let template = if !flags.is_paired() {
             Some((start, end))
-        } else if flags.is_mate_unmapped() || orientation(record) != Some(Orientation::Fr) {
+        } else if flags.is_mate_unmapped() || pair_orientation(record) != Some(Orientation::Fr) {
             None
         } else {
             let mate = i64::from(record.next_pos());

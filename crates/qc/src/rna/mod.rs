@@ -30,7 +30,8 @@ use self::counting::RnaCounting;
 use self::genes::{Genes, RnaFiles};
 use self::options::RnaOptions;
 use crate::{
-    MetricProgram, MetricSelection, MetricSetup, Needs, PicardProgram, QcOptions, RunEnd, RunningProgram,
+    MetricProgram, MetricSelection, MetricSetup, PicardProgram, ProgramNeeds, QcOptions, RunEnd,
+    RunningProgram,
 };
 
 const PROGRAM: PicardProgram =
@@ -43,19 +44,19 @@ impl MetricProgram for RnaSeq {
         &[PROGRAM]
     }
 
-    fn needs(&self) -> Needs {
+    fn needs(&self) -> ProgramNeeds {
         let refuses_intervals = Some("counts reads anywhere");
-        Needs { order: true, refuses_intervals, ..Needs::NOTHING }
+        ProgramNeeds { order: true, refuses_intervals, ..ProgramNeeds::NOTHING }
     }
 
-    fn files<'a>(&self, options: &'a QcOptions) -> Vec<&'a PathBuf> {
+    fn input_files<'a>(&self, options: &'a QcOptions) -> Vec<&'a PathBuf> {
         options.rna.ref_flat.iter().chain(&options.rna.ribosomal_intervals).collect()
     }
 
     /// Refuses the program if a required option is missing, and `--ref-flat` if the program is not
     /// selected.
-    fn check(&self, selection: &MetricSelection, _: bool) -> Result<()> {
-        let (options, is_wanted) = (&selection.options.rna, selection.has(&PROGRAM));
+    fn check_options(&self, selection: &MetricSelection, _: bool) -> Result<()> {
+        let (options, is_wanted) = (&selection.options.rna, selection.is_selected(&PROGRAM));
         if options.ref_flat.is_some() && !is_wanted {
             return Err(selection.lacks_program("--ref-flat", PROGRAM.name));
         }
@@ -75,16 +76,16 @@ impl MetricProgram for RnaSeq {
         RnaCounting::USUAL_PIECE_BYTES
     }
 
-    fn start(&self, setup: &MetricSetup<'_>) -> Result<Box<dyn RunningProgram>> {
+    fn start_run(&self, setup: &MetricSetup<'_>) -> Result<Box<dyn RunningProgram>> {
         let options = &setup.options().rna;
         let (Some(ref_flat), Some(strand)) = (&options.ref_flat, options.strand_specificity) else {
             return Err(Error::bug("genes are looked at, and there is no file of them"));
         };
         let files = RnaFiles {
-            genes: Genes::read(ref_flat, setup.header, setup.ledger)?,
+            genes: Genes::read_ref_flat(ref_flat, setup.header, setup.ledger)?,
             ribosomal: setup.named_intervals(options.ribosomal_intervals.as_slice())?,
         };
-        files.genes.warnings().iter().for_each(|warning| setup.warn(warning.clone()));
+        files.genes.warnings().iter().for_each(|warning| setup.add_warning(warning.clone()));
         let counting = RnaCounting::new(options, strand, files, setup.header, &setup.levels)?;
         Ok(Box::new(RnaRun { counting, ref_flat: ref_flat.clone(), options: options.clone() }))
     }
@@ -98,7 +99,7 @@ struct RnaRun {
 
 impl RunningProgram for RnaRun {
     fn ordered_tally(&self, ledger: &Ledger) -> Option<Arc<dyn DynOrderedTally>> {
-        Some(SharedOrderedTally::shared(&self.counting, ledger))
+        Some(SharedOrderedTally::new_shared(&self.counting, ledger))
     }
 
     fn result_bytes(&self) -> u64 {
@@ -106,7 +107,7 @@ impl RunningProgram for RnaRun {
     }
 
     fn make_reports(&self, end: &RunEnd<'_>) -> Result<Vec<ReportContents>> {
-        let rows = self.counting.finish();
+        let rows = self.counting.take_totals();
         if let Some([bases, 0, 0, 0]) = rows.first().map(|totals| totals.counts.by_function)
             && bases > 0
         {
@@ -119,7 +120,7 @@ impl RunningProgram for RnaRun {
         let units: Vec<_> =
             units.filter(|(unit, totals)| !unit.is_found || totals.counts.records > 0).collect();
         let RnaCounting { genes, ribosomal, .. } = &*self.counting;
-        Ok(end.files(&PROGRAM, |[file]| {
+        Ok(end.make_files(&PROGRAM, |[file]| {
             table::fill(file, genes, ribosomal.is_some(), &units, &self.options);
         }))
     }

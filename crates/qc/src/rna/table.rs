@@ -6,7 +6,7 @@ use super::counting::RnaTotals;
 use super::evenness::Evenness;
 use super::genes::Genes;
 use super::options::RnaOptions;
-use crate::levels::Unit;
+use crate::levels::MetricsUnit;
 
 const COLUMNS: [&str; 30] = [
     "PF_BASES",
@@ -46,14 +46,14 @@ pub(super) fn fill(
     file: &mut MetricsFile,
     genes: &Genes,
     has_ribosomal: bool,
-    units: &[(&Unit, &RnaTotals)],
+    units: &[(&MetricsUnit, &RnaTotals)],
     options: &RnaOptions,
 ) {
     let (mut rows, mut columns) = (Vec::new(), Vec::new());
     for (unit, totals) in units {
-        let evenness = Evenness::of(genes, totals, options);
-        rows.push(row(unit, totals, &evenness, has_ribosomal));
-        let label = [unit.label(), b".normalized_coverage"].concat();
+        let evenness = Evenness::from_depths(genes, totals, options);
+        rows.push(make_row(unit, totals, &evenness, has_ribosomal));
+        let label = [unit.histogram_label(), b".normalized_coverage"].concat();
         let bins = evenness.by_percent.unwrap_or_default();
         columns.push(HistogramColumn { label, bins: (0..).zip(bins).collect() });
     }
@@ -61,7 +61,12 @@ pub(super) fn fill(
     file.set_histograms("java.lang.Integer", "normalized_position", columns);
 }
 
-fn row(unit: &Unit, totals: &RnaTotals, evenness: &Evenness, has_ribosomal: bool) -> MetricsRow {
+fn make_row(
+    unit: &MetricsUnit,
+    totals: &RnaTotals,
+    evenness: &Evenness,
+    has_ribosomal: bool,
+) -> MetricsRow {
     let (counts, mut row) = (&totals.counts, MetricsRow::default());
     let [intergenic, intron, untranslated, coding] = counts.by_function;
     let aligned = counts.aligned as f64;
@@ -102,7 +107,7 @@ fn row(unit: &Unit, totals: &RnaTotals, evenness: &Evenness, has_ribosomal: bool
     row.push_decimal(share(counts.correct_strand, stranded));
     row.push_decimal(evenness.median_cv).push_decimal(evenness.median_5_prime);
     row.push_decimal(evenness.median_3_prime).push_decimal(evenness.median_5_to_3);
-    for name in unit.names() {
+    for name in unit.column_values() {
         row.push_optional(name);
     }
     row

@@ -26,7 +26,7 @@ impl Clip {
 
     /// Computes the clip of a mapped read. It is [`Clip::NONE`] for the second of two overlapping
     /// reads.
-    pub fn of(record: RecordRef<'_>) -> Self {
+    pub fn from_record(record: RecordRef<'_>) -> Self {
         let flags = record.flags();
         if !flags.is_paired() || flags.is_mate_unmapped() {
             return Clip::NONE;

@@ -13,13 +13,13 @@ use crate::levels::Levels;
 /// It is an ordered tally. On any thread, a `TargetMaker` applies Picard's filters to the reads of
 /// a batch, and counts bases and depths in a `TargetPiece`, for each row of the tables.
 /// [`TargetJoin`] adds the pieces in the order of the reads, and closes a position once no later
-/// read can cover it. [`finish`](Self::finish) returns the totals.
+/// read can cover it. [`take_totals`](Self::take_totals) returns the totals.
 pub(crate) struct TargetCounting {
     pub(super) rules: Vec<TargetRules>,
     pub(super) adapters: Adapters,
     pub(super) levels: Arc<Levels>,
     /// Number of rows of a table and, for each group of reads, the rows to which it belongs, see
-    /// [`Levels::rows`].
+    /// [`Levels::rows_by_group`].
     pub(super) units: usize,
     pub(super) units_of_group: Vec<Vec<usize>>,
     join: Mutex<TargetJoin>,
@@ -29,7 +29,7 @@ impl TargetCounting {
     pub(crate) const THREAD_BYTES: u64 = 1 << 20;
 
     pub(crate) fn new(rules: Vec<TargetRules>, levels: &Arc<Levels>) -> Arc<Self> {
-        let (units, units_of_group) = levels.rows();
+        let (units, units_of_group) = levels.rows_by_group();
         Arc::new(TargetCounting {
             join: Mutex::new(TargetJoin::new(&rules, units)),
             rules,
@@ -48,18 +48,18 @@ impl TargetCounting {
             let targets = rules.targets.intervals().len() as u64;
             let per_target = if rules.per_target { 160 } else { 0 };
             self.units as u64 * (targets * (64 + per_target) + 64 * cap + (1 << 14))
-                + sensitivity::bytes(cap)
+                + sensitivity::memory_bytes(cap)
         };
         self.rules.iter().map(each).sum()
     }
 
     /// Returns the totals of all pieces and resets them: for each program, one for each row.
-    pub(crate) fn finish(&self) -> Vec<Vec<TargetTotals>> {
+    pub(crate) fn take_totals(&self) -> Vec<Vec<TargetTotals>> {
         let empty = TargetJoin::new(&self.rules, self.units);
-        std::mem::replace(&mut *self.join(), empty).finish(&self.rules)
+        std::mem::replace(&mut *self.lock_join(), empty).into_totals(&self.rules)
     }
 
-    pub(super) fn join(&self) -> MutexGuard<'_, TargetJoin> {
+    pub(super) fn lock_join(&self) -> MutexGuard<'_, TargetJoin> {
         self.join.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

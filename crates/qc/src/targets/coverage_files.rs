@@ -91,7 +91,7 @@ impl PerBaseText {
         }
     }
 
-    fn depth(&mut self) -> u32 {
+    fn next_depth(&mut self) -> u32 {
         if self.run.1 == 0 {
             self.run = self.cursor.next(&self.runs).unwrap_or((0, u32::MAX));
         }
@@ -110,7 +110,7 @@ impl Iterator for PerBaseText {
         }
         while text.len() < TEXT {
             let Some(&(contig, start, end)) = self.targets.intervals().get(self.target) else { break };
-            let depth = self.depth();
+            let depth = self.next_depth();
             text.extend_from_slice(self.contigs.get(contig as usize).map_or(&b"*"[..], |it| &it.0));
             text.push(b'\t');
             text.extend_from_slice((u64::from(start + self.into) + 1).to_string().as_bytes());

@@ -4,22 +4,22 @@ use readmill_record::Result;
 
 use super::piece::{TargetCounts, TargetPiece, UnitPart, UnitPiece};
 use super::rules::TargetRules;
-use crate::counts::{Counts, add_each};
+use crate::counts::{KeyCounts, add_each};
 use crate::depth::depths::{PAGE, end_of};
 use crate::depth::open_pages::{OpenPage, OpenPages};
 use crate::depth::reads::MAX_QUAL;
 use crate::depth::runs::DepthRuns;
-use crate::unsorted::unsorted;
+use crate::unsorted::unsorted_error;
 
 /// The sum of the pieces so far, separately for each program and each row of its table. Pieces are
 /// added in the order of the reads. The join keeps the pages that later reads may still cover.
 pub(super) struct TargetJoin {
     /// The contig and start of the last read.
     last: (u32, u32),
-    by_rules: Vec<Vec<UnitJoin>>,
+    by_rules: Vec<Vec<TargetUnitJoin>>,
 }
 
-struct UnitJoin {
+struct TargetUnitJoin {
     /// Pages that later reads may cover.
     pages: OpenPages,
     totals: TargetTotals,
@@ -30,7 +30,7 @@ struct UnitJoin {
 pub(crate) struct TargetTotals {
     pub counts: TargetCounts,
     /// Number of positions by their number of counted bases, without positions that have none.
-    pub good: Counts,
+    pub good: KeyCounts,
     pub deepest: u32,
     /// Number of positions by their number of bases above noise, up to the cap, without positions
     /// that have none.
@@ -59,7 +59,7 @@ pub(crate) struct TargetDepths {
 
 impl TargetJoin {
     pub fn new(rules: &[TargetRules], units: usize) -> Self {
-        let unit = |rules: &TargetRules| UnitJoin {
+        let unit = |rules: &TargetRules| TargetUnitJoin {
             pages: OpenPages::default(),
             totals: TargetTotals::new(rules),
         };
@@ -67,10 +67,10 @@ impl TargetJoin {
         TargetJoin { last: (0, 0), by_rules }
     }
 
-    pub fn add(&mut self, piece: TargetPiece, rules: &[TargetRules]) -> Result<()> {
+    pub fn add_piece(&mut self, piece: TargetPiece, rules: &[TargetRules]) -> Result<()> {
         if let Some([first, last]) = piece.ends {
             if first < self.last {
-                return Err(unsorted());
+                return Err(unsorted_error());
             }
             self.last = last;
         }
@@ -78,14 +78,14 @@ impl TargetJoin {
         for ((rules, joins), units) in rules.iter().zip(&mut self.by_rules).zip(piece.by_rules) {
             let done = rules.targets.base_number(contig, at);
             for (join, unit) in joins.iter_mut().zip(units) {
-                join.add(unit, done, rules)?;
+                join.add_unit(unit, done, rules)?;
             }
         }
         Ok(())
     }
 
-    pub fn finish(self, rules: &[TargetRules]) -> Vec<Vec<TargetTotals>> {
-        let finish = |(mut join, rules): (UnitJoin, &TargetRules)| {
+    pub fn into_totals(self, rules: &[TargetRules]) -> Vec<Vec<TargetTotals>> {
+        let finish = |(mut join, rules): (TargetUnitJoin, &TargetRules)| {
             for (number, page) in std::mem::take(&mut join.pages).into_all() {
                 // Cannot fail: the memory of these counts was charged before.
                 let _ = join.totals.add_page(number, &page, rules);
@@ -102,7 +102,7 @@ impl TargetJoin {
     }
 
     /// Returns the maximum number of further bytes in use while a piece is added.
-    pub fn growth(piece: &TargetPiece) -> u64 {
+    pub fn max_growth_bytes(piece: &TargetPiece) -> u64 {
         let parts = piece.by_rules.iter().flatten().flat_map(|unit| &unit.parts);
         let each = |part: &UnitPart| {
             let pages = part.depths.pages.len();
@@ -119,11 +119,11 @@ impl TargetJoin {
     }
 }
 
-impl UnitJoin {
+impl TargetUnitJoin {
     /// Adds the contribution of a piece. `done` is the number of the first position that later
     /// reads can cover; positions before it are complete.
-    fn add(&mut self, unit: UnitPiece, done: u32, rules: &TargetRules) -> Result<()> {
-        let UnitJoin { pages, totals } = self;
+    fn add_unit(&mut self, unit: UnitPiece, done: u32, rules: &TargetRules) -> Result<()> {
+        let TargetUnitJoin { pages, totals } = self;
         totals.counts.add(&unit.counts);
         add_each(&mut totals.all_quals, &unit.quals);
         for (target, reads) in unit.reads {
@@ -136,8 +136,8 @@ impl UnitJoin {
             pages.take_back_quals(&part.reads, &part.depths.pages, rules.cap, &mut totals.quals);
             for page in &part.depths.pages {
                 match pages.get_mut(page.number) {
-                    Some(sum) => sum.add(page),
-                    None => pages.insert(page),
+                    Some(sum) => sum.add_page(page),
+                    None => pages.insert_page(page),
                 }
             }
         }
@@ -164,7 +164,7 @@ impl TargetTotals {
 
     /// Adds the positions of a page. Must be called in the order of the pages.
     fn add_page(&mut self, number: u32, page: &OpenPage, rules: &TargetRules) -> Result<()> {
-        let room = crate::room::of(u64::MAX);
+        let room = crate::room::counting_room(u64::MAX);
         let first = (end_of(number) - PAGE as u64) as u32;
         let mut target = rules.targets.interval_at_offset(first);
         let depths = page.called.iter().zip(&page.good);
@@ -176,7 +176,7 @@ impl TargetTotals {
             if good == 0 {
                 continue;
             }
-            self.good.add(good, &room)?;
+            self.good.count_key(good, &room)?;
             self.deepest = self.deepest.max(good);
             let depths = &mut self.targets[target];
             depths.bases += u64::from(good);
@@ -184,7 +184,7 @@ impl TargetTotals {
             depths.max = depths.max.max(good);
             depths.covered += 1;
             if let Some(runs) = &mut self.runs {
-                runs.push(position, good);
+                runs.push_depth(position, good);
             }
         }
         Ok(())

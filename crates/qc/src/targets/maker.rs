@@ -14,7 +14,7 @@ use crate::depth::depths::{DepthCounter, Depths, MAX_READS};
 use crate::depth::reads::{Reads, as_java, is_called, is_good};
 use crate::depth::{ORDERED_MEMORY, USUAL_PIECE_BYTES};
 use crate::levels::GroupFinder;
-use crate::unsorted::unsorted;
+use crate::unsorted::unsorted_error;
 
 /// Maximum number of bytes of base values in a part, unless a single read has more.
 const MAX_VALUES: usize = 1 << 22;
@@ -32,13 +32,13 @@ pub(crate) struct TargetMaker {
     counting: Arc<TargetCounting>,
     counter: DepthCounter,
     codes: Vec<u8>,
-    found: Found,
+    found: FoundTargets,
     group: GroupFinder,
 }
 
 /// What one record contributes to each of its rows. The memory is reused.
 #[derive(Default)]
-struct Found {
+struct FoundTargets {
     counts: TargetCounts,
     /// Runs of bases on targets, as the number of the first position and the length.
     runs: Vec<(u32, u32)>,
@@ -73,7 +73,7 @@ enum Quals<'a> {
 
 impl Quals<'_> {
     #[inline]
-    fn push(self, from: usize, to: usize, into: &mut Vec<u8>) {
+    fn push_values(self, from: usize, to: usize, into: &mut Vec<u8>) {
         match self {
             Quals::Each(quals) => into.extend(quals[from..to].iter().map(|&qual| as_java(qual))),
             Quals::Same(qual) => into.resize(into.len() + to - from, as_java(qual)),
@@ -83,7 +83,7 @@ impl Quals<'_> {
     /// Returns the number of bases whose quality is at least `least`. `length` is the number of
     /// bases.
     #[inline]
-    fn at_least(self, least: u8, length: u32) -> u64 {
+    fn count_at_least(self, least: u8, length: u32) -> u64 {
         match self {
             Quals::Each(quals) => quals.iter().filter(|&&qual| as_java(qual) >= least).count() as u64,
             Quals::Same(qual) if as_java(qual) >= least => length.into(),
@@ -98,7 +98,7 @@ impl TargetMaker {
             counting,
             counter: DepthCounter::default(),
             codes: Vec::new(),
-            found: Found::default(),
+            found: FoundTargets::default(),
             group: GroupFinder::default(),
         }
     }
@@ -111,7 +111,7 @@ impl OrderedTally for TargetCounting {
     type Piece = TargetPiece;
     type Maker = TargetMaker;
 
-    fn maker(self: &Arc<Self>) -> TargetMaker {
+    fn new_maker(self: &Arc<Self>) -> TargetMaker {
         TargetMaker::new(Arc::clone(self))
     }
 
@@ -120,21 +120,21 @@ impl OrderedTally for TargetCounting {
     }
 
     fn max_bytes_to_add(&self, piece: &TargetPiece) -> u64 {
-        self.heap_bytes() + TargetJoin::growth(piece)
+        self.heap_bytes() + TargetJoin::max_growth_bytes(piece)
     }
 
     /// Includes results that grow with the depth of the targets.
     fn heap_bytes(&self) -> u64 {
-        self.join().heap_bytes()
+        self.lock_join().heap_bytes()
     }
 
     fn restart(&self) -> Result<()> {
-        *self.join() = TargetJoin::new(&self.rules, self.units);
+        *self.lock_join() = TargetJoin::new(&self.rules, self.units);
         Ok(())
     }
 
     fn add(&self, piece: TargetPiece) -> Result<()> {
-        self.join().add(piece, &self.rules)
+        self.lock_join().add_piece(piece, &self.rules)
     }
 }
 
@@ -159,27 +159,27 @@ impl PieceMaker for TargetMaker {
             if let (Ok(contig), Ok(start)) = place {
                 let [_, last] = piece.ends.get_or_insert([(contig, start); 2]);
                 if (contig, start) < *last {
-                    return Err(unsorted().record(stamp.ordinal()).qname(record.qname()));
+                    return Err(unsorted_error().record(stamp.ordinal()).qname(record.qname()));
                 }
                 *last = (contig, start);
             }
-            let group = self.group.find(&counting.levels, record);
+            let group = self.group.find_group(&counting.levels, record);
             for (rules, units) in counting.rules.iter().zip(&mut gathered) {
                 if rules.include_indels {
                     charge.grow(deleted_bytes(&counting, rules, record, group))?;
                 }
                 let mut found = std::mem::take(&mut self.found);
                 found.clear();
-                self.look(&counting, rules, record, &mut found);
+                self.count_record(&counting, rules, record, &mut found);
                 for &unit in &counting.units_of_group[group] {
-                    self.add(rules, &found, &mut units[unit]);
+                    self.add_to_row(rules, &found, &mut units[unit]);
                 }
                 self.found = found;
             }
         }
         for (rules, units) in counting.rules.iter().zip(gathered) {
             let complete = |mut unit: GatheredTargets| {
-                self.complete(rules, &mut unit);
+                self.flush_reads(rules, &mut unit);
                 unit.piece
             };
             piece.by_rules.push(units.into_iter().map(complete).collect());
@@ -189,7 +189,7 @@ impl PieceMaker for TargetMaker {
 }
 
 impl TargetMaker {
-    fn add(&mut self, rules: &TargetRules, found: &Found, unit: &mut GatheredTargets) {
+    fn add_to_row(&mut self, rules: &TargetRules, found: &FoundTargets, unit: &mut GatheredTargets) {
         unit.piece.counts.add(&found.counts);
         let Some((&(start, _), &(last, length))) = found.runs.first().zip(found.runs.last()) else {
             return;
@@ -211,29 +211,29 @@ impl TargetMaker {
             }
         }
         if reads.list.len() >= MAX_READS || reads.values().len() >= MAX_VALUES {
-            self.complete(rules, unit);
+            self.flush_reads(rules, unit);
         }
     }
 
     /// Moves the gathered reads with their depths to the piece.
-    fn complete(&mut self, rules: &TargetRules, unit: &mut GatheredTargets) {
+    fn flush_reads(&mut self, rules: &TargetRules, unit: &mut GatheredTargets) {
         if unit.reads.list.is_empty() {
             return;
         }
         let reads = std::mem::take(&mut unit.reads);
-        let depths = self.counter.count_each(&reads, rules.counted());
+        let depths = self.counter.count_each(&reads, rules.counted_bases());
         let quals = self.counter.all_qualities(&reads);
         crate::counts::add_each(&mut unit.piece.quals, &quals);
         unit.piece.parts.push(UnitPart { reads, depths });
     }
 
     /// Finds the contribution of a record, applying Picard's filters in their order.
-    fn look(
+    fn count_record(
         &mut self,
         counting: &TargetCounting,
         rules: &TargetRules,
         record: RecordRef<'_>,
-        found: &mut Found,
+        found: &mut FoundTargets,
     ) {
         let (flags, counts) = (record.flags(), &mut found.counts);
         counts.records = 1;
@@ -282,7 +282,7 @@ impl TargetMaker {
             return;
         }
         let mapq = record.mapq();
-        if mapq == 0 && counting.adapters.begin_record(record, &mut self.codes) {
+        if mapq == 0 && counting.adapters.is_record_adapter(record, &mut self.codes) {
             counts.adapters = aligned;
             return;
         }
@@ -290,17 +290,17 @@ impl TargetMaker {
             counts.low_mapq = aligned;
             return;
         }
-        let clip = if rules.clip_overlaps { Clip::of(record) } else { Clip::NONE };
+        let clip = if rules.clip_overlaps { Clip::from_record(record) } else { Clip::NONE };
         counts.overlaps = clip.bases;
         let is_mapped_pair = is_primary && flags.is_paired() && !flags.is_mate_unmapped();
-        walk(rules, record, place, end, clip, found);
+        count_bases(rules, record, place, end, clip, found);
         if is_mapped_pair {
             found.counts.on_target_from_pairs = found.counts.on_target;
         }
     }
 }
 
-impl Found {
+impl FoundTargets {
     fn clear(&mut self) {
         self.counts = TargetCounts::default();
         self.runs.clear();
@@ -366,13 +366,13 @@ fn on_probes(rules: &TargetRules, contig: u32, start: u32, record: RecordRef<'_>
 }
 
 /// Processes the bases of a record up to the clip, and adds them to `found`.
-fn walk(
+fn count_bases(
     rules: &TargetRules,
     record: RecordRef<'_>,
     place: Option<(u32, u32)>,
     end: u32,
     clip: Clip,
-    found: &mut Found,
+    found: &mut FoundTargets,
 ) {
     let quals = record.qual();
     // Picard does not expect records without qualities; their qualities are taken as 0.
@@ -395,9 +395,9 @@ fn walk(
         };
         let aligned = |quals| Aligned { contig, start: at, length: n, quals };
         match op {
-            op if is_aligned(op) => found.add(rules, aligned(of_bases)),
+            op if is_aligned(op) => found.add_aligned(rules, aligned(of_bases)),
             DELETION if rules.include_indels => {
-                found.add(rules, aligned(Quals::Same(quals.get(from).copied().unwrap_or(0))));
+                found.add_aligned(rules, aligned(Quals::Same(quals.get(from).copied().unwrap_or(0))));
             }
             INSERTION if rules.include_indels => {
                 found.add_insertion(rules, aligned(of_bases), (start, end));
@@ -412,13 +412,13 @@ fn walk(
     }
 }
 
-impl Found {
+impl FoundTargets {
     /// Adds aligned or deleted bases.
-    fn add(&mut self, rules: &TargetRules, aligned: Aligned<'_>) {
+    fn add_aligned(&mut self, rules: &TargetRules, aligned: Aligned<'_>) {
         let Aligned { contig, start, length, quals } = aligned;
         let (end, targets) = (start.saturating_add(length), &rules.targets);
-        let least = rules.counted().min_qual;
-        let high = quals.at_least(rules.min_qual, length);
+        let least = rules.counted_bases().min_qual;
+        let high = quals.count_at_least(rules.min_qual, length);
         let mut on_target = 0;
         let mut number = targets.first_ending_after(contig, start);
         while let Some(&(_, first, last)) =
@@ -433,7 +433,7 @@ impl Found {
             };
             if is_counted {
                 let before = self.values.len();
-                quals.push((from - start) as usize, (to - start) as usize, &mut self.values);
+                quals.push_values((from - start) as usize, (to - start) as usize, &mut self.values);
                 let values = &self.values[before..];
                 on_target += values.iter().filter(|&&value| value >= rules.min_qual).count() as u64;
                 let is_covered = values.iter().any(|&value| is_good(value, least));
@@ -442,27 +442,27 @@ impl Found {
                 }
                 self.runs.push((targets.base_offset(number) + from - first, to - from));
             } else {
-                on_target += quals.at_least(rules.min_qual, to - from);
+                on_target += quals.count_at_least(rules.min_qual, to - from);
             }
             number += 1;
         }
-        self.count(length, high, on_target);
+        self.count_found_bases(length, high, on_target);
     }
 
     /// Adds inserted bases. They are on target if the base after them is on a target that the read
     /// overlaps.
     fn add_insertion(&mut self, rules: &TargetRules, inserted: Aligned<'_>, (start, end): (u32, u32)) {
         let Aligned { contig, start: at, length, quals } = inserted;
-        let high = quals.at_least(rules.min_qual, length);
+        let high = quals.count_at_least(rules.min_qual, length);
         let next = rules.targets.first_ending_after(contig, at);
         let target = rules.targets.intervals().get(next).filter(|it| it.0 == contig && it.1 <= at);
         let is_on_target = target.is_some_and(|it| it.1 < end && start < it.2) && start < end;
-        self.count(length, high, if is_on_target { high } else { 0 });
+        self.count_found_bases(length, high, if is_on_target { high } else { 0 });
     }
 
     /// Counts `length` bases, of which `high` have the minimum quality; `on_target` of these are on
     /// target.
-    fn count(&mut self, length: u32, high: u64, on_target: u64) {
+    fn count_found_bases(&mut self, length: u32, high: u64, on_target: u64) {
         self.counts.low_quals += u64::from(length) - high;
         self.counts.off_target += high - on_target;
         self.counts.on_target += on_target;

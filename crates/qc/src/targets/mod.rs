@@ -40,7 +40,8 @@ use self::rules::{HS, PCR, TargetFiles, TargetRules};
 use self::table::TargetGc;
 use crate::levels::Level;
 use crate::{
-    MetricProgram, MetricSelection, MetricSetup, Needs, PicardProgram, QcOptions, RunEnd, RunningProgram,
+    MetricProgram, MetricSelection, MetricSetup, PicardProgram, ProgramNeeds, QcOptions, RunEnd,
+    RunningProgram,
 };
 
 /// CollectHsMetrics and CollectTargetedPcrMetrics. Without a reference, the GC content of targets
@@ -52,16 +53,16 @@ impl MetricProgram for TargetPrograms {
         &[HS, PCR]
     }
 
-    fn needs(&self) -> Needs {
+    fn needs(&self) -> ProgramNeeds {
         let refuses_intervals = Some("counts reads anywhere");
-        Needs { order: true, refuses_intervals, ..Needs::NOTHING }
+        ProgramNeeds { order: true, refuses_intervals, ..ProgramNeeds::NOTHING }
     }
 
     fn writes_file(&self, number: usize, options: &QcOptions) -> bool {
         [true, options.targets.per_target_coverage, options.targets.per_base_coverage][number]
     }
 
-    fn files<'a>(&self, options: &'a QcOptions) -> Vec<&'a PathBuf> {
+    fn input_files<'a>(&self, options: &'a QcOptions) -> Vec<&'a PathBuf> {
         let options = &options.targets;
         let probes = options.bait_intervals.iter().chain(&options.amplicon_intervals);
         probes.chain(&options.target_intervals).collect()
@@ -69,14 +70,14 @@ impl MetricProgram for TargetPrograms {
 
     /// Refuses programs without their interval files, and interval files without a program that
     /// uses them.
-    fn check(&self, selection: &MetricSelection, has_reference: bool) -> Result<()> {
+    fn check_options(&self, selection: &MetricSelection, has_reference: bool) -> Result<()> {
         let options = &selection.options.targets;
         let needed = [
             (HS, "--bait-intervals", !options.bait_intervals.is_empty()),
             (PCR, "--amplicon-intervals", options.amplicon_intervals.is_some()),
         ];
         for (program, flag, is_given) in needed {
-            let is_wanted = selection.has(&program);
+            let is_wanted = selection.is_selected(&program);
             if is_wanted && (!is_given || options.target_intervals.is_empty()) {
                 let what = format!("{} needs {flag} and --target-intervals", program.name);
                 return Err(
@@ -87,7 +88,10 @@ impl MetricProgram for TargetPrograms {
                 return Err(selection.lacks_program(flag, program.name));
             }
         }
-        if !options.target_intervals.is_empty() && !selection.has(&HS) && !selection.has(&PCR) {
+        if !options.target_intervals.is_empty()
+            && !selection.is_selected(&HS)
+            && !selection.is_selected(&PCR)
+        {
             let programs = "CollectHsMetrics or CollectTargetedPcrMetrics";
             return Err(selection.lacks_program("--target-intervals", programs));
         }
@@ -111,14 +115,14 @@ impl MetricProgram for TargetPrograms {
         TargetCounting::USUAL_PIECE_BYTES
     }
 
-    fn start(&self, setup: &MetricSetup<'_>) -> Result<Box<dyn RunningProgram>> {
+    fn start_run(&self, setup: &MetricSetup<'_>) -> Result<Box<dyn RunningProgram>> {
         let options = &setup.options().targets;
         let files = TargetFiles {
             baits: setup.named_intervals(&options.bait_intervals)?,
             amplicons: setup.named_intervals(options.amplicon_intervals.as_slice())?,
             targets: setup.named_intervals(&options.target_intervals)?,
         };
-        let rules = |program| TargetRules::of(program, setup.options(), &files);
+        let rules = |program| TargetRules::for_program(program, setup.options(), &files);
         let rules = setup.selection.wanted_of(self.programs()).filter_map(rules).collect();
         Ok(Box::new(TargetRun {
             gc: files.targets.zip(setup.reference()?.cloned()).map(TargetGc::new),
@@ -140,7 +144,7 @@ struct TargetRun {
 
 impl RunningProgram for TargetRun {
     fn ordered_tally(&self, ledger: &Ledger) -> Option<Arc<dyn DynOrderedTally>> {
-        Some(SharedOrderedTally::shared(&self.counting, ledger))
+        Some(SharedOrderedTally::new_shared(&self.counting, ledger))
     }
 
     fn result_bytes(&self) -> u64 {
@@ -148,15 +152,15 @@ impl RunningProgram for TargetRun {
     }
 
     fn make_reports(&self, end: &RunEnd<'_>) -> Result<Vec<ReportContents>> {
-        let gc = self.gc.as_ref().map(TargetGc::shares).transpose()?;
+        let gc = self.gc.as_ref().map(TargetGc::gc_shares).transpose()?;
         let genome = self.contigs.iter().map(|(_, length)| u64::from(*length)).sum();
         let units = &self.counting.levels.units;
         let mut reports = Vec::new();
-        for (rules, mut rows) in self.counting.rules.iter().zip(self.counting.finish()) {
+        for (rules, mut rows) in self.counting.rules.iter().zip(self.counting.take_totals()) {
             let named = units.iter().zip(&rows);
             let named: Vec<_> =
                 named.filter(|(unit, totals)| !unit.is_found || totals.counts.records > 0).collect();
-            reports.extend(end.files(rules.program, |[file]| {
+            reports.extend(end.make_files(rules.program, |[file]| {
                 table::fill(file, rules, &named, gc.as_deref(), genome, self.sample_size);
             }));
             let Some(totals) = rows.first_mut() else { continue };

@@ -11,7 +11,7 @@ const NEAR: f64 = 0.001;
 
 /// The numbers of a library on which its penalty depends.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Library {
+pub(super) struct PenaltyInput {
     /// The estimated number of unique molecules (HS_LIBRARY_SIZE). `None` if it cannot be
     /// estimated.
     pub size: Option<u64>,
@@ -24,7 +24,7 @@ pub(super) struct Library {
     pub on_target: f64,
 }
 
-impl Library {
+impl PenaltyInput {
     /// Returns the penalty for this depth. 0 if the library size is unknown, and -1 if the library
     /// cannot yield the depth.
     pub fn penalty(&self, depth: u32) -> f64 {
@@ -49,11 +49,11 @@ impl Library {
 
 #[cfg(test)]
 mod tests {
-    use super::Library;
+    use super::PenaltyInput;
 
     #[test]
     fn a_library_that_is_used_up_cannot_yield_more() {
-        let library = Library {
+        let library = PenaltyInput {
             size: Some(6_486),
             pairs: 918,
             unique_pairs: 856,
@@ -63,6 +63,6 @@ mod tests {
         };
         assert_eq!(library.penalty(100), -1.0);
         assert!(library.penalty(10) > 0.0);
-        assert_eq!(Library { size: None, ..library }.penalty(10), 0.0);
+        assert_eq!(PenaltyInput { size: None, ..library }.penalty(10), 0.0);
     }
 }

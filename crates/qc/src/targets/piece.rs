@@ -119,7 +119,7 @@ impl TargetPiece {
         for (rules, units) in rules.iter().zip(&mut self.by_rules) {
             let border = rules.targets.base_number(contig, start.saturating_add(span));
             for part in units.iter_mut().flat_map(|unit| &mut unit.parts) {
-                let mut kept = part.reads.first(0);
+                let mut kept = part.reads.copy_first(0);
                 let near = part.reads.views().filter(|view| view.read.start < border);
                 near.for_each(|view| kept.push_copy(view));
                 part.reads = kept;

@@ -59,7 +59,11 @@ pub(crate) struct TargetRules {
 
 impl TargetRules {
     /// Returns the rules of a program. `None` if the interval files of the program are not given.
-    pub fn of(program: &'static PicardProgram, all: &QcOptions, files: &TargetFiles) -> Option<Self> {
+    pub fn for_program(
+        program: &'static PicardProgram,
+        all: &QcOptions,
+        files: &TargetFiles,
+    ) -> Option<Self> {
         let options = &all.targets;
         let (probes, set, mapq, qual, clips) = if *program == HS {
             let set = options.bait_set_name.clone();
@@ -87,7 +91,7 @@ impl TargetRules {
 
     /// Returns the rule for the depth. Bases of the lowest qualities (noise) never count, even if
     /// the minimum quality is 0.
-    pub fn counted(&self) -> CountedBases {
+    pub fn counted_bases(&self) -> CountedBases {
         CountedBases { min_qual: self.min_qual.clamp(NOISE + 1, IS_N), cap: self.cap }
     }
 }

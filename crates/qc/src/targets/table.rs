@@ -6,11 +6,11 @@ use readmill_format::metrics::{HistogramColumn, MetricsFile, MetricsRow};
 use readmill_record::Result;
 
 use super::join::TargetTotals;
-use super::penalty::Library;
+use super::penalty::PenaltyInput;
 use super::rules::{HS, TargetRules};
-use crate::counts::{Bins, count_bytes};
+use crate::counts::{SortedCounts, count_bytes};
 use crate::depth::sensitivity;
-use crate::levels::Unit;
+use crate::levels::MetricsUnit;
 use crate::reference::ReferenceContigs;
 
 const HS_COLUMNS: [&str; 20] = [
@@ -110,7 +110,7 @@ impl TargetGc {
     ///
     /// # Errors
     /// The reference lacks a contig, has a shorter one, or cannot be read.
-    pub fn shares(&self) -> Result<Vec<f64>> {
+    pub fn gc_shares(&self) -> Result<Vec<f64>> {
         let mut bases = self.reference.file().bam_code_window();
         let share = |&(contig, start, end): &(u32, u32, u32)| {
             let place = self.reference.place(contig.cast_signed())?;
@@ -139,7 +139,7 @@ impl TargetTotals {
 
     /// Returns the number of target positions by their number of counted bases, including positions
     /// without any.
-    fn depths(&self, rules: &TargetRules) -> Bins {
+    fn depth_histogram(&self, rules: &TargetRules) -> SortedCounts {
         let mut bins = self.good.bins();
         let without = u64::from(rules.targets.base_count()) - bins.count();
         if without > 0 {
@@ -150,7 +150,7 @@ impl TargetTotals {
 
     /// Returns AT_DROPOUT and GC_DROPOUT in percent. Targets of exactly 50 % GC contribute to both,
     /// as in Picard.
-    fn dropout(&self, rules: &TargetRules, gc: &[f64]) -> (f64, f64) {
+    fn at_and_gc_dropout(&self, rules: &TargetRules, gc: &[f64]) -> (f64, f64) {
         let mut targets = vec![(0_u64, 0_u64); 101];
         let each = rules.targets.intervals().iter().zip(&self.targets).zip(gc);
         for ((&(_, start, end), depths), gc) in each {
@@ -179,7 +179,7 @@ impl TargetTotals {
 pub(super) fn fill(
     file: &mut MetricsFile,
     rules: &TargetRules,
-    units: &[(&Unit, &TargetTotals)],
+    units: &[(&MetricsUnit, &TargetTotals)],
     gc: Option<&[f64]>,
     genome: u64,
     samples: u32,
@@ -195,19 +195,19 @@ pub(super) fn fill(
     columns.extend(COLUMNS);
     columns.extend(shares.iter().map(String::as_str));
     columns.extend(LAST_COLUMNS);
-    let row = |(unit, totals): &(&Unit, &TargetTotals)| {
+    let row = |(unit, totals): &(&MetricsUnit, &TargetTotals)| {
         let mut row = MetricsRow::default();
-        let depths = totals.depths(rules);
+        let depths = totals.depth_histogram(rules);
         if is_hs {
             put_baits(&mut row, rules, totals, &depths, genome);
         } else {
             put_amplicons(&mut row, rules, totals, genome);
         }
         put_counts(&mut row, rules, totals, &depths, genome);
-        let (at, g_and_c) = gc.map_or((0.0, 0.0), |gc| totals.dropout(rules, gc));
+        let (at, g_and_c) = gc.map_or((0.0, 0.0), |gc| totals.at_and_gc_dropout(rules, gc));
         row.push_decimal(at).push_decimal(g_and_c);
         put_sensitivity(&mut row, rules, totals, samples);
-        for name in unit.names() {
+        for name in unit.column_values() {
             row.push_optional(name);
         }
         row
@@ -217,9 +217,9 @@ pub(super) fn fill(
     for (unit, totals) in units {
         let label = |name: &str| match units {
             [_] => name.as_bytes().to_vec(),
-            _ => [unit.label(), b".", name.as_bytes()].concat(),
+            _ => [unit.histogram_label(), b".", name.as_bytes()].concat(),
         };
-        let depths = totals.depths(rules);
+        let depths = totals.depth_histogram(rules);
         let mut bins: Vec<(i64, f64)> = (0..=i64::from(totals.deepest)).map(|key| (key, 0.0)).collect();
         depths.0.iter().for_each(|&(depth, count)| bins[depth as usize].1 = count as f64);
         columns.push(HistogramColumn { label: label("high_quality_coverage_count"), bins });
@@ -232,7 +232,7 @@ pub(super) fn fill(
 /// Returns five columns: the fraction of aligned bases on or near probes, the fraction off probes,
 /// the fraction of bases on probes among those on or near them, the mean depth of probes, and
 /// FOLD_ENRICHMENT.
-fn selection(rules: &TargetRules, totals: &TargetTotals, genome: u64) -> [f64; 5] {
+fn selection_columns(rules: &TargetRules, totals: &TargetTotals, genome: u64) -> [f64; 5] {
     let counts = &totals.counts;
     let (on, near, off) = (counts.on_probe, counts.near_probe, counts.off_probe);
     let (all, territory) = ((on + near + off) as f64, f64::from(rules.probes.base_count()));
@@ -249,11 +249,11 @@ fn put_baits(
     row: &mut MetricsRow,
     rules: &TargetRules,
     totals: &TargetTotals,
-    depths: &Bins,
+    depths: &SortedCounts,
     genome: u64,
 ) {
     let counts = &totals.counts;
-    let [selected, off, on_selected, mean, enrichment] = selection(rules, totals, genome);
+    let [selected, off, on_selected, mean, enrichment] = selection_columns(rules, totals, genome);
     let (baits, targets) = (rules.probes.base_count(), rules.targets.base_count());
     row.push_text(rules.probe_set.as_bytes()).push_integer(baits);
     row.push_decimal(f64::from(targets) / f64::from(baits));
@@ -263,7 +263,7 @@ fn put_baits(
     row.push_decimal(counts.on_target as f64 / counts.pf_bases as f64);
     row.push_decimal(enrichment);
     let (pairs, unique_pairs) = (counts.selected_pairs, counts.selected_unique_pairs);
-    let library = Library {
+    let library = PenaltyInput {
         size: estimate_library_size(pairs, unique_pairs),
         pairs,
         unique_pairs,
@@ -282,7 +282,7 @@ fn put_baits(
 
 fn put_amplicons(row: &mut MetricsRow, rules: &TargetRules, totals: &TargetTotals, genome: u64) {
     let counts = &totals.counts;
-    let [selected, off, on_selected, mean, enrichment] = selection(rules, totals, genome);
+    let [selected, off, on_selected, mean, enrichment] = selection_columns(rules, totals, genome);
     row.push_text(rules.probe_set.as_bytes()).push_integer(rules.probes.base_count());
     row.push_integer(counts.on_probe).push_integer(counts.near_probe).push_integer(counts.off_probe);
     row.push_decimal(selected)
@@ -299,7 +299,7 @@ fn put_counts(
     row: &mut MetricsRow,
     rules: &TargetRules,
     totals: &TargetTotals,
-    depths: &Bins,
+    depths: &SortedCounts,
     genome: u64,
 ) {
     let counts = &totals.counts;
@@ -352,5 +352,5 @@ fn put_sensitivity(row: &mut MetricsRow, rules: &TargetRules, totals: &TargetTot
         depths.pop();
     }
     let sensitivity = sensitivity::het_snp_sensitivity(&depths, &totals.quals, samples);
-    row.push_decimal(sensitivity).push_decimal(sensitivity::phred(sensitivity));
+    row.push_decimal(sensitivity).push_decimal(sensitivity::phred_score(sensitivity));
 }

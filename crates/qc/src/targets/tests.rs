@@ -149,7 +149,7 @@ fn depths_are_those_of_a_model_wherever_pieces_begin() {
         options.targets.per_target_coverage = true;
         options.targets.per_base_coverage = true;
         options.targets.bait_intervals = vec![PathBuf::from("b")];
-        let rules = TargetRules::of(&HS, &options, &files).unwrap();
+        let rules = TargetRules::for_program(&HS, &options, &files).unwrap();
         let all: Vec<&ModelRead> = reads.iter().collect();
         let [first, second] = [false, true]
             .map(|second| Vec::from_iter(all.iter().copied().filter(|it| it.is_second == second)));
@@ -158,7 +158,7 @@ fn depths_are_those_of_a_model_wherever_pieces_begin() {
         let mut texts: Vec<Vec<u8>> = Vec::new();
         for pieces in [1, 2, 7, 50, reads.len()] {
             let counting = TargetCounting::new(vec![rules.clone()], &levels);
-            let mut maker = counting.maker();
+            let mut maker = counting.new_maker();
             for is_trimmed in [false, true] {
                 for part in reads.chunks(reads.len().div_ceil(pieces)) {
                     let mut charge = Ledger::unlimited().empty_charge("targets");
@@ -168,7 +168,7 @@ fn depths_are_those_of_a_model_wherever_pieces_begin() {
                     }
                     counting.add(piece).unwrap();
                 }
-                let mut found = counting.finish();
+                let mut found = counting.take_totals();
                 let rows = &mut found[0];
                 for (row, wanted) in rows.iter().zip(&wanted) {
                     let bases: u64 = row.targets.iter().map(|it| it.bases).sum();
@@ -223,7 +223,7 @@ fn what_the_mate_has_is_clipped_as_by_htsjdk() {
         let mut batch = Batch::default();
         batch.push(&raw, Stamp::default()).unwrap();
         let (_, record) = batch.records().next().unwrap();
-        assert_eq!(Clip::of(record), Clip { bases, kept }, "{flags} {start} {cigar} {mate}");
+        assert_eq!(Clip::from_record(record), Clip { bases, kept }, "{flags} {start} {cigar} {mate}");
     }
 }
 
@@ -231,15 +231,15 @@ fn what_the_mate_has_is_clipped_as_by_htsjdk() {
 fn unsorted_reads_are_refused() {
     let header = Header::parse(HEADER).unwrap();
     let levels = Arc::new(Levels::new(&header, &[Level::AllReads]));
-    let rules = TargetRules::of(&HS, &QcOptions::default(), &files(&header)).unwrap();
+    let rules = TargetRules::for_program(&HS, &QcOptions::default(), &files(&header)).unwrap();
     let counting = TargetCounting::new(vec![rules], &levels);
     let mut reads = reads(&mut Random(1), 30);
     reads.reverse();
     let mut charge = Ledger::unlimited().empty_charge("targets");
-    assert!(counting.maker().make(&batch(&header, &reads), &mut charge).is_err());
+    assert!(counting.new_maker().make(&batch(&header, &reads), &mut charge).is_err());
     let mut pieces = reads.iter().map(|read| {
         let read = std::slice::from_ref(read);
-        counting.add(counting.maker().make(&batch(&header, read), &mut charge).unwrap())
+        counting.add(counting.new_maker().make(&batch(&header, read), &mut charge).unwrap())
     });
     let error = pieces.find_map(Result::err).unwrap().to_string();
     assert!(error.contains("sorted"), "{error}");

@@ -16,7 +16,7 @@ use crate::reference::ReferenceContigs;
 /// It is an ordered tally. On any thread, a `WgsMaker` selects the reads and bases of a batch that
 /// count, and counts their depths in a `WgsPiece`. [`WgsJoin`] adds the pieces in the order of the
 /// reads: it handles mates and caps across pieces, and counts positions by depth once no later read
-/// can cover them. [`finish`](Self::finish) returns the totals.
+/// can cover them. [`take_totals`](Self::take_totals) returns the totals.
 pub(crate) struct WgsCounting {
     pub(super) rules: Vec<WgsRules>,
     pub(super) reference: ReferenceContigs,
@@ -53,12 +53,12 @@ impl WgsCounting {
     }
 
     pub(super) fn bytes_of_lists(&self) -> u64 {
-        self.spare().iter().map(|reads| reads.heap_bytes() as u64).sum()
+        self.lock_spare().iter().map(|reads| reads.heap_bytes() as u64).sum()
     }
 
     /// Keeps the memory of a list of reads for [`WgsCounting::empty_reads`]. Reads are discarded.
-    pub(super) fn keep(&self, mut reads: Reads) {
-        let mut spare = self.spare();
+    pub(super) fn keep_for_reuse(&self, mut reads: Reads) {
+        let mut spare = self.lock_spare();
         if spare.len() < MAX_SPARE {
             reads.clear();
             spare.push(reads);
@@ -68,12 +68,12 @@ impl WgsCounting {
     /// Returns an empty list of reads, with the memory of an earlier list if possible, because
     /// allocating is slow.
     pub(super) fn empty_reads(&self) -> Reads {
-        self.spare().pop().unwrap_or_default()
+        self.lock_spare().pop().unwrap_or_default()
     }
 
     /// Returns the totals of all pieces, for each of the rules, and resets them.
-    pub(crate) fn finish(&self) -> Vec<WgsTotals> {
-        std::mem::replace(&mut *self.join(), self.empty_join()).finish()
+    pub(crate) fn take_totals(&self) -> Vec<WgsTotals> {
+        std::mem::replace(&mut *self.lock_join(), self.empty_join()).into_totals()
     }
 
     pub(super) fn territory(&self) -> Territory<'_> {
@@ -88,11 +88,11 @@ impl WgsCounting {
         WgsJoin::new(&self.rules, self.intervals.as_ref())
     }
 
-    fn spare(&self) -> MutexGuard<'_, Vec<Reads>> {
+    fn lock_spare(&self) -> MutexGuard<'_, Vec<Reads>> {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn join(&self) -> MutexGuard<'_, WgsJoin> {
+    pub(super) fn lock_join(&self) -> MutexGuard<'_, WgsJoin> {
         self.join.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

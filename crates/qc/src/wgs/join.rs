@@ -11,7 +11,7 @@ use super::rules::WgsRules;
 use crate::depth::depths::{DepthCounter, Depths, end_of};
 use crate::depth::open_pages::{OpenPage, OpenPages};
 use crate::depth::reads::{MAX_QUAL, ReadView, Reads};
-use crate::unsorted::unsorted;
+use crate::unsorted::unsorted_error;
 
 /// The sum of the pieces so far, separately for the rules of each program. Pieces are added in the
 /// order of the reads.
@@ -82,18 +82,18 @@ struct Waiting {
 }
 
 /// Minimum number of waiting reads before unreachable reads are removed.
-const ENOUGH: usize = 256;
+const MIN_READS_TO_PRUNE: usize = 256;
 
 impl Waiting {
     /// Adds the reads of a piece that end at or after `last`, the start of its last read.
-    fn advance(&mut self, reads: &Reads, last: u32) {
-        reads.views().filter(|view| view.read.end >= last).for_each(|view| self.push(view));
-        if self.reads.list.len() > self.enough.max(ENOUGH) {
+    fn add_reaching_reads(&mut self, reads: &Reads, last: u32) {
+        reads.views().filter(|view| view.read.end >= last).for_each(|view| self.push_read(view));
+        if self.reads.list.len() > self.enough.max(MIN_READS_TO_PRUNE) {
             self.forget_before(last);
         }
     }
 
-    fn push(&mut self, view: ReadView<'_>) {
+    fn push_read(&mut self, view: ReadView<'_>) {
         let number = self.reads.list.len() as u32 + 1;
         self.before.push(self.by_name.insert(view.read.name, number).unwrap_or(0));
         self.end = self.end.max(view.read.end);
@@ -106,7 +106,7 @@ impl Waiting {
         self.by_name.clear();
         self.before.clear();
         self.end = 0;
-        before.views().filter(|view| view.read.end >= last).for_each(|view| self.push(view));
+        before.views().filter(|view| view.read.end >= last).for_each(|view| self.push_read(view));
         self.enough = 2 * self.reads.list.len();
     }
 
@@ -126,7 +126,7 @@ impl Waiting {
 
     /// Returns the maximum number of further bytes in use while this number of reads with this
     /// number of bytes is added.
-    fn growth(&self, reads: usize, bytes: usize) -> usize {
+    fn max_growth_bytes(&self, reads: usize, bytes: usize) -> usize {
         let table = extra_slots_to_grow(self.by_name.capacity(), self.by_name.len(), reads) * NAME_BYTES;
         let lists = if self.before.len() + reads > self.before.capacity() {
             2 * (self.reads.heap_bytes() + bytes) + 8 * (self.before.len() + reads)
@@ -158,20 +158,20 @@ impl WgsJoin {
 
     /// Adds the next piece. Passes the lists of reads that are no longer needed to `release`, to
     /// reuse their memory.
-    pub(super) fn add(&mut self, piece: WgsPiece, mut release: impl FnMut(Reads)) -> Result<()> {
+    pub(super) fn add_piece(&mut self, piece: WgsPiece, mut release: impl FnMut(Reads)) -> Result<()> {
         let intervals = self.intervals.as_ref();
         for (join, piece) in self.by_rules.iter_mut().zip(piece.by_rules) {
             join.totals.excluded.add(&piece.excluded);
             for piece in piece.contigs {
-                release(join.add(piece, intervals)?);
+                release(join.add_piece(piece, intervals)?);
             }
         }
         Ok(())
     }
 
-    pub(super) fn finish(self) -> Vec<WgsTotals> {
+    pub(super) fn into_totals(self) -> Vec<WgsTotals> {
         let finish = |mut join: RulesJoin| {
-            join.close();
+            join.close_contig();
             join.totals
         };
         self.by_rules.into_iter().map(finish).collect()
@@ -201,7 +201,7 @@ impl WgsJoin {
                     bytes += view.heap_bytes();
                 }
                 let open = join.open.as_ref().filter(|open| open.number == piece.contig);
-                let growth = open.map_or(4 * bytes, |open| open.waiting.growth(reads, bytes));
+                let growth = open.map_or(4 * bytes, |open| open.waiting.max_growth_bytes(reads, bytes));
                 let waiting = open.map_or(0, |open| open.waiting.reads.list.len());
                 // If reads are left out, the depths of the first reads are counted again.
                 let is_capped = waiting + piece.reads.list.len() > join.rules.locus_cap as usize;
@@ -218,7 +218,7 @@ impl WgsJoin {
 
 impl RulesJoin {
     /// Adds a piece, and returns its list of reads for reuse.
-    fn add(&mut self, piece: ContigPiece, intervals: Option<&Intervals>) -> Result<Reads> {
+    fn add_piece(&mut self, piece: ContigPiece, intervals: Option<&Intervals>) -> Result<Reads> {
         let ContigPiece { contig, head, mut reads, mut depths } = piece;
         let (Some(first), Some(last)) = (reads.list.first(), reads.list.last()) else {
             return Ok(reads);
@@ -226,28 +226,31 @@ impl RulesJoin {
         let (first, last) = (first.start, last.start);
         if self.open.as_ref().is_none_or(|open| open.number != contig) {
             if self.open.as_ref().is_some_and(|open| contig < open.number) {
-                return Err(unsorted());
+                return Err(unsorted_error());
             }
-            self.close();
+            self.close_contig();
             let (pages, waiting, positions) = Default::default();
             self.open = Some(OpenContig { number: contig, last: 0, pages, waiting, positions });
         }
         let RulesJoin { rules, counter, open, totals } = self;
         let Some(open) = open else { return Ok(reads) };
         if first < open.last {
-            return Err(unsorted());
+            return Err(unsorted_error());
         }
-        if let Some(kept) = open.keep(&reads, rules.locus_cap, intervals) {
+        if let Some(kept) = open.apply_locus_cap(&reads, rules.locus_cap, intervals) {
             // Only reads of the head can be left out. The head includes all reads that overlap
             // them.
             let dropped = reads.list.len() - kept.list.len();
-            depths.subtract(&counter.count(&reads.first(head as usize), rules.counted()));
-            depths.add(
-                &counter.count(&kept.first((head as usize).saturating_sub(dropped)), rules.counted()),
+            depths.subtract(
+                &counter.count_by_name(&reads.copy_first(head as usize), rules.counted_bases()),
             );
+            depths.add(&counter.count_by_name(
+                &kept.copy_first((head as usize).saturating_sub(dropped)),
+                rules.counted_bases(),
+            ));
             reads = kept;
         }
-        open.meet(&reads, &mut depths, rules.min_qual);
+        open.subtract_earlier_mates(&reads, &mut depths, rules.min_qual);
         for (sum, more) in totals.quals.iter_mut().zip(&depths.quals) {
             *sum += more;
         }
@@ -256,23 +259,26 @@ impl RulesJoin {
         totals.overlap += depths.overlap;
         for page in depths.pages {
             match open.pages.get_mut(page.number) {
-                Some(sum) => sum.add(&page),
+                Some(sum) => sum.add_page(&page),
                 None if end_of(page.number) <= last.into() => {
                     let depths = page.called.iter().zip(&page.good);
-                    totals.add(depths.map(|(&called, &good)| (called.into(), good.into())), rules.cap);
+                    totals.add_positions(
+                        depths.map(|(&called, &good)| (called.into(), good.into())),
+                        rules.cap,
+                    );
                 }
-                None => open.pages.insert(&page),
+                None => open.pages.insert_page(&page),
             }
         }
         open.last = last;
-        open.waiting.advance(&reads, last);
+        open.waiting.add_reaching_reads(&reads, last);
         while let Some((_, page)) = open.pages.pop_before(last) {
             totals.add_page(page, rules.cap);
         }
         Ok(reads)
     }
 
-    fn close(&mut self) {
+    fn close_contig(&mut self) {
         let Some(open) = self.open.take() else { return };
         open.pages.into_all().for_each(|(_, page)| self.totals.add_page(page, self.rules.cap));
     }
@@ -280,7 +286,12 @@ impl RulesJoin {
 
 impl OpenContig {
     /// Returns the reads of a piece that the locus cap keeps, or `None` if it keeps all.
-    fn keep(&mut self, reads: &Reads, cap: u32, intervals: Option<&Intervals>) -> Option<Reads> {
+    fn apply_locus_cap(
+        &mut self,
+        reads: &Reads,
+        cap: u32,
+        intervals: Option<&Intervals>,
+    ) -> Option<Reads> {
         if self.positions.is_none() && self.waiting.reads.list.len() + reads.list.len() > cap as usize {
             self.waiting.forget_before(self.last);
         }
@@ -290,11 +301,11 @@ impl OpenContig {
             return None;
         }
         let new = || LocusCap::new(cap, self.number, intervals, waiting);
-        self.positions.get_or_insert_with(new).keep(reads)
+        self.positions.get_or_insert_with(new).filter_reads(reads)
     }
 
     /// Subtracts bases at which a read of the same name, in an earlier piece, has a counted base.
-    fn meet(&self, reads: &Reads, depths: &mut Depths, least: u8) {
+    fn subtract_earlier_mates(&self, reads: &Reads, depths: &mut Depths, least: u8) {
         if self.waiting.reads.list.is_empty() {
             return;
         }
@@ -320,19 +331,19 @@ impl OpenContig {
             let others = self.waiting.of_name(view.read.name);
             others.for_each(|other| view.mark_shared(other, least, &mut marks));
             marks.iter_mut().zip(&known).for_each(|(mark, known)| *mark &= !known);
-            depths.take_back(view, &marks);
+            depths.subtract_marked(view, &marks);
         }
     }
 }
 
 impl WgsTotals {
     fn add_page(&mut self, page: OpenPage, cap: u32) {
-        self.add(page.called.into_iter().zip(page.good), cap);
+        self.add_positions(page.called.into_iter().zip(page.good), cap);
     }
 
     /// Adds positions by their depths, as pairs of the bases above noise and the counted bases.
     #[inline]
-    fn add(&mut self, depths: impl Iterator<Item = (u32, u32)>, cap: u32) {
+    fn add_positions(&mut self, depths: impl Iterator<Item = (u32, u32)>, cap: u32) {
         for (called, good) in depths.filter(|(called, _)| *called > 0) {
             self.called[called.min(cap) as usize] += 1;
             self.good[good.min(cap) as usize] += 1;

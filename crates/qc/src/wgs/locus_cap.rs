@@ -32,23 +32,23 @@ impl LocusCap {
         let (intervals, pages) = (intervals.cloned(), BTreeMap::new());
         let mut positions = LocusCap { cap, contig, intervals, pages, open: None };
         for view in reads.views() {
-            positions.advance(view.read.start);
-            positions.accept(view);
+            positions.close_positions_before(view.read.start);
+            positions.open_positions(view);
         }
         positions
     }
 
     /// Adds the next reads. Returns the reads that are kept, or `None` if all are kept.
-    pub fn keep(&mut self, reads: &Reads) -> Option<Reads> {
+    pub fn filter_reads(&mut self, reads: &Reads) -> Option<Reads> {
         let mut kept: Option<Reads> = None;
         for (number, view) in reads.views().enumerate() {
-            self.advance(view.read.start);
-            let is_full = self.open.is_some_and(|(first, _)| self.count(first) >= self.cap);
+            self.close_positions_before(view.read.start);
+            let is_full = self.open.is_some_and(|(first, _)| self.count_at(first) >= self.cap);
             if !is_full {
-                self.accept(view);
+                self.open_positions(view);
                 kept.iter_mut().for_each(|kept| kept.push_copy(view));
             } else if kept.is_none() {
-                kept = Some(reads.first(number));
+                kept = Some(reads.copy_first(number));
             }
         }
         kept
@@ -59,15 +59,15 @@ impl LocusCap {
     }
 
     /// Closes positions before a read that starts at `start`.
-    fn advance(&mut self, start: u32) {
+    fn close_positions_before(&mut self, start: u32) {
         while let Some((first, end)) = self.open.filter(|(first, _)| first + 1 < start) {
-            let covered = (first..end.min(start)).find(|&at| self.count(at) > 0);
+            let covered = (first..end.min(start)).find(|&at| self.count_at(at) > 0);
             let at = covered.unwrap_or(end.min(start));
             let open = |first: u32| (first < end).then_some((first, end));
             self.open = open(at);
             // htsjdk reports positions without bases one at a time, and looks at the next read
             // again after each.
-            let is_told = at > first && self.is_wanted(first, at);
+            let is_told = at > first && self.is_reported(first, at);
             if at < start && !is_told {
                 self.open = open(at.saturating_add(1));
             }
@@ -81,7 +81,7 @@ impl LocusCap {
         }
     }
 
-    fn accept(&mut self, view: ReadView<'_>) {
+    fn open_positions(&mut self, view: ReadView<'_>) {
         let (first, end) = self.open.unwrap_or((view.read.start, view.read.end));
         self.open = Some((first, end.max(view.read.end)));
         for (start, values) in view.runs() {
@@ -97,14 +97,14 @@ impl LocusCap {
         }
     }
 
-    fn count(&self, position: u32) -> u32 {
+    fn count_at(&self, position: u32) -> u32 {
         let (page, at) = page_of(position);
         self.pages.get(&page).map_or(0, |page| page[at])
     }
 
     /// Returns whether htsjdk reports a position from `from` to `to` (exclusive): one is in an
     /// interval, or there are no intervals.
-    fn is_wanted(&self, from: u32, to: u32) -> bool {
+    fn is_reported(&self, from: u32, to: u32) -> bool {
         self.intervals.as_ref().is_none_or(|intervals| intervals.overlaps(self.contig, from, to))
     }
 }

@@ -13,7 +13,7 @@ use crate::depth::reads::{IS_N, MAX_QUAL, Reads, as_java};
 use crate::depth::{ORDERED_MEMORY, USUAL_PIECE_BYTES};
 use crate::read::N;
 use crate::reference::ReferencePages;
-use crate::unsorted::unsorted;
+use crate::unsorted::unsorted_error;
 
 /// Maximum number of bytes of base values in a piece, unless a single read has more.
 const MAX_VALUES: usize = 1 << 28;
@@ -34,10 +34,10 @@ pub(crate) struct WgsMaker {
 /// one. Masks of recent pages are kept.
 struct Masks {
     bases: ReferencePages,
-    pages: Vec<Mask>,
+    pages: Vec<PageMask>,
 }
 
-struct Mask {
+struct PageMask {
     /// The contig and the number of the page.
     key: Option<(u32, u32)>,
     /// Whether all positions of the page count.
@@ -47,22 +47,22 @@ struct Mask {
 
 impl Masks {
     fn new() -> Self {
-        let none = || Mask { key: None, all: false, counts: Box::new([false; PAGE]) };
+        let none = || PageMask { key: None, all: false, counts: Box::new([false; PAGE]) };
         Masks { bases: ReferencePages::default(), pages: (0..MASKS).map(|_| none()).collect() }
     }
 
     /// Returns the mask of a page. Computes it if it is not kept.
     #[inline]
-    fn of(&mut self, counting: &WgsCounting, contig: u32, page: u32) -> Result<&Mask> {
+    fn page_mask(&mut self, counting: &WgsCounting, contig: u32, page: u32) -> Result<&PageMask> {
         let at = (page ^ contig) as usize % MASKS;
         if self.pages[at].key != Some((contig, page)) {
-            self.fill(counting, contig, page)?;
+            self.fill_mask(counting, contig, page)?;
         }
         Ok(&self.pages[at])
     }
 
     #[cold]
-    fn fill(&mut self, counting: &WgsCounting, contig: u32, page: u32) -> Result<()> {
+    fn fill_mask(&mut self, counting: &WgsCounting, contig: u32, page: u32) -> Result<()> {
         let mask = &mut self.pages[(page ^ contig) as usize % MASKS];
         mask.key = None;
         mask.counts.fill(false);
@@ -70,7 +70,7 @@ impl Masks {
         let place = counting.reference.place(contig.cast_signed())?;
         if let Some((number, length)) = place.filter(|(_, length)| first < *length) {
             let end = end_of(page).min(length.into()) as u32;
-            let codes = self.bases.of(&counting.reference).codes(number, first, end)?;
+            let codes = self.bases.window_of(&counting.reference).codes(number, first, end)?;
             mask.counts.iter_mut().zip(codes).for_each(|(counts, &code)| *counts = code != N);
             if let Some(intervals) = &counting.intervals {
                 let mut at = first;
@@ -87,12 +87,18 @@ impl Masks {
         Ok(())
     }
 
-    fn count(&mut self, counting: &WgsCounting, contig: u32, start: u32, length: u32) -> Result<u64> {
+    fn count_positions(
+        &mut self,
+        counting: &WgsCounting,
+        contig: u32,
+        start: u32,
+        length: u32,
+    ) -> Result<u64> {
         let (mut position, end, mut counted) = (start, start.saturating_add(length), 0);
         while position < end {
             let (page, at) = page_of(position);
             let n = ((end - position) as usize).min(PAGE - at);
-            let mask = self.of(counting, contig, page)?;
+            let mask = self.page_mask(counting, contig, page)?;
             counted += mask.counts[at..at + n].iter().filter(|&&counts| counts).count() as u64;
             position += n as u32;
         }
@@ -102,7 +108,7 @@ impl Masks {
     /// Sets the values of positions that do not count to 0. Returns the number of positions that
     /// count.
     #[inline]
-    fn apply(
+    fn mask_values(
         &mut self,
         counting: &WgsCounting,
         contig: u32,
@@ -114,7 +120,7 @@ impl Masks {
             let (page, at) = page_of(position);
             let n = rest.len().min(PAGE - at);
             let (values, more) = rest.split_at_mut(n);
-            let mask = self.of(counting, contig, page)?;
+            let mask = self.page_mask(counting, contig, page)?;
             if mask.all {
                 counted += n as u32;
             } else {
@@ -131,7 +137,7 @@ impl Masks {
 }
 
 /// The counted reads of a contig that are not in a piece yet.
-struct Gathered {
+struct GatheredReads {
     contig: u32,
     last: u32,
     reads: Reads,
@@ -144,7 +150,7 @@ impl OrderedTally for WgsCounting {
     type Piece = WgsPiece;
     type Maker = WgsMaker;
 
-    fn maker(self: &Arc<Self>) -> WgsMaker {
+    fn new_maker(self: &Arc<Self>) -> WgsMaker {
         WgsMaker::new(Arc::clone(self))
     }
 
@@ -154,20 +160,20 @@ impl OrderedTally for WgsCounting {
 
     /// Includes reads that wait for later ones, and empty lists that are kept for reuse.
     fn max_bytes_to_add(&self, piece: &WgsPiece) -> u64 {
-        self.join().max_bytes(piece) + self.bytes_of_lists()
+        self.lock_join().max_bytes(piece) + self.bytes_of_lists()
     }
 
     fn heap_bytes(&self) -> u64 {
-        self.join().heap_bytes() + self.bytes_of_lists()
+        self.lock_join().heap_bytes() + self.bytes_of_lists()
     }
 
     fn restart(&self) -> Result<()> {
-        *self.join() = self.empty_join();
+        *self.lock_join() = self.empty_join();
         Ok(())
     }
 
     fn add(&self, piece: WgsPiece) -> Result<()> {
-        self.join().add(piece, |reads| self.keep(reads))
+        self.lock_join().add_piece(piece, |reads| self.keep_for_reuse(reads))
     }
 }
 
@@ -176,7 +182,7 @@ impl PieceMaker for WgsMaker {
 
     fn make(&mut self, batch: &Batch, _: &mut Charge) -> Result<WgsPiece> {
         let counting = Arc::clone(&self.counting);
-        let each = |rules| self.piece(&counting, batch, rules);
+        let each = |rules| self.make_rules_piece(&counting, batch, rules);
         Ok(WgsPiece { by_rules: counting.rules.iter().map(each).collect::<Result<_>>()? })
     }
 
@@ -193,9 +199,14 @@ impl WgsMaker {
         WgsMaker { counting, counter, masks: Masks::new(), codes }
     }
 
-    fn piece(&mut self, counting: &WgsCounting, batch: &Batch, rules: &WgsRules) -> Result<RulesPiece> {
+    fn make_rules_piece(
+        &mut self,
+        counting: &WgsCounting,
+        batch: &Batch,
+        rules: &WgsRules,
+    ) -> Result<RulesPiece> {
         let mut piece = RulesPiece::default();
-        let mut gathered = Gathered { contig: 0, last: 0, reads: counting.empty_reads() };
+        let mut gathered = GatheredReads { contig: 0, last: 0, reads: counting.empty_reads() };
         for (stamp, record) in batch.records() {
             let Some(contig) = u32::try_from(record.ref_id()).ok() else { continue };
             if record.flags().is_secondary() || is_outside(counting, contig, record) {
@@ -212,31 +223,31 @@ impl WgsMaker {
             let is_full =
                 gathered.reads.list.len() >= MAX_READS || gathered.reads.values().len() >= MAX_VALUES;
             if contig != gathered.contig || is_full {
-                self.complete(&mut gathered, rules, &mut piece);
+                self.flush_reads(&mut gathered, rules, &mut piece);
                 let last = if contig == gathered.contig { gathered.last } else { 0 };
                 if contig < gathered.contig {
-                    return Err(unsorted().record(stamp.ordinal()).qname(record.qname()));
+                    return Err(unsorted_error().record(stamp.ordinal()).qname(record.qname()));
                 }
                 (gathered.contig, gathered.last) = (contig, last);
             }
             if start < gathered.last {
-                return Err(unsorted().record(stamp.ordinal()).qname(record.qname()));
+                return Err(unsorted_error().record(stamp.ordinal()).qname(record.qname()));
             }
             gathered.last = start;
-            self.add(counting, contig, start, record, &mut gathered.reads)?;
+            self.add_record(counting, contig, start, record, &mut gathered.reads)?;
         }
-        self.complete(&mut gathered, rules, &mut piece);
-        counting.keep(gathered.reads);
+        self.flush_reads(&mut gathered, rules, &mut piece);
+        counting.keep_for_reuse(gathered.reads);
         Ok(piece)
     }
 
     /// Moves the gathered reads with their depths to the piece.
-    fn complete(&mut self, gathered: &mut Gathered, rules: &WgsRules, piece: &mut RulesPiece) {
+    fn flush_reads(&mut self, gathered: &mut GatheredReads, rules: &WgsRules, piece: &mut RulesPiece) {
         if gathered.reads.list.is_empty() {
             return;
         }
         let reads = std::mem::replace(&mut gathered.reads, self.counting.empty_reads());
-        let depths = self.counter.count(&reads, rules.counted());
+        let depths = self.counter.count_by_name(&reads, rules.counted_bases());
         let head = reads.list.len() as u32;
         piece.contigs.push(ContigPiece { contig: gathered.contig, head, reads, depths });
     }
@@ -253,7 +264,7 @@ impl WgsMaker {
     ) -> bool {
         let (flags, mapq) = (record.flags(), record.mapq());
         let may_be_adapter = mapq == 0 || flags.is_unmapped();
-        let bases = if may_be_adapter && counting.adapters.begin_record(record, &mut self.codes) {
+        let bases = if may_be_adapter && counting.adapters.is_record_adapter(record, &mut self.codes) {
             &mut excluded.adapter
         } else if mapq < rules.min_mapq {
             &mut excluded.mapq
@@ -272,7 +283,7 @@ impl WgsMaker {
     }
 
     #[inline]
-    fn add(
+    fn add_record(
         &mut self,
         counting: &WgsCounting,
         contig: u32,
@@ -300,10 +311,11 @@ impl WgsMaker {
                         if has_n {
                             mark_n(record.seq(), offset, values);
                         }
-                        counted += self.masks.apply(counting, contig, position, values)?;
+                        counted += self.masks.mask_values(counting, contig, position, values)?;
                         any |= n > 0;
                     } else {
-                        reads.without_quals += self.masks.count(counting, contig, position, n)?;
+                        reads.without_quals +=
+                            self.masks.count_positions(counting, contig, position, n)?;
                     }
                     position = position.saturating_add(n);
                     offset += n as usize;

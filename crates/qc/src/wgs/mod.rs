@@ -41,7 +41,8 @@ use readmill_record::{DynOrderedTally, Ledger, OrderedTally, Result, SharedOrder
 use self::counting::WgsCounting;
 use self::rules::{NON_ZERO, RAW, WGS, WgsRules};
 use crate::{
-    MetricProgram, MetricSelection, MetricSetup, Needs, PicardProgram, QcOptions, RunEnd, RunningProgram,
+    MetricProgram, MetricSelection, MetricSetup, PicardProgram, ProgramNeeds, QcOptions, RunEnd,
+    RunningProgram,
 };
 
 /// The three programs for whole genomes. They share one pass over the reads, and pieces are counted
@@ -53,8 +54,8 @@ impl MetricProgram for WgsPrograms {
         &[WGS, RAW, NON_ZERO]
     }
 
-    fn needs(&self) -> Needs {
-        Needs { reference: true, order: true, ..Needs::NOTHING }
+    fn needs(&self) -> ProgramNeeds {
+        ProgramNeeds { reference: true, order: true, ..ProgramNeeds::NOTHING }
     }
 
     fn min_bytes(&self, selection: &MetricSelection, threads: u64) -> u64 {
@@ -66,7 +67,7 @@ impl MetricProgram for WgsPrograms {
         WgsCounting::USUAL_PIECE_BYTES
     }
 
-    fn start(&self, setup: &MetricSetup<'_>) -> Result<Box<dyn RunningProgram>> {
+    fn start_run(&self, setup: &MetricSetup<'_>) -> Result<Box<dyn RunningProgram>> {
         let contigs = setup.header.references().len() as u32;
         let reference = setup.needed_reference()?.clone();
         let rules = rules_of(setup.selection);
@@ -82,7 +83,7 @@ impl MetricProgram for WgsPrograms {
 fn rules_of(selection: &MetricSelection) -> Vec<WgsRules> {
     let mut all = Vec::new();
     for program in selection.wanted_of(WgsPrograms.programs()) {
-        let rules = WgsRules::of(program, &selection.options);
+        let rules = WgsRules::for_program(program, &selection.options);
         if !all.contains(&rules) {
             all.push(rules);
         }
@@ -98,17 +99,17 @@ struct WgsRun {
 
 impl RunningProgram for WgsRun {
     fn ordered_tally(&self, ledger: &Ledger) -> Option<Arc<dyn DynOrderedTally>> {
-        Some(SharedOrderedTally::shared(&self.counting, ledger))
+        Some(SharedOrderedTally::new_shared(&self.counting, ledger))
     }
 
     fn make_reports(&self, end: &RunEnd<'_>) -> Result<Vec<ReportContents>> {
-        let territory = self.counting.territory().count(end.threads)?;
-        let totals = self.counting.finish();
+        let territory = self.counting.territory().count_positions(end.threads)?;
+        let totals = self.counting.take_totals();
         let mut reports = Vec::new();
         for program in &self.programs {
-            let rules = WgsRules::of(program, &self.options);
+            let rules = WgsRules::for_program(program, &self.options);
             let totals = self.counting.rules.iter().zip(&totals).find(|(it, _)| **it == rules);
-            reports.extend(end.files(program, |[file]| {
+            reports.extend(end.make_files(program, |[file]| {
                 if let Some((_, totals)) = totals {
                     table::fill(file, program, totals, territory, &self.options);
                 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::rules::WgsRules;
-use crate::depth::depths::{Depths, Page};
+use crate::depth::depths::{DepthPage, Depths};
 use crate::depth::reads::Reads;
 
 /// What one batch of sorted reads contributes to the depths. It is made on any thread and added in
@@ -60,14 +60,14 @@ impl ContigPiece {
             return;
         };
         let (first, last) = (first.start, last.start);
-        let is_deep = |page: &Page| page.called.iter().any(|&depth| u32::from(depth) > rules.cap);
+        let is_deep = |page: &DepthPage| page.called.iter().any(|&depth| u32::from(depth) > rules.cap);
         let is_capped = self.reads.list.len() >= rules.locus_cap as usize;
         if is_capped || self.depths.pages.iter().any(is_deep) {
             return;
         }
         let border = first.saturating_add(span.saturating_mul(2));
         self.head = self.reads.list.partition_point(|read| read.start < border) as u32;
-        let mut kept = self.reads.first(0);
+        let mut kept = self.reads.copy_first(0);
         for (number, view) in self.reads.views().enumerate() {
             if number < self.head as usize || view.read.end >= last {
                 kept.push_copy(view);

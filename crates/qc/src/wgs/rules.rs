@@ -43,7 +43,7 @@ const NO_QUAL: u8 = 128;
 
 impl WgsRules {
     /// Returns the rules of a program: its defaults, replaced by the options that the user gave.
-    pub fn of(program: &PicardProgram, options: &QcOptions) -> Self {
+    pub fn for_program(program: &PicardProgram, options: &QcOptions) -> Self {
         let (mapq, qual, cap, locus_cap) =
             if *program == RAW { (0, 3, 100_000, 200_000) } else { (20, 20, 250, 100_000) };
         let cap = options.coverage_cap.unwrap_or(cap);
@@ -59,10 +59,10 @@ impl WgsRules {
 
     pub(crate) fn result_bytes(&self) -> u64 {
         let cap = u64::from(self.cap) + 1;
-        64 * cap + sensitivity::bytes(cap)
+        64 * cap + sensitivity::memory_bytes(cap)
     }
 
-    pub fn counted(&self) -> CountedBases {
+    pub fn counted_bases(&self) -> CountedBases {
         CountedBases { min_qual: self.min_qual, cap: self.cap }
     }
 }

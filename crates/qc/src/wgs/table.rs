@@ -4,7 +4,7 @@ use readmill_format::metrics::{HistogramColumn, MetricsFile, MetricsRow};
 
 use super::join::WgsTotals;
 use super::rules::{NON_ZERO, RAW};
-use crate::counts::{Bins, divide};
+use crate::counts::{SortedCounts, divide_or_zero};
 use crate::depth::sensitivity;
 use crate::options::QcOptions;
 use crate::selection::PicardProgram;
@@ -54,14 +54,14 @@ pub(super) fn fill(
     let mut all = totals.clone();
     all.good[0] = territory - totals.good.iter().sum::<u64>() + totals.good[0];
     all.called[0] = territory - totals.called.iter().sum::<u64>() + totals.called[0];
-    let with_zero = with_name("high_quality_coverage_count", &all.good, 0);
+    let with_zero = histogram_column("high_quality_coverage_count", &all.good, 0);
     let (class, categories, mut columns) = match *program {
         NON_ZERO => (
             "picard.analysis.CollectWgsMetricsWithNonZeroCoverage$WgsMetricsWithNonZeroCoverage",
             &["WHOLE_GENOME", "NON_ZERO_REGIONS"][..],
             vec![
-                with_name("count_WHOLE_GENOME", &all.good, 0),
-                with_name("count_NON_ZERO_REGIONS", &all.good, 1),
+                histogram_column("count_WHOLE_GENOME", &all.good, 0),
+                histogram_column("count_NON_ZERO_REGIONS", &all.good, 1),
             ],
         ),
         RAW => ("picard.analysis.CollectRawWgsMetrics$RawWgsMetrics", &[][..], vec![with_zero]),
@@ -72,28 +72,28 @@ pub(super) fn fill(
     names.extend(shares.iter().map(String::as_str));
     names.extend(LAST_COLUMNS);
     let rows = if categories.is_empty() {
-        vec![row(&all, None, options)]
+        vec![make_row(&all, None, options)]
     } else {
         names.insert(0, "CATEGORY");
-        let whole = row(&all, categories.first(), options);
+        let whole = make_row(&all, categories.first(), options);
         (all.good[0], all.called[0]) = (0, 0);
-        vec![whole, row(&all, categories.last(), options)]
+        vec![whole, make_row(&all, categories.last(), options)]
     };
     file.set_table(class, &names, rows);
     if options.wgs.include_bq_histogram {
-        columns.push(with_name("unfiltered_baseq_count", &all.quals, 0));
+        columns.push(histogram_column("unfiltered_baseq_count", &all.quals, 0));
     }
     file.set_histograms("java.lang.Integer", "coverage", columns);
 }
 
 /// Returns a histogram whose keys are the indices of `counts`, from `first`.
-fn with_name(label: &str, counts: &[u64], first: usize) -> HistogramColumn {
+fn histogram_column(label: &str, counts: &[u64], first: usize) -> HistogramColumn {
     let bins = (0..).zip(counts).skip(first).map(|(key, &count)| (key, count as f64)).collect();
     HistogramColumn { label: label.as_bytes().to_vec(), bins }
 }
 
-fn row(totals: &WgsTotals, category: Option<&&str>, options: &QcOptions) -> MetricsRow {
-    let bins = Bins((0..).zip(totals.good.iter().copied()).collect());
+fn make_row(totals: &WgsTotals, category: Option<&&str>, options: &QcOptions) -> MetricsRow {
+    let bins = SortedCounts((0..).zip(totals.good.iter().copied()).collect());
     let territory = bins.count();
     let mut row = MetricsRow::default();
     if let Some(category) = category {
@@ -118,7 +118,7 @@ fn row(totals: &WgsTotals, category: Option<&&str>, options: &QcOptions) -> Metr
     }
     let (depths, quals) = (&totals.called, &totals.quals);
     let sensitivity = sensitivity::het_snp_sensitivity(depths, quals, options.sample_size());
-    row.push_decimal(sensitivity).push_decimal(sensitivity::phred(sensitivity));
+    row.push_decimal(sensitivity).push_decimal(sensitivity::phred_score(sensitivity));
     row
 }
 
@@ -137,7 +137,7 @@ fn put_excluded(row: &mut MetricsRow, totals: &WgsTotals, counted: f64) {
     ];
     let all = counted + numbers.iter().sum::<u64>() as f64;
     for number in numbers {
-        row.push_decimal(divide(number as f64, all));
+        row.push_decimal(divide_or_zero(number as f64, all));
     }
-    row.push_decimal(divide(all - counted, all));
+    row.push_decimal(divide_or_zero(all - counted, all));
 }

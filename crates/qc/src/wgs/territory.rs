@@ -28,13 +28,13 @@ impl Territory<'_> {
     ///
     /// # Errors
     /// The reference lacks a contig of the header, or cannot be read.
-    pub fn count(&self, threads: &dyn SpanThreads) -> Result<u64> {
+    pub fn count_positions(&self, threads: &dyn SpanThreads) -> Result<u64> {
         let mut spans = (0..self.contigs).flat_map(|contig| {
             let (length, error) = match self.reference.place(contig.cast_signed()) {
                 Ok(place) => (place.map_or(0, |(_, length)| length), None),
                 Err(error) => (0, Some(Err(error))),
             };
-            error.into_iter().chain(ReferenceSpan::all(contig, 0, length).map(Ok))
+            error.into_iter().chain(ReferenceSpan::divide_contig(contig, 0, length).map(Ok))
         });
         let sum = AtomicU64::new(0);
         threads.for_each_span(&mut spans, &|| {

@@ -221,11 +221,12 @@ fn depths_are_those_of_the_model_wherever_pieces_begin() {
         let seen: Vec<ModelRead> = Vec::from_iter(reads.into_iter().filter(|read| {
             intervals.as_ref().is_none_or(|all| all.overlaps(read.contig as u32, read.start, read.end()))
         }));
-        let rules = WgsRules::of(&WGS, &options);
+        let rules = WgsRules::for_program(&WGS, &options);
         let wanted = format!("{:?}", model(&seen, &rules, counts, told));
         for pieces in [1, 2, 7, 50, seen.len()] {
             let counting = WgsCounting::new(vec![rules], reference.clone(), intervals.clone(), 2);
-            let (mut maker, mut charge) = (counting.maker(), Ledger::unlimited().empty_charge("depths"));
+            let (mut maker, mut charge) =
+                (counting.new_maker(), Ledger::unlimited().empty_charge("depths"));
             let longest = seen.iter().map(|read| read.end() - read.start).max().unwrap();
             for is_trimmed in [false, true] {
                 for part in seen.chunks(seen.len().div_ceil(pieces)) {
@@ -235,7 +236,7 @@ fn depths_are_those_of_the_model_wherever_pieces_begin() {
                     }
                     counting.add(piece).unwrap();
                 }
-                let found = counting.finish();
+                let found = counting.take_totals();
                 assert_eq!(
                     format!("{:?}", found[0]),
                     wanted,
@@ -273,7 +274,7 @@ fn positions_of_the_reference_are_counted_that_are_not_n() {
     let n = |length: u32| (0..length).filter(|&at| is_n(at)).count() as u64;
     for (intervals, wanted) in [(None, 3900 - n(3000) - n(900)), (Some(intervals.unwrap()), 5 + 8 - 5)] {
         let counting = WgsCounting::new(Vec::new(), reference.clone(), intervals, 2);
-        assert_eq!(counting.territory().count(&OneThread).unwrap(), wanted);
+        assert_eq!(counting.territory().count_positions(&OneThread).unwrap(), wanted);
     }
 }
 
@@ -282,16 +283,16 @@ fn unsorted_reads_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let header = Header::parse(HEADER).unwrap();
     let reference = ReferenceContigs::new(reference(dir.path()), &header).unwrap();
-    let rules = WgsRules::of(&RAW, &QcOptions::default());
+    let rules = WgsRules::for_program(&RAW, &QcOptions::default());
     let mut random = Random(1);
     let mut reads = reads(&mut random, 30);
     reads.reverse();
     let counting = WgsCounting::new(vec![rules], reference, None, 2);
     let mut charge = Ledger::unlimited().empty_charge("depths");
-    assert!(counting.maker().make(&batch(&header, &reads), &mut charge).is_err());
+    assert!(counting.new_maker().make(&batch(&header, &reads), &mut charge).is_err());
     let mut pieces = reads.iter().map(|read| {
         let read = std::slice::from_ref(read);
-        counting.add(counting.maker().make(&batch(&header, read), &mut charge).unwrap())
+        counting.add(counting.new_maker().make(&batch(&header, read), &mut charge).unwrap())
     });
     let error = pieces.find_map(Result::err).unwrap().to_string();
     assert!(error.contains("sorted"), "{error}");

@@ -44,7 +44,7 @@ pub type UserName = &'static str;
 /// ```
 #[derive(Clone)]
 pub struct Ledger {
-    book: Arc<LedgerState>,
+    state: Arc<LedgerState>,
 }
 
 struct LedgerState {
@@ -82,7 +82,7 @@ const MAX_STEP: u64 = 64 << 20;
 
 impl Ledger {
     pub fn with_capacity(capacity: u64) -> Self {
-        Ledger { book: Arc::new(LedgerState { capacity, sums: Mutex::default() }) }
+        Ledger { state: Arc::new(LedgerState { capacity, sums: Mutex::default() }) }
     }
 
     /// Returns a ledger that refuses nothing, for tools and tests.
@@ -137,7 +137,7 @@ impl Ledger {
     }
 
     pub fn capacity(&self) -> u64 {
-        self.book.capacity
+        self.state.capacity
     }
 
     pub fn used(&self) -> u64 {
@@ -204,7 +204,7 @@ impl Ledger {
     }
 
     fn lock_sums(&self) -> MutexGuard<'_, LedgerSums> {
-        self.book.sums.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.sums.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -57,7 +57,7 @@ fn one_cycle_of_first_reads_fails() {
 #[test]
 fn a_third_of_the_targets_is_hardly_covered() {
     let sample = planted(Some(Fault::LowTargets));
-    let targets = sample.targets();
+    let targets = sample.capture_targets();
     assert!(targets.len() > 80, "{}", targets.len());
     let all = templates(&sample);
     let mut starts = vec![0; targets.len()];

@@ -32,9 +32,9 @@ impl SegmentEnd {
         }
         let (cigar, reverse) = (record.cigar(), flags.is_reverse());
         let position = if reverse {
-            record.end() + soft_clipped_bases(cigar.ops().rev())
+            record.end() + count_soft_clipped_bases(cigar.ops().rev())
         } else {
-            i64::from(record.pos()) + 1 - soft_clipped_bases(cigar.ops())
+            i64::from(record.pos()) + 1 - count_soft_clipped_bases(cigar.ops())
         };
         SegmentEnd::new(record.ref_id(), position, reverse)
     }
@@ -53,12 +53,12 @@ impl SegmentEnd {
             Error::input("template-coordinate order needs the CIGAR of the mate in the MC field")
                 .hint("add MC with readmill filter --fix-mates samtools; reads must be grouped by name")
         })?;
-        let (cigar, start) = (text_value(Some(field))?, i64::from(record.next_pos()));
+        let (cigar, start) = (require_text(Some(field))?, i64::from(record.next_pos()));
         let reverse = flags.is_mate_reverse();
         let position = if reverse {
-            start.saturating_add(mate_span_bases(cigar))
+            start.saturating_add(count_mate_span_bases(cigar))
         } else {
-            start.saturating_add(1).saturating_sub(mate_clipped_bases(cigar))
+            start.saturating_add(1).saturating_sub(count_mate_clipped_bases(cigar))
         };
         Ok(SegmentEnd::new(record.next_ref_id(), position, reverse))
     }
@@ -66,7 +66,7 @@ impl SegmentEnd {
 
 /// Returns the text of a `Z` or `H` field, or an empty text if there is no field. Fails for fields
 /// of other types.
-pub fn text_value(field: Option<Field<'_>>) -> Result<&[u8]> {
+pub fn require_text(field: Option<Field<'_>>) -> Result<&[u8]> {
     match field {
         None => Ok(b""),
         Some(Field { kind: b'Z' | b'H', value, .. }) => Ok(value),
@@ -79,7 +79,7 @@ pub fn text_value(field: Option<Field<'_>>) -> Result<&[u8]> {
 }
 
 /// Counts the soft-clipped bases before the first operator that is not a clip.
-fn soft_clipped_bases(ops: impl Iterator<Item = (u32, u32)>) -> i64 {
+fn count_soft_clipped_bases(ops: impl Iterator<Item = (u32, u32)>) -> i64 {
     let clips = ops.take_while(|&(op, _)| op == SOFT_CLIP || op == HARD_CLIP);
     clips.filter(|&(op, _)| op == SOFT_CLIP).map(|(_, n)| i64::from(n)).sum()
 }
@@ -99,14 +99,14 @@ fn parse_operators(text: &[u8]) -> impl Iterator<Item = (u8, i64)> + '_ {
     })
 }
 
-fn mate_clipped_bases(cigar: &[u8]) -> i64 {
+fn count_mate_clipped_bases(cigar: &[u8]) -> i64 {
     let clips = parse_operators(cigar).take_while(|&(op, _)| op == b'S' || op == b'H');
     clips.filter(|&(op, _)| op == b'S').fold(0, |sum: i64, (_, n)| sum.saturating_add(n))
 }
 
 /// Returns the number of reference bases that the mate's CIGAR covers, plus the soft-clipped bases
 /// after its first aligned base.
-fn mate_span_bases(cigar: &[u8]) -> i64 {
+fn count_mate_span_bases(cigar: &[u8]) -> i64 {
     let (mut reach, mut started) = (0i64, false);
     for (op, n) in parse_operators(cigar) {
         let aligned = matches!(op, b'M' | b'D' | b'N' | b'=' | b'X');
@@ -186,7 +186,7 @@ mod tests {
             ("99999999999999999999S1M", i64::MAX, 1),
         ] {
             assert_eq!(
-                (mate_clipped_bases(cigar.as_bytes()), mate_span_bases(cigar.as_bytes())),
+                (count_mate_clipped_bases(cigar.as_bytes()), count_mate_span_bases(cigar.as_bytes())),
                 (clip, reach)
             );
         }

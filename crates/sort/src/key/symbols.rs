@@ -93,8 +93,11 @@ impl<'a, const IS_NATURAL: bool> Symbols<'a, IS_NATURAL> {
         }
         let digits = pack_nibbles(word, length);
         // Most numbers have no leading zeros.
-        let (value, count) =
-            if word & 0xff != 0 { number_symbol(digits, length) } else { trimmed_number_symbol(digits) };
+        let (value, count) = if word & 0xff != 0 {
+            pack_number_symbol(digits, length)
+        } else {
+            pack_trimmed_number_symbol(digits)
+        };
         let byte = (word >> (8 * length)) as u8 ^ b'0';
         let (colon, end) = (byte == b':', byte == 0);
         self.at += length as usize + usize::from(colon);
@@ -126,7 +129,7 @@ impl<'a, const IS_NATURAL: bool> Symbols<'a, IS_NATURAL> {
         if digits > MAX_SHORT_DIGITS {
             return (13 << 8 | u64::from(digits), 3);
         }
-        number_symbol(if digits > 0 { self.read_more_digits().0 } else { 0 }, digits)
+        pack_number_symbol(if digits > 0 { self.read_more_digits().0 } else { 0 }, digits)
     }
 
     fn read_more_digits(&mut self) -> Nibbles {
@@ -140,12 +143,12 @@ impl<'a, const IS_NATURAL: bool> Symbols<'a, IS_NATURAL> {
 
 /// Returns the symbol of a number of at most ten digits. `nibbles` has one nibble for each digit.
 #[inline]
-fn number_symbol(nibbles: u64, digits: u32) -> Nibbles {
+fn pack_number_symbol(nibbles: u64, digits: u32) -> Nibbles {
     (u64::from(digits + 2) << (4 * digits) | nibbles, digits + 1)
 }
 
-fn trimmed_number_symbol(nibbles: u64) -> Nibbles {
-    number_symbol(nibbles, (u64::BITS - nibbles.leading_zeros()).div_ceil(4))
+fn pack_trimmed_number_symbol(nibbles: u64) -> Nibbles {
+    pack_number_symbol(nibbles, (u64::BITS - nibbles.leading_zeros()).div_ceil(4))
 }
 
 const ZEROS: u64 = 0x3030_3030_3030_3030;
@@ -205,7 +208,7 @@ pub struct Anchor {
     /// The nibbles of the anchor, two per byte, padded with [`PADDING_NIBBLE`] so that a window may
     /// extend beyond the end.
     nibbles: Vec<u8>,
-    n: u32,
+    nibble_count: u32,
 }
 
 impl Anchor {
@@ -241,7 +244,7 @@ impl Anchor {
         nibbles.resize(nibbles.len().next_multiple_of(2) + 16, PADDING_NIBBLE);
         let nibbles = nibbles.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect();
         let name = [&name[..byte], &[0; 16]].concat();
-        Anchor { name, starts, nibbles, n }
+        Anchor { name, starts, nibbles, nibble_count: n }
     }
 
     fn window(&self, at: u32, count: u32) -> u64 {
@@ -252,11 +255,11 @@ impl Anchor {
     /// Writes `name` to `key`, relative to the anchor. `name` may continue after its terminating
     /// NUL.
     pub fn put_name<const NATURAL: bool>(&self, name: &[u8], key: &mut impl Bits) {
-        let alike = common_prefix_len(&self.name, name).min(self.starts.len() - 1);
+        let alike = measure_common_prefix(&self.name, name).min(self.starts.len() - 1);
         let (byte, nibble) = self.starts[alike];
         let mut symbols = Symbols::<NATURAL>::new(name, usize::from(byte));
         let mut at = u32::from(nibble);
-        while at < self.n {
+        while at < self.nibble_count {
             let (value, count) = symbols.next_symbols();
             let ours = self.window(at, count);
             if value == ours {
@@ -266,12 +269,12 @@ impl Anchor {
             // If the anchor ends before the first difference, both `at` and `compares` become n.
             let left = (u64::BITS - (value ^ ours).leading_zeros()).div_ceil(4);
             at += count - left;
-            let compares = u64::from(if value < ours { at } else { 2 * self.n - at });
+            let compares = u64::from(if value < ours { at } else { 2 * self.nibble_count - at });
             let value = value & ((1 << (4 * left)) - 1);
             key.put_bits(compares << (4 * left) | value, 8 + 4 * left);
             return put_symbols(symbols, key);
         }
-        key.put_bits(u64::from(self.n), 8);
+        key.put_bits(u64::from(self.nibble_count), 8);
         put_symbols(symbols, key);
     }
 }
@@ -285,7 +288,7 @@ fn put_symbols<const NATURAL: bool>(mut symbols: Symbols<'_, NATURAL>, key: &mut
 
 /// Returns the length of the common prefix of `a` and `b`. Compares 16 bytes at a time: names of
 /// one sequencing run usually share between 16 and 32 bytes.
-fn common_prefix_len(a: &[u8], b: &[u8]) -> usize {
+fn measure_common_prefix(a: &[u8], b: &[u8]) -> usize {
     let most = a.len().min(b.len());
     let mut alike = 0;
     while alike < most {
@@ -380,10 +383,10 @@ mod tests {
     #[test]
     fn a_number_is_kept_whole_in_a_long_anchor() {
         let anchor = [&b"0123456789".repeat(11)[..], b":x"].concat();
-        assert_eq!(Anchor::new::<true>(&anchor).n, 3 + 109 + 1 + 3);
-        assert_eq!(Anchor::new::<true>(&b"1".repeat(118)).n, 0);
-        assert_eq!(Anchor::new::<false>(&b"1".repeat(130)).n, 120);
-        assert_eq!(Anchor::new::<false>(&b"x".repeat(130)).n, 120);
+        assert_eq!(Anchor::new::<true>(&anchor).nibble_count, 3 + 109 + 1 + 3);
+        assert_eq!(Anchor::new::<true>(&b"1".repeat(118)).nibble_count, 0);
+        assert_eq!(Anchor::new::<false>(&b"1".repeat(130)).nibble_count, 120);
+        assert_eq!(Anchor::new::<false>(&b"x".repeat(130)).nibble_count, 120);
         let same = key::<true>(&anchor, &anchor[1..]);
         assert_eq!(same, bytes((3 + 109 + 1 + 3) << 120));
     }
@@ -396,8 +399,8 @@ mod tests {
             if let Some(byte) = b.get_mut(n) {
                 *byte ^= 0x40;
             }
-            assert_eq!(common_prefix_len(&a, &b), n.min(29));
-            assert_eq!(common_prefix_len(&a, &a[..n.min(29)]), n.min(29));
+            assert_eq!(measure_common_prefix(&a, &b), n.min(29));
+            assert_eq!(measure_common_prefix(&a, &a[..n.min(29)]), n.min(29));
         }
     }
 }

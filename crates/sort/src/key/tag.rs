@@ -65,7 +65,7 @@ fn put_field(field: Option<Field<'_>>, key: &mut impl Bits) {
         }
         _ => {
             key.put_bits(4, 3);
-            put_number(numeric_value(field).unwrap_or(f64::NAN), key);
+            put_number(read_number(field).unwrap_or(f64::NAN), key);
         }
     }
 }
@@ -90,7 +90,7 @@ fn put_number(value: f64, key: &mut impl Bits) {
     }
 }
 
-fn numeric_value(field: Field<'_>) -> Option<f64> {
+fn read_number(field: Field<'_>) -> Option<f64> {
     match (field.kind, field.value) {
         (b'f', &[a, b, c, d]) => Some(f64::from(f32::from_le_bytes([a, b, c, d]))),
         (b'd', value) => value.first_chunk().map(|bytes| f64::from_le_bytes(*bytes)),
@@ -122,9 +122,9 @@ mod tests {
             (b'd', b"\x00\x00\x00\x00\x00\x00\xd0\xbf", -0.25),
         ];
         for (kind, value, expected) in cases {
-            assert_eq!(numeric_value(Field { tag: *b"XX", kind, value }), Some(expected), "{kind}");
+            assert_eq!(read_number(Field { tag: *b"XX", kind, value }), Some(expected), "{kind}");
         }
-        assert_eq!(numeric_value(Field { tag: *b"XX", kind: b'Z', value: b"1" }), None);
+        assert_eq!(read_number(Field { tag: *b"XX", kind: b'Z', value: b"1" }), None);
     }
 
     #[test]

@@ -24,7 +24,7 @@ use readmill_record::tag::{self, Field, Tag};
 use readmill_record::{Header, RecordRef, Result};
 
 use super::bits::{Bits, bits_needed};
-use super::ends::{PositionEncoder, SegmentEnd, text_value};
+use super::ends::{PositionEncoder, SegmentEnd, require_text};
 use super::name::{NameKeys, NameStyle};
 
 /// The optional fields that the key needs: the mate's CIGAR, read group, cell barcode and molecular
@@ -80,16 +80,16 @@ impl TemplateKeys {
     ///
     /// The mate is mapped and the record has no `MC` field, or `MC`, `CB` or `MI` is not text.
     pub fn put_key(&self, record: RecordRef<'_>, key: &mut impl Bits) -> Result<()> {
-        let [mate_cigar, group, cell, molecule] = first_fields(record);
+        let [mate_cigar, group, cell, molecule] = find_key_fields(record);
         let (own, mate) = (SegmentEnd::of_record(record), SegmentEnd::of_mate(record, mate_cigar)?);
-        let (cell, molecule) = (text_value(cell)?, text_value(molecule)?);
+        let (cell, molecule) = (require_text(cell)?, require_text(molecule)?);
         let of = |end: SegmentEnd| (end.reference, end.position);
         let upper = of(own) > of(mate) || of(own) == of(mate) && own.reverse;
         let (first, second) = if upper { (mate, own) } else { (own, mate) };
         self.put_ends(first, second, key);
         key.put_bits(self.library_rank(group), self.library_bits);
         put_optional(cell, key, |byte| byte);
-        put_optional(strip_strand_suffix(molecule), key, signed_order);
+        put_optional(strip_strand_suffix(molecule), key, map_to_signed_order);
         self.names.put_name(record, key);
         key.put_bits(u64::from(upper), 1);
         Ok(())
@@ -128,7 +128,7 @@ impl TemplateKeys {
     }
 }
 
-fn first_fields(record: RecordRef<'_>) -> [Option<Field<'_>>; KEY_FIELDS.len()] {
+fn find_key_fields(record: RecordRef<'_>) -> [Option<Field<'_>>; KEY_FIELDS.len()] {
     let mut found = [None; KEY_FIELDS.len()];
     for field in record.fields() {
         if let Some(i) = KEY_FIELDS.iter().position(|&tag| tag == field.tag) {
@@ -147,7 +147,7 @@ fn strip_strand_suffix(molecule: &[u8]) -> &[u8] {
 
 /// Maps a byte so that the results compare as signed bytes do: samtools compares `MI` as C's
 /// `char`, which is signed. The result is never 0.
-fn signed_order(byte: u8) -> u8 {
+fn map_to_signed_order(byte: u8) -> u8 {
     if byte < 0x80 { byte | 0x80 } else { byte - 0x80 + 1 }
 }
 

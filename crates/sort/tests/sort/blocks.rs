@@ -12,10 +12,10 @@ use readmill_record::{Batch, Stamp, edit};
 use readmill_simulate::Rng;
 use readmill_sort::{Cutter, Merge, PARTITION, Partition};
 
-use crate::merge::{in_memory, sorter, sources};
+use crate::merge::{sort_in_memory, sorter, sources};
 
 /// Returns a record of `len` bytes, at least 40.
-fn record(pos: usize, len: usize, random: &mut Rng) -> Vec<u8> {
+fn make_record(pos: usize, len: usize, random: &mut Rng) -> Vec<u8> {
     let mut raw = vec![0u8; 36];
     raw[8..12].copy_from_slice(&(pos as i32).to_le_bytes());
     raw[24..32].fill(0xff);
@@ -27,20 +27,20 @@ fn record(pos: usize, len: usize, random: &mut Rng) -> Vec<u8> {
 }
 
 /// Returns records in sort order, about `bytes` bytes in total, with lengths drawn by `length`.
-fn records(random: &mut Rng, bytes: usize, length: impl Fn(&mut Rng) -> usize) -> Vec<Vec<u8>> {
+fn draw_records(random: &mut Rng, bytes: usize, length: impl Fn(&mut Rng) -> usize) -> Vec<Vec<u8>> {
     let (mut all, mut sum) = (Vec::new(), 0);
     while sum < bytes {
         let len = length(random);
-        all.push(record(all.len(), len, random));
+        all.push(make_record(all.len(), len, random));
         sum += len;
     }
     all
 }
 
 /// Returns the partitions that are cut from a merge of the records.
-fn partitions(records: &[Vec<u8>]) -> Vec<Range<usize>> {
+fn cut_partitions(records: &[Vec<u8>]) -> Vec<Range<usize>> {
     let sort = sorter();
-    let (sealed, lists) = in_memory(&sort, records, 0, 1 << 16);
+    let (sealed, lists) = sort_in_memory(&sort, records, 0, 1 << 16);
     let spill = Arc::new(Spill::new(&[]));
     let sources = sources(&sort, &spill, Vec::new(), sealed, lists);
     let (mut merge, mut cutter) = (Merge::new(Arc::new(sources)), Cutter::default());
@@ -62,7 +62,7 @@ fn partitions(records: &[Vec<u8>]) -> Vec<Range<usize>> {
 }
 
 /// Encodes a partition as BGZF blocks.
-fn blocks(encoder: &mut BamEncoder, records: &[Vec<u8>]) -> Vec<u8> {
+fn encode_blocks(encoder: &mut BamEncoder, records: &[Vec<u8>]) -> Vec<u8> {
     let (mut batch, mut out) = (Batch::default(), Vec::new());
     records.iter().for_each(|raw| batch.push(raw, Stamp::default()).unwrap());
     encoder.encode_partition(&batch, &mut out);
@@ -72,13 +72,13 @@ fn blocks(encoder: &mut BamEncoder, records: &[Vec<u8>]) -> Vec<u8> {
 /// Encodes records by the rule alone, after `start` bytes of other records and the end of a
 /// partition. A record from byte `s` to byte `e` of the order ends a partition if a multiple of
 /// [`PARTITION`] is greater than `s` and at most `e`.
-fn by_the_rule(records: &[Vec<u8>], start: u64) -> Vec<u8> {
+fn encode_by_rule(records: &[Vec<u8>], start: u64) -> Vec<u8> {
     let (mut out, mut from, mut s) = (Vec::new(), 0, start);
     let mut encoder = BamEncoder::new(Codec::default(), 1, None);
     for (i, raw) in records.iter().enumerate() {
         let e = s + raw.len() as u64;
         if s / PARTITION < e / PARTITION || i + 1 == records.len() {
-            out.extend(blocks(&mut encoder, &records[from..=i]));
+            out.extend(encode_blocks(&mut encoder, &records[from..=i]));
             from = i + 1;
         }
         s = e;
@@ -87,7 +87,7 @@ fn by_the_rule(records: &[Vec<u8>], start: u64) -> Vec<u8> {
 }
 
 /// Returns the uncompressed content of each block of a file.
-fn payloads(mut file: &[u8]) -> Vec<Vec<u8>> {
+fn inflate_blocks(mut file: &[u8]) -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     while let Some(size) = file.get(16..18) {
         let size = usize::from(u16::from_le_bytes([size[0], size[1]])) + 1;
@@ -113,14 +113,14 @@ fn blocks_of_a_range_are_those_of_the_whole() {
             _ if random.below64(150) == 0 => 3 << 20,
             least => (least + random.below64(least)).min(200_000) as usize,
         };
-        let records = records(&mut random, 20 << 20, length);
-        let partitions = partitions(&records);
+        let records = draw_records(&mut random, 20 << 20, length);
+        let partitions = cut_partitions(&records);
         assert!(partitions.len() > 8);
         let mut encoder = BamEncoder::new(Codec::default(), 1, None);
         let parts: Vec<Vec<u8>> =
-            partitions.iter().map(|of| blocks(&mut encoder, &records[of.clone()])).collect();
+            partitions.iter().map(|of| encode_blocks(&mut encoder, &records[of.clone()])).collect();
 
-        let payloads: Vec<Vec<u8>> = parts.iter().flat_map(|part| payloads(part)).collect();
+        let payloads: Vec<Vec<u8>> = parts.iter().flat_map(|part| inflate_blocks(part)).collect();
         assert!(payloads.iter().all(|payload| (1..=BLOCK_PAYLOAD).contains(&payload.len())));
         assert!(payloads.concat() == records.concat());
 
@@ -128,7 +128,7 @@ fn blocks_of_a_range_are_those_of_the_whole() {
         for (k, first) in partitions.iter().enumerate() {
             let last = k + random.below64((partitions.len() - k) as u64) as usize;
             let range = &records[first.start..partitions[last].end];
-            let out = by_the_rule(range, bytes(&records[..first.start]));
+            let out = encode_by_rule(range, bytes(&records[..first.start]));
             assert!(out == parts[k..=last].concat(), "partitions {k} to {last} of seed {seed}");
         }
     }
@@ -143,11 +143,11 @@ fn partitions_cost_few_blocks() {
         let mut random = Rng::new(5);
         let width = (lengths.end - lengths.start) as u64;
         let length = |random: &mut Rng| lengths.start + random.below64(width) as usize;
-        let records = records(&mut random, 40 << 20, length);
+        let records = draw_records(&mut random, 40 << 20, length);
         let mut encoder = BamEncoder::new(Codec::default(), 0, None);
         let mut ours = 0;
-        for of in partitions(&records) {
-            ours += payloads(&blocks(&mut encoder, &records[of])).len();
+        for of in cut_partitions(&records) {
+            ours += inflate_blocks(&encode_blocks(&mut encoder, &records[of])).len();
         }
         let (mut theirs, mut within) = (1, 0);
         for raw in &records {

@@ -16,7 +16,7 @@ use readmill_sort::{
 /// The result of a merge: ordinals and records, and the total size in bytes after each partition.
 type MergeResult = (Vec<(u64, Vec<u8>)>, Vec<usize>);
 
-pub fn record(pos: i32, name: u64, len: usize) -> Vec<u8> {
+pub fn make_record(pos: i32, name: u64, len: usize) -> Vec<u8> {
     let mut raw = vec![0u8; 36];
     raw[8..12].copy_from_slice(&pos.to_le_bytes());
     raw[24..32].fill(0xff);
@@ -33,7 +33,7 @@ pub fn sorter() -> RunSort {
 }
 
 /// Sorts records in memory as lists of `list` entries. `first` is the ordinal of the first record.
-pub fn in_memory(
+pub fn sort_in_memory(
     sort: &RunSort,
     records: &[Vec<u8>],
     first: u64,
@@ -102,7 +102,7 @@ pub fn sources(
     }
 }
 
-fn all(sources: Sources) -> MergeResult {
+fn merge_all(sources: Sources) -> MergeResult {
     let (mut merge, mut cutter) = (Merge::new(Arc::new(sources)), Cutter::default());
     let (mut taken, mut cuts, mut bytes) = (Vec::new(), Vec::new(), 0);
     let mut take = |partition: Partition| {
@@ -122,7 +122,7 @@ fn all(sources: Sources) -> MergeResult {
 }
 
 /// Computes the expected order and partitions by a stable sort.
-fn expected(records: &[Vec<u8>]) -> MergeResult {
+fn compute_expected(records: &[Vec<u8>]) -> MergeResult {
     let mut sorted: Vec<(u64, Vec<u8>)> =
         records.iter().enumerate().map(|(i, raw)| (i as u64, raw.clone())).collect();
     sorted.sort_by_key(|(_, raw)| RecordRef::new(raw).pos());
@@ -151,17 +151,17 @@ fn memory_and_spill_give_the_stable_order_and_the_same_cuts() {
         let records: Vec<Vec<u8>> = (0..30_000)
             .map(|i| {
                 let long = if random.below64(5000) == 0 { 3 << 20 } else { random.below64(90) as usize };
-                record(pos(i, &mut random) as i32, i, long)
+                make_record(pos(i, &mut random) as i32, i, long)
             })
             .collect();
-        let expected = expected(&records);
+        let expected = compute_expected(&records);
         assert!(expected.1.len() > 2);
         let sort = sorter();
         for (runs, list) in [(1, 1000), (1, 1 << 18), (2, 700), (7, 4096)] {
             let spill = Arc::new(Spill::new(&[std::env::temp_dir()]));
             let size = records.len() / runs + 1;
             let mut pieces = records.chunks(size).enumerate().map(|(i, piece)| {
-                let (sealed, lists) = in_memory(&sort, piece, (i * size) as u64, list);
+                let (sealed, lists) = sort_in_memory(&sort, piece, (i * size) as u64, list);
                 (i, sealed, lists)
             });
             let mut spilled = Vec::new();
@@ -169,7 +169,7 @@ fn memory_and_spill_give_the_stable_order_and_the_same_cuts() {
                 spilled.push(spill_run(&sort, &spill, i, sealed, lists));
             }
             let (_, sealed, lists) = pieces.next().unwrap(); // the last run stays in memory
-            let out = all(sources(&sort, &spill, spilled, sealed, lists));
+            let out = merge_all(sources(&sort, &spill, spilled, sealed, lists));
             assert!(out == expected, "input {number}, {runs} runs, lists of {list}");
         }
     }
@@ -178,6 +178,6 @@ fn memory_and_spill_give_the_stable_order_and_the_same_cuts() {
 #[test]
 fn nothing_merges_into_nothing() {
     let (sort, spill) = (sorter(), Arc::new(Spill::new(&[])));
-    let out = all(sources(&sort, &spill, Vec::new(), Arena::empty().seal(), Vec::new()));
+    let out = merge_all(sources(&sort, &spill, Vec::new(), Arena::empty().seal(), Vec::new()));
     assert_eq!(out, MergeResult::default());
 }

@@ -8,8 +8,8 @@ mod rules;
 use readmill_record::{Header, RecordRef};
 use readmill_sort::key::{Keyer, Order};
 
-use reads::{ReadGenerator, SampleRead, input, name};
-use rules::rule;
+use reads::{ReadGenerator, SampleRead, draw_input, draw_name};
+use rules::compare_by_rule;
 
 const HEADER: &str = "@SQ\tSN:a\tLN:5000\n@SQ\tSN:b\tLN:70000\n@SQ\tSN:c\tLN:9\n\
     @RG\tID:1\tLB:zoo\n@RG\tID:2\tLB:ant\n@RG\tID:3\n@RG\tID:4\tLB:zoo\n@RG\tID:5\tLB:an\n";
@@ -20,7 +20,7 @@ fn sorted_by_keys(order: Order, reads: &[SampleRead], random: &mut ReadGenerator
     match random.below(3) {
         0 => {}
         1 => keyer.set_anchor(&random.of(reads).name),
-        _ => keyer.set_anchor(&name(random, &[])),
+        _ => keyer.set_anchor(&draw_name(random, &[])),
     }
     let mut keys = Vec::new();
     for read in reads {
@@ -33,7 +33,7 @@ fn sorted_by_keys(order: Order, reads: &[SampleRead], random: &mut ReadGenerator
     let mut sorted: Vec<usize> = (0..reads.len()).collect();
     sorted.sort_by(|&a, &b| keys[a].cmp(&keys[b]));
     for pair in sorted.windows(2) {
-        let expected = rule(order, &reads[pair[0]], &reads[pair[1]]);
+        let expected = compare_by_rule(order, &reads[pair[0]], &reads[pair[1]]);
         let got = keys[pair[0]].cmp(&keys[pair[1]]);
         assert_eq!(got, expected, "{order:?}: {:?} and {:?}", reads[pair[0]], reads[pair[1]]);
     }
@@ -43,9 +43,9 @@ fn sorted_by_keys(order: Order, reads: &[SampleRead], random: &mut ReadGenerator
 fn hold(order: &str) {
     let (order, mut random) = (Order::parse(order).unwrap(), ReadGenerator::new(order.len() as u64));
     for round in 0..1500 {
-        let reads = input(&mut random, 40);
+        let reads = draw_input(&mut random, 40);
         let mut expected: Vec<usize> = (0..reads.len()).collect();
-        expected.sort_by(|&a, &b| rule(order, &reads[a], &reads[b]));
+        expected.sort_by(|&a, &b| compare_by_rule(order, &reads[a], &reads[b]));
         assert_eq!(sorted_by_keys(order, &reads, &mut random), expected, "{order:?}, round {round}");
     }
 }

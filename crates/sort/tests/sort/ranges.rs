@@ -9,7 +9,7 @@ use readmill_record::Arena;
 use readmill_simulate::Rng;
 use readmill_sort::{Cutter, Merge, Partition, RangeStart, Sources, ranges};
 
-use crate::merge::{in_memory, record, sorter, sources, spill_run};
+use crate::merge::{make_record, sort_in_memory, sorter, sources, spill_run};
 
 /// A partition: the total size of all records before it, and its records with their ordinals.
 type Cut = (u64, Vec<(u64, Vec<u8>)>);
@@ -25,7 +25,7 @@ fn taken(partition: &Partition) -> Cut {
 }
 
 /// Returns the partitions of an undivided merge.
-fn whole(sources: &Arc<Sources>) -> Vec<Cut> {
+fn cut_whole_merge(sources: &Arc<Sources>) -> Vec<Cut> {
     let (mut merge, mut cutter, mut cuts) =
         (Merge::new(Arc::clone(sources)), Cutter::default(), Vec::new());
     while let Some(range) = merge.next_range() {
@@ -36,7 +36,11 @@ fn whole(sources: &Arc<Sources>) -> Vec<Cut> {
 }
 
 /// Returns the partitions that start after `start`, up to the first one that starts after `until`.
-fn range(sources: &Arc<Sources>, start: Option<&RangeStart>, until: Option<&RangeStart>) -> Vec<Cut> {
+fn cut_range(
+    sources: &Arc<Sources>,
+    start: Option<&RangeStart>,
+    until: Option<&RangeStart>,
+) -> Vec<Cut> {
     let sources = Arc::clone(sources);
     let (mut merge, mut cutter) = match start {
         Some(start) => (Merge::start_after(sources, start), Cutter::default().resume_at(start.bytes)),
@@ -63,7 +67,7 @@ fn range(sources: &Arc<Sources>, start: Option<&RangeStart>, until: Option<&Rang
 }
 
 /// Writes runs of random records to disk.
-fn random_runs(
+fn write_random_runs(
     random: &mut Rng,
     runs: usize,
     pos: impl Fn(u64, &mut Rng) -> u64,
@@ -76,10 +80,10 @@ fn random_runs(
         let records: Vec<Vec<u8>> = (0..n)
             .map(|i| {
                 let len = if random.below64(2000) == 0 { long } else { random.below64(400) };
-                record(pos(first + i, random) as i32, first + i, len as usize)
+                make_record(pos(first + i, random) as i32, first + i, len as usize)
             })
             .collect();
-        let (sealed, lists) = in_memory(&sort, &records, first, 1000);
+        let (sealed, lists) = sort_in_memory(&sort, &records, first, 1000);
         first += n;
         spill_run(&sort, &spill, run, sealed, lists)
     });
@@ -96,8 +100,8 @@ fn ranges_of_random_runs_are_together_the_whole_merge() {
     for (kind, pos) in kinds.into_iter().enumerate() {
         for runs in [1, 2, 5] {
             let long = if kind % 2 == 0 { 3 << 20 } else { 60_000 };
-            let sources = random_runs(&mut random, runs, pos, long);
-            let expected = whole(&sources);
+            let sources = write_random_runs(&mut random, runs, pos, long);
+            let expected = cut_whole_merge(&sources);
             for wanted in [1, 2, 3, 7, 100] {
                 let starts = ranges::divide_order(&sources, wanted).unwrap();
                 assert!(starts.len() < wanted, "{} starts for {wanted} ranges", starts.len());
@@ -106,7 +110,7 @@ fn ranges_of_random_runs_are_together_the_whole_merge() {
                 let mut cuts = Vec::new();
                 for number in 0..=starts.len() {
                     let start = number.checked_sub(1).map(|before| &starts[before]);
-                    cuts.extend(range(&sources, start, starts.get(number)));
+                    cuts.extend(cut_range(&sources, start, starts.get(number)));
                 }
                 assert!(cuts == expected, "kind {kind}, {runs} runs, {wanted} ranges");
             }
@@ -118,9 +122,9 @@ fn ranges_of_random_runs_are_together_the_whole_merge() {
 #[test]
 fn starts_tell_the_bytes_before_them_and_their_number_is_what_is_wanted() {
     let mut random = Rng::new(9);
-    let sources = random_runs(&mut random, 4, |_, random| random.below64(1 << 19), 1000);
+    let sources = write_random_runs(&mut random, 4, |_, random| random.below64(1 << 19), 1000);
     let all: Vec<(u64, Vec<u8>)> =
-        whole(&sources).into_iter().flat_map(|(_, records)| records).collect();
+        cut_whole_merge(&sources).into_iter().flat_map(|(_, records)| records).collect();
     let starts = ranges::divide_order(&sources, 4).unwrap();
     assert!(!starts.is_empty());
     for start in starts {

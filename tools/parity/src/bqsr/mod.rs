@@ -258,7 +258,7 @@ impl RecalibrationInput<'_> {
     fn compare_resources(&self) -> Result<String> {
         let least = self
             .dir
-            .min_memory(&format!("{} -@ 1", self.prep_command_line("other.table", "other.bam")))?;
+            .query_min_memory(&format!("{} -@ 1", self.prep_command_line("other.table", "other.bam")))?;
         let mut bytes = 0;
         for resources in [format!("-@ 1 -m {least}"), "-@ 2 -m 1G".to_owned(), "-@ 8 -m 1G".to_owned()] {
             self.run_prep("other.table", "other.bam", &resources)?;

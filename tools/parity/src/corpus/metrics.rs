@@ -14,8 +14,8 @@ use readmill_peers::Tool;
 use crate::commands::SampleDir;
 use crate::corpus::file::References;
 use crate::corpus::metrics_rules as rules;
-use crate::corpus::report::{CorpusRow, Report, ReportPaths, Verdict};
-use crate::corpus::{conclude, files_below, kind};
+use crate::corpus::report::{CorpusRow, CorpusVerdict, ReportLayout, ReportPaths};
+use crate::corpus::{files_below, format_of_name, print_and_write_report};
 use crate::coverage;
 use crate::depth;
 use crate::ledger::Ledger;
@@ -23,7 +23,7 @@ use crate::outputs::ProgramLines;
 use crate::qc::{compare_texts, skip_comments};
 use crate::stats;
 
-const METRICS: Report = Report {
+const METRICS: ReportLayout = ReportLayout {
     comparisons: &[
         "CollectAlignmentSummaryMetrics",
         "CollectBaseDistributionByCycle",
@@ -116,7 +116,7 @@ const STATS: [&str; 2] = ["stats", "stats -p -q 20"];
 const MIN_READS: u64 = 10;
 
 /// A sorted corpus file.
-pub struct Sorted {
+pub struct SortedFile {
     /// Its file name in the directory where the programs run.
     pub bam: String,
     /// Its number, used in the names of the programs' output files.
@@ -128,10 +128,10 @@ pub struct Sorted {
 }
 
 /// The exit code and the exception of each Picard program.
-type Ends = Vec<(i32, String)>;
+type ProgramResults = Vec<(i32, String)>;
 
 /// Compares all files below `root` that have reads, and writes the report.
-pub fn compare(
+pub fn compare_corpus_metrics(
     dir: &SampleDir<'_>,
     mosdepth: &Tool,
     root: &Path,
@@ -139,42 +139,46 @@ pub fn compare(
     ledger: &mut Ledger,
 ) -> Result<()> {
     let paths = files_below(root)?;
-    let references = References::below(root, dir)?;
+    let references = References::collect_below(root, dir)?;
     let (mut files, mut rows, mut known) = (Vec::new(), Vec::new(), HashSet::new());
     for (number, path) in paths.iter().enumerate() {
-        if let Some(file) = sorted(dir, &references, number, path, &mut known)? {
+        if let Some(file) = sort_file(dir, &references, number, path, &mut known)? {
             let shown = path.strip_prefix(root).unwrap_or(path).display().to_string();
-            rows.push(CorpusRow { shown, kind: kind(path).unwrap_or_default(), verdicts: Vec::new() });
+            rows.push(CorpusRow {
+                shown,
+                kind: format_of_name(path).unwrap_or_default(),
+                verdicts: Vec::new(),
+            });
             files.push(file);
         }
     }
     println!("      {} of {} files have other reads than those before", files.len(), paths.len());
-    let ends = picard(dir, &files)?;
+    let ends = run_picard(dir, &files)?;
     for ((file, row), ends) in files.iter().zip(&mut rows).zip(&ends) {
-        row.verdicts = metrics(dir, file, ends)?;
-        row.verdicts.push(beside_mosdepth(dir, mosdepth, file)?);
+        row.verdicts = compare_metrics(dir, file, ends)?;
+        row.verdicts.push(compare_with_mosdepth(dir, mosdepth, file)?);
         for (words, same) in [
-            (DEPTH, depth::compare_outputs as Same),
+            (DEPTH, depth::compare_outputs as SamtoolsComparison),
             (SAMTOOLS_COVERAGE, depth::compare_outputs),
             (STATS, stats::compare_outputs),
         ] {
-            row.verdicts.push(beside_samtools(dir, file, words, same)?);
+            row.verdicts.push(compare_with_samtools(dir, file, words, same)?);
         }
     }
     let versions = format!("{} and mosdepth {}", dir.versions_line()?, mosdepth.version);
-    conclude(&METRICS, &rows, &versions, report, ledger)
+    print_and_write_report(&METRICS, &rows, &versions, report, ledger)
 }
 
 /// Sorts a file. `None` if samtools refuses it, if it has too few reads, or if they equal those of
 /// an earlier file.
-fn sorted(
+fn sort_file(
     dir: &SampleDir<'_>,
     references: &References,
     number: usize,
     path: &Path,
     known: &mut HashSet<u64>,
-) -> Result<Option<Sorted>> {
-    let fitting = references.of(dir, path)?;
+) -> Result<Option<SortedFile>> {
+    let fitting = references.find_fitting(dir, path)?;
     let bam = format!("{number}.bam");
     let mut command =
         dir.samtools_1_24_command(&format!("sort --no-PG --write-index -o {bam}##idx##{bam}.csi"));
@@ -196,18 +200,18 @@ fn sorted(
     let reference = fitting.filter(|it| it.is_same && it.is_whole).map(|it| it.name);
     let header = ProgramLines::start_samtools_1_24(dir, &format!("view -H {bam}"))?.read_text()?;
     let length: u64 = depth::parse_contigs(&header).iter().map(|(_, length)| length).sum();
-    Ok(Some(Sorted { bam, number, reference, window: (length / WINDOWS).max(100) }))
+    Ok(Some(SortedFile { bam, number, reference, window: (length / WINDOWS).max(100) }))
 }
 
-impl Sorted {
+impl SortedFile {
     /// Returns the Picard programs that can run on the file.
-    fn programs(&self) -> &'static [(&'static str, &'static [&'static str])] {
+    fn picard_programs(&self) -> &'static [(&'static str, &'static [&'static str])] {
         let number = if self.reference.is_some() { PROGRAMS.len() } else { WITHOUT_REFERENCE };
         &PROGRAMS[..number]
     }
 
     /// Returns the CollectMultipleMetrics call for these programs.
-    fn multiple(&self, programs: &[&str]) -> String {
+    fn multiple_metrics_call(&self, programs: &[&str]) -> String {
         let mut call = format!(
             "picard.analysis.CollectMultipleMetrics I={} O=theirs.{} PROGRAM=null",
             self.bam, self.number
@@ -227,18 +231,19 @@ impl Sorted {
 
 /// Runs Picard on all files with few starts of Java. Returns for each file the results of its
 /// programs.
-fn picard(dir: &SampleDir<'_>, files: &[Sorted]) -> Result<Vec<Ends>> {
-    let of_multiple = |file: &Sorted| {
-        let programs = file.programs().iter().take(OF_MULTIPLE);
+fn run_picard(dir: &SampleDir<'_>, files: &[SortedFile]) -> Result<Vec<ProgramResults>> {
+    let of_multiple = |file: &SortedFile| {
+        let programs = file.picard_programs().iter().take(OF_MULTIPLE);
         Vec::from_iter(programs.map(|(program, _)| *program))
     };
-    let calls = Vec::from_iter(files.iter().map(|file| file.multiple(&of_multiple(file))));
+    let calls = Vec::from_iter(files.iter().map(|file| file.multiple_metrics_call(&of_multiple(file))));
     let mut ends = Vec::new();
     let mut again = Vec::new();
     for (file, end) in files.iter().zip(dir.run_picard_calls_verbose(&calls)?) {
         // If one program fails, all others of the call fail as well.
         if end.0 != 0 {
-            again.extend(of_multiple(file).iter().map(|&program| file.multiple(&[program])));
+            again
+                .extend(of_multiple(file).iter().map(|&program| file.multiple_metrics_call(&[program])));
         }
         ends.push((file, end));
     }
@@ -259,43 +264,48 @@ fn picard(dir: &SampleDir<'_>, files: &[Sorted]) -> Result<Vec<Ends>> {
     let mut alone = dir.run_picard_calls_verbose(&alone)?.into_iter();
     let all = ends.into_iter().map(|(file, end)| {
         let number = of_multiple(file).len();
-        let mut ends: Ends = match end.0 {
+        let mut ends: ProgramResults = match end.0 {
             0 => vec![end; number],
             _ => again.by_ref().take(number).collect(),
         };
-        ends.extend(alone.by_ref().take(file.programs().len() - number));
+        ends.extend(alone.by_ref().take(file.picard_programs().len() - number));
         ends
     });
     Ok(all.collect())
 }
 
 /// Compares all Picard programs with readmill.
-fn metrics(dir: &SampleDir<'_>, file: &Sorted, ends: &Ends) -> Result<Vec<Verdict>> {
+fn compare_metrics(
+    dir: &SampleDir<'_>,
+    file: &SortedFile,
+    ends: &ProgramResults,
+) -> Result<Vec<CorpusVerdict>> {
     let mut verdicts = Vec::new();
-    let programs = file.programs().iter().zip(refusals(dir, file)?).zip(ends);
+    let programs = file.picard_programs().iter().zip(run_readmill_programs(dir, file)?).zip(ends);
     for (((program, endings), refused), (code, said)) in programs {
         verdicts.push(match (refused, code) {
-            (Some(ours), 0) => rules::refuses_alone(dir, &file.bam, ours)?,
-            (Some(ours), _) => Verdict::Refused(format!("{ours}; Picard: {said}")),
+            (Some(ours), 0) => rules::judge_refusal(dir, &file.bam, ours)?,
+            (Some(ours), _) => CorpusVerdict::Refused(format!("{ours}; Picard: {said}")),
             (None, 0) => {
-                let same = endings.iter().try_for_each(|ending| same_metrics(dir, file.number, ending));
+                let same =
+                    endings.iter().try_for_each(|ending| ensure_same_metrics(dir, file.number, ending));
                 match same {
-                    Ok(()) if !written(dir, file.number, endings) => rules::no_file(),
-                    Ok(()) => Verdict::Same,
-                    Err(what) => Verdict::Defect(format!("{what:#}")),
+                    Ok(()) if !picard_wrote(dir, file.number, endings) => rules::judge_missing_file(),
+                    Ok(()) => CorpusVerdict::Same,
+                    Err(what) => CorpusVerdict::Defect(format!("{what:#}")),
                 }
             }
-            (None, _) => rules::picard_stops(dir, &file.bam, program, said)?,
+            (None, _) => rules::judge_picard_exception(dir, &file.bam, program, said)?,
         });
     }
-    verdicts.resize(PROGRAMS.len(), Verdict::Blank);
+    verdicts.resize(PROGRAMS.len(), CorpusVerdict::Blank);
     Ok(verdicts)
 }
 
 /// Runs all of readmill's programs at once or, if readmill refuses that, one by one. Returns the
 /// messages of those refused.
-fn refusals(dir: &SampleDir<'_>, file: &Sorted) -> Result<Vec<Option<String>>> {
-    let names = Vec::from_iter(file.programs().iter().map(|(program, _)| *program));
+fn run_readmill_programs(dir: &SampleDir<'_>, file: &SortedFile) -> Result<Vec<Option<String>>> {
+    let names = Vec::from_iter(file.picard_programs().iter().map(|(program, _)| *program));
     let refused = |names: &str| {
         let mut words = format!("qc {} -o ours.{} --metrics {names}", file.bam, file.number);
         if let Some(reference) = &file.reference {
@@ -304,7 +314,7 @@ fn refusals(dir: &SampleDir<'_>, file: &Sorted) -> Result<Vec<Option<String>>> {
         if names.contains("CollectWgsMetrics") {
             words += " --sample-size 100";
         }
-        refusal(dir.readmill_command(&words))
+        refusal_message(dir.readmill_command(&words))
     };
     match refused(&names.join(","))? {
         None => Ok(vec![None; names.len()]),
@@ -313,16 +323,16 @@ fn refusals(dir: &SampleDir<'_>, file: &Sorted) -> Result<Vec<Option<String>>> {
 }
 
 /// Returns whether Picard wrote these files.
-fn written(dir: &SampleDir<'_>, number: usize, endings: &[&str]) -> bool {
+fn picard_wrote(dir: &SampleDir<'_>, number: usize, endings: &[&str]) -> bool {
     endings.iter().all(|ending| dir.path(&format!("theirs.{number}.{ending}")).exists())
 }
 
 /// Returns an error unless a metrics file is the same, or is empty in readmill and missing in
 /// Picard.
-fn same_metrics(dir: &SampleDir<'_>, number: usize, ending: &str) -> Result<()> {
+fn ensure_same_metrics(dir: &SampleDir<'_>, number: usize, ending: &str) -> Result<()> {
     let read = |program: &str| fs::read_to_string(dir.path(&format!("{program}.{number}.{ending}")));
     let ours = read("ours")?;
-    let theirs = if written(dir, number, &[ending]) { read("theirs")? } else { "\n\n".to_owned() };
+    let theirs = if picard_wrote(dir, number, &[ending]) { read("theirs")? } else { "\n\n".to_owned() };
     let ours = skip_comments(&ours);
     let ours = if ours.trim().is_empty() { ours.trim() } else { ours };
     let theirs = skip_comments(&theirs);
@@ -330,7 +340,11 @@ fn same_metrics(dir: &SampleDir<'_>, number: usize, ending: &str) -> Result<()> 
     compare_texts(ours, theirs).map(|_| ()).with_context(|| ending.to_owned())
 }
 
-fn beside_mosdepth(dir: &SampleDir<'_>, mosdepth: &Tool, file: &Sorted) -> Result<Verdict> {
+fn compare_with_mosdepth(
+    dir: &SampleDir<'_>,
+    mosdepth: &Tool,
+    file: &SortedFile,
+) -> Result<CorpusVerdict> {
     for (ours, theirs) in COVERAGE {
         let [ours, theirs] =
             [ours, theirs].map(|options| options.replace("WINDOW", &file.window.to_string()));
@@ -341,40 +355,47 @@ fn beside_mosdepth(dir: &SampleDir<'_>, mosdepth: &Tool, file: &Sorted) -> Resul
         let words = format!("qc {} -o ours --coverage --no-metrics {ours}", file.bam);
         let theirs = dir.peer_command(mosdepth, &format!("{theirs} theirs {}", file.bam));
         let what = format!("{ours} {what:#}").trim().to_owned();
-        return Ok(match (refusal(dir.readmill_command(&words))?, refusal(theirs)?) {
-            (Some(ours), Some(theirs)) => Verdict::Refused(format!("{ours}; {theirs}")),
-            (Some(ours), None) => rules::refuses_alone(dir, &file.bam, ours)?,
-            (None, Some(theirs)) => rules::mosdepth_stops(dir, &file.bam, &theirs)?,
-            (None, None) => rules::coverage(dir, &file.bam, what)?,
+        return Ok(match (refusal_message(dir.readmill_command(&words))?, refusal_message(theirs)?) {
+            (Some(ours), Some(theirs)) => CorpusVerdict::Refused(format!("{ours}; {theirs}")),
+            (Some(ours), None) => rules::judge_refusal(dir, &file.bam, ours)?,
+            (None, Some(theirs)) => rules::judge_mosdepth_exception(dir, &file.bam, &theirs)?,
+            (None, None) => rules::judge_coverage(dir, &file.bam, what)?,
         });
     }
-    Ok(Verdict::Same)
+    Ok(CorpusVerdict::Same)
 }
 
 /// A function that compares a samtools command.
-type Same = fn(&SampleDir<'_>, &str) -> Result<usize>;
+type SamtoolsComparison = fn(&SampleDir<'_>, &str) -> Result<usize>;
 
-fn beside_samtools(dir: &SampleDir<'_>, file: &Sorted, lines: [&str; 2], same: Same) -> Result<Verdict> {
+fn compare_with_samtools(
+    dir: &SampleDir<'_>,
+    file: &SortedFile,
+    lines: [&str; 2],
+    same: SamtoolsComparison,
+) -> Result<CorpusVerdict> {
     for line in lines {
         let words = format!("{line} {}", file.bam);
         let Err(what) = same(dir, &words) else { continue };
         let what = format!("{line}: {what:#}");
-        let ours = refusal(dir.readmill_command(&format!("samtools {words}")))?;
-        return Ok(match (ours, refusal(dir.samtools_1_24_command(&words))?) {
-            (Some(ours), Some(theirs)) => Verdict::Refused(format!("{ours}; {theirs}")),
-            (Some(ours), None) => rules::refuses_alone(dir, &file.bam, ours)?,
+        let ours = refusal_message(dir.readmill_command(&format!("samtools {words}")))?;
+        return Ok(match (ours, refusal_message(dir.samtools_1_24_command(&words))?) {
+            (Some(ours), Some(theirs)) => CorpusVerdict::Refused(format!("{ours}; {theirs}")),
+            (Some(ours), None) => rules::judge_refusal(dir, &file.bam, ours)?,
             (None, Some(theirs)) => {
-                Verdict::Defect(format!("{line}: samtools alone refuses it: {theirs}"))
+                CorpusVerdict::Defect(format!("{line}: samtools alone refuses it: {theirs}"))
             }
-            (None, None) if line.starts_with("stats") => rules::statistics(dir, &file.bam, line, what)?,
-            (None, None) => rules::depths(dir, &file.bam, line, what)?,
+            (None, None) if line.starts_with("stats") => {
+                rules::judge_statistics(dir, &file.bam, line, what)?
+            }
+            (None, None) => rules::judge_depths(dir, &file.bam, line, what)?,
         });
     }
-    Ok(Verdict::Same)
+    Ok(CorpusVerdict::Same)
 }
 
 /// Returns the last line of the message if the program refuses its input.
-fn refusal(mut command: Command) -> Result<Option<String>> {
+fn refusal_message(mut command: Command) -> Result<Option<String>> {
     let output = command.stdin(Stdio::null()).output()?;
     if output.status.success() {
         return Ok(None);

@@ -4,13 +4,13 @@
 use anyhow::Result;
 
 use crate::commands::SampleDir;
-use crate::corpus::file::lines;
-use crate::corpus::report::Verdict;
+use crate::corpus::file::record_lines;
+use crate::corpus::report::CorpusVerdict;
 use crate::outputs::ProgramLines;
 use crate::stats;
 
 /// Statistics of cycles after the 1,000th, and barcode sections.
-const LEFT_OUT: u32 = 93;
+const OMITTED_STATS: u32 = 93;
 /// No pair has an insert size.
 const NO_TABLE: u32 = 177;
 /// No read passes quality control.
@@ -33,40 +33,47 @@ const ALIGNS_NOTHING: u32 = 276;
 const NO_CONTIGS: u32 = 277;
 
 /// Returns an accepted difference if `row` is given, otherwise a defect.
-fn numbered(row: Option<u32>, what: String) -> Verdict {
+fn accepted_or_defect(row: Option<u32>, what: String) -> CorpusVerdict {
     match row {
-        Some(row) => Verdict::Numbered(row, what),
-        None => Verdict::Defect(what),
+        Some(row) => CorpusVerdict::Numbered(row, what),
+        None => CorpusVerdict::Defect(what),
     }
 }
 
 /// Returns the records that `samtools view` prints with these options.
-fn records(dir: &SampleDir<'_>, bam: &str, options: &str) -> Result<Vec<String>> {
-    Ok(lines(&ProgramLines::start_samtools_1_24(dir, &format!("view {options} {bam}"))?.read_bytes()?))
+fn view_records(dir: &SampleDir<'_>, bam: &str, options: &str) -> Result<Vec<String>> {
+    Ok(record_lines(
+        &ProgramLines::start_samtools_1_24(dir, &format!("view {options} {bam}"))?.read_bytes()?,
+    ))
 }
 
 /// Judges a file that readmill refuses but another program processes. Such programs need not
 /// examine all fields.
-pub fn refuses_alone(dir: &SampleDir<'_>, bam: &str, ours: String) -> Result<Verdict> {
+pub fn judge_refusal(dir: &SampleDir<'_>, bam: &str, ours: String) -> Result<CorpusVerdict> {
     let view = dir.samtools_1_24_command(&format!("view -h -o viewed.sam {bam}")).output()?;
     Ok(match view.status.success() {
-        true => Verdict::Defect(format!("readmill alone refuses it: {ours}")),
-        false => Verdict::Refused(format!("{ours}; samtools view refuses it, too")),
+        true => CorpusVerdict::Defect(format!("readmill alone refuses it: {ours}")),
+        false => CorpusVerdict::Refused(format!("{ours}; samtools view refuses it, too")),
     })
 }
 
 /// Judges a missing Picard file, for which readmill's file has no table.
-pub fn no_file() -> Verdict {
-    Verdict::Numbered(NO_TABLE, "Picard writes no file".to_owned())
+pub fn judge_missing_file() -> CorpusVerdict {
+    CorpusVerdict::Numbered(NO_TABLE, "Picard writes no file".to_owned())
 }
 
 /// Judges a Picard program that throws an exception where readmill succeeds.
-pub fn picard_stops(dir: &SampleDir<'_>, bam: &str, program: &str, said: &str) -> Result<Verdict> {
+pub fn judge_picard_exception(
+    dir: &SampleDir<'_>,
+    bam: &str,
+    program: &str,
+    said: &str,
+) -> Result<CorpusVerdict> {
     let row = match row_of_exception(program, said) {
-        Some(BARE_READS) if !records(dir, bam, "-F 0x904")?.iter().any(|it| is_bare(it)) => None,
+        Some(BARE_READS) if !view_records(dir, bam, "-F 0x904")?.iter().any(|it| is_bare(it)) => None,
         row => row,
     };
-    Ok(numbered(row, format!("Picard alone refuses it: {said}")))
+    Ok(accepted_or_defect(row, format!("Picard alone refuses it: {said}")))
 }
 
 /// Returns the row to which an exception of a Picard program belongs.
@@ -87,7 +94,7 @@ fn is_bare(record: &str) -> bool {
 }
 
 /// Judges a mosdepth run that throws an exception where readmill succeeds.
-pub fn mosdepth_stops(dir: &SampleDir<'_>, bam: &str, said: &str) -> Result<Verdict> {
+pub fn judge_mosdepth_exception(dir: &SampleDir<'_>, bam: &str, said: &str) -> Result<CorpusVerdict> {
     let header = ProgramLines::start_samtools_1_24(dir, &format!("view -H {bam}"))?.read_text()?;
     let has_contigs = header.lines().any(|line| line.starts_with("@SQ\t"));
     let row = match () {
@@ -95,13 +102,13 @@ pub fn mosdepth_stops(dir: &SampleDir<'_>, bam: &str, said: &str) -> Result<Verd
         () if said.contains(" not in 0 .. ") => Some(BEYOND_CONTIG),
         () => None,
     };
-    Ok(numbered(row, format!("mosdepth alone refuses it: {said}")))
+    Ok(accepted_or_defect(row, format!("mosdepth alone refuses it: {said}")))
 }
 
 /// Judges a difference in coverage.
-pub fn coverage(dir: &SampleDir<'_>, bam: &str, what: String) -> Result<Verdict> {
-    let all = records(dir, bam, "-f 0x2")?;
-    Ok(numbered(all.iter().any(|it| aligns_nothing(it)).then_some(ALIGNS_NOTHING), what))
+pub fn judge_coverage(dir: &SampleDir<'_>, bam: &str, what: String) -> Result<CorpusVerdict> {
+    let all = view_records(dir, bam, "-f 0x2")?;
+    Ok(accepted_or_defect(all.iter().any(|it| aligns_nothing(it)).then_some(ALIGNS_NOTHING), what))
 }
 
 /// Returns whether the CIGAR of a read is a single operator that aligns no base.
@@ -121,15 +128,20 @@ fn cigar(record: &str) -> impl Iterator<Item = (u64, char)> {
 }
 
 /// Judges a difference in depths.
-pub fn depths(dir: &SampleDir<'_>, bam: &str, line: &str, what: String) -> Result<Verdict> {
+pub fn judge_depths(dir: &SampleDir<'_>, bam: &str, line: &str, what: String) -> Result<CorpusVerdict> {
     let has_least_quality = line.starts_with("depth") && line.contains(" -q ");
-    let all = records(dir, bam, "-F 0x704")?;
+    let all = view_records(dir, bam, "-F 0x704")?;
     let has_no_bases = all.iter().any(|it| it.split('\t').nth(9) == Some("*"));
-    Ok(numbered((has_least_quality && has_no_bases).then_some(NO_BASES), what))
+    Ok(accepted_or_defect((has_least_quality && has_no_bases).then_some(NO_BASES), what))
 }
 
 /// Judges a difference in statistics.
-pub fn statistics(dir: &SampleDir<'_>, bam: &str, line: &str, what: String) -> Result<Verdict> {
+pub fn judge_statistics(
+    dir: &SampleDir<'_>,
+    bam: &str,
+    line: &str,
+    what: String,
+) -> Result<CorpusVerdict> {
     let words = format!("{line} {bam}");
     let theirs = stats::comparable_rows(&ProgramLines::start_samtools_1_24(dir, &words)?.read_text()?);
     let ours = stats::comparable_rows(
@@ -139,23 +151,23 @@ pub fn statistics(dir: &SampleDir<'_>, bam: &str, line: &str, what: String) -> R
         !ours.iter().filter(is_compared).eq(theirs.iter().filter(is_compared))
     };
     let row = match () {
-        () if !differ(|row| !is_left_out(row)) => Some(LEFT_OUT),
+        () if !differ(|row| !is_left_out(row)) => Some(OMITTED_STATS),
         () if !differ(|row| !is_left_out(row) && !row.starts_with("COV\t"))
-            && records(dir, bam, "-F 4")?.iter().any(|it| span(it) > WIDTH_OF_RING) =>
+            && view_records(dir, bam, "-F 4")?.iter().any(|it| reference_span(it) > MIN_MIXED_SPAN) =>
         {
             Some(RING)
         }
         () => None,
     };
-    Ok(numbered(row, what))
+    Ok(accepted_or_defect(row, what))
 }
 
 /// Width of a read on its contig, in bases, above which samtools' ring buffer of depths mixes
 /// positions, for reads of up to 300 bases.
-const WIDTH_OF_RING: u64 = 1_500;
+const MIN_MIXED_SPAN: u64 = 1_500;
 
 /// Returns the number of contig bases that a read spans.
-fn span(record: &str) -> u64 {
+fn reference_span(record: &str) -> u64 {
     cigar(record).filter(|(_, operator)| "MDN=X".contains(*operator)).map(|(length, _)| length).sum()
 }
 
@@ -192,7 +204,7 @@ mod tests {
         assert!(aligns_nothing(&record("1I", "A", "I")) && aligns_nothing(&record("9S", "*", "*")));
         assert!(!aligns_nothing(&record("9M", "*", "*")) && !aligns_nothing(&record("5I4S", "*", "*")));
         assert!(!aligns_nothing(&record("*", "A", "I")));
-        assert_eq!(span(&record("5S10M100N3I2D40=", "*", "*")), 152);
+        assert_eq!(reference_span(&record("5S10M100N3I2D40=", "*", "*")), 152);
         assert!(is_bare(&record("1M", "*", "*")) && is_bare(&record("1M", "A", "*")));
         assert!(!is_bare(&record("1M", "A", "I")));
     }

@@ -15,16 +15,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use file::{File, References};
+use file::{CorpusFile, References};
 use reading::{OURS, READ, READING, THEIRS};
-use report::{CorpusRow, Report, ReportPaths, Verdict};
+use report::{CorpusRow, CorpusVerdict, ReportLayout, ReportPaths};
 
 use crate::commands::SampleDir;
 use crate::ledger::Ledger;
 
 /// Reads and writes all files below `root`, as CRAM in the version and profile `cram`, and writes
 /// the report.
-pub fn compare(
+pub fn compare_corpus(
     dir: &SampleDir<'_>,
     root: &Path,
     cram: &str,
@@ -32,53 +32,55 @@ pub fn compare(
     ledger: &mut Ledger,
 ) -> Result<()> {
     let paths = files_below(root)?;
-    let references = References::below(root, dir)?;
+    let references = References::collect_below(root, dir)?;
     let (mut files, mut rows) = (Vec::new(), Vec::new());
     for (number, path) in paths.iter().enumerate() {
-        let file = File { dir, path, number, cram, reference: references.of(dir, path)? };
+        let file =
+            CorpusFile { dir, path, number, cram, reference: references.find_fitting(dir, path)? };
         let shown = path.strip_prefix(root).unwrap_or(path).display().to_string();
-        rows.push(row(&file, shown, kind(path).unwrap_or_default())?);
+        rows.push(compare_file(&file, shown, format_of_name(path).unwrap_or_default())?);
         files.push(file);
     }
-    htsjdk::compare(dir, &files, &mut rows)?;
-    conclude(&READING, &rows, &dir.versions_line()?, report, ledger)
+    htsjdk::compare_with_htsjdk(dir, &files, &mut rows)?;
+    print_and_write_report(&READING, &rows, &dir.versions_line()?, report, ledger)
 }
 
 /// Prints the result of each comparison, and writes the report.
-fn conclude(
-    of: &Report,
+fn print_and_write_report(
+    of: &ReportLayout,
     rows: &[CorpusRow],
     versions: &str,
     report: ReportPaths<'_>,
     ledger: &mut Ledger,
 ) -> Result<()> {
     for (at, comparison) in of.comparisons.iter().enumerate() {
-        ledger.check(comparison, || judged(rows, at));
+        ledger.check(comparison, || print_differences(rows, at));
     }
     of.write(rows, versions, report)
 }
 
 /// Makes all comparisons of a file that do not need htsjdk.
-fn row(file: &File<'_>, shown: String, kind: &'static str) -> Result<CorpusRow> {
-    let (ours, theirs) = (file.readmill(file.path, "")?, file.samtools(file.path)?);
-    let mut row = CorpusRow { shown, kind, verdicts: vec![Verdict::Blank; READING.comparisons.len()] };
-    row.verdicts[READ] = rules::reading(file, kind, &ours, &theirs)?;
+fn compare_file(file: &CorpusFile<'_>, shown: String, kind: &'static str) -> Result<CorpusRow> {
+    let (ours, theirs) = (file.read_with_readmill(file.path, "")?, file.read_with_samtools(file.path)?);
+    let mut row =
+        CorpusRow { shown, kind, verdicts: vec![CorpusVerdict::Blank; READING.comparisons.len()] };
+    row.verdicts[READ] = rules::judge_reading(file, kind, &ours, &theirs)?;
     if let (Ok(ours), true) = (ours, theirs.is_ok()) {
         row.verdicts[OURS] = file.write(&ours)?;
-        row.verdicts[THEIRS] = file.written_by_samtools()?;
+        row.verdicts[THEIRS] = file.check_samtools_cram()?;
     }
     Ok(row)
 }
 
 /// Prints the files that differ. Returns an error if there is a defect.
-fn judged(rows: &[CorpusRow], comparison: usize) -> Result<String> {
+fn print_differences(rows: &[CorpusRow], comparison: usize) -> Result<String> {
     for row in rows {
         let verdict = &row.verdicts[comparison];
         if let Some(why) = verdict.reason() {
             println!("      {verdict}: {}: {why}", row.shown);
         }
     }
-    let counted = report::counted(rows, comparison);
+    let counted = report::describe_counts(rows, comparison);
     ensure!(!rows.iter().any(|row| row.verdicts[comparison].is_defect()), "{counted}");
     Ok(counted)
 }
@@ -86,18 +88,18 @@ fn judged(rows: &[CorpusRow], comparison: usize) -> Result<String> {
 /// Returns all files with reads below a directory, in path order.
 fn files_below(directory: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
-    collect(directory, &mut files)?;
+    collect_files(directory, &mut files)?;
     files.sort();
     Ok(files)
 }
 
-fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+fn collect_files(directory: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     for entry in fs::read_dir(directory).with_context(|| directory.display().to_string())? {
         let path = entry?.path();
         let hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
         if path.is_dir() && !hidden {
-            collect(&path, files)?;
-        } else if kind(&path).is_some() && path.metadata()?.len() > 0 {
+            collect_files(&path, files)?;
+        } else if format_of_name(&path).is_some() && path.metadata()?.len() > 0 {
             files.push(path);
         }
     }
@@ -105,7 +107,7 @@ fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
 }
 
 /// Returns the format indicated by a file name.
-fn kind(path: &Path) -> Option<&'static str> {
+fn format_of_name(path: &Path) -> Option<&'static str> {
     match path.extension()?.to_str()? {
         "sam" => Some("SAM"),
         "bam" => Some("BAM"),

@@ -1,8 +1,8 @@
 //! The comparisons of reading and writing a file, and the text around their tables.
 
-use crate::corpus::report::Report;
+use crate::corpus::report::ReportLayout;
 
-pub const READING: Report = Report {
+pub const READING: ReportLayout = ReportLayout {
     comparisons: &[
         "read",
         "our CRAM by samtools",

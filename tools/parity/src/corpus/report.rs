@@ -11,21 +11,21 @@ use anyhow::{Context, Result};
 /// Number of each verdict: blank, same, refused, numbered, as samtools', defect.
 type VerdictCounts = [usize; 6];
 
-fn class(verdict: &Verdict) -> usize {
+fn verdict_class(verdict: &CorpusVerdict) -> usize {
     match verdict {
-        Verdict::Blank => 0,
-        Verdict::Same => 1,
-        Verdict::Refused(_) => 2,
-        Verdict::Numbered(..) => 3,
-        Verdict::AsSamtools(_) => 4,
-        Verdict::Defect(_) => 5,
+        CorpusVerdict::Blank => 0,
+        CorpusVerdict::Same => 1,
+        CorpusVerdict::Refused(_) => 2,
+        CorpusVerdict::Numbered(..) => 3,
+        CorpusVerdict::AsSamtools(_) => 4,
+        CorpusVerdict::Defect(_) => 5,
     }
 }
 
 /// Describes the number of each verdict in a comparison.
-pub fn counted(rows: &[CorpusRow], comparison: usize) -> String {
+pub fn describe_counts(rows: &[CorpusRow], comparison: usize) -> String {
     let mut counts = VerdictCounts::default();
-    rows.iter().for_each(|row| counts[class(&row.verdicts[comparison])] += 1);
+    rows.iter().for_each(|row| counts[verdict_class(&row.verdicts[comparison])] += 1);
     let [_, same, refused, numbered, as_samtools, defects] = counts;
     let as_samtools = match as_samtools {
         0 => String::new(),
@@ -37,7 +37,7 @@ pub fn counted(rows: &[CorpusRow], comparison: usize) -> String {
 }
 
 /// The comparisons made for each file, and the text around their tables.
-pub struct Report {
+pub struct ReportLayout {
     /// Names of the comparisons, in column order.
     pub comparisons: &'static [&'static str],
     /// The text before the versions.
@@ -60,48 +60,48 @@ pub struct ReportPaths<'a> {
     pub tables: Option<&'a Path>,
 }
 
-impl Report {
+impl ReportLayout {
     /// Writes the requested page and data files.
     pub fn write(&self, rows: &[CorpusRow], versions: &str, paths: ReportPaths<'_>) -> Result<()> {
         let write = |path: &Path, text: String| {
             fs::write(path, text).with_context(|| path.display().to_string())
         };
         if let Some(page) = paths.page {
-            write(page, self.markdown(rows, versions))?;
+            write(page, self.format_page(rows, versions))?;
         }
         if let Some(directory) = paths.tables {
             fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
             let path = |name: &str| directory.join(format!("{}{name}.tsv", self.data_prefix));
-            write(&path("files"), self.files(rows))?;
-            write(&path("differences"), self.differences(rows))?;
+            write(&path("files"), self.format_files(rows))?;
+            write(&path("differences"), self.format_differences(rows))?;
         }
         Ok(())
     }
 
     /// Formats the page: totals, explanation of the verdicts, directories and classes of
     /// differences.
-    pub fn markdown(&self, rows: &[CorpusRow], versions: &str) -> String {
+    pub fn format_page(&self, rows: &[CorpusRow], versions: &str) -> String {
         let mut out = format!("{}{versions}.\n\n", self.introduction);
-        self.sums(rows, &mut out);
+        self.write_totals(rows, &mut out);
         out.push_str(self.legend);
-        self.directories(rows, &mut out);
-        self.classes(rows, &mut out);
+        self.write_directories(rows, &mut out);
+        self.write_classes(rows, &mut out);
         out
     }
 
     /// Appends the totals by comparison and format. Only CRAM can have the verdict "as samtools'".
-    fn sums(&self, rows: &[CorpusRow], out: &mut String) {
+    fn write_totals(&self, rows: &[CorpusRow], out: &mut String) {
         let _ = writeln!(out, "{} Sums\n", self.heading);
         let has_as_samtools =
-            rows.iter().flat_map(|row| &row.verdicts).any(|it| class(it) == AS_SAMTOOLS);
+            rows.iter().flat_map(|row| &row.verdicts).any(|it| verdict_class(it) == AS_SAMTOOLS);
         let classes = Vec::from_iter((1..=5).filter(|&class| class != AS_SAMTOOLS || has_as_samtools));
         let names = Vec::from_iter(classes.iter().map(|class| CLASSES[class - 1]));
-        head(out, &[&["comparison", "files"], &names[..]].concat());
+        write_table_header(out, &[&["comparison", "files"], &names[..]].concat());
         for (at, comparison) in self.comparisons.iter().enumerate() {
             let mut kinds: BTreeMap<&str, VerdictCounts> = BTreeMap::new();
             for row in rows {
                 let key = if at == 0 && self.by_format { row.kind } else { "" };
-                kinds.entry(key).or_default()[class(&row.verdicts[at])] += 1;
+                kinds.entry(key).or_default()[verdict_class(&row.verdicts[at])] += 1;
             }
             for (kind, counts) in kinds {
                 let name = [comparison, kind].join(" ");
@@ -114,12 +114,12 @@ impl Report {
     }
 
     /// Appends, for each directory and comparison, the number of equal files and of compared files.
-    fn directories(&self, rows: &[CorpusRow], out: &mut String) {
+    fn write_directories(&self, rows: &[CorpusRow], out: &mut String) {
         let _ = writeln!(out, "{} By directory\n", self.heading);
         out.push_str(
             "Number of files that give the same result. \"2 of 5\" means that 3 of the 5 compared files differ.\n\n",
         );
-        head(out, &[&["directory", "files"], self.comparisons].concat());
+        write_table_header(out, &[&["directory", "files"], self.comparisons].concat());
         let mut all: BTreeMap<&str, Vec<&CorpusRow>> = BTreeMap::new();
         for row in rows {
             let directory = row.shown.rsplit_once('/').map_or(".", |(directory, _)| directory);
@@ -129,7 +129,7 @@ impl Report {
             let _ = write!(out, "| {directory} | {} |", rows.len());
             for at in 0..self.comparisons.len() {
                 let of = |is: fn(usize) -> bool| {
-                    rows.iter().filter(|row| is(class(&row.verdicts[at]))).count()
+                    rows.iter().filter(|row| is(verdict_class(&row.verdicts[at]))).count()
                 };
                 let (same, compared) = (of(|class| class == 1), of(|class| class > 0));
                 let _ = match (same, compared) {
@@ -144,7 +144,7 @@ impl Report {
     }
 
     /// Counts the files with each verdict other than "ok", and names the data files.
-    fn classes(&self, rows: &[CorpusRow], out: &mut String) {
+    fn write_classes(&self, rows: &[CorpusRow], out: &mut String) {
         let (heading, prefix) = (self.heading, self.data_prefix);
         let _ = writeln!(out, "{heading} Not the same\n");
         let _ = writeln!(
@@ -152,12 +152,12 @@ impl Report {
             "[{prefix}differences.tsv](data/corpus/{prefix}differences.tsv) lists each of these files with the \
              reason, and [{prefix}files.tsv](data/corpus/{prefix}files.tsv) lists all files.\n"
         );
-        head(out, &["comparison", "verdict", "files"]);
+        write_table_header(out, &["comparison", "verdict", "files"]);
         for (at, comparison) in self.comparisons.iter().enumerate() {
             let mut counts: BTreeMap<(usize, u32), (String, usize)> = BTreeMap::new();
             for verdict in rows.iter().map(|row| &row.verdicts[at]) {
-                let number = if let Verdict::Numbered(number, _) = verdict { *number } else { 0 };
-                let count = counts.entry((class(verdict), number));
+                let number = if let CorpusVerdict::Numbered(number, _) = verdict { *number } else { 0 };
+                let count = counts.entry((verdict_class(verdict), number));
                 count.or_insert_with(|| (verdict.to_string(), 0)).1 += 1;
             }
             for (verdict, count) in counts.into_iter().filter(|it| it.0.0 > 1).map(|it| it.1) {
@@ -168,7 +168,7 @@ impl Report {
 
     /// Returns the data file of differences: one row with the reason for each comparison of a file
     /// that is not the same.
-    fn differences(&self, rows: &[CorpusRow]) -> String {
+    fn format_differences(&self, rows: &[CorpusRow]) -> String {
         let mut out = "file\tcomparison\tverdict\treason\n".to_owned();
         for row in rows {
             for (verdict, comparison) in row.verdicts.iter().zip(self.comparisons) {
@@ -183,7 +183,7 @@ impl Report {
     }
 
     /// Returns the data file of files: one row per file, with its verdicts.
-    fn files(&self, rows: &[CorpusRow]) -> String {
+    fn format_files(&self, rows: &[CorpusRow]) -> String {
         let mut out = format!("file\t{}\n", self.comparisons.join("\t"));
         for row in rows {
             out.push_str(&row.shown);
@@ -195,7 +195,7 @@ impl Report {
 }
 
 /// Appends the header of a table.
-fn head(out: &mut String, columns: &[&str]) {
+fn write_table_header(out: &mut String, columns: &[&str]) {
     let _ = writeln!(out, "| {} |\n|{}", columns.join(" | "), "---|".repeat(columns.len()));
 }
 
@@ -207,7 +207,7 @@ const CLASSES: [&str; 5] = ["ok", "refused", "row", "as samtools'", "DEFECT"];
 
 /// The result of one comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Verdict {
+pub enum CorpusVerdict {
     #[default]
     Blank,
     /// The compared outputs are the same.
@@ -222,32 +222,32 @@ pub enum Verdict {
     Defect(String),
 }
 
-impl Verdict {
+impl CorpusVerdict {
     /// Returns the reason, or `None` if the outputs are the same.
     pub fn reason(&self) -> Option<&str> {
         match self {
-            Verdict::Blank | Verdict::Same => None,
-            Verdict::Refused(why)
-            | Verdict::Numbered(_, why)
-            | Verdict::AsSamtools(why)
-            | Verdict::Defect(why) => Some(why),
+            CorpusVerdict::Blank | CorpusVerdict::Same => None,
+            CorpusVerdict::Refused(why)
+            | CorpusVerdict::Numbered(_, why)
+            | CorpusVerdict::AsSamtools(why)
+            | CorpusVerdict::Defect(why) => Some(why),
         }
     }
 
     pub fn is_defect(&self) -> bool {
-        matches!(self, Verdict::Defect(_))
+        matches!(self, CorpusVerdict::Defect(_))
     }
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for CorpusVerdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Verdict::Blank => f.write_str("–"),
-            Verdict::Same => f.write_str("ok"),
-            Verdict::Refused(_) => f.write_str("refused"),
-            Verdict::Numbered(row, _) => write!(f, "row {row}"),
-            Verdict::AsSamtools(_) => f.write_str("as samtools'"),
-            Verdict::Defect(_) => f.write_str("DEFECT"),
+            CorpusVerdict::Blank => f.write_str("–"),
+            CorpusVerdict::Same => f.write_str("ok"),
+            CorpusVerdict::Refused(_) => f.write_str("refused"),
+            CorpusVerdict::Numbered(row, _) => write!(f, "row {row}"),
+            CorpusVerdict::AsSamtools(_) => f.write_str("as samtools'"),
+            CorpusVerdict::Defect(_) => f.write_str("DEFECT"),
         }
     }
 }
@@ -259,14 +259,14 @@ pub struct CorpusRow {
     pub shown: String,
     /// SAM, BAM or CRAM, according to its name.
     pub kind: &'static str,
-    pub verdicts: Vec<Verdict>,
+    pub verdicts: Vec<CorpusVerdict>,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const REPORT: Report = Report {
+    const REPORT: ReportLayout = ReportLayout {
         comparisons: &["read", "write"],
         introduction: "",
         legend: "",
@@ -279,20 +279,20 @@ mod tests {
         let row = |shown: &str, read| CorpusRow {
             shown: shown.into(),
             kind: "SAM",
-            verdicts: vec![read, Verdict::Blank],
+            verdicts: vec![read, CorpusVerdict::Blank],
         };
-        let numbered = |why: &str| Verdict::Numbered(96, why.into());
+        let numbered = |why: &str| CorpusVerdict::Numbered(96, why.into());
         vec![
-            row("a/1.sam", Verdict::Same),
+            row("a/1.sam", CorpusVerdict::Same),
             row("a/2.sam", numbered("long\tcontig")),
-            row("a/3.sam", Verdict::Refused("no SN".into())),
+            row("a/3.sam", CorpusVerdict::Refused("no SN".into())),
             row("b/4.sam", numbered("long contig")),
         ]
     }
 
     #[test]
     fn the_page_counts_classes_and_has_no_row_for_each_file() {
-        let page = REPORT.markdown(&rows(), "readmill");
+        let page = REPORT.format_page(&rows(), "readmill");
         assert!(page.contains("| read | refused | 1 |\n| read | row 96 | 2 |\n"), "{page}");
         assert!(!page.contains(".sam") && page.contains("| a | 3 | 1 of 3 | – |"), "{page}");
     }

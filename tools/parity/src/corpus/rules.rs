@@ -6,8 +6,8 @@ use std::process::Stdio;
 
 use anyhow::Result;
 
-use crate::corpus::file::{File, Printed, difference, lines};
-use crate::corpus::report::Verdict;
+use crate::corpus::file::{CorpusFile, SamOutput, find_first_difference, record_lines};
+use crate::corpus::report::CorpusVerdict;
 
 /// Files without their last block or container.
 const NO_END: u32 = 95;
@@ -22,34 +22,44 @@ const EMPTY_NAMES: u32 = 99;
 const URACIL: u32 = 100;
 
 /// Returns the verdict on a file, from the records or the error messages of both programs.
-pub fn reading(file: &File<'_>, kind: &str, ours: &Printed, theirs: &Printed) -> Result<Verdict> {
+pub fn judge_reading(
+    file: &CorpusFile<'_>,
+    kind: &str,
+    ours: &SamOutput,
+    theirs: &SamOutput,
+) -> Result<CorpusVerdict> {
     Ok(match (ours, theirs) {
-        (Ok(ours), Ok(theirs)) => match difference(ours, theirs) {
-            None => Verdict::Same,
-            Some(what) => reads_otherwise(file, kind, ours, theirs, what)?,
+        (Ok(ours), Ok(theirs)) => match find_first_difference(ours, theirs) {
+            None => CorpusVerdict::Same,
+            Some(what) => judge_different_records(file, kind, ours, theirs, what)?,
         },
-        (Err(said), Err(_)) => Verdict::Refused(said.clone()),
-        (Err(said), Ok(theirs)) => refuses_alone(file, theirs, said.clone())?,
-        (Ok(_), Err(said)) => reads_alone(file, said.clone())?,
+        (Err(said), Err(_)) => CorpusVerdict::Refused(said.clone()),
+        (Err(said), Ok(theirs)) => judge_own_refusal(file, theirs, said.clone())?,
+        (Ok(_), Err(said)) => judge_samtools_refusal(file, said.clone())?,
     })
 }
 
 /// Judges a file that readmill refuses but samtools reads.
-fn refuses_alone(file: &File<'_>, theirs: &[String], said: String) -> Result<Verdict> {
-    let ours = || file.readmill(file.path, "--allow-missing-eof");
-    let is_same = |ours: &Printed| ours.as_ref().is_ok_and(|ours| difference(ours, theirs).is_none());
+fn judge_own_refusal(file: &CorpusFile<'_>, theirs: &[String], said: String) -> Result<CorpusVerdict> {
+    let ours = || file.read_with_readmill(file.path, "--allow-missing-eof");
+    let is_same =
+        |ours: &SamOutput| ours.as_ref().is_ok_and(|ours| find_first_difference(ours, theirs).is_none());
     Ok(match () {
         // hts-specs has directories of this name for files that a reader must refuse.
-        () if file.path.components().any(|part| part.as_os_str() == "failed") => Verdict::Refused(said),
-        () if has_no_end(file)? && is_same(&ours()?) => Verdict::Numbered(NO_END, said),
-        () if has_long_contigs(file)? => Verdict::Numbered(LONG_CONTIGS, said),
-        () if theirs.iter().any(|line| has_negative_position(line)) => Verdict::Numbered(NEGATIVE, said),
-        () => Verdict::Defect(format!("readmill alone refuses it: {said}")),
+        () if file.path.components().any(|part| part.as_os_str() == "failed") => {
+            CorpusVerdict::Refused(said)
+        }
+        () if has_no_end(file)? && is_same(&ours()?) => CorpusVerdict::Numbered(NO_END, said),
+        () if has_long_contigs(file)? => CorpusVerdict::Numbered(LONG_CONTIGS, said),
+        () if theirs.iter().any(|line| has_negative_position(line)) => {
+            CorpusVerdict::Numbered(NEGATIVE, said)
+        }
+        () => CorpusVerdict::Defect(format!("readmill alone refuses it: {said}")),
     })
 }
 
 /// Returns whether `samtools quickcheck` reports a missing end.
-fn has_no_end(file: &File<'_>) -> Result<bool> {
+fn has_no_end(file: &CorpusFile<'_>) -> Result<bool> {
     let mut command = file.dir.samtools_1_24_command("quickcheck -v");
     let output = command.arg(file.path).stdin(Stdio::null()).output()?;
     let said = [output.stdout, output.stderr].concat();
@@ -57,14 +67,14 @@ fn has_no_end(file: &File<'_>) -> Result<bool> {
 }
 
 /// Returns the header lines as samtools prints them.
-fn header(file: &File<'_>) -> Result<String> {
+fn read_header(file: &CorpusFile<'_>) -> Result<String> {
     let mut command = file.dir.samtools_1_24_command("view -H");
     let output = command.arg(file.path).stdin(Stdio::null()).output()?;
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-fn has_long_contigs(file: &File<'_>) -> Result<bool> {
-    let header = header(file)?;
+fn has_long_contigs(file: &CorpusFile<'_>) -> Result<bool> {
+    let header = read_header(file)?;
     let fields =
         header.lines().filter(|line| line.starts_with("@SQ\t")).flat_map(|line| line.split('\t'));
     let mut lengths = fields.filter_map(|field| field.strip_prefix("LN:")?.parse::<u64>().ok());
@@ -78,16 +88,16 @@ fn has_negative_position(line: &str) -> bool {
 
 /// Judges a file that samtools refuses but readmill reads: because of its header, or of a contig
 /// name.
-fn reads_alone(file: &File<'_>, said: String) -> Result<Verdict> {
+fn judge_samtools_refusal(file: &CorpusFile<'_>, said: String) -> Result<CorpusVerdict> {
     let text = fs::read(file.path)?;
     let text = String::from_utf8_lossy(&text);
     let fields = text.lines().filter(|line| line.starts_with("@SQ\t")).flat_map(|line| line.split('\t'));
     let mut names = fields.filter_map(|field| field.strip_prefix("SN:"));
     let known = said.contains("fail to read the header") || names.any(|name| !is_name(name));
     Ok(if known {
-        Verdict::Numbered(HEADERS, said)
+        CorpusVerdict::Numbered(HEADERS, said)
     } else {
-        Verdict::Defect(format!("samtools alone refuses it: {said}"))
+        CorpusVerdict::Defect(format!("samtools alone refuses it: {said}"))
     })
 }
 
@@ -98,15 +108,15 @@ fn is_name(name: &str) -> bool {
 }
 
 /// Judges a file that both programs read, but differently.
-fn reads_otherwise(
-    file: &File<'_>,
+fn judge_different_records(
+    file: &CorpusFile<'_>,
     kind: &str,
     ours: &[String],
     theirs: &[String],
     what: String,
-) -> Result<Verdict> {
+) -> Result<CorpusVerdict> {
     let text = if kind == "SAM" { fs::read(file.path)? } else { Vec::new() };
-    let source = lines(&text);
+    let source = record_lines(&text);
     let all = |rule: fn(&[&str], &[&str], &[&str]) -> bool| {
         let columns = |lines: &'_ [String], at: usize| -> Vec<String> {
             lines.get(at).map(|line| line.split('\t').map(str::to_string).collect()).unwrap_or_default()
@@ -121,10 +131,10 @@ fn reads_otherwise(
     };
     Ok(match () {
         () if all(|a, b, _| a[0] == "*" && b[0].is_empty() && a[1..] == b[1..]) => {
-            Verdict::Numbered(EMPTY_NAMES, what)
+            CorpusVerdict::Numbered(EMPTY_NAMES, what)
         }
-        () if all(is_uracil) => Verdict::Numbered(URACIL, what),
-        () => Verdict::Defect(what),
+        () if all(is_uracil) => CorpusVerdict::Numbered(URACIL, what),
+        () => CorpusVerdict::Defect(what),
     })
 }
 

@@ -19,13 +19,13 @@ pub struct RegenerateRequest<'a> {
 }
 
 impl RegenerateRequest<'_> {
-    pub fn selects(&self, case: &Case) -> bool {
+    pub fn is_selected(&self, case: &Case) -> bool {
         self.only_case.is_none_or(|text| case.name().contains(text))
     }
 
     pub fn read_cases(&self, path: &Path) -> Result<(CaseFile, Vec<usize>)> {
         let file = CaseFile::read(path)?;
-        let asked = (0..file.cases.len()).filter(|&n| self.selects(&file.cases[n])).collect();
+        let asked = (0..file.cases.len()).filter(|&n| self.is_selected(&file.cases[n])).collect();
         Ok((file, asked))
     }
 }

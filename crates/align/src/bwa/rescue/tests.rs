@@ -97,7 +97,7 @@ impl Rescues {
                 mate: rescues.mates.len() as i32,
                 piece_len: piece.len() as i32,
                 mate_len: mate.len() as i32,
-                ask: SECOND | START | least,
+                ask: SECOND | FIND_START | least,
                 hit: hit as i32,
                 ..RescuePair::default()
             });

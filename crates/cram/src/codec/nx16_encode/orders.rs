@@ -10,10 +10,10 @@ const LOW: u32 = 1 << 15;
 
 /// Bits of the smaller frequency sum for order 1. It is preferred if it costs little, because a
 /// decoder's tables are then a quarter of the size.
-const FEW_BITS: u32 = 10;
+const SMALL_SUM_BITS: u32 = 10;
 
 /// The smaller sum is used if it makes a block larger by at most 1/400.
-const FEW_BITS_COST: f64 = 400.0;
+const SMALL_SUM_COST_DIVISOR: f64 = 400.0;
 
 #[derive(Default)]
 pub struct Nx16Encoder {
@@ -118,7 +118,7 @@ impl Nx16Encoder {
     /// bits of the sum and the estimated size in bytes.
     pub(super) fn choose_bits(&mut self, n: usize) -> (u32, f64) {
         let mut costs = [0.0; 2];
-        for (cost_of, bits) in costs.iter_mut().zip([FEW_BITS, BITS]) {
+        for (cost_of, bits) in costs.iter_mut().zip([SMALL_SUM_BITS, BITS]) {
             self.frequencies.clear();
             self.frequencies.resize(n * n, 0);
             let rows = self.counts.chunks_exact(n).zip(self.frequencies.chunks_exact_mut(n));
@@ -130,13 +130,13 @@ impl Nx16Encoder {
                     *cost_of += 2.0;
                 }
             }
-            if bits == FEW_BITS {
+            if bits == SMALL_SUM_BITS {
                 std::mem::swap(&mut self.frequencies, &mut self.other_frequencies);
             }
         }
-        if costs[0] <= costs[1] * (1.0 + 1.0 / FEW_BITS_COST) {
+        if costs[0] <= costs[1] * (1.0 + 1.0 / SMALL_SUM_COST_DIVISOR) {
             std::mem::swap(&mut self.frequencies, &mut self.other_frequencies);
-            return (FEW_BITS, costs[0]);
+            return (SMALL_SUM_BITS, costs[0]);
         }
         (BITS, costs[1])
     }
@@ -302,7 +302,7 @@ fn fill_nx16_symbols(frequencies: &[u16], bits: u32, symbols: &mut [RansSymbol])
 #[inline(always)]
 fn encode_symbol(symbol: &RansSymbol, state: &mut u32, out: &mut [u16], at: &mut usize) {
     let x = *state;
-    let over = u32::from(x >= symbol.shorten_from); // without a branch, which would be predicted badly
+    let over = u32::from(x >= symbol.renormalise_from); // without a branch, which would be predicted badly
     out[*at - 1] = x as u16;
     *at -= over as usize;
     *state = symbol.next_state(x >> (16 * over));

@@ -19,7 +19,7 @@ pub struct CrewOutcome {
     pub misnumbered: bool,
     pub error: Option<Error>,
     /// Number of batches that were read serially.
-    pub reread: u64,
+    pub reread_batches: u64,
 }
 
 struct Board {
@@ -42,7 +42,7 @@ pub fn run(claims: &Arc<Claims>, threads: usize, in_flight: u64, seed: u64) -> C
         }
     });
     let board = board.into_inner().unwrap();
-    CrewOutcome { reread: board.order.reread_count(), ..board.outcome }
+    CrewOutcome { reread_batches: board.order.reread_count(), ..board.outcome }
 }
 
 fn serve(claims: &Claims, board: &Mutex<Board>, news: &Condvar, in_flight: u64, mut random: Random) {

@@ -58,7 +58,7 @@ fn check(what: &str, shape: Shape, texts: &[&[u8]], expected: &ParseOutcome) {
             let options = BatchOptions {
                 templates,
                 block_bytes,
-                in_flight: 4,
+                max_in_flight: 4,
                 record_bytes: 2000,
                 ..BatchOptions::default()
             };

@@ -144,7 +144,7 @@ impl SequencingSums {
             Some(field) => match self.groups.get_mut(field.value) {
                 Some(set) => set.add_crcs(crcs, passes),
                 None => {
-                    tally.paid.pay(&mut self.paid, (GROUP_BYTES + field.value.len()) as u64)?;
+                    tally.paid.pay_bytes(&mut self.paid, (GROUP_BYTES + field.value.len()) as u64)?;
                     self.groups.entry(field.value.to_vec()).or_default().add_crcs(crcs, passes);
                 }
             },

@@ -69,7 +69,7 @@ impl OrderedTally for StatsOrder {
     type Piece = StatsPiece;
     type Maker = StatsPieceMaker;
 
-    fn maker(self: &Arc<Self>) -> StatsPieceMaker {
+    fn new_maker(self: &Arc<Self>) -> StatsPieceMaker {
         StatsPieceMaker::new(&self.settings)
     }
 

@@ -79,7 +79,7 @@ impl IndexFileBytes {
 
     fn fill_buffer(&mut self) -> Result<bool> {
         self.buffer.resize(Self::SIZE, 0);
-        let n = self.input.fill(&mut self.buffer).map_err(|e| text::unnamed_read_error(&e))?;
+        let n = self.input.fill_buffer(&mut self.buffer).map_err(|e| text::unnamed_read_error(&e))?;
         self.buffer.truncate(n);
         self.at = 0;
         Ok(n > 0)
@@ -216,7 +216,7 @@ impl BamIndex {
     /// start before the window.
     pub fn first_offset(&self, contig: u32, base: i64) -> u64 {
         let window = u32::try_from(base.max(0) >> self.min_shift).unwrap_or(u32::MAX);
-        self.contigs.get(&contig).map_or(0, |contig| contig.first_at(window))
+        self.contigs.get(&contig).map_or(0, |contig| contig.first_offset_in_window(window))
     }
 
     /// Returns the ranges of the file that contain all records of a region, in order and without the
@@ -252,7 +252,7 @@ impl BamIndex {
 }
 
 impl ContigIndex {
-    fn first_at(&self, window: u32) -> u64 {
+    fn first_offset_in_window(&self, window: u32) -> u64 {
         let behind = self.windows.partition_point(|&(first, _)| first <= window);
         behind.checked_sub(1).map_or(0, |at| self.windows[at].1)
     }

@@ -27,7 +27,7 @@ const MAX_DEPTH: usize = 1_000;
 const LOG_ODDS: f64 = 3.0;
 
 /// Returns the memory in bytes that the computation takes for depths below `depths`.
-pub(crate) fn bytes(depths: u64) -> u64 {
+pub(crate) fn memory_bytes(depths: u64) -> u64 {
     let depths = depths.min(MAX_DEPTH as u64 + 1) + 1;
     // A table of counts, two rows of probabilities, the sums, and the wheel.
     4 * depths * depths + 32 * depths + 2 * 128 * depths + wheel::BYTES
@@ -42,7 +42,7 @@ pub(crate) fn het_snp_sensitivity(depths: &[u64], quals: &[u64], samples: u32) -
     let all: f64 = depths.iter().map(|&count| count as f64).sum();
     let (mut sensitivity, mut share, mut before) = (0.0, Vec::new(), Vec::new());
     for (depth, &count) in depths[..n].iter().enumerate() {
-        binomial(depth, &before, &mut share);
+        fill_binomial_row(depth, &before, &mut share);
         for (alt, share) in share.iter().enumerate() {
             let likely = f64::from(above[alt * (n + 1) + depth]) / f64::from(samples);
             sensitivity += count as f64 / all * share * likely;
@@ -53,7 +53,7 @@ pub(crate) fn het_snp_sensitivity(depths: &[u64], quals: &[u64], samples: u32) -
 }
 
 /// Returns the Phred score of a sensitivity. As in Picard, it is -1 if all SNPs would be called.
-pub(crate) fn phred(sensitivity: f64) -> f64 {
+pub(crate) fn phred_score(sensitivity: f64) -> f64 {
     let score = -10.0 * (1.0 - sensitivity).log10();
     match score {
         score if score.is_nan() => 0.0,
@@ -65,7 +65,7 @@ pub(crate) fn phred(sensitivity: f64) -> f64 {
 /// Computes, for each number of reads from 0 to `depth`, the probability that this number of
 /// `depth` reads has one of the two alleles. `before` are the probabilities for a depth that is
 /// smaller by 1.
-fn binomial(depth: usize, before: &[f64], share: &mut Vec<f64>) {
+fn fill_binomial_row(depth: usize, before: &[f64], share: &mut Vec<f64>) {
     share.clear();
     share.push(0.5_f64.powi(depth as i32));
     for alt in 1..depth {
@@ -97,7 +97,7 @@ fn sums_above(quals: &[u64], n: usize, samples: u32) -> Vec<u32> {
             if let Some(last) = usize::from(reached[sum]).checked_sub(1) {
                 counts[last] += 1;
             }
-            sum += wheel.draw();
+            sum += wheel.draw_quality();
         }
     }
     for counts in above.chunks_exact_mut(n + 1) {
@@ -125,6 +125,6 @@ mod tests {
         depths[1] = 1;
         assert_eq!(het_snp_sensitivity(&depths, &quals, 100), 0.0);
         assert_eq!(het_snp_sensitivity(&depths, &[0; 127], 10), 0.0, "no base has a quality");
-        assert_eq!([0.0, 0.9, 1.0, 1.1].map(phred), [0.0, 10.0, -1.0, 0.0]);
+        assert_eq!([0.0, 0.9, 1.0, 1.1].map(phred_score), [0.0, 10.0, -1.0, 0.0]);
     }
 }

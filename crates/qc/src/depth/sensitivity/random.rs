@@ -11,7 +11,7 @@ pub(super) struct Jump {
 }
 
 impl Jump {
-    pub(super) const fn of(steps: u32) -> Self {
+    pub(super) const fn over_steps(steps: u32) -> Self {
         let (mut factor, mut more, mut i) = (1_u64, 0_u64, 0);
         while i < steps {
             factor = factor.wrapping_mul(JavaRandom::FACTOR) & JavaRandom::MASK;
@@ -23,13 +23,13 @@ impl Jump {
     }
 
     #[inline]
-    pub(super) fn from(self, state: u64) -> u64 {
-        self.over(state) & JavaRandom::MASK
+    pub(super) fn apply(self, state: u64) -> u64 {
+        self.apply_unmasked(state) & JavaRandom::MASK
     }
 
-    /// Same as [`Jump::from`], but leaves arbitrary bits above the 48th, which saves an operation.
+    /// Same as [`Jump::apply`], but leaves arbitrary bits above the 48th, which saves an operation.
     #[inline]
-    pub(super) fn over(self, state: u64) -> u64 {
+    pub(super) fn apply_unmasked(self, state: u64) -> u64 {
         state.wrapping_mul(self.factor).wrapping_add(self.more)
     }
 }
@@ -47,22 +47,22 @@ impl JavaRandom {
     }
 
     #[inline]
-    fn next(&mut self, bits: u32) -> u64 {
-        self.0 = Jump { factor: Self::FACTOR, more: Self::MORE }.from(self.0);
+    fn next_bits(&mut self, bits: u32) -> u64 {
+        self.0 = Jump { factor: Self::FACTOR, more: Self::MORE }.apply(self.0);
         self.0 >> (48 - bits)
     }
 
     /// Returns a number from 0 (inclusive) to 1 (exclusive), like `Random.nextDouble` in Java.
     #[inline]
     pub(super) fn next_double(&mut self) -> f64 {
-        let first_half = self.next(FIRST_HALF);
-        self.double(first_half)
+        let first_half = self.next_bits(FIRST_HALF);
+        self.finish_double(first_half)
     }
 
     /// Returns the number whose first half was already drawn.
     #[inline]
-    pub(super) fn double(&mut self, first_half: u64) -> f64 {
-        ((first_half << 27) + self.next(27)) as f64 * (1.0 / (1_u64 << 53) as f64)
+    pub(super) fn finish_double(&mut self, first_half: u64) -> f64 {
+        ((first_half << 27) + self.next_bits(27)) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 }
 

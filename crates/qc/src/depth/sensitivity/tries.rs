@@ -12,9 +12,9 @@ pub(super) const BLOCK: usize = 8 * WORD;
 pub(super) const WORD: usize = u64::BITS as usize;
 
 /// The jump from a try to the next try of the same lane.
-pub(super) const STRIDE: Jump = Jump::of(STEPS * LANES as u32);
+pub(super) const STRIDE: Jump = Jump::over_steps(STEPS * LANES as u32);
 
-/// Number of upper bits of a first number that the bins of [`Tries::fill`] distinguish.
+/// Number of upper bits of a first number that the bins of [`Tries::fill_next_block`] distinguish.
 pub(super) const BIN_BITS: u32 = 6;
 
 /// A block of consecutive tries.
@@ -30,17 +30,17 @@ pub(super) struct Tries {
 }
 
 impl Tries {
-    /// Returns an empty block. The first call of [`Tries::fill`] computes the tries that begin at
+    /// Returns an empty block. The first call of [`Tries::fill_next_block`] computes the tries that begin at
     /// `seed`.
-    pub(super) fn before(seed: u64) -> Self {
+    pub(super) fn start_at_seed(seed: u64) -> Self {
         let first = JavaRandom::new(seed).0;
-        let next = std::array::from_fn(|lane| Jump::of(STEPS * lane as u32 + 1).from(first));
+        let next = std::array::from_fn(|lane| Jump::over_steps(STEPS * lane as u32 + 1).apply(first));
         Tries { states: [0; BLOCK], candidates: [0; BLOCK / WORD], next }
     }
 
     /// Computes the next block. `bins` has one bit for each value of the upper bits of a first
     /// number, which is set if a quality is possible.
-    pub(super) fn fill(&mut self, bins: u64) {
+    pub(super) fn fill_next_block(&mut self, bins: u64) {
         for (candidates, states) in self.candidates.iter_mut().zip(self.states.as_chunks_mut::<WORD>().0)
         {
             *candidates = 0;
@@ -49,7 +49,7 @@ impl Tries {
                 for (lane, state) in self.next.iter_mut().enumerate() {
                     let bin = *state >> (48 - BIN_BITS) & ((1 << BIN_BITS) - 1);
                     *candidates |= (bins >> bin & 1) << (row * LANES + lane);
-                    *state = STRIDE.over(*state);
+                    *state = STRIDE.apply_unmasked(*state);
                 }
             }
         }
@@ -62,21 +62,21 @@ pub(super) mod tests {
 
     /// Fills several blocks, and compares each try with a generator that takes single steps.
     pub(in super::super) fn blocks_follow_each_other(fill: impl Fn(&mut Tries, u64)) {
-        let (mut tries, mut state) = (Tries::before(51), JavaRandom::new(51).0);
+        let (mut tries, mut state) = (Tries::start_at_seed(51), JavaRandom::new(51).0);
         for bins in [0, 1, 1 << 63, 0x0123_4567_89ab_cdef, u64::MAX] {
             fill(&mut tries, bins);
             for i in 0..BLOCK {
-                let first = Jump::of(1).from(state);
+                let first = Jump::over_steps(1).apply(state);
                 assert_eq!(tries.states[i] & JavaRandom::MASK, first, "{bins:x}: {i}");
                 let candidate = tries.candidates[i / WORD] >> (i % WORD) & 1;
                 assert_eq!(candidate, bins >> (first >> 42) & 1, "{bins:x}: {i}");
-                state = Jump::of(STEPS).from(state);
+                state = Jump::over_steps(STEPS).apply(state);
             }
         }
     }
 
     #[test]
     fn blocks_follow_each_other_without_vectors() {
-        blocks_follow_each_other(Tries::fill);
+        blocks_follow_each_other(Tries::fill_next_block);
     }
 }

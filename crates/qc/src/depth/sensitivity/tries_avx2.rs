@@ -1,5 +1,5 @@
 //! Computes blocks of tries with AVX2, four at a time. The result is the same as from
-//! [`Tries::fill`].
+//! [`Tries::fill_next_block`].
 
 #![allow(unsafe_code, reason = "AVX2 reads and writes states through pointers")]
 
@@ -13,8 +13,8 @@ pub(super) fn is_available() -> bool {
     is_x86_feature_detected!("avx2")
 }
 
-/// Computes the next block, see [`Tries::fill`]. Must only be called if the processor has AVX2.
-pub(super) fn fill(tries: &mut Tries, bins: u64) {
+/// Computes the next block, see [`Tries::fill_next_block`]. Must only be called if the processor has AVX2.
+pub(super) fn fill_next_block(tries: &mut Tries, bins: u64) {
     debug_assert!(is_available());
     // SAFETY: the processor has AVX2.
     unsafe { fill_by_vectors(tries, bins) }
@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn blocks_follow_each_other_with_vectors() {
         if is_available() {
-            blocks_follow_each_other(fill);
+            blocks_follow_each_other(fill_next_block);
         }
     }
 }

@@ -19,7 +19,7 @@ const LOOKED_AT: u32 = 12;
 const BINS: usize = 1 << LOOKED_AT;
 
 /// The jump from the state of a try to its second number.
-const SECOND: Jump = Jump::of(STEPS / 2);
+const SECOND: Jump = Jump::over_steps(STEPS / 2);
 
 /// A try that may lead to a quality: its index in the block and its state.
 type Chance = (usize, u64);
@@ -72,7 +72,7 @@ impl Wheel {
             shares,
             hopeless,
             bins,
-            tries: Box::new(Tries::before(SEED)),
+            tries: Box::new(Tries::start_at_seed(SEED)),
             chances: Box::new([(0, 0); BLOCK]),
             count: 0,
             next: 0,
@@ -80,7 +80,7 @@ impl Wheel {
         }
     }
 
-    pub(super) fn draw(&mut self) -> usize {
+    pub(super) fn draw_quality(&mut self) -> usize {
         let mut left = if self.shares[0].is_nan() { 0 } else { MAX_TRIES };
         loop {
             while let Some(&(place, state)) = self.chances[..self.count].get(self.next) {
@@ -88,7 +88,7 @@ impl Wheel {
                     break;
                 }
                 self.next += 1;
-                if let Some(qual) = self.taken(state) {
+                if let Some(qual) = self.accepted_quality(state) {
                     self.place = place + 1;
                     return qual;
                 }
@@ -99,16 +99,16 @@ impl Wheel {
                 return 0;
             }
             left -= rest;
-            self.fill();
+            self.collect_chances();
         }
     }
 
     /// Returns the quality that a try accepts, or `None` if it rejects it. `state` is the state
     /// after the first half of its first number.
     #[inline]
-    fn taken(&self, state: u64) -> Option<usize> {
+    fn accepted_quality(&self, state: u64) -> Option<usize> {
         let mut random = JavaRandom(state & JavaRandom::MASK);
-        let first = random.double(random.0 >> (48 - FIRST_HALF));
+        let first = random.finish_double(random.0 >> (48 - FIRST_HALF));
         let qual = (self.shares.len() as f64 * first) as usize;
         (random.next_double() < self.shares[qual]).then_some(qual)
     }
@@ -117,13 +117,13 @@ impl Wheel {
     fn fill_tries(&mut self) {
         #[cfg(target_arch = "x86_64")]
         if avx2::is_available() {
-            return avx2::fill(&mut self.tries, self.bins);
+            return avx2::fill_next_block(&mut self.tries, self.bins);
         }
-        self.tries.fill(self.bins);
+        self.tries.fill_next_block(self.bins);
     }
 
     /// Collects the tries of the next block that may lead to a quality.
-    fn fill(&mut self) {
+    fn collect_chances(&mut self) {
         self.fill_tries();
         // Without a branch on the second number: a try without a chance is written, too, and the
         // next one overwrites it.
@@ -134,7 +134,7 @@ impl Wheel {
                 candidates &= candidates - 1;
                 let state = self.tries.states[place];
                 let bin = (state >> (48 - LOOKED_AT)) as usize % BINS;
-                let second = SECOND.from(state) >> (48 - FIRST_HALF);
+                let second = SECOND.apply(state) >> (48 - FIRST_HALF);
                 self.chances[count % BLOCK] = (place, state);
                 count += usize::from(second < self.hopeless[bin].into());
             }
@@ -172,7 +172,11 @@ mod tests {
             list.iter().for_each(|&(qual, count)| quals[qual] = count);
             let (mut wheel, mut random) = (Wheel::new(&quals), JavaRandom::new(SEED));
             for number in 0..20_000 {
-                assert_eq!(wheel.draw(), draw_plainly(&wheel.shares, &mut random), "{list:?} {number}");
+                assert_eq!(
+                    wheel.draw_quality(),
+                    draw_plainly(&wheel.shares, &mut random),
+                    "{list:?} {number}"
+                );
             }
         }
     }

@@ -88,7 +88,7 @@ const PIECES: [&[u8]; 26] = [
 ];
 
 /// Draws a name, which is often one of `known` or similar to one.
-pub fn name(random: &mut ReadGenerator, known: &[Vec<u8>]) -> Vec<u8> {
+pub fn draw_name(random: &mut ReadGenerator, known: &[Vec<u8>]) -> Vec<u8> {
     let mut name = match random.below(6) {
         0 if !known.is_empty() => return random.of(known),
         1 if !known.is_empty() => random.of(known),
@@ -144,7 +144,7 @@ fn text(random: &mut ReadGenerator) -> Vec<u8> {
 }
 
 /// Draws the value of a field. Returns it with its type letter and its bytes.
-fn value(random: &mut ReadGenerator) -> (FieldValue, u8, Vec<u8>) {
+fn draw_value(random: &mut ReadGenerator) -> (FieldValue, u8, Vec<u8>) {
     let number = random.of(&[-40000i64, -200, -1, 0, 1, 2, 2, 100, 200, 50000, 3000000000]);
     let real = random.of(&[-1.5, -0.0, 0.0, 0.25, 1.0, 2.0, 1e30, f64::INFINITY, f64::NEG_INFINITY]);
     match random.below(8) {
@@ -172,13 +172,13 @@ fn value(random: &mut ReadGenerator) -> (FieldValue, u8, Vec<u8>) {
 }
 
 /// Draws bases in which the same k-mers occur repeatedly, on either strand.
-fn bases(random: &mut ReadGenerator) -> Vec<u8> {
+fn draw_bases(random: &mut ReadGenerator) -> Vec<u8> {
     let units: [&[u8]; 4] = [b"ACACG", b"GATTACA", b"TGCAATCCGGTATTGACCAGTACA", b"NAC"];
     let (unit, skip) = (random.of(&units), random.below(3));
     let length = random.of(&[0, 7, 19, 20, 21, 45, 90]);
     let mut bases: Vec<u8> = unit.iter().cycle().copied().skip(skip).take(length).collect();
     if random.one_in(2) {
-        bases = turned(&bases);
+        bases = reverse_complement(&bases);
     }
     if random.one_in(4) && length > 0 {
         bases[random.below(length)] = random.of(LETTERS);
@@ -187,7 +187,7 @@ fn bases(random: &mut ReadGenerator) -> Vec<u8> {
 }
 
 /// Draws a read. A field has the number `serial`, so that the order of ties can be checked.
-fn read(random: &mut ReadGenerator, serial: u32, known: &[Vec<u8>], fixed: usize) -> SampleRead {
+fn draw_read(random: &mut ReadGenerator, serial: u32, known: &[Vec<u8>], fixed: usize) -> SampleRead {
     let flag = |random: &mut ReadGenerator, bit: u16, n: usize| if random.one_in(n) { bit } else { 0 };
     let mut flags = random.of(&[0, 0x41, 0x81, 0x41, 0x81, 0x1, 0xc1, 0x40, 0xc0, 0x80]);
     for (bit, n) in [(4, 5), (8, 5), (16, 2), (32, 2), (0x100, 4), (0x800, 4), (0x400, 5), (0x200, 9)] {
@@ -195,7 +195,7 @@ fn read(random: &mut ReadGenerator, serial: u32, known: &[Vec<u8>], fixed: usize
     }
     let positions = [0, 0, 3, 3, 4, 8, 100, 4990, 200000];
     let mut it = SampleRead {
-        name: name(random, known),
+        name: draw_name(random, known),
         flags,
         ref_id: random.below(4) as i32 - 1,
         pos: random.of(&positions) - 1,
@@ -221,18 +221,18 @@ fn read(random: &mut ReadGenerator, serial: u32, known: &[Vec<u8>], fixed: usize
     if it.ref_id < 0 {
         it.flags |= 0x4;
         it.cigar.clear();
-        it.seq = bases(random);
+        it.seq = draw_bases(random);
     }
     let field = |tag: &[u8], kind: u8, value: &[u8]| [tag, &[kind], value].concat();
     let text = |tag: &[u8], value: &[u8]| [tag, b"Z", value, b"\0"].concat();
     let mut fields = vec![field(b"ZZ", b'I', &serial.to_le_bytes())];
     if fixed > 0 && !random.one_in(5) {
-        let (tagged, kind, bytes) = value(random);
+        let (tagged, kind, bytes) = draw_value(random);
         fields.push(field(b"XX", kind, &bytes));
         it.tagged = Some(tagged);
     }
     if random.one_in(3) {
-        let (hit, kind, bytes) = value(random);
+        let (hit, kind, bytes) = draw_value(random);
         if matches!(kind, b'c' | b'C' | b's' | b'S' | b'i') {
             fields.push(field(b"HI", kind, &bytes));
             it.hit = Some(hit);
@@ -278,11 +278,11 @@ fn raw(read: &SampleRead, fields: &[u8]) -> Vec<u8> {
 }
 
 /// Draws an input of up to `most` reads.
-pub fn input(random: &mut ReadGenerator, most: usize) -> Vec<SampleRead> {
+pub fn draw_input(random: &mut ReadGenerator, most: usize) -> Vec<SampleRead> {
     let (mut known, mut reads) = (Vec::new(), Vec::new());
     let tagged = random.below(8);
     for serial in 0..2 + random.below(most - 1) {
-        let read = read(random, serial as u32, &known, tagged);
+        let read = draw_read(random, serial as u32, &known, tagged);
         known.push(read.name.clone());
         reads.push(read);
     }
@@ -290,7 +290,7 @@ pub fn input(random: &mut ReadGenerator, most: usize) -> Vec<SampleRead> {
 }
 
 /// Returns the reverse complement; bases other than ACGT become N.
-pub fn turned(seq: &[u8]) -> Vec<u8> {
+pub fn reverse_complement(seq: &[u8]) -> Vec<u8> {
     let pairs = [(b'A', b'T'), (b'C', b'G'), (b'G', b'C'), (b'T', b'A')];
     let other = |base| pairs.iter().find(|pair| pair.0 == base).map_or(b'N', |pair| pair.1);
     seq.iter().rev().map(|&base| other(base)).collect()

@@ -5,14 +5,14 @@ use std::cmp::Ordering;
 use readmill_sort::Order;
 use readmill_sort::key::Within;
 
-use super::reads::{FieldValue, SampleRead, turned};
+use super::reads::{FieldValue, SampleRead, reverse_complement};
 
 /// Read group IDs and their libraries.
 const LIBRARIES: [(&str, &str); 5] = [("1", "zoo"), ("2", "ant"), ("3", ""), ("4", "zoo"), ("5", "an")];
 
 /// Compares names as sequences of numbers and bytes. Leading zeros of a number are ignored; a
 /// number with fewer digits sorts first.
-fn natural(a: &[u8], b: &[u8]) -> Ordering {
+fn compare_natural(a: &[u8], b: &[u8]) -> Ordering {
     type NamePart = Result<Vec<u8>, u8>;
     fn parts(mut name: &[u8]) -> Vec<NamePart> {
         let mut parts = Vec::new();
@@ -82,7 +82,7 @@ fn by_tag(a: &SampleRead, b: &SampleRead, within: Within) -> Ordering {
     };
     class(a).cmp(&class(b)).then_with(value).then_with(|| match within {
         Within::Coordinate => by_coordinate(a, b),
-        Within::Natural => by_name(a, b, natural),
+        Within::Natural => by_name(a, b, compare_natural),
         Within::Lexicographic => by_name(a, b, bytes),
     })
 }
@@ -150,8 +150,8 @@ fn by_template(a: &SampleRead, b: &SampleRead) -> Ordering {
 
 /// Finds the smallest k-mer after XOR on both strands by a plain text search. Returns the k-mer,
 /// its start and whether it is on the reverse strand.
-fn minimiser(seq: &[u8]) -> (u64, i64, bool) {
-    let turned = turned(seq);
+fn find_minimiser(seq: &[u8]) -> (u64, i64, bool) {
+    let turned = reverse_complement(seq);
     let number = |kmer: &[u8]| {
         let digit = |base: &u8| b"ACGT".iter().position(|known| known == base).unwrap_or(0) as u64;
         kmer.iter().fold(0, |number, base| number << 2 | digit(base)) ^ 0x78beef7878
@@ -171,18 +171,18 @@ fn by_minhash(a: &SampleRead, b: &SampleRead) -> Ordering {
         return by_coordinate(a, b);
     }
     let key = |read: &SampleRead| {
-        let (kmer, place, turned) = minimiser(&read.seq);
+        let (kmer, place, turned) = find_minimiser(&read.seq);
         (kmer.wrapping_add(1 << 30), place, read.has(0x10) != turned)
     };
     key(a).cmp(&key(b))
 }
 
 /// Compares two reads by the rules of `order`.
-pub fn rule(order: Order, a: &SampleRead, b: &SampleRead) -> Ordering {
+pub fn compare_by_rule(order: Order, a: &SampleRead, b: &SampleRead) -> Ordering {
     match order {
         Order::Input => Ordering::Equal,
         Order::Coordinate => by_coordinate(a, b),
-        Order::Natural => by_name(a, b, natural),
+        Order::Natural => by_name(a, b, compare_natural),
         Order::Lexicographic => by_name(a, b, bytes),
         Order::Queryname => by_queryname(a, b),
         Order::Tag { within, .. } => by_tag(a, b, within),
