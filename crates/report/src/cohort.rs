@@ -1,10 +1,10 @@
-//! Comparison of several samples: a table of their metrics, samples that stand out, and lanes that
-//! may belong to another sample.
+//! Comparison of several samples: a table of their metrics, outlier samples, and lanes that may
+//! belong to another sample.
 //!
 //! ```text
 //! runs ─► metric_column      for each metric: values of all samples, median, outliers
-//!      ├─► sample_table       one row for each sample, with grades and marks of outliers
-//!      ├─► draw_metric_plots  one dot for each sample
+//!      ├─► sample_table       a row for each sample, with grades and outlier marks
+//!      ├─► draw_metric_plots  a plot for each metric, with a dot for each sample
 //!      └─► lanes_section      lanes that resemble another sample more than their own
 //! ```
 
@@ -20,19 +20,20 @@ use crate::table::{Cell, table_of_sample_cells, wrap_scrollable};
 use crate::text::{NumberFormat, join_words};
 use crate::verdict::{MetricOutcome, grade_metrics, summarize_outcomes};
 
-/// The values of one metric in all samples; `None` if a sample did not count it.
+/// The values of one metric in all samples.
 ///
-/// A sample stands out if it is further from the median than [`MAX_ROBUST_Z`] scaled median absolute
-/// deviations and further than a minimum distance; see docs/report.md.
+/// A sample is an outlier if its distance from the median is more than [`MAX_ROBUST_Z`] scaled median
+/// absolute deviations, and more than a minimum distance; see docs/report.md.
 struct MetricColumn {
     metric: &'static Metric,
+    /// One per sample; `None` if the sample lacks the metric.
     values: Vec<Option<Quantity>>,
     median: f64,
     outliers: Vec<usize>,
 }
 
 impl MetricColumn {
-    /// Returns on which side of the median a sample stands out, as a noun and compared with others.
+    /// Returns `("high", "higher")` or `("low", "lower")` if the sample is an outlier.
     fn side(&self, run: usize) -> Option<(&'static str, &'static str)> {
         let value = self.values.get(run)?.as_ref()?.value;
         let side = if value > self.median { ("high", "higher") } else { ("low", "lower") };
@@ -42,14 +43,14 @@ impl MetricColumn {
 
 const MIN_COMPARED_SAMPLES: usize = 5;
 
-/// Robust z-score above which a sample stands out (Iglewicz and Hoaglin).
+/// Robust z-score above which a sample is an outlier (Iglewicz and Hoaglin).
 const MAX_ROBUST_Z: f64 = 3.5;
 
-/// Minimum distance from the median at which a sample may stand out, so that tiny differences
-/// between nearly equal samples are not reported. It is a fraction of the median; for metrics that
-/// are fractions themselves, a fraction of the distance from the median to 0 or 1, whichever is
-/// nearer.
+/// Minimum distance of an outlier from the median, as a fraction of the median. Without a minimum,
+/// tiny differences between nearly equal samples would be reported.
 const MIN_RELATIVE_DISTANCE: f64 = 0.1;
+/// Minimum distance for metrics that are fractions, relative to the distance from the median to 0
+/// or 1, whichever is nearer.
 const MIN_SHARE_DISTANCE: f64 = 0.25;
 
 const NOT_COMPARED: [&str; 1] = ["oxidation"];
@@ -94,8 +95,8 @@ fn metric_column(metric: &'static Metric, runs: &[RunPart<'_>]) -> Option<Metric
     Some(MetricColumn { metric, outliers, values, median: middle })
 }
 
-/// Returns the indexes of the samples that stand out. `known` has the values without gaps, `middle`
-/// is their median, and `near` the minimum distance.
+/// Returns the indexes of the outlier samples. `known` are the values of the samples that have the
+/// metric, `middle` is their median, and `near` is the minimum distance of an outlier.
 fn find_outliers(values: &[Option<Quantity>], known: &[f64], middle: f64, near: f64) -> Vec<usize> {
     let distances = known.iter().map(|value| (value - middle).abs()).collect();
     let deviation = 1.4826 * median(distances).unwrap_or(0.0);
@@ -170,8 +171,8 @@ fn sample_table(
     }
 }
 
-/// Returns the cell of a sample: the number in the colour of its grade, and a mark if the sample
-/// stands out.
+/// Returns a table cell: the sample's value, coloured by its grade, and a mark if the sample is an
+/// outlier.
 fn sample_cell(column: &MetricColumn, run: usize, outcomes: &[MetricOutcome]) -> Markup {
     let Some(Some(source)) = column.values.get(run) else {
         return html! { td data-sort="" { "–" } };
@@ -189,7 +190,7 @@ fn sample_cell(column: &MetricColumn, run: usize, outcomes: &[MetricOutcome]) ->
     }
 }
 
-/// Returns the metrics in which a sample stands out, as an item of a list. `None` if there is none.
+/// Returns a list item with the metrics for which a sample is an outlier. `None` if there are none.
 fn outlier_item(columns: &[MetricColumn], i: usize, run: &RunPart<'_>) -> Option<Markup> {
     let of = |column: &MetricColumn| {
         let ((side, _), source) = (column.side(i)?, column.values.get(i)?.as_ref()?);
@@ -210,13 +211,14 @@ fn outlier_item(columns: &[MetricColumn], i: usize, run: &RunPart<'_>) -> Option
     })
 }
 
-/// The colour of each sample, from a field of the sample sheet.
+/// The colour of each sample, by its value of a sample sheet field.
 ///
-/// Samples with the same value have the same colour. Without a sheet, all samples have the first
-/// colour.
+/// Without a sheet or a suitable field, all samples have the first colour.
 struct SampleColors {
     field: Option<String>,
+    /// Distinct values of the field, sorted. The index of a value is its colour.
     values: Vec<String>,
+    /// Index in `values` of each sample's value.
     of: Vec<usize>,
 }
 
@@ -307,24 +309,29 @@ fn draw_metric_plots(runs: &[RunPart<'_>], columns: &[MetricColumn], colors: &Sa
     }
 }
 
+/// A lane of one of the samples.
 struct PlacedLane {
+    /// Index of the sample.
     run: usize,
     name: String,
+    /// Median insert size, and mean GC as a fraction.
     values: [f64; 2],
 }
 
 /// A lane that resembles another sample more than its own.
 struct Swap {
+    /// Index of the lane.
     lane: usize,
+    /// Index of the sample that the lane resembles.
     other: usize,
 }
 
-/// The distances in insert size and in GC that weigh the same: a tenth of the insert size, and two
-/// percentage points of GC.
+/// Units that make distances in insert size and in GC comparable: a tenth of the insert size, and
+/// two percentage points of GC.
 const DISTANCE_UNITS: [f64; 2] = [0.1, 0.02];
 
-/// Returns the table of all lanes, and a sentence about each lane that may belong to another
-/// sample.
+/// Returns a section with a table of all lanes, and a sentence about each lane that may belong to
+/// another sample.
 fn lanes_section(runs: &[RunPart<'_>]) -> Markup {
     let (mut placed, mut rows, mut samples) = (Vec::new(), Vec::new(), Vec::new());
     for (run, of) in runs.iter().enumerate() {
@@ -371,8 +378,8 @@ fn lanes_section(runs: &[RunPart<'_>]) -> Markup {
     }
 }
 
-/// Finds lanes that are far from the other lanes of their sample and at least three times nearer to
-/// another sample.
+/// Finds lanes that are far from the other lanes of their sample, and more than three times nearer
+/// to the lanes of another sample.
 fn find_swaps(lanes: &[PlacedLane]) -> Vec<Swap> {
     let most = lanes.iter().map(|lane| lane.run + 1).max().unwrap_or(0);
     let mut of_runs: Vec<Vec<&PlacedLane>> = vec![Vec::new(); most];

@@ -1,55 +1,58 @@
-//! Groups failed metrics that usually have one cause.
+//! Groups failed metrics that usually have the same cause.
 //!
-//! Without it, one fault would show as five findings: short fragments, for example, also lower the
-//! insert size and the coverage. Each group has the metric that shows the cause and those that may
-//! follow from it; the page lists the latter below the former.
+//! Without groups, one fault would appear as several findings: short fragments, for example, also
+//! lower the insert size and the coverage. The page shows the metric that indicates the cause, and
+//! below it the metrics that the cause may have worsened.
 
 use crate::limits::Grade;
 use crate::verdict::MetricOutcome;
 
+/// A group of failed metrics that probably have the same cause.
 pub struct Diagnosis<'a> {
+    /// The metric that indicates the cause.
     pub lead: &'a MetricOutcome,
-    /// Metrics that the same cause may have worsened.
+    /// Metrics that the cause may have worsened.
     pub follow: Vec<&'a MetricOutcome>,
 }
 
-/// Metrics that show a cause, the most reliable first, and metrics that may follow from it.
+/// Keys of the metrics that indicate a cause, most reliable first, and of the metrics that it may
+/// worsen.
 type Cause = (&'static [&'static str], &'static [&'static str]);
 
-/// Known causes in the order in which they are tried. A metric belongs to the first cause that
-/// applies.
+/// Known causes, in the order in which [`group_by_cause`] tries them. A metric belongs to the first
+/// cause that applies.
 const CAUSES: &[Cause] = &[
     // Fragments shorter than the reads.
     (
         &["short_inserts", "adapter_bases"],
         &["insert_size", "soft_clipped", "trimmed_away", "mean_coverage", "bases_at_20x"],
     ),
-    // Few distinct molecules in the library.
+    // A library of few distinct molecules.
     (&["duplicates"], &["library_size", "mean_coverage", "bases_at_20x"]),
-    // A lane with another library or sample.
+    // A lane from a different library or sample.
     (&["lanes_insert", "lanes_gc"], &[]),
-    // A sequencing cycle that failed.
+    // A failed sequencing cycle.
     (&["worst_cycle", "n_of_cycle"], &["q30_bases"]),
     // Regions lost because of their GC content.
     (&["gc_dropout", "at_dropout"], &["even_coverage", "fold_80", "mean_coverage", "bases_at_20x"]),
-    // Regions lost for another reason.
+    // Regions lost for other reasons.
     (&["even_coverage"], &["fold_80", "mean_coverage", "bases_at_20x"]),
-    // Reads of another species, or adapter dimers.
+    // Reads from another species, or adapter dimers.
     (&["mapped"], &["mean_coverage", "bases_at_20x"]),
     // Too few reads.
     (&["reads"], &["mean_coverage", "bases_at_20x"]),
     (&["mean_coverage"], &["bases_at_20x"]),
 ];
 
-/// Groups the metrics that are not good by their causes, the worst group first.
+/// Groups the metrics that failed or have a warning by cause, worst group first.
 ///
-/// A metric with a worse grade than the one that shows the cause is not explained by it, and stays
-/// on its own.
+/// A cause does not explain a metric whose grade is worse than the grade of the group's lead metric.
+/// Such a metric gets its own group.
 pub fn group_by_cause(outcomes: &[MetricOutcome]) -> Vec<Diagnosis<'_>> {
     let mut left: Vec<&MetricOutcome> = outcomes.iter().filter(|it| it.grade != Grade::Good).collect();
     let mut found = Vec::new();
     for (leads, follow) in CAUSES {
-        // Of several signs of one cause, the one with the worst grade represents it.
+        // The lead is the indicator with the worst grade; of equal grades, the most reliable one.
         let signs =
             leads.iter().rev().filter_map(|key| left.iter().position(|it| it.metric.key == *key));
         let Some(at) = signs.max_by_key(|at| left.get(*at).map(|it| it.grade)) else { continue };

@@ -1,7 +1,7 @@
 //! Insert size and GC content of each lane of a sample.
 //!
-//! Lanes of one library agree in both. A lane that differs may belong to another sample. The
-//! numbers exist only if metrics are counted by read group
+//! Lanes of the same library have similar values. A lane with different values may belong to another
+//! sample. The values exist only if metrics were computed by read group
 //! (`--metric-accumulation-level READ_GROUP`).
 
 use std::collections::HashMap;
@@ -10,14 +10,15 @@ use crate::metrics::has_all_reads;
 use crate::run::{NumberRule, Quantity, RunPart};
 
 pub struct LaneStats {
-    /// PU field of the read group, or its ID if there is no PU.
+    /// PU of the read group, or its ID if it has no PU.
     pub name: String,
+    /// Median insert size of the most frequent pair orientation.
     pub insert: Option<Quantity>,
     /// Mean GC of the reference windows in which reads start, as a fraction.
     pub gc: Option<Quantity>,
 }
 
-/// Collects the lanes of a run in the order of its reports. Empty if nothing was counted by read
+/// Collects the lanes of a run, in the order of its reports. Empty if the run has no metrics by read
 /// group.
 pub fn collect_lanes(run: &RunPart<'_>) -> Vec<LaneStats> {
     let is_lane = |row: &RunPart<'_>| row.is_of_lane();
@@ -30,7 +31,7 @@ pub fn collect_lanes(run: &RunPart<'_>) -> Vec<LaneStats> {
     };
     for row in run.rows("insert_size_metrics", is_lane) {
         let number = at(&mut lanes, row.lane_name());
-        // Picard writes the most frequent orientation of a lane first.
+        // The first row of a lane has its most frequent pair orientation.
         if let Some(lane) = lanes.get_mut(number).filter(|lane| lane.insert.is_none()) {
             lane.insert = row.number("MEDIAN_INSERT_SIZE");
         }
@@ -47,8 +48,8 @@ pub fn collect_lanes(run: &RunPart<'_>) -> Vec<LaneStats> {
     lanes
 }
 
-/// Returns for each lane the number of reads and the sum of the GC (in percent) of the windows in
-/// which they start.
+/// Returns for each lane the number of read starts, and the sum over these of the GC percentage of
+/// their reference windows.
 fn lane_gc_sums(run: &RunPart<'_>) -> HashMap<String, (f64, f64)> {
     let is_counted = |row: &RunPart<'_>| row.is_of_lane() && has_all_reads(row);
     let mut sums: HashMap<String, (f64, f64)> = HashMap::new();
@@ -69,12 +70,12 @@ fn lane_mean_gc((reads, sum): (f64, f64), lane: &str) -> Option<Quantity> {
 
 pub struct LaneDistance {
     pub lane: usize,
-    /// Its distance from the median of the other lanes.
+    /// Distance from the median of the other lanes.
     pub source: Quantity,
 }
 
 /// Finds the lane whose insert size is furthest from the median of the other lanes. The distance is
-/// a fraction of that median. `None` if fewer than two lanes are known.
+/// relative to that median. `None` if fewer than two lanes have an insert size.
 pub fn find_insert_outlier(lanes: &[LaneStats]) -> Option<LaneDistance> {
     find_furthest_lane(
         lanes,
@@ -85,7 +86,7 @@ pub fn find_insert_outlier(lanes: &[LaneStats]) -> Option<LaneDistance> {
 }
 
 /// Finds the lane whose GC is furthest from the median of the other lanes. The distance is a
-/// difference of fractions.
+/// difference of fractions. `None` if fewer than two lanes have a GC value.
 pub fn find_gc_outlier(lanes: &[LaneStats]) -> Option<LaneDistance> {
     find_furthest_lane(lanes, |lane| lane.gc.as_ref(), |own, others| (own - others).abs(), "gc-apart")
 }
@@ -114,10 +115,10 @@ pub fn median(values: Vec<f64>) -> Option<f64> {
     SortedValues::from_values(values.into_iter()).median_without(None)
 }
 
-/// Sorted values that answer many queries for the median without one of them.
+/// Sorted values, for many queries of the median without one of the values.
 ///
-/// Each lane is compared with the median of all the others. Sorting once keeps this cheap if a
-/// cohort has thousands of lanes.
+/// Each lane is compared with the median of all other lanes. Because the values are sorted only
+/// once, this is fast for cohorts of thousands of lanes.
 pub struct SortedValues(Vec<f64>);
 
 impl SortedValues {
@@ -127,7 +128,8 @@ impl SortedValues {
         SortedValues(values)
     }
 
-    /// Returns the median of the values, after one value equal to `own` is left out.
+    /// Returns the median of the values, without one value that equals `own`. `None` if no value
+    /// remains.
     pub fn median_without(&self, own: Option<f64>) -> Option<f64> {
         let own = own.and_then(|own| self.0.binary_search_by(|it| it.total_cmp(&own)).ok());
         let left = self.0.len() - usize::from(own.is_some());

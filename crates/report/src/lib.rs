@@ -1,18 +1,18 @@
-//! Builds the HTML report of one or several runs.
+//! Renders the HTML report of one or several runs.
 //!
-//! The input is the JSON that a run writes with `--json`; [`render_page`] turns it into one HTML
-//! file. The file holds its plots (SVG), style sheet and script, loads nothing from elsewhere, and
-//! depends only on the descriptions and the options. `readmill report` and the option `--report` are
-//! the callers.
+//! The input is the run description, the JSON that a run writes with `--json`. [`render_page`] turns
+//! it into one HTML file that contains its plots (SVG), style sheet and script, and loads no other
+//! files. The result depends only on the descriptions and the options. `readmill report` and the
+//! option `--report` call this crate.
 //!
 //! ```text
 //! --json ─► check_description ─► drop_hidden_reports ─┬─► render_page ───► one HTML file
 //!                                                     └─► multiqc_table ─► a table for MultiQC
 //! ```
 //!
-//! Every number on the page carries a `data-json` attribute with the JSON pointer it was read from,
-//! so that a test can compare the page with the JSON. Text becomes HTML only by `html!` of the crate
-//! `maud`, which escapes it.
+//! The attributes of the page's tables and `<data>` elements name the JSON pointer of each number,
+//! so that a test can compare the page with the JSON. All text enters the HTML through maud's
+//! `html!`, which escapes it.
 //!
 //! # Example
 //!
@@ -35,10 +35,10 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | `run` | access to a run's JSON; numbers with the pointer they come from |
+//! | `run` | access to a run's JSON; numbers with their JSON pointers |
 //! | `metrics`, `limits`, `verdict` | key metrics of a sample, their limits, and the grade of each |
-//! | `lanes` | insert size and GC of each lane, and the lane that differs from the others |
-//! | `diagnosis` | failed metrics that share one likely cause |
+//! | `lanes` | insert size and GC of each lane, and the lane that differs most from the others |
+//! | `diagnosis` | groups of failed metrics with the same likely cause |
 //! | `section`, `sections` | the sections about one sample |
 //! | `cohort`, `sheet` | the comparison of several samples, and the sample sheet |
 //! | `multiqc` | the table for MultiQC |

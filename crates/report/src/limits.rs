@@ -1,4 +1,5 @@
-//! Limits of key metrics: defaults for each assay, and changes from a file of `--qc-thresholds`.
+//! Limits of the key metrics: defaults for each assay, and replacements from the `--qc-thresholds`
+//! file.
 
 use std::str::FromStr;
 
@@ -6,14 +7,14 @@ use serde_json::{Map, Value, json};
 
 use crate::metrics::{METRICS, find_metric};
 
-/// What was sequenced. It selects the default limits, since for example a gene panel has far more
-/// duplicates than a whole genome.
+/// The kind of library that was sequenced. Default limits depend on it: a gene panel, for example,
+/// has far more duplicates than a whole genome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Assay {
     #[default]
     Wgs,
     Exome,
-    /// A gene panel, captured by baits or amplified.
+    /// A gene panel, enriched by capture or by amplicons.
     Panel,
     Rna,
 }
@@ -50,11 +51,11 @@ pub enum FailingSide {
     Above,
 }
 
-/// The limit of one metric, in two steps.
+/// The limits of one metric: one for a warning and one for a failure.
 ///
-/// With `side` [`FailingSide::Below`], a value less than `bad` fails, a value less than `look` is a
-/// warning, and any other value passes; with [`FailingSide::Above`] the same for greater values. Either
-/// step may be missing.
+/// With [`FailingSide::Below`], a value less than `bad` fails, a value less than `look` gets a
+/// warning, and any other value passes. With [`FailingSide::Above`], greater values fail or get a
+/// warning. Either limit may be missing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
     pub side: FailingSide,
@@ -62,11 +63,13 @@ pub struct Limit {
     pub bad: Option<f64>,
 }
 
-/// The result of comparing a value with its limit, in increasing order of severity.
+/// The result of comparing a value with its limit, in order of increasing severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grade {
     Good,
+    /// Past the limit for a warning.
     Look,
+    /// Past the limit for a failure.
     Bad,
 }
 
@@ -88,7 +91,7 @@ impl Limit {
 
 /// The limits of all metrics that have one, in the order of the page.
 ///
-/// Start from the defaults of an assay and replace single limits by those of a JSON file:
+/// Start with the defaults of an assay, then replace the limits of some metrics from a JSON file:
 ///
 /// ```
 /// use readmill_report::{Assay, Limits};
@@ -107,8 +110,8 @@ pub struct Limits {
     list: Vec<(&'static str, Limit)>,
 }
 
-/// Default limits of one metric: its key, the failing side, and the limits for a warning and for a
-/// failure for each assay in the order of [`Assay::ALL`]. docs/report.md gives the reasons.
+/// Default limits of one metric: its key, the failing side, and for each assay (in the order of
+/// [`Assay::ALL`]) the limits for a warning and for a failure. docs/report.md gives the reasons.
 type DefaultLimit = (&'static str, FailingSide, [Option<(f64, f64)>; 4]);
 const DEFAULT_LIMITS: &[DefaultLimit] = &{
     use FailingSide::{Above, Below};
@@ -157,15 +160,16 @@ impl Limits {
         Limits { assay, list: list.collect() }
     }
 
-    /// Replaces limits by those of a JSON file.
+    /// Replaces limits with those of a JSON text.
     ///
-    /// The text is an object with one entry for each metric: `{"look_above": x, "bad_above": x}`,
-    /// the same with `_below`, or `null` to remove the limit. Metrics that the file does not name
+    /// The text is an object with an entry for each metric to change: `{"look_above": x,
+    /// "bad_above": x}`, the same with `_below`, or `null` to remove the limits. All other metrics
     /// keep their limits.
     ///
     /// # Errors
     ///
-    /// If the text is not such an object or names an unknown metric. The message does not name the file.
+    /// If the text is not such an object, or names an unknown metric. The message does not name the
+    /// file; the caller adds it.
     pub fn with_json_text(mut self, text: &str) -> Result<Self, String> {
         let given: Value =
             serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
@@ -188,7 +192,7 @@ impl Limits {
         self.list.iter().find(|(it, _)| *it == key).map(|(_, limit)| limit)
     }
 
-    /// Returns the limits in the format that [`Limits::with_json_text`] reads.
+    /// Returns the limits in the format of [`Limits::with_json_text`].
     pub fn to_json(&self) -> Value {
         let limit = |(key, limit): &(&'static str, Limit)| {
             let side = if limit.side == FailingSide::Below { "below" } else { "above" };
@@ -201,7 +205,7 @@ impl Limits {
     }
 }
 
-/// Parses one limit; `null` gives `None`, which removes the limit.
+/// Parses the limits of one metric. `null` gives `None`, which removes the limits.
 fn parse_limit(value: &Value) -> Result<Option<Limit>, String> {
     let wrong =
         || "a limit is {\"look_above\": x, \"bad_above\": x}, the same with below, or null".to_string();

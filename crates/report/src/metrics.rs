@@ -1,8 +1,7 @@
-//! The key metrics of a sample: the numbers that have limits and by which samples are compared.
+//! The key metrics of a sample. They can have limits, and the page compares samples by them.
 //!
-//! A metric is one entry of [`METRICS`]. Its `find` function reads one value from the description
-//! of a run. If several tools counted the number, it takes the most specific: targets before the
-//! whole genome, and Picard's report before the simpler ones.
+//! A metric is one entry of [`METRICS`]. Its `find` function gets the value from a run description.
+//! If several reports contain a metric, the function prefers targets to the whole genome.
 
 use crate::lanes::{LaneDistance, collect_lanes, find_gc_outlier, find_insert_outlier};
 use crate::run::{NumberRule, Quantity, RunPart};
@@ -10,19 +9,19 @@ use crate::text::NumberFormat;
 
 /// A key metric of a sample.
 ///
-/// `verdict` compares it with its limit, `cohort` compares it between samples, and files of
-/// `--qc-thresholds` refer to it by `key`. To add one, append an entry to [`METRICS`], its default
-/// limits to `limits::DEFAULT_LIMITS`, and a row to docs/report.md; if it fails together with others for
-/// one reason, add it to `diagnosis::CAUSES`, too.
+/// `verdict` compares the value with its limit, `cohort` compares it between samples, and the
+/// `--qc-thresholds` file refers to it by `key`. To add a metric, add an entry to [`METRICS`], default
+/// limits to `limits::DEFAULT_LIMITS`, and a row to docs/report.md. If it shares a cause with other
+/// metrics, also add it to `diagnosis::CAUSES`.
 pub struct Metric {
     pub key: &'static str,
     pub name: &'static str,
     pub form: NumberFormat,
-    /// Id of the section that shows the details; the metric's tile links to it.
+    /// Id of the section with the details, to which the metric's tile links.
     pub section: &'static str,
-    /// Usual causes of a bad value. The page shows it after "Usual causes:".
+    /// Common causes of a failure, as a phrase that the page shows after "Common causes:".
     pub hint: &'static str,
-    /// Reads the value. `None` if the run did not count it.
+    /// Gets the value from a run. `None` if the run does not have it.
     pub find: fn(&RunPart<'_>) -> Option<Quantity>,
 }
 
@@ -231,7 +230,8 @@ pub fn find_metric(key: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|metric| metric.key == key)
 }
 
-/// Returns Picard's alignment summary of all reads: the row `PAIR`, or `UNPAIRED` for single reads.
+/// Returns the row of Picard's alignment summary for all reads: `PAIR`, or `UNPAIRED` for single-end
+/// data.
 pub fn alignment_row<'a>(run: &RunPart<'a>) -> Option<RunPart<'a>> {
     let of = |category: &str| {
         run.first_row_of_all("alignment_summary_metrics", |row| row.text("CATEGORY") == category)
@@ -239,22 +239,23 @@ pub fn alignment_row<'a>(run: &RunPart<'a>) -> Option<RunPart<'a>> {
     of("PAIR").or_else(|| of("UNPAIRED"))
 }
 
-/// Returns Picard's insert sizes of all reads. The first row has the orientation of most pairs.
+/// Returns the row of Picard's insert size metrics for the most frequent pair orientation of all
+/// reads. Picard writes it first.
 pub fn insert_row<'a>(run: &RunPart<'a>) -> Option<RunPart<'a>> {
     run.first_row_of_all("insert_size_metrics", |_| true)
 }
 
-/// Returns Picard's summary of GC bias in which duplicates count, too.
+/// Returns the row of Picard's GC bias summary for all reads, including duplicates.
 pub fn gc_row<'a>(run: &RunPart<'a>) -> Option<RunPart<'a>> {
     run.first_row_of_all("gc_bias.summary_metrics", has_all_reads)
 }
 
-/// Returns whether duplicates count in a row of Picard's GC bias.
+/// Returns whether a row of Picard's GC bias includes duplicates. Rows without `READS_USED` do.
 pub fn has_all_reads(row: &RunPart<'_>) -> bool {
     row.at("READS_USED").is_none_or(|used| used == "ALL")
 }
 
-/// Returns a count of samtools flagstat, of reads that pass and that fail quality control.
+/// Returns a count of samtools flagstat: the sum of QC-passed and QC-failed reads.
 pub fn flagstat_count(run: &RunPart<'_>, name: &str) -> Option<Quantity> {
     let of = |which: &str| run.number(&format!("reports/flagstat/{name}/{which}"));
     Quantity::sum(["passed", "failed"].map(of))
@@ -269,7 +270,7 @@ fn mapped_share(run: &RunPart<'_>) -> Option<Quantity> {
         .or_else(|| alignment_row(run)?.number("PCT_PF_READS_ALIGNED"))
 }
 
-/// Paths of the counts of trimming before and after it. The names are fastp's.
+/// Paths of the counts before and after trimming, with fastp's names.
 pub const TRIMMED_BEFORE: &str = "trimming/summary/before_filtering";
 pub const TRIMMED_AFTER: &str = "trimming/summary/after_filtering";
 
@@ -281,7 +282,7 @@ const DROP_REASONS: [&str; 5] = [
     "low_complexity_reads",
 ];
 
-/// Returns the number of reads that trimming dropped for any reason.
+/// Returns the number of reads that trimming dropped, for all reasons together.
 pub fn dropped_reads(run: &RunPart<'_>) -> Option<Quantity> {
     let results = run.part("trimming/filtering_result")?;
     let counted = DROP_REASONS.iter().filter(|name| results.at(name).is_some());
@@ -296,14 +297,14 @@ pub fn library_rows<'a>(run: &RunPart<'a>) -> Vec<RunPart<'a>> {
     run.rows("duplicates", |row| row.at("READ_PAIRS_EXAMINED").is_some())
 }
 
-/// Adds some fields of all rows. A field that is given twice counts twice.
+/// Returns the sum of `fields` over all rows. A field that is listed twice counts twice.
 fn sum_of_rows(rows: &[RunPart<'_>], fields: &[&str]) -> Option<Quantity> {
     Quantity::sum(rows.iter().flat_map(|row| fields.iter().map(|field| row.number(field))))
 }
 
 fn duplicate_share(run: &RunPart<'_>) -> Option<Quantity> {
     let rows = library_rows(run);
-    // A pair counts as two reads, so its fields are listed twice.
+    // A pair counts as two reads, so the fields of pairs are listed twice.
     let pairs = ["READ_PAIR_DUPLICATES", "READ_PAIR_DUPLICATES", "UNPAIRED_READ_DUPLICATES"];
     let examined = ["READ_PAIRS_EXAMINED", "READ_PAIRS_EXAMINED", "UNPAIRED_READS_EXAMINED"];
     match &rows[..] {
@@ -313,15 +314,15 @@ fn duplicate_share(run: &RunPart<'_>) -> Option<Quantity> {
     }
 }
 
-/// Returns the column with the sizes of sets. Picard calls it `BIN` if the histogram also has the
-/// column `CoverageMult` (return on investment, for a single library), else `set_size`.
+/// Returns the name of the column with the set sizes. Picard names it `BIN` if the histogram also
+/// has the column `CoverageMult` (return on investment, only for a single library), and otherwise
+/// `set_size`.
 pub fn set_size_key(histogram: &RunPart<'_>) -> &'static str {
     if histogram.at("set_size").is_some() { "set_size" } else { "BIN" }
 }
 
-/// Returns the histogram of the sizes of sets. `None` if sizes and optical duplicates were not
-/// counted: a run that does not look for optical duplicates has only sets of size 1 in its
-/// histogram, as in Picard.
+/// Returns the histogram of duplicate set sizes. `None` if the run did not detect optical
+/// duplicates: as in Picard, its histogram then has only sets of size 1.
 pub fn set_histogram<'a>(run: &RunPart<'a>) -> Option<RunPart<'a>> {
     let histogram = run.part("reports/duplicates/histograms/0")?;
     let (sizes, sets) = (histogram.column(set_size_key(&histogram)), histogram.column("all_sets"));
@@ -345,12 +346,13 @@ fn library_size(run: &RunPart<'_>) -> Option<Quantity> {
     Quantity::sum(sizes.map(Some))
 }
 
-/// Histograms of Picard's, which have one list for each column.
+/// Paths of Picard's histograms, which have one list for each column.
 pub const INSERT_HISTOGRAM: &str = "reports/insert_size_metrics/histograms/0";
 pub const QUALITY_HISTOGRAM: &str = "reports/quality_distribution_metrics/histograms/0";
 pub const CYCLE_HISTOGRAM: &str = "reports/quality_by_cycle_metrics/histograms/0";
 
-/// Returns the counts of a histogram whose key is less than `below`, and all counts.
+/// Returns the sum of the counts whose key is less than `below`, and the sum of all counts. `keys`
+/// and `counts` name columns of the histogram.
 fn count_below(histogram: &RunPart<'_>, keys: &str, counts: &str, below: f64) -> (f64, f64) {
     let (keys, counts) = (histogram.column(keys), histogram.column(counts));
     let low = keys.iter().zip(&counts).filter(|(key, _)| **key < below).map(|(_, count)| count);
@@ -383,7 +385,8 @@ fn worst_cycle(run: &RunPart<'_>) -> Option<Quantity> {
     Some(Quantity::new(least, means.pointer(""), NumberRule::Function { is: "min", key: None }))
 }
 
-/// Returns the row of Picard's base content with the greatest percentage of N, and this percentage.
+/// Returns the row of Picard's base distribution by cycle with the highest N percentage, and that
+/// percentage.
 fn max_n_row<'a>(run: &RunPart<'a>) -> Option<(RunPart<'a>, f64)> {
     let rows = run.rows("base_distribution_by_cycle_metrics", |row| row.value("PCT_N").is_some());
     let with_percent = rows.into_iter().filter_map(|row| Some((row.clone(), row.value("PCT_N")?)));
@@ -398,8 +401,7 @@ fn max_n_percent(run: &RunPart<'_>) -> Option<Quantity> {
 
 pub const CONTIGS: &str = "reports/mosdepth.summary.txt";
 
-/// Returns the mean depth of a row of mosdepth's summary, which is that with this name in the column
-/// `chrom`.
+/// Returns the mean depth from mosdepth's summary, in the row whose column `chrom` is `name`.
 pub fn mosdepth_mean(run: &RunPart<'_>, name: &str) -> Option<Quantity> {
     run.items(CONTIGS).into_iter().find(|row| row.text("chrom") == name)?.number("mean")
 }
@@ -421,7 +423,7 @@ fn share_at_depth(run: &RunPart<'_>, depth: u32) -> Option<Quantity> {
         let deepest = depths.iter().copied().max_by(f64::total_cmp)?;
         match depths.iter().position(|it| *it == f64::from(depth)) {
             Some(at) => report.number(&format!("share/{at}")),
-            // mosdepth does not list depths that no base has.
+            // mosdepth does not list depths greater than the maximum depth.
             None => (f64::from(depth) > deepest)
                 .then(|| Quantity::new(0.0, report.pointer("depth"), NumberRule::NoneAbove(depth))),
         }
@@ -432,8 +434,8 @@ fn share_at_depth(run: &RunPart<'_>, depth: u32) -> Option<Quantity> {
         .or_else(|| of_mosdepth("mosdepth.global.dist.txt"))
 }
 
-/// Returns the fraction of bases with at least a fifth of the mean depth, of targets if they were
-/// counted.
+/// Returns the fraction of bases with at least 0.2 times the mean depth, from target regions if the
+/// run has them.
 fn even_coverage(run: &RunPart<'_>) -> Option<Quantity> {
     let of = |report: &str, total: &str| {
         let least = (mosdepth_mean(run, total)?.value / 5.0).ceil();
@@ -448,8 +450,8 @@ fn has_targets(run: &RunPart<'_>) -> bool {
     run.at(TARGETS).is_some() || run.items(CONTIGS).iter().any(|row| row.text("chrom") == "total_region")
 }
 
-/// Returns the title of a metric in this run. Metrics of coverage name the targets if there are
-/// any.
+/// Returns the title of a metric in this run. If the run has targets, titles of coverage metrics
+/// name them.
 pub fn metric_title(metric: &Metric, run: &RunPart<'_>) -> String {
     let is_of_targets = ["mean_coverage", "bases_at_20x", "even_coverage"].contains(&metric.key);
     match metric.key {
@@ -461,8 +463,7 @@ pub fn metric_title(metric: &Metric, run: &RunPart<'_>) -> String {
     }
 }
 
-/// Returns the cycle or the lane that a metric's value comes from. `None` for metrics of the whole
-/// sample.
+/// Returns the cycle or lane that has the value of a metric. `None` for metrics of the whole sample.
 pub fn metric_place(metric: &Metric, run: &RunPart<'_>) -> Option<String> {
     let lane = |apart: Option<LaneDistance>| {
         Some(format!("lane {}", collect_lanes(run).get(apart?.lane)?.name))

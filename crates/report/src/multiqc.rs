@@ -1,7 +1,8 @@
-//! A table of runs for MultiQC, in the format of its custom content.
+//! A table of runs for MultiQC, in its custom content format.
 //!
-//! MultiQC reads readmill's metrics already, since they have the formats of samtools, Picard and
-//! others. The table adds what those do not have: verdict, time, memory and warnings of each run.
+//! MultiQC can already read readmill's metrics files, because they have the formats of samtools,
+//! Picard and other tools. The table adds what these files lack: verdict, time, memory and warnings
+//! of each run.
 
 use serde_json::{Map, Value, json};
 
@@ -12,7 +13,7 @@ use crate::verdict::grade_metrics;
 
 pub const MULTIQC_SUFFIX: &str = "_mqc.json";
 
-/// A column of the table: key, title, description, number format, and path of the value.
+/// A column of the table: key, title, description, number format, and path in the run description.
 type MultiqcColumn = (&'static str, &'static str, &'static str, &'static str, &'static str);
 const COLUMNS: &[MultiqcColumn] = &[
     ("read", "Read", "Records read", "{:,.0f}", "reads/read"),
@@ -25,10 +26,10 @@ const COLUMNS: &[MultiqcColumn] = &[
     ("spilled", "Spilled (MiB)", "Written to temporary files", "{:,.0f}", "resources/spilled_bytes"),
 ];
 
-/// Returns the table for MultiQC as JSON: one row for each run with its verdict, findings, number
-/// of records, time, memory and warnings.
+/// Returns the MultiQC table as JSON: a row for each run with its verdict, findings, record counts,
+/// time, memory and number of warnings.
 ///
-/// The caller writes it to a file whose name ends with [`MULTIQC_SUFFIX`].
+/// The caller must write it to a file whose name ends with [`MULTIQC_SUFFIX`].
 ///
 /// ```
 /// use readmill_report::{PageOptions, multiqc_table};
@@ -60,7 +61,7 @@ pub fn multiqc_table(runs: &[&Value], options: &PageOptions) -> String {
     for value in runs {
         let run = RunPart::new(value);
         let mut name = run.text("sample").to_string();
-        // Rows need distinct names: the second run of a sample gets ` (2)`.
+        // Rows need distinct names: the second run of sample `NA1` is named `NA1 (2)`.
         for number in 2.. {
             if !data.contains_key(&name) {
                 break;

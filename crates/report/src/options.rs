@@ -1,12 +1,12 @@
-//! Options of the page that do not come from the runs.
+//! Options for rendering the page.
 
 use crate::limits::Limits;
 use crate::sheet::Sheet;
 
-/// Options of the page.
+/// Options for rendering the page and the MultiQC table.
 ///
-/// `readmill report` fills them from its command line; a run with `--report` uses the limits of
-/// `--assay` and `--qc-thresholds`.
+/// `readmill report` sets them from its command line. A run with `--report` sets only the limits,
+/// from `--assay` and `--qc-thresholds`.
 ///
 /// ```
 /// use readmill_report::{Assay, Limits, PageOptions, Sheet};
@@ -23,7 +23,7 @@ use crate::sheet::Sheet;
 pub struct PageOptions {
     pub limits: Limits,
     pub sheet: Option<Sheet>,
-    /// Field of the sheet that colours the samples. `None` takes the first field whose number of
-    /// distinct values is between two and the number of colours (seven).
+    /// Field of the sheet by which samples are coloured. `None` uses the first field with two to
+    /// seven (the number of colours) distinct values.
     pub color_by: Option<String>,
 }

@@ -1,14 +1,14 @@
-//! The HTML page of one or several samples.
+//! Renders the HTML page of one or several samples.
 //!
 //! ```text
 //! render_page
-//! ├─ cohort::cohort_html   several samples only: table and plots of all samples
+//! ├─ cohort::cohort_html   only for several samples: table and plots of all samples
 //! └─ sample_article        for each sample
-//!    ├─ sample_facts       numbers without limits, fields of the sample sheet
+//!    ├─ sample_facts       main numbers, and fields of the sample sheet
 //!    ├─ verdict_html       each graded metric, failed ones grouped by cause
 //!    ├─ warnings_html      warnings of the run
 //!    ├─ SECTIONS           see `sections`
-//!    └─ missing_sections_html  options that would fill the missing sections
+//!    └─ missing_sections_html  sections without data, and the options that provide it
 //! ```
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -27,13 +27,12 @@ use crate::verdict::{MetricOutcome, grade_metrics, limit_text, summarize_outcome
 
 const DESCRIPTION_VERSION: u64 = 1;
 
-/// Checks that a JSON value is the description of a run, in the version that [`render_page`] reads.
-///
-/// Returns a message without the name of the file, which the caller adds.
+/// Checks that a JSON value is a run description in the format version that [`render_page`] reads.
 ///
 /// # Errors
 ///
-/// If the value is anything else, or was written by a readmill with another version of the format.
+/// If the value is not a run description, or has a different format version. The message does not
+/// name the file; the caller adds it.
 pub fn check_description(value: &Value) -> Result<(), String> {
     if value.get("format").and_then(Value::as_str) != Some("readmill run") {
         return Err("it is no description of a run, as --json writes it".into());
@@ -47,11 +46,11 @@ pub fn check_description(value: &Value) -> Result<(), String> {
     }
 }
 
-/// Returns the HTML page of these runs, one for each sample.
+/// Renders the HTML page of these runs; each run is one sample.
 ///
-/// One run gives a page about that sample. Several runs give a page that first compares all samples
-/// and then shows each of them. The runs must have passed [`check_description`]; whatever they lack
-/// is omitted.
+/// For a single run, the page is about that sample. For several runs, the page first compares all
+/// samples and then shows each of them. The runs must have passed [`check_description`]. The page
+/// omits everything for which a run has no data.
 pub fn render_page(runs: &[&Value], options: &PageOptions) -> String {
     let runs: Vec<RunPart<'_>> = runs.iter().map(|value| RunPart::new(value)).collect();
     let (title, body) = match &runs[..] {
@@ -87,13 +86,13 @@ pub fn render_page(runs: &[&Value], options: &PageOptions) -> String {
         } "\n"
     };
     let page = page.into_string();
-    // HTML does not allow control characters, which names of files and samples may have.
+    // File and sample names may contain control characters, which HTML does not allow.
     let is_control = |c: char| c.is_control() && c != '\n' && c != '\t';
     if page.contains(is_control) { page.replace(is_control, "\u{fffd}") } else { page }
 }
 
-/// Returns everything about one sample. `is_alone` makes its name the heading of the page and omits
-/// the link back to the table of samples.
+/// Returns the `<article>` of one sample. If `is_alone` is true, the sample name is the page heading
+/// (`h1`), and there is no link back to the table of samples.
 fn sample_article(run: &RunPart<'_>, number: usize, options: &PageOptions, is_alone: bool) -> Markup {
     let sample = PageSample { run: run.clone(), prefix: format!("s{number}-"), limits: &options.limits };
     let (mut made, mut missing) = (Vec::new(), Vec::new());
@@ -137,7 +136,7 @@ fn sample_article(run: &RunPart<'_>, number: usize, options: &PageOptions, is_al
     }
 }
 
-/// Returns the facts below the name of the sample: the main numbers, then its fields in the sample
+/// Returns the facts below the sample name: the main numbers, then the sample's fields in the sample
 /// sheet.
 fn sample_facts(run: &RunPart<'_>, options: &PageOptions) -> Markup {
     let numbers =
@@ -152,8 +151,8 @@ fn sample_facts(run: &RunPart<'_>, options: &PageOptions) -> Markup {
     if all.is_empty() { Markup::default() } else { facts_list(&all) }
 }
 
-/// Returns the graded metrics of a sample: a summary, the failed metrics with their usual causes,
-/// and a tile for each metric. `sections` holds the ids of the sections that a tile may link to.
+/// Returns the verdict of a sample: a summary, the findings with common causes, and a tile for each
+/// graded metric. `sections` lists the ids of the sections on the page; a tile links only to these.
 fn verdict_html(sample: &PageSample<'_>, sections: &[&str]) -> Markup {
     let outcomes = grade_metrics(&sample.run, sample.limits);
     if outcomes.is_empty() {
@@ -194,7 +193,8 @@ fn verdict_html(sample: &PageSample<'_>, sections: &[&str]) -> Markup {
     }
 }
 
-/// Returns a metric that is not good with its usual causes, and those that may follow from it.
+/// Returns a list item: the metric that represents a finding, its common causes, and the metrics
+/// that the same cause may have worsened.
 fn finding_item(finding: &Diagnosis<'_>) -> Markup {
     let sentence = |it: &MetricOutcome| {
         html! {
@@ -248,7 +248,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// A run that only read its input and wrote no report.
+    /// The description of a run that wrote no reports.
     fn bare(sample: &str) -> Value {
         json!({
             "format": "readmill run", "version": 1, "program": {"name": "readmill", "version": "1", "commit": null},

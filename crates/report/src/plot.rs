@@ -1,8 +1,8 @@
-//! Plots as SVG, drawn by the crate `kuva`.
+//! SVG plots, drawn with the crate `kuva`.
 //!
-//! Each function draws one kind of plot and returns its SVG, which a [`Figure`] combines with a
-//! title, a legend and a table. Colours are CSS variables of the page, so plots follow its light or
-//! dark theme.
+//! Each `draw_` function draws one kind of plot and returns its SVG. A [`Figure`] adds the title,
+//! the legend and a table. Colours are CSS variables of the page, so plots follow its light or dark
+//! theme.
 
 use std::sync::Arc;
 
@@ -14,8 +14,7 @@ use maud::{Markup, PreEscaped, html};
 use crate::table::wrap_scrollable;
 use crate::text::plain_number;
 
-/// Number of colours in the style sheet. Series with a greater index start again at the first
-/// colour; lines also differ in their dashes.
+/// Number of colours in the style sheet. Series beyond that reuse the colours from the first one.
 pub const COLORS: usize = 7;
 
 const WIDTH: f64 = 560.0;
@@ -25,30 +24,30 @@ fn color_variable(number: usize) -> String {
     format!("var(--c{})", number % COLORS)
 }
 
-/// A plot with its title, explanation, legend and table of numbers.
+/// A plot with its title, explanation, legend and data table.
 ///
-/// The page shows it as follows. A screen reader gets `alt` instead of the plot.
+/// The page shows these parts from top to bottom. Screen readers read `alt` instead of the plot.
 ///
 /// ```text
 /// title
-/// reading                  one sentence about how to read the plot
-/// legend                   only if there are two series or more
+/// reading          how to read the plot
+/// legend           only for two or more series
 /// svg
-/// > Numbers as a table     folded; omitted if `table` is empty
+/// > Data table     collapsed; omitted if `table` is empty
 /// ```
 #[derive(Default)]
 pub struct Figure {
-    /// Element id. It also makes the ids inside the SVG unique within the page.
+    /// Element id, and prefix of the ids inside the SVG, which must be unique within the page.
     pub id: String,
     pub title: &'static str,
     pub reading: String,
     pub alt: String,
-    /// Names of the series, in their order; empty for a single series.
+    /// Names of the series, in drawing order; empty for a single series.
     pub legend: Vec<String>,
     pub svg: String,
-    /// The plotted numbers as a table; empty if the page shows them elsewhere.
+    /// The plotted data as a table; empty if the page shows it elsewhere.
     pub table: Markup,
-    /// Whether the legend shows dashed lines rather than coloured squares.
+    /// Whether the legend shows line samples rather than coloured squares.
     pub has_lines: bool,
 }
 
@@ -70,7 +69,7 @@ impl Figure {
     }
 }
 
-/// Returns the names of series, each after a sample of its line or a square of its colour.
+/// Returns the names of the series, each with a line sample or a coloured square.
 pub fn legend_list(names: &[String], has_lines: bool) -> Markup {
     let class = if has_lines { "stroke" } else { "swatch" };
     html! {
@@ -89,14 +88,16 @@ pub struct Axes<'a> {
     /// Ranges of the axes; `None` fits the data.
     pub x_range: Option<(f64, f64)>,
     pub y_range: Option<(f64, f64)>,
-    /// Whether values of y are fractions that are labelled as percentages.
+    /// Whether y values are fractions; the axis then shows percentages.
     pub percent: bool,
+    /// Vertical reference lines: x and label.
     pub marks: Vec<(f64, String)>,
+    /// Horizontal reference lines: y and label.
     pub levels: Vec<(f64, String)>,
 }
 
-/// Draws line plots on common axes. A single line gets a filled area; further lines are dashed or
-/// dotted.
+/// Draws one line for each series. The area below a single line is filled; of several lines, the
+/// second to fourth are dashed or dotted.
 pub fn draw_lines(axes: &Axes<'_>, series: Vec<Vec<(f64, f64)>>) -> String {
     let is_alone = series.len() == 1;
     let plots: Vec<Plot> = series
@@ -120,10 +121,11 @@ pub fn draw_lines(axes: &Axes<'_>, series: Vec<Vec<(f64, f64)>>) -> String {
     render_plots(axes, plots)
 }
 
-/// Maximum number of bars that all have a label. More labels would overlap.
+/// Maximum number of bars that are all labelled. More labels would overlap.
 const MAX_BAR_LABELS: usize = 24;
 
-/// Draws bars. If there are many, only labels that are multiples of five, or not numbers, are kept.
+/// Draws bars. If there are more than [`MAX_BAR_LABELS`], omits labels that are numbers but not
+/// multiples of five.
 pub fn draw_bars(axes: &Axes<'_>, mut bars: Vec<(String, f64)>) -> String {
     if bars.len() > MAX_BAR_LABELS {
         for (name, _) in &mut bars {
@@ -163,21 +165,21 @@ pub fn draw_flow(links: &[(String, String, f64)]) -> String {
     let is_start = |name: &String| links.iter().any(|(from, ..)| from == name);
     let last = 1 + links.iter().filter(|(_, to, _)| is_start(to)).count();
     for (from, to, reads) in links {
-        // Nodes without outgoing links go into the last column, where their names have space.
+        // Nodes without outgoing links are in the last column, where there is space for their names.
         if !is_start(to) {
             plot = plot.with_node_column(to, last);
         }
         plot = plot.with_link(from, to, *reads);
     }
     let plots = vec![Plot::Sankey(plot)];
-    // A third column of names needs more width.
+    // A third column of node names needs more width.
     let width = if last > 2 { 1.2 * WIDTH } else { WIDTH };
     let layout = Layout::auto_from_plots(&plots).with_width(width).with_height(240.0);
     kuva::render_to_svg(plots, apply_page_style(layout))
 }
 
-/// Draws values as dots along a line, side by side where they would overlap. Each dot has the index
-/// of its colour.
+/// Draws a strip plot: a dot for each value, spread out where dots would overlap. `dots` has each
+/// value with its colour index.
 pub fn draw_dots(axes: &Axes<'_>, dots: Vec<(f64, usize)>, size: f64) -> String {
     let points: Vec<(f64, String)> =
         dots.into_iter().map(|(value, i)| (value, color_variable(i))).collect();
@@ -261,10 +263,10 @@ fn apply_page_style(layout: Layout) -> Layout {
         .with_body_size(12)
 }
 
-/// Maximum number of points of a line: one for each SVG unit of the width.
+/// Maximum number of points of a line: one per SVG unit of the plot width.
 const MAX_LINE_POINTS: usize = 560;
 
-/// Thins out a long line. It keeps the highest of each group of adjacent points, so that peaks stay
+/// Thins a long line. Keeps the highest point of each group of adjacent points, so that peaks stay
 /// visible.
 fn thin_points(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     if points.len() <= MAX_LINE_POINTS {
@@ -275,9 +277,9 @@ fn thin_points(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     points.chunks(each).filter_map(highest).collect()
 }
 
-/// Makes an SVG scalable and accessible: it replaces the fixed size by a `viewBox`, adds title and
-/// description, and makes ids unique by the id of the figure. This is the only place that takes
-/// markup which the page did not make itself.
+/// Makes an SVG scalable and accessible: replaces its fixed size with a `viewBox`, adds a title and
+/// a description, and prefixes its ids with the figure id. Only here does the page include markup
+/// that `maud` did not escape: the SVG from kuva.
 fn make_accessible(svg: &str, id: &str, title: &str, alt: &str) -> Markup {
     let (head, rest) = svg.split_once('>').unwrap_or(("", ""));
     let size = |name: &str| {
@@ -304,7 +306,7 @@ fn make_accessible(svg: &str, id: &str, title: &str, alt: &str) -> Markup {
     }
 }
 
-/// Rounds all numbers in an SVG to two decimals, to keep the page small.
+/// Truncates all numbers in an SVG to two decimal places, to keep the page small.
 fn round_numbers(svg: &str) -> String {
     let mut text = String::with_capacity(svg.len());
     let mut rest = svg;

@@ -1,9 +1,8 @@
 //! Access to the JSON description of a run.
 //!
-//! Sections and metrics read the description only through [`RunPart`]. It returns a number as a
-//! [`Quantity`], which remembers the JSON pointers it was computed from. Here are also the two
-//! functions that bound memory: `drop_hidden_reports` drops reports that no page shows, and
-//! `page_bytes` estimates the size of a page.
+//! Sections and metrics read the description only through [`RunPart`], which returns a number as a
+//! [`Quantity`] with its JSON pointers. Two functions help to limit memory: [`drop_hidden_reports`]
+//! removes data that no page shows, and [`page_bytes`] bounds the memory for building a page.
 
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -12,37 +11,36 @@ use serde_json::{Map, Value};
 use crate::table::Cell;
 use crate::text::NumberFormat;
 
-/// The JSON description of one run, as `--json` writes it, or a part of it: an object, a list or a
-/// row of a report, with the JSON pointer that leads to it.
+/// The JSON description of a run, as written by `--json`, or a part of it (such as a list or a row
+/// of a report) with its JSON pointer.
 ///
-/// Lookups take a path, which is the name of a field or a JSON pointer (RFC 6901) without its first
-/// slash. It starts at this part, and is empty for the part itself. Lookups treat `null` like a
-/// missing value. Reports are below
-/// `reports`, each under the name of the file that the tool it imitates would write:
+/// Lookups take a path relative to this part: a field name, a JSON pointer (RFC 6901) without its
+/// first slash, or the empty string for the part itself. They treat `null` like a missing value.
+/// Reports are below `reports`, most of them under the file names that the original tools use:
 ///
 /// ```text
 /// reads/read                                 records read
-/// reports/flagstat/primary/passed            one number
+/// reports/flagstat/primary/passed            a count of samtools flagstat
 /// reports/insert_size_metrics/rows/0/...     Picard's metrics, one object for each row
 /// reports/insert_size_metrics/histograms/0   Picard's histogram, one list for each column
 /// ```
 ///
-/// A section reads each number that the page shows by [`RunPart::number`] or [`RunPart::cell`], and
-/// other parts of known form by [`RunPart::read`], into a struct with the fields that it needs.
+/// Sections read numbers for the page with [`RunPart::number`] or [`RunPart::cell`], and
+/// deserialize other data of known structure with [`RunPart::read`].
 #[derive(Clone)]
 pub struct RunPart<'a> {
     value: &'a Value,
     pointer: String,
 }
 
-/// A number, and where in the description it comes from.
+/// A number, with its source in the description.
 ///
-/// The page writes both, so that `./dev page` can compute the number again from the JSON and
-/// compare it with the page.
+/// The page contains both, so that `./dev page` can recompute the number from the JSON and compare
+/// it with the page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantity {
     pub value: f64,
-    /// The pointer that leads to the number, or to what it is computed from. For a sum, several
+    /// JSON pointer of the number, or of the data it is computed from. For a sum, several pointers
     /// joined by ` + `.
     json: String,
     rule: NumberRule,
@@ -53,16 +51,16 @@ pub struct Quantity {
 pub enum NumberRule {
     /// The number at the pointer, or the sum of the numbers at all pointers.
     Sum,
-    /// That sum, divided by the sum of the numbers at these pointers.
+    /// A sum as for `Sum`, divided by the sum of the numbers at these pointers.
     Share(String),
-    /// The share of the counts whose key in the list at `keys` is less than `below`, or is not (`is`
-    /// is `below` or `from`).
+    /// The fraction of counts whose key in the list at `keys` is less than `below` (if `is` is
+    /// `below`) or not less than `below` (if `is` is `from`).
     Bins { is: &'static str, keys: String, below: f64 },
-    /// Another function `is` of the values at the pointer, or of their field `key`.
+    /// A function, named by `is`, of the values at the pointer or of their field `key`.
     Function { is: &'static str, key: Option<&'static str> },
-    /// 0, because no depth is as great as this one.
+    /// 0, because the largest depth in the list at the pointer is less than this depth.
     NoneAbove(u32),
-    /// The mean GC of the reads of a lane.
+    /// The mean GC of the lane with this name; see `lanes`.
     LaneGc(String),
 }
 
@@ -71,7 +69,7 @@ impl Quantity {
         Quantity { value, json: json.into(), rule }
     }
 
-    /// Adds numbers. `None` if one of them is missing or there is none.
+    /// Adds numbers. `None` if a number is missing or the list is empty.
     pub fn sum(numbers: impl IntoIterator<Item = Option<Quantity>>) -> Option<Quantity> {
         let numbers: Vec<Quantity> = numbers.into_iter().collect::<Option<_>>()?;
         let pointers: Vec<&str> = numbers.iter().map(|it| it.json.as_str()).collect();
@@ -79,14 +77,15 @@ impl Quantity {
         (!numbers.is_empty()).then(|| Quantity::new(sum, pointers.join(" + "), NumberRule::Sum))
     }
 
-    /// Divides one number by another. `None` if one of them is missing or the divisor is 0.
+    /// Divides `part` by `whole`. `None` if either is missing, or if `whole` is 0.
     pub fn share(part: Option<Quantity>, whole: Option<Quantity>) -> Option<Quantity> {
         let (part, whole) = (part?, whole?);
         let share = part.value / whole.value;
         (whole.value > 0.0).then(|| Quantity::new(share, part.json, NumberRule::Share(whole.json)))
     }
 
-    /// Returns the number as a `<data>` element. Its attributes tell how to compute it from the JSON.
+    /// Returns the number as a `<data>` element, whose attributes say how to compute the number from
+    /// the JSON.
     pub fn to_html(&self, form: NumberFormat) -> Markup {
         let Quantity { value, json, rule } = self;
         let text = form.format_number(*value);
@@ -114,19 +113,19 @@ impl Quantity {
 }
 
 impl<'a> RunPart<'a> {
-    /// Takes the whole description of a run.
+    /// Creates the part that is the whole description.
     pub fn new(description: &'a Value) -> Self {
         RunPart { value: description, pointer: String::new() }
     }
 
-    /// Returns the JSON pointer of a path, from the start of the description.
+    /// Returns the JSON pointer of a path, from the root of the description.
     pub fn pointer(&self, path: &str) -> String {
         if path.is_empty() { self.pointer.clone() } else { format!("{}/{path}", self.pointer) }
     }
 
-    /// Returns the value at a path; `None` if it is missing or `null`.
+    /// Returns the value at a path. `None` if the value is missing or `null`.
     pub fn at(&self, path: &str) -> Option<&'a Value> {
-        // Rows are many, and to parse a pointer takes longer than to find a field.
+        // Tries a plain field name first: there are many rows, and parsing a pointer is slower.
         let value = self.value.get(path).or_else(|| match path {
             "" => Some(self.value),
             path => self.value.pointer(&format!("/{path}")),
@@ -142,18 +141,18 @@ impl<'a> RunPart<'a> {
         self.at(path).and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the items of a list; none if it is missing.
+    /// Returns the items of the list at a path. Empty if the list is missing.
     pub fn items(&self, path: &str) -> Vec<RunPart<'a>> {
         let (items, list) = (self.list(path).iter().enumerate(), self.pointer(path));
         items.map(|(i, value)| RunPart { value, pointer: format!("{list}/{i}") }).collect()
     }
 
-    /// Returns the names of the fields, if this part is an object.
+    /// Returns the field names of this part. Empty if it is not an object.
     pub fn keys(&self) -> impl Iterator<Item = &'a String> {
         self.value.as_object().into_iter().flat_map(Map::keys)
     }
 
-    /// Reads the value at a path into a type. `None` if it is missing or has another form.
+    /// Deserializes the value at a path. `None` if the value is missing or does not match `T`.
     pub fn read<T: Deserialize<'a>>(&self, path: &str) -> Option<T> {
         T::deserialize(self.at(path)?).ok()
     }
@@ -170,23 +169,23 @@ impl<'a> RunPart<'a> {
         Some(Quantity::new(self.value(path)?, self.pointer(path), NumberRule::Sum))
     }
 
-    /// Returns the number at a path as a table cell, which is a dash if the number is missing.
+    /// Returns the number at a path as a table cell. A missing number becomes a dash.
     pub fn cell(&self, path: &str, form: NumberFormat) -> Cell {
         Cell::number(self.number(path).as_ref(), form)
     }
 
-    /// Returns an array as numbers, 0 for each element that is not a number. Used for the columns
-    /// of histograms.
+    /// Returns the numbers of a list, such as a histogram column. Elements that are not numbers
+    /// become 0.
     pub fn column(&self, path: &str) -> Vec<f64> {
         self.list(path).iter().map(|value| value.as_f64().unwrap_or(0.0)).collect()
     }
 
-    /// Returns the rows of a report of the run that are wanted.
+    /// Returns the rows of a report for which `is_wanted` is true.
     pub fn rows(&self, report: &str, is_wanted: impl Fn(&RunPart<'a>) -> bool) -> Vec<RunPart<'a>> {
         self.items(&format!("reports/{report}/rows")).into_iter().filter(is_wanted).collect()
     }
 
-    /// Returns the first wanted row of a report that covers all reads.
+    /// Returns the first row of a report that covers all reads and for which `is_wanted` is true.
     pub fn first_row_of_all(
         &self,
         report: &str,
@@ -196,8 +195,8 @@ impl<'a> RunPart<'a> {
         rows.find(|row| row.is_of_all() && is_wanted(row))
     }
 
-    /// Returns whether a row of Picard's covers all reads, and not one sample, library or lane.
-    /// Picard writes a row for each level of `METRIC_ACCUMULATION_LEVEL`.
+    /// Returns whether a row of a Picard report covers all reads, rather than one sample, library or
+    /// read group. Picard writes rows for each level of `METRIC_ACCUMULATION_LEVEL`.
     pub fn is_of_all(&self) -> bool {
         ["SAMPLE", "LIBRARY", "READ_GROUP"].iter().all(|name| self.at(name).is_none())
     }
@@ -206,7 +205,7 @@ impl<'a> RunPart<'a> {
         self.at("READ_GROUP").is_some()
     }
 
-    /// Returns the lane of a row. Picard writes the PU field of the read group into `READ_GROUP`.
+    /// Returns the lane name of a row, from `READ_GROUP`. Picard writes the PU of the read group there.
     pub fn lane_name(&self) -> String {
         match self.at("READ_GROUP") {
             Some(Value::String(name)) => name.clone(),
@@ -215,19 +214,19 @@ impl<'a> RunPart<'a> {
     }
 }
 
-/// Reports that no page shows. They are the longest ones.
+/// Reports that no page shows. They are the largest ones.
 const HIDDEN_REPORTS: [&str; 3] =
     ["bait_bias_detail_metrics", "pre_adapter_detail_metrics", "oxog_metrics"];
 
-/// FastQC modules of which the page shows only the status: their tables are long, or another
+/// FastQC modules of which the page shows only the status, because their tables are long or another
 /// section shows the same data.
 const STATUS_ONLY_MODULES: [&str; 4] =
     ["Basic Statistics", "Per tile sequence quality", "Per base sequence content", "Per base N content"];
 
-/// Removes the parts of a description that no page shows, to save memory. Returns the bytes of
-/// memory that the rest occupies, which the caller charges.
+/// Removes the data that no page shows from a description. Returns the memory of the rest in bytes,
+/// which the caller charges.
 ///
-/// `readmill report` calls it for each file, so that hundreds of samples fit into memory together.
+/// `readmill report` calls this for each file, so that hundreds of samples fit into memory.
 ///
 /// ```
 /// use readmill_report::drop_hidden_reports;
@@ -255,17 +254,17 @@ pub fn drop_hidden_reports(description: &mut Value) -> u64 {
     value_bytes(description)
 }
 
-/// Reports that are read for single numbers but whose rows appear in no table.
+/// Reports of which the page lists no rows, or only a few, in its tables.
 const UNLISTED_REPORTS: [&str; 2] = ["idxstats", "gc_bias.detail_metrics"];
 
-/// Ratio of the memory used while a page is built to the memory of the values it shows. A table
-/// cell is longer than its value, and the text of a table is copied into its section and then into
-/// the page.
+/// Ratio of the memory for building a page to the memory of the values that it shows. The HTML of a
+/// table cell is longer than its value, and the HTML of a table is copied into its section and then
+/// into the page.
 const PAGE_MEMORY_FACTOR: u64 = 4;
 
-/// Returns an upper bound in bytes for the memory that building the page of this description takes.
+/// Returns an upper bound, in bytes, of the memory for building the page of this description.
 ///
-/// The caller charges this amount, but at least a few MiB, which any page needs.
+/// Small descriptions also need a few MiB, so the caller should charge at least that much.
 pub fn page_bytes(description: &Value) -> u64 {
     let reports = description.get("reports").and_then(Value::as_object).into_iter().flatten();
     let shown = reports.filter(|(name, _)| {
@@ -274,8 +273,8 @@ pub fn page_bytes(description: &Value) -> u64 {
     PAGE_MEMORY_FACTOR * shown.map(|(_, report)| value_bytes(report)).sum::<u64>()
 }
 
-/// Returns the heap and inline bytes of a JSON value. For a field of an object it adds the key and
-/// the field's share of a tree node.
+/// Returns the memory of a JSON value in bytes, inline and on the heap. For a field of an object,
+/// this includes the key and its share of a tree node.
 fn value_bytes(value: &Value) -> u64 {
     let of = size_of::<Value>() as u64;
     of + match value {

@@ -1,5 +1,5 @@
 "use strict";
-// Sorts and filters the table of samples. The page is complete without it.
+// Sorts and filters the table of samples. Everything else on the page works without scripts.
 (() => {
   const table = document.querySelector("table.sortable");
   if (!table) return;

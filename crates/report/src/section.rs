@@ -1,4 +1,4 @@
-//! The data from which sections about a sample are made, and the HTML around their parts.
+//! The input of the section functions, and HTML helpers that they share.
 
 use maud::{Markup, Render, html};
 
@@ -8,13 +8,13 @@ use crate::run::RunPart;
 
 /// A sample whose sections are being built.
 ///
-/// `page` creates one for each run. The function of each section takes it and returns the content of
-/// the section, or `None` if the run did not count what the section shows. The page adds the heading
-/// and the link in the table of contents.
+/// `page` creates one per run and passes it to the function of each section, which returns the
+/// section's content, or `None` if the run has no data for it. The page adds the heading and the
+/// link in the table of contents.
 pub struct PageSample<'a> {
     pub run: RunPart<'a>,
-    /// Start of all element ids of this sample, `s0-` for the first one. It keeps the ids of
-    /// several samples in a page distinct.
+    /// Prefix of all element ids of this sample, such as `s0-` for the first one, so that ids are
+    /// unique on a page of several samples.
     pub prefix: String,
     pub limits: &'a Limits,
 }
@@ -25,8 +25,8 @@ impl PageSample<'_> {
     }
 }
 
-/// Returns the figures that there are, and tables after them, in an element that places them next to
-/// each other if the window is wide enough.
+/// Returns the figures, then the tables, in an element that places them side by side if the window
+/// is wide enough. Figures that are `None` are skipped.
 pub fn wrap_figures(
     figures: impl IntoIterator<Item = Option<Figure>>,
     tables: impl IntoIterator<Item = Markup>,
@@ -39,7 +39,7 @@ pub fn wrap_figures(
     }
 }
 
-/// Returns a definition list of names and values.
+/// Returns a definition list (`<dl>`) of names and values.
 pub fn facts_list(facts: &[(impl Render, impl Render)]) -> Markup {
     html! {
         dl class="facts" { @for (name, value) in facts { div { dt { (name) } dd { (value) } } } }

@@ -1,12 +1,11 @@
-//! The sample sheet: a tab-separated table of additional fields of samples.
+//! The sample sheet: a tab-separated table with additional fields of each sample.
 
 use std::collections::BTreeMap;
 
-/// Fields of samples, from the file of `--sample-sheet`.
+/// A parsed sample sheet (`--sample-sheet`).
 ///
-/// The first line has the names of the columns, every further line the values of one sample. The
-/// first column is the name of the sample. Empty lines are skipped, and an empty cell means that
-/// the sample does not have the field.
+/// The first line has the column names; every other line describes one sample. The first column is
+/// the sample name. Empty lines are skipped. An empty cell means that the sample lacks the field.
 ///
 /// ```
 /// use readmill_report::Sheet;
@@ -28,8 +27,9 @@ impl Sheet {
     ///
     /// # Errors
     ///
-    /// If the sheet is empty or has a single column, if a line has another number of cells than the first, or
-    /// if a sample has two lines. The message does not name the file; the caller does.
+    /// If the sheet is empty or has a single column, if a line and the first line have different
+    /// numbers of cells, or if a sample has two lines. The message does not name the file; the caller
+    /// adds it.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut lines =
             text.lines().map(|line| line.trim_end_matches('\r')).filter(|line| !line.trim().is_empty());
@@ -64,8 +64,7 @@ impl Sheet {
         &self.names
     }
 
-    /// Returns the name and value of each field that is filled for a sample; nothing for an unknown
-    /// sample.
+    /// Returns the names and values of a sample's non-empty fields. Empty for an unknown sample.
     pub fn fields_of(&self, sample: &str) -> Vec<(&str, &str)> {
         let cells = self.samples.get(sample).map_or(&[][..], Vec::as_slice);
         let fields = self.names.iter().zip(cells).filter(|(_, value)| !value.is_empty());

@@ -1,8 +1,8 @@
 //! HTML tables.
 //!
-//! Tables of a report's own numbers carry attributes from which `./dev page` finds the JSON value
-//! of each cell: `data-columns` or `data-row` has the pointer of the table or row, and `data-key`
-//! the name of the column. In other tables each cell is a `<data>` element.
+//! Tables that show a list or histogram of the JSON have attributes with which `./dev page` finds
+//! the value of each cell: `data-columns` or `data-row` is the JSON pointer of the table or row, and
+//! `data-key` is the column's key. In all other tables, each number is a `<data>` element.
 
 use maud::{Markup, Render, html};
 use serde_json::Value;
@@ -10,9 +10,9 @@ use serde_json::Value;
 use crate::run::{Quantity, RunPart};
 use crate::text::{NumberFormat, cell_text};
 
-/// A cell of a table. Columns that hold only numbers are aligned to the right, others to the left.
+/// A table cell. Columns with only numbers are right-aligned, all others left-aligned.
 pub enum Cell {
-    /// A number, or the dash of a missing value.
+    /// A number, or a dash for a missing one.
     Number(Markup),
     Text(Markup),
 }
@@ -42,11 +42,11 @@ impl Render for Cell {
     }
 }
 
-/// A field that a table shows: its key in the JSON, its title, and the format of its numbers.
+/// A field of a table: its key in the JSON, its title, and its number format.
 pub type TableField<'a> = (&'a str, &'a str, NumberFormat);
 
-/// Returns a table of a histogram, which has one list for each column. `columns` has the key and the
-/// title of each column to show.
+/// Returns a table of a histogram, which has one list for each column. `columns` are the keys and
+/// titles of the columns to show.
 pub fn table_of_columns(histogram: &RunPart<'_>, caption: &str, columns: &[(&str, &str)]) -> Markup {
     let lists: Vec<&[Value]> = columns.iter().map(|(key, _)| histogram.list(key)).collect();
     let rows = lists.iter().map(|list| list.len()).max().unwrap_or(0);
@@ -64,6 +64,7 @@ pub fn table_of_columns(histogram: &RunPart<'_>, caption: &str, columns: &[(&str
     }
 }
 
+/// Returns a table of JSON objects, one per line. `columns` are the keys and titles of the columns.
 pub fn table_of_rows(rows: &[RunPart<'_>], caption: &str, columns: &[(&str, &str)]) -> Markup {
     html! {
         table data-rows {
@@ -88,14 +89,14 @@ fn table_head(caption: &str, columns: &[(&str, &str)]) -> Markup {
     }
 }
 
-/// Returns a table of cells. The first cell of a row is its header. If all titles are empty, the
-/// table has no heading.
+/// Returns a table of cells. The first cell of a row is its header. If all titles are empty, there
+/// is no header row.
 pub fn table_of_cells(caption: &str, titles: &[&str], rows: &[Vec<Cell>]) -> Markup {
     table_of_sample_cells(caption, titles, rows, &[])
 }
 
-/// Returns a table of cells whose rows are marked with the numbers of their samples in `samples`, so
-/// that the page's script filters a row together with its sample.
+/// Returns a table of cells. `samples` has the sample index of each row, which becomes the row's
+/// `data-run`: `./dev page` looks up the numbers of the row in that run.
 pub fn table_of_sample_cells(
     caption: &str,
     titles: &[&str],
@@ -136,19 +137,19 @@ pub fn table_of_sample_cells(
     }
 }
 
-/// Wraps a table that may be wider than the page in an element that scrolls. `name` is read by
-/// screen readers.
+/// Wraps a table in an element that scrolls if the table is wider than the page. `name` is the label
+/// for screen readers.
 pub fn wrap_scrollable(name: &str, table: &Markup) -> Markup {
     html! { div class="scroll" tabindex="0" role="group" aria-label=(name) { (table) } }
 }
 
-/// Returns a table of cells that scrolls if it is wider than the page.
+/// Returns a table of cells in an element that scrolls, as [`wrap_scrollable`] makes it.
 pub fn scrollable_table(caption: &str, titles: &[&str], rows: &[Vec<Cell>]) -> Markup {
     wrap_scrollable(caption, &table_of_cells(caption, titles, rows))
 }
 
-/// Returns a table with one row for each field and one column for each row of a report. Used if
-/// there are many fields and few rows. Fields that no row has are omitted.
+/// Returns a table with a row for each field and a column for each row of a report. It suits reports
+/// of many fields and few rows. Omits fields without a number in any column.
 pub fn transposed_table(
     caption: &str,
     columns: &[(&str, RunPart<'_>)],
@@ -165,8 +166,7 @@ pub fn transposed_table(
     scrollable_table(caption, &titles, &rows)
 }
 
-/// Returns a table with one line for each row of a report. Numbers are written in the format of
-/// their field.
+/// Returns a table with a line for each row of a report, and a column for each field.
 pub fn row_table(caption: &str, rows: &[RunPart<'_>], fields: &[TableField<'_>]) -> Markup {
     let titles: Vec<&str> = fields.iter().map(|(_, title, _)| *title).collect();
     let cell = |row: &RunPart<'_>, (key, _, form): &TableField<'_>| match row.at(key) {

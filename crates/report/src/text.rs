@@ -2,17 +2,17 @@
 
 use serde_json::Value;
 
-/// How a number is written. Spaces between number and unit are non-breaking, except before `s`,
+/// The format of a number. The space between number and unit is non-breaking, except before `s`,
 /// `min` and `h`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NumberFormat {
-    /// As few digits as identify the number, with thousands separators: `12,345`.
+    /// The shortest decimal that equals the number, with thousands separators: `12,345`.
     Plain,
-    /// A fixed number of decimals, then the unit.
+    /// A fixed number of decimal places, then the unit.
     Decimal(usize, &'static str),
     /// A fraction as a percentage: `12.3 %`.
     Share,
-    /// A difference of two fractions in percentage points: `1.2 points`.
+    /// A difference of two fractions, in percentage points.
     Points,
     Bytes,
     Seconds,
@@ -33,7 +33,8 @@ impl NumberFormat {
     }
 }
 
-/// Returns the decimals of a percentage. Small fractions get more, so that they do not look like 0.
+/// Returns the number of decimal places of a percentage. Small values get more, so that they are
+/// not shown as 0.
 fn share_digits(share: f64) -> usize {
     match share.abs() {
         0.0 => 0,
@@ -52,7 +53,7 @@ fn fixed_decimals(value: f64, digits: usize) -> String {
     add_separators(&format!("{value:.digits$}"))
 }
 
-/// Puts commas between the thousands of the whole part. Text such as `1e-7` or `NaN` is returned
+/// Inserts thousands separators into the integer part. Returns text such as `1e-7` or `NaN`
 /// unchanged.
 fn add_separators(number: &str) -> String {
     let (sign, rest) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
@@ -93,8 +94,8 @@ fn format_seconds(value: f64) -> String {
 pub fn format_date(seconds: f64) -> String {
     let seconds = seconds.max(0.0) as u64;
     let (days, minutes) = (seconds / 86_400, seconds % 86_400 / 60);
-    // Days are counted from 1 March of the year 0, in cycles of 400 years, so that the leap day is
-    // the last day of a year.
+    // Counts days from 1 March of year 0 in 400-year cycles, so that a leap day is the last day of
+    // its year.
     let days = days + 719_468;
     let (cycle, day_of_cycle) = (days / 146_097, days % 146_097);
     let year_of_cycle =
@@ -107,8 +108,8 @@ pub fn format_date(seconds: f64) -> String {
     format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", minutes / 60, minutes % 60)
 }
 
-/// Returns the text of a table cell: numbers exactly as JSON has them, with thousands separators; a
-/// dash for `null`.
+/// Returns the text of a table cell. Numbers keep all digits of the JSON and get thousands
+/// separators; `null` becomes a dash.
 pub fn cell_text(value: &Value) -> String {
     match value {
         Value::Null => "–".into(),
@@ -118,7 +119,7 @@ pub fn cell_text(value: &Value) -> String {
     }
 }
 
-/// Joins words as in a sentence: `a, b and c`.
+/// Joins words with commas and "and": `a, b and c`.
 pub fn join_words(words: &[String]) -> String {
     match words {
         [] => String::new(),

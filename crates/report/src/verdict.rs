@@ -1,4 +1,4 @@
-//! The verdict about a sample: grades its metrics and puts the result into words.
+//! The verdict on a sample: grades its metrics, and formats grades and limits as text.
 
 use maud::{Markup, html};
 
@@ -7,15 +7,15 @@ use crate::metrics::{METRICS, Metric, metric_place, metric_title};
 use crate::run::{Quantity, RunPart};
 use crate::text::{NumberFormat, plain_number};
 
-/// A metric of a sample that has a limit, and its grade.
+/// The value and grade of a metric that has a limit.
 ///
-/// `page` shows one tile for each, `cohort` colours the cells of its table by the grade, and
-/// `diagnosis` groups those that are not good by their cause.
+/// `page` shows a tile for each, `cohort` colours the cells of its table by grade, and `diagnosis`
+/// groups those that failed or have a warning by cause.
 pub struct MetricOutcome {
     pub metric: &'static Metric,
-    /// Title of the metric in this run, see `metric_title`.
+    /// Title of the metric in this run; see `metric_title`.
     pub name: String,
-    /// The cycle or lane that the value comes from. `None` for values of the whole sample.
+    /// The cycle or lane that has this value. `None` for values of the whole sample.
     pub place: Option<String>,
     pub source: Quantity,
     pub limit: Limit,
@@ -57,8 +57,8 @@ impl Grade {
         }
     }
 
-    /// Returns the grade as a sign and a word. The signs differ in shape, so that they can be read
-    /// without colours.
+    /// Returns the grade as a symbol and a word. The symbols have different shapes, so that they can
+    /// be distinguished without colour.
     pub fn to_html(self) -> Markup {
         let sign = match self {
             Grade::Good => "✓",
@@ -72,7 +72,8 @@ impl Grade {
 pub fn limit_text(limit: &Limit, form: NumberFormat) -> String {
     let border = limit.look.or(limit.bad).unwrap_or(f64::NAN);
     let border = match form {
-        // Limits are round numbers, so they are shown with the digits that the user gave.
+        // Limits are usually round numbers: they keep the digits that the user gave, instead of a
+        // fixed number of decimal places.
         NumberFormat::Share => format!("{}\u{a0}%", plain_number((1e6 * border).round() / 1e4)),
         NumberFormat::Points => plain_number((1e6 * border).round() / 1e4),
         NumberFormat::Decimal(_, unit) => {

@@ -1,4 +1,4 @@
-//! The section "Alignment": Picard's alignment summary and the mapping qualities of samtools stats.
+//! The section "Alignment": Picard's alignment summary, and mapping qualities from samtools stats.
 
 use maud::Markup;
 
@@ -9,8 +9,8 @@ use crate::section::{PageSample, wrap_figures};
 use crate::table::{TableField, table_of_cells, transposed_table};
 use crate::text::{NumberFormat, plain_number};
 
-/// Rows of the summary table: Picard's column, title, number format. The section about lanes shows
-/// the same ones.
+/// Rows of the summary table: Picard's column, title, number format. `lanes` shows the same fields
+/// as columns.
 pub const FIELDS: &[TableField<'_>] = &[
     ("TOTAL_READS", "Reads", NumberFormat::Plain),
     ("PCT_PF_READS_ALIGNED", "Aligned", NumberFormat::Share),
@@ -45,7 +45,8 @@ fn category_title(category: &str) -> &str {
     }
 }
 
-/// Draws primary reads by mapping quality. `None` if the run did not write samtools' statistics.
+/// Draws the number of primary reads by mapping quality. `None` if the run did not compute samtools
+/// stats.
 fn mapping_quality_figure(sample: &PageSample<'_>) -> Option<Figure> {
     let mut columns = Vec::new();
     let mut rows = Vec::new();
@@ -58,7 +59,7 @@ fn mapping_quality_figure(sample: &PageSample<'_>) -> Option<Figure> {
     if columns.is_empty() || all <= 0.0 {
         return None;
     }
-    // Aligners use only a few of the values, so each bar combines several.
+    // Aligners use only a few of the values, so each bar covers a range.
     const BINS: [(&str, f64); 8] = [
         ("0", 0.0),
         ("1–9", 9.0),

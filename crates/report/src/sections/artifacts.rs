@@ -1,4 +1,5 @@
-//! The section "Damaged DNA": Picard's scores of sequencing artifacts and of oxidation.
+//! The section about DNA damage: Picard's pre-adapter and bait bias scores, and its substitution
+//! rates.
 
 use maud::{Markup, html};
 

@@ -1,5 +1,5 @@
-//! The sections "Qualities and bases" and "GC bias", from Picard's metrics of base qualities, bases
-//! by cycle and GC.
+//! The sections about base quality and content, and about GC bias, from Picard's metrics and
+//! recalibration tables.
 
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -11,8 +11,8 @@ use crate::section::{PageSample, wrap_figures};
 use crate::table::{TableField, table_of_columns, table_of_rows, transposed_table};
 use crate::text::{NumberFormat, plain_number};
 
-/// Builds the section of qualities: mean by cycle, distribution, bases by cycle, and reported
-/// against empirical quality.
+/// Makes the section about base quality and content: mean quality by cycle, quality distribution,
+/// base content by cycle, and reported against empirical quality.
 pub fn make_quality_section(sample: &PageSample<'_>) -> Option<Markup> {
     let figures = [
         cycle_quality_figure(sample),
@@ -89,8 +89,8 @@ fn quality_figure(sample: &PageSample<'_>) -> Option<Figure> {
     })
 }
 
-/// Returns a mark at the first cycle of the second read. Picard numbers its cycles after those of
-/// the first read.
+/// Returns a mark at the first cycle of read 2. Picard numbers the cycles of read 2 after those of
+/// read 1.
 fn second_read_mark(sample: &PageSample<'_>) -> Vec<(f64, String)> {
     let rows =
         sample.run.rows("base_distribution_by_cycle_metrics", |row| row.value("READ_END") == Some(2.0));
@@ -103,7 +103,7 @@ const RECALIBRATION_TABLES: [(&str, &str); 2] = [
     ("recalibration table of new qualities", "after recalibration"),
 ];
 
-/// What mismatches make of a reported quality of a read group.
+/// The empirical quality of one reported quality in one read group.
 #[derive(Deserialize)]
 struct QualityBin {
     reported: f64,
@@ -153,8 +153,8 @@ fn recalibration_figure(sample: &PageSample<'_>) -> Option<Figure> {
     })
 }
 
-/// Returns pairs of reported and mean empirical quality. Each read group has the weight of its
-/// number of bases.
+/// Returns pairs of reported and mean empirical quality. The mean over read groups is weighted by
+/// their numbers of bases.
 fn mean_empirical_qualities(bins: &[QualityBin]) -> Vec<(f64, f64)> {
     let mut sums: Vec<(f64, f64, f64)> = Vec::new();
     for &QualityBin { reported, empirical, observations: bases } in bins {
@@ -211,8 +211,8 @@ fn base_content_figure(sample: &PageSample<'_>) -> Option<Figure> {
     })
 }
 
-/// Minimum fraction of all reference windows that a GC value needs to be drawn. Coverage from few
-/// windows is noise.
+/// Minimum fraction of all reference windows that must have a GC value for the plot to show it. The
+/// coverage of only a few windows is noise.
 const MIN_WINDOW_SHARE: f64 = 0.002;
 
 pub fn make_gc_section(sample: &PageSample<'_>) -> Option<Markup> {
@@ -268,7 +268,7 @@ pub fn make_gc_section(sample: &PageSample<'_>) -> Option<Markup> {
     Some(wrap_figures([Some(figure)], [table]))
 }
 
-/// Returns two fields of each row as a point. Rows that lack one of them are skipped.
+/// Returns the fields `x` and `y` of each row as a point. Skips rows that lack one of them.
 fn points_of_rows(rows: &[RunPart<'_>], x: &str, y: &str) -> Vec<(f64, f64)> {
     rows.iter().filter_map(|row| Some((row.value(x)?, row.value(y)?))).collect()
 }

@@ -1,5 +1,5 @@
-//! The section "Coverage": cumulative and plain distribution of depth, mean depth by contig,
-//! Picard's metrics of targets and genomes, and the deepest windows.
+//! The section "Coverage": cumulative coverage, depth distribution, mean depth by contig, Picard's
+//! target and whole-genome metrics, and the deepest windows.
 
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -15,8 +15,8 @@ use crate::text::{NumberFormat, plain_number};
 
 const MAX_CONTIGS: usize = 30;
 
-/// Rows of the table of Picard's hybrid selection and whole-genome metrics. A field that the report
-/// does not have is omitted.
+/// Rows of the tables of Picard's HsMetrics and WgsMetrics. Each table omits the fields that its
+/// report lacks.
 const FIELDS: &[TableField<'_>] = &[
     ("GENOME_TERRITORY", "Bases of the genome", NumberFormat::Plain),
     ("TARGET_TERRITORY", "Bases of targets", NumberFormat::Plain),
@@ -63,7 +63,7 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     has_some.then(|| wrap_figures(figures, tables.into_iter().flatten()))
 }
 
-/// The place of a window of the reference: 0-based and half-open.
+/// A reference window, 0-based and half-open.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct WindowPlace<'a> {
@@ -93,8 +93,8 @@ fn deepest_windows_table(run: &RunPart<'_>) -> Option<Markup> {
 
 type Points = Vec<(f64, f64)>;
 
-/// Draws the fraction of bases that have at least a given depth, for the genome and for targets
-/// (mosdepth's files `.dist.txt`).
+/// Draws the percentage of bases covered at each depth or deeper, for the genome and for targets
+/// (mosdepth's `.dist.txt` files).
 fn cumulative_coverage_figure(sample: &PageSample<'_>) -> Option<Figure> {
     let read = |(report, name): (&str, &'static str)| {
         let report = sample.run.part(&format!("reports/{report}"))?;
@@ -105,7 +105,7 @@ fn cumulative_coverage_figure(sample: &PageSample<'_>) -> Option<Figure> {
     };
     let reports = [("mosdepth.global.dist.txt", "genome"), ("mosdepth.region.dist.txt", "targets")];
     let found: Vec<(RunPart<'_>, &str, Points)> = reports.into_iter().filter_map(read).collect();
-    // The plot ends where less than 1 % of the bases is deeper, plus some margin.
+    // The x axis ends 20 % after the last depth that at least 1 % of the bases reach.
     let end =
         found.iter().flat_map(|it| &it.2).filter(|it| it.1 >= 0.01).map(|it| it.0).fold(0.0, f64::max);
     let end = (end * 1.2).max(5.0);
@@ -182,7 +182,7 @@ fn depth_histogram_figure(sample: &PageSample<'_>) -> Option<Figure> {
     })
 }
 
-/// A row of mosdepth's summary.
+/// A row of `mosdepth.summary.txt`.
 #[derive(Deserialize)]
 struct ContigDepth<'a> {
     chrom: &'a str,

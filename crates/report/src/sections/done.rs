@@ -1,4 +1,4 @@
-//! The section "What was done": steps, command line, version, input and output files.
+//! The section about the run: program version, steps, command line, input and output files.
 
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -68,7 +68,7 @@ fn output_table(run: &RunPart<'_>) -> Markup {
     scrollable_table("Outputs", &["File", "Kind", "Size", "Records"], &rows)
 }
 
-/// Quotes a word of a command line for a POSIX shell, so that the line can be copied from the page.
+/// Quotes a command-line argument for a POSIX shell, so that the line can be copied from the page.
 fn quote_for_shell(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -1,4 +1,4 @@
-//! The section "Duplicates": sizes of duplicate sets, library complexity, and optical duplicates by
+//! The section "Duplicates": duplicate set sizes, library complexity, and optical duplicates by
 //! tile.
 
 use maud::{Markup, html};
@@ -22,7 +22,7 @@ const FIELDS: &[TableField<'_>] = &[
     ("ESTIMATED_LIBRARY_SIZE", "Library size", NumberFormat::Plain),
 ];
 
-/// Maximum number of bars of set sizes. Larger sets share one further bar.
+/// Maximum number of set sizes with their own bar. One more bar counts all larger sets.
 const MAX_SET_BARS: usize = 15;
 
 pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
@@ -72,10 +72,11 @@ fn set_size_figure(sample: &PageSample<'_>) -> Option<Figure> {
     })
 }
 
-/// Draws the number of distinct pairs that more sequencing is expected to give, for each library.
+/// Draws the expected number of unique pairs by the number of sequenced pairs, one curve for each
+/// library.
 ///
-/// After `x` sequenced pairs from a library of `size` molecules, the Lander-Waterman equation
-/// expects `size * (1 - exp(-x / size))` distinct ones.
+/// The Lander-Waterman equation gives `size * (1 - exp(-x / size))` unique pairs after sequencing `x`
+/// pairs from a library of `size` molecules.
 fn saturation_figure(sample: &PageSample<'_>, rows: &[RunPart<'_>]) -> Option<Figure> {
     let mut libraries = Vec::new();
     for row in rows {

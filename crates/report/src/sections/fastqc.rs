@@ -1,5 +1,5 @@
-//! The section "FastQC": status of all modules by file, and plots of the modules that no other
-//! section covers.
+//! The section "FastQC": the status of all modules by file, and plots of modules whose data no other
+//! section shows.
 
 use maud::{Markup, html};
 use serde_json::Value;
@@ -23,12 +23,12 @@ impl<'a> FastqcFile<'a> {
         FastqcFile { name: file.text("file"), modules: file.items("modules") }
     }
 
-    /// Finds a module by FastQC's name for it.
+    /// Finds a module by its FastQC name.
     fn find_module(&self, name: &str) -> Option<&RunPart<'a>> {
         self.modules.iter().find(|module| module.text("name") == name)
     }
 
-    /// Returns the columns of a module; `None` if the module was not run or its table is empty.
+    /// Returns the columns of a module. `None` if the module was not run or has no table.
     fn module_columns(&self, name: &str) -> Option<RunPart<'a>> {
         self.find_module(name)?.part("columns").filter(|columns| columns.keys().next().is_some())
     }
@@ -37,7 +37,7 @@ impl<'a> FastqcFile<'a> {
 pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     let files: Vec<FastqcFile<'_>> =
         sample.run.items("reports/fastqc").iter().map(FastqcFile::new).collect();
-    // More lines than colours could not be distinguished.
+    // With more lines than colours, lines could not be distinguished.
     let drawn = files.get(..files.len().min(COLORS))?;
     if drawn.is_empty() {
         return None;
@@ -97,8 +97,8 @@ fn status_table(files: &[FastqcFile<'_>]) -> Markup {
 
 type Points = Vec<(f64, f64)>;
 
-/// Parses a position. FastQC groups positions of long reads, such as `10-14`; a group is plotted at
-/// its middle.
+/// Parses a position in the read. FastQC groups the positions of long reads, such as `10-14`; the
+/// result is then the middle of the group.
 fn parse_position(value: &Value) -> Option<f64> {
     let number = |text: &str| text.parse::<f64>().ok();
     match value {
@@ -114,7 +114,7 @@ fn parse_positions(columns: &RunPart<'_>, name: &str) -> Vec<f64> {
     columns.list(name).iter().map(|value| parse_position(value).unwrap_or(0.0)).collect()
 }
 
-/// Returns two columns as points of a line. Positions in `x` may be groups.
+/// Returns the columns `x` and `y` as points of a line. `x` may contain groups of positions.
 fn column_points(columns: &RunPart<'_>, x: &str, y: &str) -> Points {
     parse_positions(columns, x).into_iter().zip(columns.column(y)).collect()
 }
@@ -126,9 +126,6 @@ fn to_shares(points: Points) -> Points {
 }
 
 /// A line plot of one FastQC module, with one line for each file.
-///
-/// The functions below fill it for GC content, adapters, mean quality, lengths and quality by
-/// position.
 struct LineFigure<'a> {
     id: &'a str,
     title: &'static str,
@@ -139,8 +136,8 @@ struct LineFigure<'a> {
 }
 
 impl LineFigure<'_> {
-    /// Draws the lines. `line` turns the columns of a file into points. `None` if no file has the
-    /// module.
+    /// Draws the plot. `line` computes the points of a file from the module's columns. `None` if no
+    /// file has data of the module.
     fn draw_for_files(
         &self,
         sample: &PageSample<'_>,
@@ -197,7 +194,7 @@ fn gc_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<Figure
     })
 }
 
-/// Draws the adapter content by position. Each file has one line: the maximum over all adapters.
+/// Draws the adapter content by position. The line of a file is the maximum over all adapters.
 fn adapter_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<Figure> {
     let module = "Adapter Content";
     let first = files.iter().find_map(|file| file.module_columns(module))?;
@@ -248,7 +245,7 @@ fn mean_quality_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Opt
     figure.draw_for_files(sample, files, |columns| to_shares(column_points(columns, "Quality", "Count")))
 }
 
-/// Draws the lengths of reads. `None` if all reads of each file have the same length.
+/// Draws the read length distribution. `None` if within each file all reads have the same length.
 fn length_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<Figure> {
     let module = "Sequence Length Distribution";
     let differ = |file: &FastqcFile<'_>| {
@@ -269,8 +266,8 @@ fn length_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<Fi
     figure.draw_for_files(sample, files, |columns| column_points(columns, "Length", "Count"))
 }
 
-/// Draws mean quality by position. The caller uses it only if Picard's quality by cycle was not
-/// counted.
+/// Draws mean quality by position. The caller uses it only if the run lacks Picard's quality by
+/// cycle, which shows the same.
 fn position_quality_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<Figure> {
     let module = "Per base sequence quality";
     let line = |columns: &RunPart<'_>| column_points(columns, "Base", "Mean");
@@ -301,8 +298,8 @@ fn position_quality_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) ->
 
 const JOINED_LEVELS: [&str; 3] = [">500", ">5k", ">10k+"];
 
-/// Draws the fraction of reads by duplication level, and the percentage that would be left after
-/// deduplication.
+/// Draws the percentage of reads by duplication level. The table also has the percentage of reads
+/// that deduplication would keep.
 fn duplication_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<Figure> {
     let module = "Sequence Duplication Levels";
     let (level, share) = ("Duplication Level", "Percentage of total");
@@ -315,7 +312,7 @@ fn duplication_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Opti
         let name = name.as_str().map_or_else(|| name.to_string(), str::to_string);
         let of_files = values.iter().map(|list| list.get(i).copied().unwrap_or(0.0) / 100.0);
         match groups.last_mut() {
-            // Rare levels share a bar, so that the labels of the others fit.
+            // The highest levels share a bar, so that all labels fit.
             Some((_, sums)) if JOINED_LEVELS.contains(&name.as_str()) => {
                 sums.iter_mut().zip(of_files).for_each(|(sum, share)| *sum += share);
             }

@@ -1,4 +1,4 @@
-//! The section "Reads through the steps": how many reads were read, dropped, mapped and written.
+//! The section "Reads at each step": numbers of reads that were read, dropped, mapped and written.
 
 use maud::{Markup, html};
 
@@ -61,7 +61,7 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
 struct FlowCounts {
     sequenced: f64,
     trimmed_away: f64,
-    /// Reads that are left after trimming and filters.
+    /// Reads that remain after trimming and filters.
     all: f64,
     mapped: f64,
     duplicates: f64,
@@ -86,8 +86,8 @@ fn flow_figure(sample: &PageSample<'_>, reads: &FlowCounts) -> Figure {
     }
 }
 
-/// Returns the links of the Sankey diagram: source, target, number of reads. The name of a node
-/// includes its percentage. Links without reads are omitted.
+/// Returns the links of the Sankey diagram: source node, target node, number of reads. Node names
+/// include percentages. Omits links without reads.
 fn flow_links(reads: &FlowCounts) -> Vec<(String, String, f64)> {
     let FlowCounts { sequenced, trimmed_away, all, mapped, duplicates } = *reads;
     let named = |name: &str, part: f64, of: f64| {
@@ -103,7 +103,7 @@ fn flow_links(reads: &FlowCounts) -> Vec<(String, String, f64)> {
         (left.clone(), named("unmapped", all - mapped, all), all - mapped),
     ];
     if trimmed_away > 0.0 {
-        // The run's filters may drop further reads after trimming.
+        // After trimming, filters of the run may drop more reads.
         let others = sequenced - trimmed_away - all;
         links.extend([
             (whole.clone(), left, all),

@@ -1,4 +1,4 @@
-//! The section "Insert sizes", from Picard's insert size metrics.
+//! The section about insert sizes, from Picard's insert size metrics.
 
 use maud::Markup;
 
@@ -67,8 +67,8 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     Some(wrap_figures([Some(figure)], [table]))
 }
 
-/// Returns the points of a histogram, with zeros at both ends of each gap. Picard omits sizes that
-/// no pair has; without the zeros, the line would cross the gaps.
+/// Returns the points of a histogram, with a zero at each end of a gap. Picard omits insert sizes
+/// without pairs; without the zeros, the line would bridge the gaps.
 fn fill_gaps(sizes: &[f64], counts: &[f64]) -> Vec<(f64, f64)> {
     let mut points: Vec<(f64, f64)> = Vec::with_capacity(sizes.len());
     for (&size, &count) in sizes.iter().zip(counts) {

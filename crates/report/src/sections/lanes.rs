@@ -1,4 +1,4 @@
-//! The section "Lanes, libraries and samples": Picard's metrics at levels below all reads.
+//! The section "Lanes, libraries and samples": Picard's metrics by sample, library and read group.
 
 use maud::{Markup, html};
 
@@ -98,8 +98,8 @@ fn lane_insert_figure(sample: &PageSample<'_>, lanes: &[LaneStats]) -> Option<Fi
 
 const BIN_BASES: f64 = 10.0;
 
-/// Sums the counts of each bin of insert sizes and divides by `all`. Each point is at the middle of
-/// its bin.
+/// Returns the fraction of pairs in each insert size bin: its counts divided by `all`. The x value
+/// of a point is the middle of the bin.
 fn bin_shares(sizes: &[f64], counts: &[f64], all: f64) -> Vec<(f64, f64)> {
     let mut bins: Vec<(f64, f64)> = Vec::new();
     for (&size, &count) in sizes.iter().zip(counts) {

@@ -1,7 +1,7 @@
 //! The sections about one sample, one module each.
 //!
-//! A section reads only the description of the run. If the run did not count what a section shows,
-//! the section is omitted, and the page lists the command-line options that would have counted it.
+//! A section reads only the run description. If the run has no data for a section, the page omits
+//! the section and lists the command-line options that provide its data.
 
 mod alignment;
 mod artifacts;
@@ -21,14 +21,14 @@ use maud::Markup;
 
 use crate::section::PageSample;
 
-/// A section of the page.
+/// A section of the page about one sample.
 pub struct PageSection {
-    /// Id of its element, without the prefix of the sample.
+    /// Element id, without the prefix of the sample.
     pub id: &'static str,
     pub title: &'static str,
-    /// The command-line options with which a run counts its data.
+    /// Command-line options that make a run compute the section's data.
     pub flags: &'static str,
-    /// Makes its content. `None` if the run did not count what the section shows.
+    /// Makes the content. `None` if the run has no data for the section.
     pub make: fn(&PageSample<'_>) -> Option<Markup>,
 }
 

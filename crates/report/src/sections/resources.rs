@@ -1,5 +1,5 @@
-//! The section "Time and memory": seconds, CPU seconds, memory and spilled bytes of the run and its
-//! stages.
+//! The section "Time and memory": wall-clock time, CPU time, memory and spilled bytes of the run and
+//! its stages.
 
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -84,7 +84,7 @@ const MIB: f64 = 1_048_576.0;
 
 const MIN_SAMPLES: usize = 3;
 
-/// What the run used at one moment.
+/// Resource usage at one moment of the run.
 #[derive(Deserialize)]
 struct UsageSample {
     at: f64,
@@ -92,8 +92,8 @@ struct UsageSample {
     spilled_bytes: f64,
 }
 
-/// Draws resident memory and spilled bytes over the run. `None` if the run was too short to be
-/// sampled often enough.
+/// Draws resident memory and spilled bytes over time. `None` if the run was so short that it has
+/// fewer than [`MIN_SAMPLES`] samples.
 fn memory_over_time_figure(sample: &PageSample<'_>) -> Option<Figure> {
     let rows = sample.run.items("samples");
     if rows.len() < MIN_SAMPLES {

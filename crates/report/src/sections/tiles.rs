@@ -1,4 +1,4 @@
-//! Optical duplicates by tile of the flow cell, a part of the section "Duplicates".
+//! Optical duplicates by flow cell tile, a figure of the section "Duplicates".
 
 use maud::Markup;
 use serde_json::Value;
@@ -11,15 +11,16 @@ use crate::text::{NumberFormat, cell_text};
 
 const MAX_TILES: usize = 200;
 
-/// A tile: its index in the columns, and the fraction of its pairs that are optical duplicates.
+/// A tile: its index in the columns of the report, and the fraction of its pairs that are optical
+/// duplicates.
 #[derive(Clone, Copy)]
 struct TileShare {
     at: usize,
     share: f64,
 }
 
-/// Draws the fraction of optical duplicates by tile, one line for each read group. `None` if the
-/// run did not count by tile, or counted a single tile.
+/// Draws the percentage of optical duplicates by tile, one line for each read group. `None` if the
+/// run has no counts by tile, or only one tile.
 pub fn tile_figure(sample: &PageSample<'_>) -> Option<Figure> {
     let report = sample.run.part("reports/duplicates_by_tile")?;
     let groups = report.list("read_group");
@@ -32,7 +33,7 @@ pub fn tile_figure(sample: &PageSample<'_>) -> Option<Figure> {
     if tiles.len() < 2 {
         return None;
     }
-    // The JSON lists the tiles of a read group next to each other.
+    // In the JSON, the tiles of a read group are adjacent.
     let by_group: Vec<&[TileShare]> =
         tiles.chunk_by(|one, other| groups.get(one.at) == groups.get(other.at)).collect();
     let title = |of: &[TileShare]| match of.first().and_then(|tile| groups.get(tile.at)) {
@@ -75,7 +76,7 @@ pub fn tile_figure(sample: &PageSample<'_>) -> Option<Figure> {
     })
 }
 
-/// Returns the table of the tiles with the highest fractions, which are first in `worst`.
+/// Returns a table of the tiles with the highest fractions. `worst` is sorted, highest first.
 fn tile_table(report: &RunPart<'_>, worst: &[TileShare]) -> Markup {
     let row = |tile: &TileShare| {
         let at = |column: &str| format!("{column}/{}", tile.at);
@@ -83,7 +84,7 @@ fn tile_table(report: &RunPart<'_>, worst: &[TileShare]) -> Markup {
         let shown = |column: &str| report.cell(&at(column), NumberFormat::Plain);
         let share = Quantity::share(number("optical_duplicates"), number("pairs"));
         let group = report.at(&at("read_group")).map(|group| Cell::text(cell_text(group)));
-        // The number of a tile is a name, so it has no separators.
+        // A tile number is an identifier, so it gets no thousands separators.
         let name = report.at(&at("tile")).map(|tile| Cell::text(tile.to_string()));
         vec![
             group.unwrap_or_else(Cell::dash),

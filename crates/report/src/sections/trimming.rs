@@ -1,5 +1,5 @@
-//! The section "Trimming": reads that were dropped, bases that were cut off, and template lengths
-//! from the overlap of mates. The JSON has the keys of fastp's.
+//! The section "Trimming": dropped reads, trimmed bases, and insert sizes from the overlap of mates.
+//! The JSON uses the keys of fastp's JSON report.
 
 use maud::{Markup, html};
 
@@ -10,7 +10,7 @@ use crate::section::{PageSample, facts_list, wrap_figures};
 use crate::table::{Cell, TableField, table_of_cells, transposed_table};
 use crate::text::{NumberFormat, plain_number};
 
-/// fastp's results of filtering a read: key in the JSON, name in the table.
+/// fastp's filter results: key in the JSON, title in the table.
 const FILTERED: &[(&str, &str)] = &[
     ("passed_filter_reads", "passed"),
     ("low_quality_reads", "low quality"),
@@ -46,7 +46,7 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     Some(html! { (facts_list(&trimming_facts(&trimming))) (wrap_figures(figures, [table])) })
 }
 
-/// Path of a count of reads or bases before trimming, in the JSON of trimming.
+/// Returns the path of a read or base count before trimming, relative to `trimming`.
 fn path_before(name: &str) -> String {
     format!("summary/before_filtering/{name}")
 }
