@@ -55,13 +55,13 @@ fn limits_change_the_verdict_alone() {
     let limits = arg(&dir.file("limits.json", br#"{"mapped": {"bad_below": 1.1}}"#));
     let [_, json, _] = run(&dir, &format!("--qc-thresholds {limits} --assay panel"));
     let text = fs::read_to_string(dir.path("x.html")).expect("a page");
-    assert!(text.contains("Limits for panels, changed by a file of limits."), "{text}");
+    assert!(text.contains("Thresholds for panels, modified by --qc-thresholds."), "{text}");
     assert!(text.contains("<strong>Mapped reads</strong>"), "{text}");
     let other = arg(&dir.path("other.html"));
     succeeds(&format!("report {json} --assay rna -o {other}"));
     let text = fs::read_to_string(dir.path("other.html")).expect("a page");
     assert!(
-        text.contains("Limits for RNA.") && !text.contains("<strong>Mapped reads</strong>"),
+        text.contains("Thresholds for RNA.") && !text.contains("<strong>Mapped reads</strong>"),
         "{text}"
     );
 }
@@ -91,11 +91,11 @@ fn what_is_no_description_is_refused_and_nothing_is_left() {
     let newer = arg(&dir.file("newer.json", b"{\"format\": \"readmill run\", \"version\": 9}"));
     for (line, code, what) in [
         (format!("report {input} -o {page}"), 2, "not a run file"),
-        (format!("report {other} -o {page}"), 2, "no description of a run"),
-        (format!("report {newer} -o {page}"), 2, "its version is not 1"),
+        (format!("report {other} -o {page}"), 2, "not a run description"),
+        (format!("report {newer} -o {page}"), 2, "the format version is not 1"),
         (format!("report {json}.gone -o {page}"), 3, "cannot be read"),
-        (format!("report {json} --qc-thresholds {other} -o {page}"), 2, "there is no number format"),
-        (format!("report {json} --sample-sheet {other} -o {page}"), 2, "its first line needs names"),
+        (format!("report {json} --qc-thresholds {other} -o {page}"), 2, "unknown metric format"),
+        (format!("report {json} --sample-sheet {other} -o {page}"), 2, "the first line must have"),
         (format!("report {json} -o {json}"), 1, "is an input"),
         (format!("report {json} -m 20M -o {page}"), 1, "raise -m"),
         (format!("sort {input} -o {page}.bam --assay rna"), 1, "add --report FILE"),
@@ -107,12 +107,12 @@ fn what_is_no_description_is_refused_and_nothing_is_left() {
         (
             format!("sort {input} -o {page}.bam --report {page} --qc-thresholds {json}"),
             2,
-            "there is no number",
+            "unknown metric",
         ),
         (
             format!("sort {input} -o {page}.bam --report {other} --qc-thresholds {other}"),
             2,
-            "there is no number",
+            "unknown metric",
         ),
     ] {
         let said = fails(&line, code);
@@ -130,7 +130,7 @@ fn the_demonstration_plants_a_fault_that_its_page_names() {
     succeeds(&format!("demo --page --pairs 3000 --plant adapter -o {faulty}"));
     let says = |name: &str| {
         let text = fs::read_to_string(dir.path(name).join("report.html")).expect("a page");
-        text.contains("<strong>Inserts shorter than a read</strong>")
+        text.contains("<strong>Inserts shorter than the reads</strong>")
     };
     assert_eq!([says("clean"), says("faulty")], [false, true]);
 }

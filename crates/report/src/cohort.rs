@@ -70,10 +70,10 @@ pub fn cohort_html(runs: &[RunPart<'_>], options: &PageOptions) -> Markup {
                 p class="eyebrow" { "readmill report" }
                 h1 { (runs.len()) " samples" }
                 p class="summary" {
-                    (with(Grade::Bad)) " with a bad number, " (with(Grade::Look))
-                    " with a number worth a look, " (with(Grade::Good)) " good."
+                    (with(Grade::Bad)) " failed, " (with(Grade::Look)) " with warnings, "
+                    (with(Grade::Good)) " passed."
                 }
-                p class="note" { "Limits for " (options.limits.assay.title()) "." }
+                p class="note" { "Thresholds for " (options.limits.assay.title()) "." }
             }
             (sample_table(runs, &columns, &of_runs, &colors, options))
             (draw_metric_plots(runs, &columns, &colors))
@@ -140,7 +140,7 @@ fn sample_table(
     };
     let table = html! {
         table class="sortable" {
-            caption { "Key numbers of all samples. A press on a title sorts." }
+            caption { "Key metrics of all samples. Click a column heading to sort." }
             thead {
                 tr {
                     @for title in titles {
@@ -158,13 +158,13 @@ fn sample_table(
             h2 id="samples-h" { "Samples" }
             p class="filter" {
                 label {
-                    "Show samples with " input type="search" id="filter" placeholder="a word";
+                    "Filter samples " input type="search" id="filter" placeholder="Text";
                 }
                 span id="shown" role="status" {}
             }
-            (wrap_scrollable("Key numbers of all samples", &table))
+            (wrap_scrollable("Key metrics of all samples", &table))
             @if !outliers.is_empty() {
-                h3 { "Samples that stand out" }
+                h3 { "Outlier samples" }
                 ul class="findings" { @for item in outliers { (item) } }
             }
         }
@@ -182,9 +182,9 @@ fn sample_cell(column: &MetricColumn, run: usize, outcomes: &[MetricOutcome]) ->
     html! {
         td class=(class) data-sort=(source.value) {
             (source.to_html(column.metric.form))
-            @if !class.is_empty() { span class="sr" { " " (class) } }
+            @if !class.is_empty() { span class="sr" { " " (grade.map_or("", Grade::label)) } }
             @if let Some((side, word)) = column.side(run) {
-                " " span class="out" title={ (word) " than others" } { (side) }
+                " " span class="out" title={ (word) " than the other samples" } { (side) }
             }
         }
     }
@@ -251,7 +251,7 @@ impl SampleColors {
     fn legend_html(&self) -> Markup {
         html! {
             @if let Some(field) = &self.field {
-                p class="lead" { "Colours are those of the field " (field) ":" }
+                p class="lead" { "Coloured by the field " (field) ":" }
                 (legend_list(&self.values, false))
             }
         }
@@ -271,7 +271,12 @@ fn draw_metric_plots(runs: &[RunPart<'_>], columns: &[MetricColumn], colors: &Sa
         if known.iter().all(|it| it.0 == first) {
             return None;
         }
-        let is_share = column.metric.form == NumberFormat::Share;
+        let (factor, unit) = match column.metric.form {
+            NumberFormat::Share => (100.0, "%"),
+            NumberFormat::Points => (100.0, "percentage points"),
+            NumberFormat::Decimal(_, unit) => (1.0, unit.trim()),
+            _ => (1.0, ""),
+        };
         let names = column
             .outliers
             .iter()
@@ -282,17 +287,14 @@ fn draw_metric_plots(runs: &[RunPart<'_>], columns: &[MetricColumn], colors: &Sa
             "A dot for each of {} samples; the median is {}.{}",
             known.len(),
             column.metric.form.format_number(column.median),
-            if names.is_empty() { String::new() } else { format!(" These stand out: {names}.") }
+            if names.is_empty() { String::new() } else { format!(" Outliers: {names}.") }
         );
-        let scaled = known
-            .into_iter()
-            .map(|(value, i)| (if is_share { 100.0 * value } else { value }, i))
-            .collect();
-        let axes = Axes { x: if is_share { "percent" } else { "" }, ..Axes::default() };
+        let scaled = known.into_iter().map(|(value, i)| (factor * value, i)).collect();
+        let axes = Axes { x: unit, ..Axes::default() };
         let figure = Figure {
             id: format!("cohort-{}", column.metric.key),
             title: column.metric.name,
-            reading: if names.is_empty() { String::new() } else { format!("Standing out: {names}.") },
+            reading: if names.is_empty() { String::new() } else { format!("Outliers: {names}.") },
             alt,
             svg: draw_dots(&axes, scaled, size),
             ..Figure::default()
@@ -301,10 +303,10 @@ fn draw_metric_plots(runs: &[RunPart<'_>], columns: &[MetricColumn], colors: &Sa
     };
     html! {
         section aria-labelledby="dots-h" {
-            h2 id="dots-h" { "Key numbers" }
+            h2 id="dots-h" { "Key metrics" }
             (colors.legend_html())
             div class="figures small" { @for figure in columns.iter().filter_map(plot) { (figure) } }
-            p class="note" { "Each dot is a sample; the table above has their numbers." }
+            p class="note" { "Each dot is a sample; the table above has the values." }
         }
     }
 }
@@ -355,20 +357,20 @@ fn lanes_section(runs: &[RunPart<'_>]) -> Markup {
     let swaps: Vec<(&PlacedLane, usize)> =
         swaps.iter().filter_map(|swap| Some((placed.get(swap.lane)?, swap.other))).collect();
     let name = |run: usize| runs.get(run).map_or("", |run| run.text("sample"));
-    let titles = ["Sample", "Lane", "Median insert size", "Mean GC"];
+    let titles = ["Sample", "Lane", "Median insert size", "Mean GC at read starts"];
     let table = table_of_sample_cells("Lanes of all samples", &titles, &rows, &samples);
     html! {
         section aria-labelledby="lanes-h" {
             h2 id="lanes-h" { "Lanes" }
             @if swaps.is_empty() {
-                p class="lead" { "No lane fits another sample better than its own." }
+                p class="lead" { "No lane matches another sample better than its own." }
             } @else {
                 ul class="findings" {
                     @for (lane, other) in &swaps {
                         li {
                             "Lane " code { (lane.name) } " of " (name(lane.run))
-                            " has the insert size and the GC of " (name(*other))
-                            ", not those of its own other lanes."
+                            " matches the insert size and GC content of " (name(*other))
+                            " better than those of its own sample."
                         }
                     }
                 }

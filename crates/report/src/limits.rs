@@ -41,7 +41,7 @@ impl FromStr for Assay {
         let found = Self::ALL.iter().find(|(name, _)| *name == text);
         found
             .map(|(_, assay)| *assay)
-            .ok_or_else(|| format!("{text} is none of wgs, exome, panel and rna"))
+            .ok_or_else(|| format!("unknown assay {text}; use wgs, exome, panel or rna"))
     }
 }
 
@@ -172,12 +172,12 @@ impl Limits {
     /// file; the caller adds it.
     pub fn with_json_text(mut self, text: &str) -> Result<Self, String> {
         let given: Value =
-            serde_json::from_str(text).map_err(|error| format!("it is no JSON: {error}"))?;
-        let given = given.as_object().ok_or("it is no JSON object of limits by their names")?;
+            serde_json::from_str(text).map_err(|error| format!("not valid JSON: {error}"))?;
+        let given = given.as_object().ok_or("not a JSON object of thresholds by metric")?;
         for (key, value) in given {
             let names = || METRICS.iter().map(|it| it.key).collect::<Vec<_>>().join(", ");
             let metric = find_metric(key)
-                .ok_or_else(|| format!("there is no number {key}; there are {}", names()))?;
+                .ok_or_else(|| format!("unknown metric {key}; the metrics are {}", names()))?;
             self.list.retain(|(other, _)| *other != metric.key);
             if let Some(limit) = parse_limit(value).map_err(|what| format!("{key}: {what}"))? {
                 self.list.push((metric.key, limit));
@@ -208,7 +208,7 @@ impl Limits {
 /// Parses the limits of one metric. `null` gives `None`, which removes the limits.
 fn parse_limit(value: &Value) -> Result<Option<Limit>, String> {
     let wrong =
-        || "a limit is {\"look_above\": x, \"bad_above\": x}, the same with below, or null".to_string();
+        || "use {\"look_above\": x, \"bad_above\": x}, the same with _below, or null".to_string();
     let fields = match value {
         Value::Null => return Ok(None),
         Value::Object(fields) if !fields.is_empty() => fields,
@@ -275,11 +275,11 @@ mod tests {
     #[test]
     fn a_wrong_file_is_refused_in_words() {
         let message = |text: &str| Limits::for_assay(Assay::Rna).with_json_text(text).unwrap_err();
-        assert!(message("{").starts_with("it is no JSON"));
-        assert!(message("[]").starts_with("it is no JSON object"));
+        assert!(message("{").starts_with("not valid JSON"));
+        assert!(message("[]").starts_with("not a JSON object"));
         assert!(
             message(r#"{"dups": null}"#)
-                .starts_with("there is no number dups; there are reads, trimmed_away,")
+                .starts_with("unknown metric dups; the metrics are reads, trimmed_away,")
         );
         for wrong in [
             "1",
@@ -289,7 +289,7 @@ mod tests {
             r#"{"above": 1}"#,
         ] {
             assert!(
-                message(&format!("{{\"mapped\": {wrong}}}")).starts_with("mapped: a limit is "),
+                message(&format!("{{\"mapped\": {wrong}}}")).starts_with("mapped: use {\"look_above\""),
                 "{wrong}"
             );
         }

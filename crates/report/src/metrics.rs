@@ -31,7 +31,7 @@ pub const METRICS: &[Metric] = &[
         name: "Reads",
         form: NumberFormat::Plain,
         section: "flow",
-        hint: "too little was sequenced, or the input was cut short",
+        hint: "too little sequencing, or a truncated input",
         find: read_count,
     },
     Metric {
@@ -39,15 +39,15 @@ pub const METRICS: &[Metric] = &[
         name: "Reads dropped by trimming",
         form: NumberFormat::Share,
         section: "trimming",
-        hint: "fragments so short that hardly more than adapter was read, or reads of low quality",
+        hint: "fragments so short that the reads are mostly adapter, or low-quality reads",
         find: trimmed_away_share,
     },
     Metric {
         key: "adapter_bases",
-        name: "Bases of adapter",
+        name: "Adapter bases",
         form: NumberFormat::Share,
         section: "trimming",
-        hint: "fragments too short for the reads, which run through them into the adapter; it was cut off",
+        hint: "fragments shorter than the reads, which run into the adapter; trimming removed it",
         find: |run| {
             let (part, whole) = ("adapter_cutting/adapter_trimmed_bases", "total_bases");
             Quantity::share(run.part("trimming")?.number(part), run.part(TRIMMED_BEFORE)?.number(whole))
@@ -58,23 +58,23 @@ pub const METRICS: &[Metric] = &[
         name: "Mapped reads",
         form: NumberFormat::Share,
         section: "alignment",
-        hint: "reads of another species, adapter dimers, or the wrong reference",
+        hint: "reads from another species, adapter dimers, or the wrong reference",
         find: mapped_share,
     },
     Metric {
         key: "chimeras",
-        name: "Chimeric pairs",
+        name: "Chimeric reads",
         form: NumberFormat::Share,
         section: "alignment",
-        hint: "fragments joined when the library was made, or a rearranged genome",
+        hint: "fragments joined during library preparation, or a rearranged genome",
         find: |run| alignment_row(run)?.number("PCT_CHIMERAS"),
     },
     Metric {
         key: "mismatches",
-        name: "Mismatched bases",
+        name: "Mismatch rate",
         form: NumberFormat::Share,
         section: "alignment",
-        hint: "sequencing errors, another strain or species, or damaged DNA",
+        hint: "sequencing errors, another strain or species, or DNA damage",
         find: |run| alignment_row(run)?.number("PF_MISMATCH_RATE"),
     },
     Metric {
@@ -82,7 +82,7 @@ pub const METRICS: &[Metric] = &[
         name: "Soft-clipped bases",
         form: NumberFormat::Share,
         section: "alignment",
-        hint: "adapters read through short fragments, or reads that end in bad bases",
+        hint: "short fragments whose reads run into the adapter, or low-quality read ends",
         find: |run| alignment_row(run)?.number("PCT_SOFTCLIP"),
     },
     Metric {
@@ -90,7 +90,7 @@ pub const METRICS: &[Metric] = &[
         name: "Duplicates",
         form: NumberFormat::Share,
         section: "duplicates",
-        hint: "a library amplified from few molecules; more sequencing gives little that is new",
+        hint: "a library amplified from few molecules; more sequencing adds little new data",
         find: duplicate_share,
     },
     Metric {
@@ -98,54 +98,54 @@ pub const METRICS: &[Metric] = &[
         name: "Optical duplicates",
         form: NumberFormat::Share,
         section: "duplicates",
-        hint: "clusters read as several: a flow cell loaded too densely, or too thinly if it is \
-            patterned",
+        hint: "single clusters called as several: an overloaded flow cell, or an underloaded patterned \
+            flow cell",
         find: optical_duplicate_share,
     },
     Metric {
         key: "library_size",
-        name: "Library size",
+        name: "Estimated library size",
         form: NumberFormat::Plain,
         section: "duplicates",
-        hint: "few different molecules in the library",
+        hint: "few distinct molecules in the library",
         find: library_size,
     },
     Metric {
         key: "insert_size",
-        name: "Insert size",
+        name: "Median insert size",
         form: NumberFormat::Decimal(0, "\u{a0}bases"),
         section: "inserts",
-        hint: "DNA sheared too much, or degraded",
+        hint: "over-fragmented or degraded DNA",
         find: |run| insert_row(run)?.number("MEDIAN_INSERT_SIZE"),
     },
     Metric {
         key: "short_inserts",
-        name: "Inserts shorter than a read",
+        name: "Inserts shorter than the reads",
         form: NumberFormat::Share,
         section: "inserts",
-        hint: "fragments too short for the reads, which run through them into the adapter; trim \
-            adapters, and make longer fragments",
+        hint: "fragments shorter than the reads, which run into the adapter; trim adapters, and prepare \
+            longer fragments",
         find: short_insert_share,
     },
     Metric {
         key: "q30_bases",
-        name: "Bases of Q30 or more",
+        name: "Q30 bases",
         form: NumberFormat::Share,
         section: "qualities",
-        hint: "a run of low quality",
+        hint: "a low-quality sequencing run",
         find: q30_share,
     },
     Metric {
         key: "worst_cycle",
-        name: "Quality of the worst cycle",
+        name: "Lowest mean quality in a cycle",
         form: NumberFormat::Decimal(1, ""),
         section: "qualities",
-        hint: "a cycle or the end of a read that failed: a bubble, a reagent, or the focus",
+        hint: "a failed cycle or read end: a bubble, or a problem with a reagent or the focus",
         find: worst_cycle,
     },
     Metric {
         key: "n_of_cycle",
-        name: "Most N in a cycle",
+        name: "Highest N content in a cycle",
         form: NumberFormat::Decimal(2, "\u{a0}%"),
         section: "qualities",
         hint: "a cycle whose bases could not be called",
@@ -156,7 +156,7 @@ pub const METRICS: &[Metric] = &[
         name: "AT dropout",
         form: NumberFormat::Decimal(1, "\u{a0}%"),
         section: "gc",
-        hint: "amplification or capture that loses regions rich in A and T",
+        hint: "loss of AT-rich regions during amplification or capture",
         find: |run| gc_row(run)?.number("AT_DROPOUT"),
     },
     Metric {
@@ -164,7 +164,7 @@ pub const METRICS: &[Metric] = &[
         name: "GC dropout",
         form: NumberFormat::Decimal(1, "\u{a0}%"),
         section: "gc",
-        hint: "amplification or capture that loses regions rich in G and C",
+        hint: "loss of GC-rich regions during amplification or capture",
         find: |run| gc_row(run)?.number("GC_DROPOUT"),
     },
     Metric {
@@ -172,21 +172,21 @@ pub const METRICS: &[Metric] = &[
         name: "Mean coverage",
         form: NumberFormat::Decimal(1, "×"),
         section: "coverage",
-        hint: "too little was sequenced, much of it was lost as duplicates or overlaps of mates, or targets \
-            were not captured",
+        hint: "too little sequencing, loss to duplicates or overlapping mates, or targets that were not \
+            captured",
         find: mean_coverage,
     },
     Metric {
         key: "bases_at_20x",
-        name: "Bases covered 20×",
+        name: "Bases covered ≥ 20×",
         form: NumberFormat::Share,
         section: "coverage",
-        hint: "low mean coverage, or regions that were lost; variants will be missed there",
+        hint: "low mean coverage, or lost regions; variants there will be missed",
         find: |run| share_at_depth(run, 20),
     },
     Metric {
         key: "even_coverage",
-        name: "Bases with a fifth of the mean",
+        name: "Bases covered ≥ 0.2× mean",
         form: NumberFormat::Share,
         section: "coverage",
         hint: "regions that were not captured or not amplified",
@@ -197,31 +197,31 @@ pub const METRICS: &[Metric] = &[
         name: "Fold-80 penalty",
         form: NumberFormat::Decimal(2, ""),
         section: "coverage",
-        hint: "uneven capture or amplification: some regions are missed while others get too much",
+        hint: "uneven capture or amplification: too little coverage of some regions, too much of others",
         find: fold_80,
     },
     Metric {
         key: "oxidation",
-        name: "Oxidation score (Phred)",
+        name: "OxoG score (Phred)",
         form: NumberFormat::Decimal(0, ""),
         section: "artifacts",
-        hint: "guanine oxidised when DNA was sheared, which gives false G>T",
+        hint: "guanine oxidation during DNA shearing, which causes false G>T substitutions",
         find: oxidation_score,
     },
     Metric {
         key: "lanes_insert",
-        name: "Lanes apart in insert size",
+        name: "Insert size difference between lanes",
         form: NumberFormat::Share,
         section: "lanes",
-        hint: "a lane of another library, or of another sample",
+        hint: "a lane from another library or another sample",
         find: |run| find_insert_outlier(&collect_lanes(run)).map(|apart| apart.source),
     },
     Metric {
         key: "lanes_gc",
-        name: "Lanes apart in GC",
+        name: "GC difference between lanes",
         form: NumberFormat::Points,
         section: "lanes",
-        hint: "a lane of another library, or of another sample",
+        hint: "a lane from another library or another sample",
         find: |run| find_gc_outlier(&collect_lanes(run)).map(|apart| apart.source),
     },
 ];
@@ -455,7 +455,7 @@ fn has_targets(run: &RunPart<'_>) -> bool {
 pub fn metric_title(metric: &Metric, run: &RunPart<'_>) -> String {
     let is_of_targets = ["mean_coverage", "bases_at_20x", "even_coverage"].contains(&metric.key);
     match metric.key {
-        "mean_coverage" if has_targets(run) => "Mean coverage of targets".into(),
+        "mean_coverage" if has_targets(run) => "Mean target coverage".into(),
         _ if is_of_targets && has_targets(run) => {
             format!("Target b{}", metric.name.trim_start_matches('B'))
         }
@@ -473,7 +473,7 @@ pub fn metric_place(metric: &Metric, run: &RunPart<'_>) -> Option<String> {
             let histogram = run.part(CYCLE_HISTOGRAM)?;
             let (cycles, means) = (histogram.column("CYCLE"), histogram.column("MEAN_QUALITY"));
             let (cycle, _) = cycles.iter().zip(&means).min_by(|a, b| a.1.total_cmp(b.1))?;
-            Some(format!("cycle {cycle}, where those of second reads follow those of first ones"))
+            Some(format!("cycle {cycle}; read 2 cycles follow those of read 1"))
         }
         "n_of_cycle" => {
             let (row, _) = max_n_row(run)?;

@@ -17,13 +17,13 @@ pub const MULTIQC_SUFFIX: &str = "_mqc.json";
 type MultiqcColumn = (&'static str, &'static str, &'static str, &'static str, &'static str);
 const COLUMNS: &[MultiqcColumn] = &[
     ("read", "Read", "Records read", "{:,.0f}", "reads/read"),
-    ("written", "Written", "Records of the main output", "{:,.0f}", "reads/written"),
-    ("elsewhere", "Elsewhere", "Records of other outputs", "{:,.0f}", "reads/written_elsewhere"),
-    ("seconds", "Time (s)", "Time of the run", "{:,.1f}", "time/seconds"),
+    ("written", "Written", "Records in the main output", "{:,.0f}", "reads/written"),
+    ("elsewhere", "Other outputs", "Records in other outputs", "{:,.0f}", "reads/written_elsewhere"),
+    ("seconds", "Time (s)", "Wall-clock time of the run", "{:,.1f}", "time/seconds"),
     ("cpu_seconds", "CPU (s)", "CPU time of all threads", "{:,.1f}", "time/cpu_seconds"),
     ("peak", "Peak (MiB)", "Peak memory", "{:,.0f}", "resources/memory_peak_bytes"),
-    ("limit", "Limit (MiB)", "Memory that was allowed", "{:,.0f}", "resources/memory_limit_bytes"),
-    ("spilled", "Spilled (MiB)", "Written to temporary files", "{:,.0f}", "resources/spilled_bytes"),
+    ("limit", "Limit (MiB)", "Memory limit", "{:,.0f}", "resources/memory_limit_bytes"),
+    ("spilled", "Spilled (MiB)", "Temporary files", "{:,.0f}", "resources/spilled_bytes"),
 ];
 
 /// Returns the MultiQC table as JSON: a row for each run with its verdict, findings, record counts,
@@ -45,18 +45,18 @@ pub fn multiqc_table(runs: &[&Value], options: &PageOptions) -> String {
     let title = |title: &str, about: &str| json!({"title": title, "description": about});
     headers.insert(
         "verdict".into(),
-        title("Verdict", "The worst of the key numbers: good, worth a look, or bad"),
+        title("Verdict", "Worst result of the key metrics: pass, warn or fail"),
     );
     headers.insert(
         "findings".into(),
-        title("Findings", "Key numbers that are bad or worth a look, and where they were seen"),
+        title("Findings", "Key metrics that failed or have a warning, with the cycle or lane"),
     );
     for (key, name, about, format, _) in COLUMNS {
         let mut header = title(name, about);
         header["format"] = json!(format);
         headers.insert((*key).into(), header);
     }
-    headers.insert("warnings".into(), title("Warnings", "Warnings of the run"));
+    headers.insert("warnings".into(), title("Warnings", "Number of run warnings"));
     let mut data = Map::new();
     for value in runs {
         let run = RunPart::new(value);
@@ -86,7 +86,7 @@ fn multiqc_row(run: &RunPart<'_>, options: &PageOptions) -> Value {
     let mut cells = Map::new();
     let outcomes = grade_metrics(run, &options.limits);
     if let Some(worst) = outcomes.iter().map(|it| it.grade).max() {
-        cells.insert("verdict".into(), json!(worst.css_class()));
+        cells.insert("verdict".into(), json!(worst.label()));
         let found = outcomes.iter().filter(|it| it.grade != Grade::Good);
         let found = found.map(|it| match &it.place {
             Some(place) => format!("{} ({place})", it.name),
@@ -124,8 +124,8 @@ mod tests {
         let text = multiqc_table(&runs.iter().collect::<Vec<_>>(), &PageOptions::default());
         let content: Value = serde_json::from_str(&text).unwrap();
         let (one, two) = (&content["data"]["NA1"], &content["data"]["NA1 (2)"]);
-        assert_eq!((&one["verdict"], &one["findings"]), (&json!("bad"), &json!("Duplicates")));
-        assert_eq!((&two["verdict"], &two["findings"]), (&json!("good"), &json!("")));
+        assert_eq!((&one["verdict"], &one["findings"]), (&json!("fail"), &json!("Duplicates")));
+        assert_eq!((&two["verdict"], &two["findings"]), (&json!("pass"), &json!("")));
         assert_eq!(
             (&one["read"], &one["peak"], &one["warnings"]),
             (&json!(9.0), &json!(3.0), &json!(1))

@@ -35,13 +35,13 @@ const DESCRIPTION_VERSION: u64 = 1;
 /// name the file; the caller adds it.
 pub fn check_description(value: &Value) -> Result<(), String> {
     if value.get("format").and_then(Value::as_str) != Some("readmill run") {
-        return Err("it is no description of a run, as --json writes it".into());
+        return Err("not a run description as written by --json".into());
     }
     match value.get("version").and_then(Value::as_u64) {
         Some(DESCRIPTION_VERSION) => Ok(()),
         _ => Err(format!(
-            "its version is not {DESCRIPTION_VERSION}; make the page with the readmill that \
-            wrote it"
+            "the format version is not {DESCRIPTION_VERSION}; use the readmill version that wrote \
+            the file"
         )),
     }
 }
@@ -121,7 +121,7 @@ fn sample_article(run: &RunPart<'_>, number: usize, options: &PageOptions, is_al
                 ul {
                     @for (section, _) in &made { li { a href={ "#" (id(section.id)) } { (section.title) } } }
                     @if !missing.is_empty() {
-                        li { a href={ "#" (id("missing")) } { "Not counted" } }
+                        li { a href={ "#" (id("missing")) } { "Sections without data" } }
                     }
                 }
             }
@@ -158,8 +158,8 @@ fn verdict_html(sample: &PageSample<'_>, sections: &[&str]) -> Markup {
     if outcomes.is_empty() {
         return html! {
             p class="summary" {
-                "No number with a limit was counted: see "
-                a href={ "#" (sample.element_id("missing")) } { "what was not counted" } "."
+                "No metric with a threshold is available: see "
+                a href={ "#" (sample.element_id("missing")) } { "sections without data" } "."
             }
         };
     }
@@ -185,8 +185,8 @@ fn verdict_html(sample: &PageSample<'_>, sections: &[&str]) -> Markup {
                 }
             }
             p class="note" {
-                "Limits for " (sample.limits.assay.title())
-                @if is_changed { ", changed by a file of limits" }
+                "Thresholds for " (sample.limits.assay.title())
+                @if is_changed { ", modified by --qc-thresholds" }
                 "."
             }
         }
@@ -199,16 +199,16 @@ fn finding_item(finding: &Diagnosis<'_>) -> Markup {
     let sentence = |it: &MetricOutcome| {
         html! {
             span class={ "grade " (it.grade.css_class()) } { (it.grade.to_html()) } " "
-            strong { (it.name) } " is " (it.source.to_html(it.metric.form))
+            strong { (it.name) } ": " (it.source.to_html(it.metric.form))
             @if let Some(place) = &it.place { " (" (place) ")" }
-            "; " (limit_text(&it.limit, it.metric.form)) " is expected."
+            "; expected " (limit_text(&it.limit, it.metric.form)) "."
         }
     };
     html! {
         li {
-            (sentence(finding.lead)) " Usual causes: " (finding.lead.metric.hint) "."
+            (sentence(finding.lead)) " Common causes: " (finding.lead.metric.hint) "."
             @if !finding.follow.is_empty() {
-                " What may follow from it:" ul { @for it in &finding.follow { li { (sentence(it)) } } }
+                " Likely consequences:" ul { @for it in &finding.follow { li { (sentence(it)) } } }
             }
         }
     }
@@ -219,7 +219,7 @@ fn warnings_html(run: &RunPart<'_>) -> Markup {
     html! {
         @if !warnings.is_empty() {
             section class="warnings" aria-label="Warnings" {
-                h2 { "Warnings of the run" }
+                h2 { "Run warnings" }
                 ul { @for warning in warnings { li { (warning) } } }
             }
         }
@@ -230,10 +230,10 @@ fn missing_sections_html(id: &str, missing: &[&PageSection]) -> Markup {
     html! {
         @if !missing.is_empty() {
             section id=(id) aria-labelledby={ (id) "-h" } {
-                h2 id={ (id) "-h" } { "Not counted" }
+                h2 id={ (id) "-h" } { "Sections without data" }
                 p class="lead" {
-                    "This run did not count what these sections show. "
-                    "Add the flags, and the page has them."
+                    "This run has no data for these sections. "
+                    "To include a section, add its options to the command line."
                 }
                 dl class="facts flags" {
                     @for it in missing { div { dt { (it.title) } dd { code { (it.flags) } } } }
@@ -269,7 +269,7 @@ mod tests {
             "{page}"
         );
         assert!(page.contains("<data value=\"1234\" data-json=\"/reads/read\">1,234</data>"), "{page}");
-        assert!(page.contains("--qc PREFIX") && page.contains("No number with a limit"), "{page}");
+        assert!(page.contains("--qc PREFIX") && page.contains("No metric with a threshold"), "{page}");
         assert!(page.contains("readmill sort 'a b'"), "{page}");
         let named = render_page(&[&bare("a\u{7}&\"b\"")], &PageOptions::default());
         assert!(named.contains("aria-label=\"a\u{fffd}&amp;&quot;b&quot;\""), "{named}");
@@ -283,13 +283,13 @@ mod tests {
         value["reports"]["flagstat"] =
             json!({"primary": both(100), "primary mapped": both(70), "primary duplicates": both(10)});
         let text = render_page(&[&value], &PageOptions::default());
-        assert!(text.contains("1 of 2 numbers is bad."), "{text}");
-        assert!(text.contains("<strong>Mapped reads</strong> is <data value=\"0.7\""), "{text}");
+        assert!(text.contains("1 of 2 metrics failed."), "{text}");
+        assert!(text.contains("<strong>Mapped reads</strong>: <data value=\"0.7\""), "{text}");
         let limits = Limits::default().with_json_text(r#"{"mapped": {"look_below": 0.5}}"#).unwrap();
         let options = PageOptions { limits, ..PageOptions::default() };
         let text = render_page(&[&value], &options);
         assert!(
-            text.contains("All 2 numbers with limits are good.") && text.contains("changed by a file"),
+            text.contains("All 2 metrics passed.") && text.contains("modified by --qc-thresholds"),
             "{text}"
         );
     }
@@ -303,10 +303,10 @@ mod tests {
             "mosdepth.summary.txt": [{"chrom": "total", "length": 9, "bases": 18, "mean": 2.0}],
         });
         let text = render_page(&[&value], &PageOptions::default());
-        let (_, follow) = text.split_once("What may follow from it:<ul><li>").unwrap();
+        let (_, follow) = text.split_once("Likely consequences:<ul><li>").unwrap();
         let (follow, _) = follow.split_once("</ul>").unwrap();
-        assert!(follow.contains("<strong>Mean coverage</strong> is <data value=\"2\""), "{follow}");
-        assert!(!follow.contains("Usual causes"), "{follow}");
+        assert!(follow.contains("<strong>Mean coverage</strong>: <data value=\"2\""), "{follow}");
+        assert!(!follow.contains("Common causes"), "{follow}");
     }
 
     #[test]

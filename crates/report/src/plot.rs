@@ -60,8 +60,8 @@ impl Figure {
                 (make_accessible(&self.svg, &self.id, self.title, &self.alt))
                 @if !self.table.0.is_empty() {
                     details {
-                        summary { "Numbers as a table" span { ": " (self.title) } }
-                        (wrap_scrollable(&format!("Numbers of {}", self.title), &self.table))
+                        summary { "Data table" span { ": " (self.title) } }
+                        (wrap_scrollable(&format!("Data table: {}", self.title), &self.table))
                     }
                 }
             }

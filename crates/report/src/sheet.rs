@@ -33,11 +33,10 @@ impl Sheet {
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut lines =
             text.lines().map(|line| line.trim_end_matches('\r')).filter(|line| !line.trim().is_empty());
-        let head: Vec<&str> = lines.next().ok_or("it is empty")?.split('\t').map(str::trim).collect();
+        let head: Vec<&str> =
+            lines.next().ok_or("the sample sheet is empty")?.split('\t').map(str::trim).collect();
         if head.len() < 2 {
-            return Err(
-                "its first line needs names of two columns or more, with tabs between them".into()
-            );
+            return Err("the first line must have at least two column names, separated by tabs".into());
         }
         let names = head.iter().skip(1).map(|name| (*name).to_string()).collect();
         let mut samples = BTreeMap::new();
@@ -45,7 +44,7 @@ impl Sheet {
             let cells: Vec<String> = line.split('\t').map(|cell| cell.trim().to_string()).collect();
             if cells.len() != head.len() {
                 return Err(format!(
-                    "line {} has {} cells, and the first line {}",
+                    "line {} has {} cells, but the first line has {}",
                     i + 2,
                     cells.len(),
                     head.len()
@@ -54,7 +53,7 @@ impl Sheet {
             let mut cells = cells.into_iter();
             let sample = cells.next().unwrap_or_default();
             if samples.insert(sample.clone(), cells.collect()).is_some() {
-                return Err(format!("the sample {sample} has two lines"));
+                return Err(format!("sample {sample} has two lines"));
             }
         }
         Ok(Sheet { names, samples })
@@ -92,9 +91,9 @@ mod tests {
     #[test]
     fn a_wrong_sheet_is_refused_in_words() {
         let wrong = |text: &str| Sheet::parse(text).unwrap_err();
-        assert_eq!(wrong(""), "it is empty");
-        assert!(wrong("sample\n").starts_with("its first line needs names"));
-        assert_eq!(wrong("s\tb\na\t1\t2\n"), "line 2 has 3 cells, and the first line 2");
-        assert_eq!(wrong("s\tb\na\t1\na\t2\n"), "the sample a has two lines");
+        assert_eq!(wrong(""), "the sample sheet is empty");
+        assert!(wrong("sample\n").starts_with("the first line must have"));
+        assert_eq!(wrong("s\tb\na\t1\t2\n"), "line 2 has 3 cells, but the first line has 2");
+        assert_eq!(wrong("s\tb\na\t1\na\t2\n"), "sample a has two lines");
     }
 }

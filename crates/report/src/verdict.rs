@@ -36,15 +36,14 @@ pub fn grade_metrics(run: &RunPart<'_>, limits: &Limits) -> Vec<MetricOutcome> {
 pub fn summarize_outcomes(outcomes: &[MetricOutcome]) -> String {
     let count = |grade: Grade| outcomes.iter().filter(|it| it.grade == grade).count();
     let all = outcomes.len();
-    let is = |n: usize| if n == 1 { "is" } else { "are" };
+    let has = |n: usize| if n == 1 { "has a warning" } else { "have warnings" };
     match (count(Grade::Bad), count(Grade::Look)) {
-        (0, 0) if all == 1 => "The one number with a limit is good.".into(),
-        (0, 0) => format!("All {all} numbers with limits are good."),
-        (0, look) => format!("{look} of {all} numbers {} worth a look; none is bad.", is(look)),
-        (bad, 0) => format!("{bad} of {all} numbers {} bad.", is(bad)),
-        (bad, look) => {
-            format!("{bad} of {all} numbers {} bad, and {look} {} worth a look.", is(bad), is(look))
-        }
+        (0, 0) if all == 0 => "No metric with a threshold is available.".into(),
+        (0, 0) if all == 1 => "The only metric with a threshold passed.".into(),
+        (0, 0) => format!("All {all} metrics passed."),
+        (0, look) => format!("{look} of {all} metrics {}; none failed.", has(look)),
+        (bad, 0) => format!("{bad} of {all} metrics failed."),
+        (bad, look) => format!("{bad} of {all} metrics failed, and {look} {}.", has(look)),
     }
 }
 
@@ -57,6 +56,15 @@ impl Grade {
         }
     }
 
+    /// Returns the word for the grade, as in FastQC. MultiQC colours table cells with these words.
+    pub fn label(self) -> &'static str {
+        match self {
+            Grade::Good => "pass",
+            Grade::Look => "warn",
+            Grade::Bad => "fail",
+        }
+    }
+
     /// Returns the grade as a symbol and a word. The symbols have different shapes, so that they can
     /// be distinguished without colour.
     pub fn to_html(self) -> Markup {
@@ -65,7 +73,7 @@ impl Grade {
             Grade::Look => "▲",
             Grade::Bad => "✕",
         };
-        html! { i aria-hidden="true" { (sign) } " " (self.css_class()) }
+        html! { i aria-hidden="true" { (sign) } " " (self.label()) }
     }
 }
 

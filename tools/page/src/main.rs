@@ -34,8 +34,8 @@ struct PageArgs {
 
 /// A sample of the gallery.
 ///
-/// At least one metric of `shown_by` must be marked as bad or worth a look. Metrics of `follow` may
-/// be, but no others.
+/// At least one metric of `shown_by` must fail or have a warning. Metrics of `follow` may do so,
+/// but no others.
 struct Planted {
     name: &'static str,
     fault: Option<&'static str>,
@@ -48,31 +48,31 @@ const GALLERY: &[Planted] = &[
     Planted {
         name: "adapter",
         fault: Some("adapter"),
-        shown_by: &["Inserts shorter than a read"],
+        shown_by: &["Inserts shorter than the reads"],
         follow: &[
             "Soft-clipped bases",
-            "Insert size",
-            "Mean coverage of targets",
-            "Target bases covered 20×",
+            "Median insert size",
+            "Mean target coverage",
+            "Target bases covered ≥ 20×",
         ],
     },
     Planted {
         name: "amplified",
         fault: Some("amplified"),
         shown_by: &["Duplicates"],
-        follow: &["Mean coverage of targets", "Target bases covered 20×", "Fold-80 penalty"],
+        follow: &["Mean target coverage", "Target bases covered ≥ 20×", "Fold-80 penalty"],
     },
     Planted {
         name: "lane",
         fault: Some("lane"),
-        shown_by: &["Lanes apart in insert size"],
-        follow: &["Lanes apart in GC", "AT dropout"],
+        shown_by: &["Insert size difference between lanes"],
+        follow: &["GC difference between lanes", "AT dropout"],
     },
     Planted {
         name: "cycle",
         fault: Some("cycle"),
-        shown_by: &["Quality of the worst cycle"],
-        follow: &["Most N in a cycle"],
+        shown_by: &["Lowest mean quality in a cycle"],
+        follow: &["Highest N content in a cycle"],
     },
     Planted {
         name: "gc",
@@ -80,16 +80,16 @@ const GALLERY: &[Planted] = &[
         shown_by: &["GC dropout"],
         follow: &[
             "Fold-80 penalty",
-            "Target bases covered 20×",
-            "Mean coverage of targets",
-            "Target bases with a fifth of the mean",
+            "Target bases covered ≥ 20×",
+            "Mean target coverage",
+            "Target bases covered ≥ 0.2× mean",
         ],
     },
     Planted {
         name: "targets",
         fault: Some("targets"),
-        shown_by: &["Target bases with a fifth of the mean"],
-        follow: &["Target bases covered 20×", "Mean coverage of targets", "Fold-80 penalty"],
+        shown_by: &["Target bases covered ≥ 0.2× mean"],
+        follow: &["Target bases covered ≥ 20×", "Mean target coverage", "Fold-80 penalty"],
     },
 ];
 
@@ -202,7 +202,7 @@ fn print_findings(
     Ok(())
 }
 
-/// Returns the metrics that a page marks as bad or worth a look.
+/// Returns the metrics that a page marks as failed or with a warning.
 fn flagged_metrics(seen: &Value) -> Vec<String> {
     let list = seen["verdict"].as_array().cloned().unwrap_or_default();
     list.iter().filter_map(Value::as_str).map(str::to_string).collect()

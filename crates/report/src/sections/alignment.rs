@@ -14,13 +14,13 @@ use crate::text::{NumberFormat, plain_number};
 pub const FIELDS: &[TableField<'_>] = &[
     ("TOTAL_READS", "Reads", NumberFormat::Plain),
     ("PCT_PF_READS_ALIGNED", "Aligned", NumberFormat::Share),
-    ("PF_MISMATCH_RATE", "Mismatches", NumberFormat::Share),
-    ("PF_INDEL_RATE", "Indels", NumberFormat::Share),
-    ("MEAN_READ_LENGTH", "Mean length", NumberFormat::Decimal(1, "")),
-    ("PCT_CHIMERAS", "Chimeras", NumberFormat::Share),
-    ("PCT_ADAPTER", "Unaligned reads that are adapter", NumberFormat::Share),
-    ("PCT_SOFTCLIP", "Soft-clipped", NumberFormat::Share),
-    ("STRAND_BALANCE", "Forward strand", NumberFormat::Share),
+    ("PF_MISMATCH_RATE", "Mismatch rate", NumberFormat::Share),
+    ("PF_INDEL_RATE", "Indel rate", NumberFormat::Share),
+    ("MEAN_READ_LENGTH", "Mean read length", NumberFormat::Decimal(1, "")),
+    ("PCT_CHIMERAS", "Chimeric reads", NumberFormat::Share),
+    ("PCT_ADAPTER", "Unaligned adapter reads", NumberFormat::Share),
+    ("PCT_SOFTCLIP", "Soft-clipped bases", NumberFormat::Share),
+    ("STRAND_BALANCE", "Forward-strand reads", NumberFormat::Share),
 ];
 
 pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
@@ -37,10 +37,10 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
 
 fn category_title(category: &str) -> &str {
     match category {
-        "FIRST_OF_PAIR" => "First reads",
-        "SECOND_OF_PAIR" => "Second reads",
+        "FIRST_OF_PAIR" => "Read 1",
+        "SECOND_OF_PAIR" => "Read 2",
         "PAIR" => "Pairs",
-        "UNPAIRED" => "Single reads",
+        "UNPAIRED" => "Unpaired",
         other => other,
     }
 }
@@ -68,7 +68,7 @@ fn mapping_quality_figure(sample: &PageSample<'_>) -> Option<Figure> {
         ("30–39", 39.0),
         ("40–49", 49.0),
         ("50–59", 59.0),
-        ("60 and more", f64::INFINITY),
+        ("≥ 60", f64::INFINITY),
     ];
     let mut least = -1.0;
     let bars_of = BINS.map(|(name, most)| {
@@ -79,11 +79,12 @@ fn mapping_quality_figure(sample: &PageSample<'_>) -> Option<Figure> {
     });
     Some(Figure {
         id: sample.element_id("mapq-plot"),
-        title: "Mapping qualities",
-        reading: "Primary reads by mapping quality. Those of 0 fit several places equally well.".into(),
+        title: "Mapping quality",
+        reading: "Primary reads by mapping quality. Reads with 0 align equally well to several places."
+            .into(),
         alt: format!("Bars of reads by mapping quality; {} have mapping quality 0.", plain_number(zero)),
         svg: draw_bars(&Axes { x: "Mapping quality", y: "Reads", ..Axes::default() }, bars_of.to_vec()),
-        table: table_of_cells("Mapping qualities", &["Mapping quality", "Reads"], &rows),
+        table: table_of_cells("Mapping quality", &["Mapping quality", "Reads"], &rows),
         ..Figure::default()
     })
 }

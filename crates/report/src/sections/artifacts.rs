@@ -31,33 +31,33 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     let limit = sample.limits.limit("oxidation").and_then(|limit| limit.look);
     let axes = Axes {
         x: "Substitution",
-        y: "Score",
-        levels: limit.map(|limit| (limit, "limit".into())).into_iter().collect(),
+        y: "Score (Phred)",
+        levels: limit.map(|limit| (limit, "threshold".into())).into_iter().collect(),
         ..Axes::default()
     };
     let columns = [
         ("SAMPLE_ALIAS", "Sample"),
         ("LIBRARY", "Library"),
-        ("REF_BASE", "Reference"),
-        ("ALT_BASE", "Read"),
+        ("REF_BASE", "Reference base"),
+        ("ALT_BASE", "Alternate base"),
         ("TOTAL_QSCORE", "Score"),
         ("WORST_CXT", "Worst context"),
-        ("WORST_CXT_QSCORE", "Its score"),
-        ("ARTIFACT_NAME", "Known as"),
+        ("WORST_CXT_QSCORE", "Worst context score"),
+        ("ARTIFACT_NAME", "Artifact"),
     ];
     let figure = Figure {
         id: sample.element_id("artifacts-plot"),
-        title: "Substitutions by damage",
-        reading: "Phred scores: 30 is one false base in 1,000, and high is good. Damage \
-            before adapters hits one read of a pair; damage by baits hits one strand of the \
-            reference. Of several libraries, the worst."
+        title: "Artifact scores by substitution",
+        reading: "Higher Phred scores are better; 30 means 1 false base in 1,000. Pre-adapter damage \
+            affects one read of a pair; bait bias affects one strand of the reference. With several \
+            libraries, each bar shows the worst one."
             .into(),
-        alt: "Pairs of bars of the score of each substitution, before adapters and by baits.".into(),
-        legend: vec!["before adapters".into(), "by baits".into()],
+        alt: "Pairs of bars of the pre-adapter and bait bias score of each substitution.".into(),
+        legend: vec!["pre-adapter".into(), "bait bias".into()],
         svg: draw_grouped_bars(&axes, groups),
         table: html! {
-            (table_of_rows(&before, "Damage before adapters", &columns))
-            (table_of_rows(&bait, "Damage by baits", &columns))
+            (table_of_rows(&before, "Pre-adapter artifacts", &columns))
+            (table_of_rows(&bait, "Bait bias", &columns))
         },
         ..Figure::default()
     };
@@ -65,10 +65,10 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     let fields = [
         ("SUBSTITUTION", "Substitution", NumberFormat::Plain),
         ("REF_COUNT", "Reference bases", NumberFormat::Plain),
-        ("ALT_COUNT", "Substituted", NumberFormat::Plain),
-        ("SUBSTITUTION_RATE", "Rate", NumberFormat::Share),
+        ("ALT_COUNT", "Substituted bases", NumberFormat::Plain),
+        ("SUBSTITUTION_RATE", "Substitution rate", NumberFormat::Share),
     ];
-    let table = (!errors.is_empty()).then(|| row_table("Substitutions", &errors, &fields));
+    let table = (!errors.is_empty()).then(|| row_table("Substitution rates", &errors, &fields));
     Some(wrap_figures([Some(figure)], table))
 }
 

@@ -35,9 +35,9 @@ fn cycle_quality_figure(sample: &PageSample<'_>) -> Option<Figure> {
     let most = means.iter().copied().fold(41.0, f64::max);
     let axes = Axes {
         x: "Cycle",
-        y: "Mean quality",
+        y: "Mean quality (Phred)",
         y_range: Some((0.0, most + 1.0)),
-        levels: limit.map(|limit| (limit, "limit".to_string())).into_iter().collect(),
+        levels: limit.map(|limit| (limit, "threshold".to_string())).into_iter().collect(),
         marks: second_read_mark(sample),
         ..Axes::default()
     };
@@ -46,8 +46,7 @@ fn cycle_quality_figure(sample: &PageSample<'_>) -> Option<Figure> {
         id: sample.element_id("cycles-plot"),
         title: "Mean quality by cycle",
         reading:
-            "Cycles of the second read follow those of the first. A slow fall is usual; a notch is a \
-            cycle that failed."
+            "Read 2 cycles follow those of read 1. A slow decline is normal; a notch is a failed cycle."
                 .into(),
         alt: format!(
             "Line of mean quality by cycle. The lowest is {least:.1}, in cycle {}.",
@@ -73,16 +72,16 @@ fn quality_figure(sample: &PageSample<'_>) -> Option<Figure> {
     let bars = qualities.iter().zip(counts).map(|(quality, n)| (plain_number(*quality), n)).collect();
     Some(Figure {
         id: sample.element_id("qualities-plot"),
-        title: "Distribution of qualities",
-        reading: "Bases by their quality. Q20 is one error in 100 bases, Q30 one in 1,000.".into(),
+        title: "Base quality distribution",
+        reading: "Bases by quality. Q20 means 1 error in 100 bases, Q30 1 error in 1,000.".into(),
         alt: format!(
             "Bars of the number of bases by quality; most have quality {}.",
             plain_number(most)
         ),
-        svg: draw_bars(&Axes { x: "Quality", y: "Bases", ..Axes::default() }, bars),
+        svg: draw_bars(&Axes { x: "Base quality (Phred)", y: "Bases", ..Axes::default() }, bars),
         table: table_of_columns(
             &histogram,
-            "Distribution of qualities",
+            "Base quality distribution",
             &[("QUALITY", "Quality"), ("COUNT_OF_Q", "Bases")],
         ),
         ..Figure::default()
@@ -95,7 +94,7 @@ fn second_read_mark(sample: &PageSample<'_>) -> Vec<(f64, String)> {
     let rows =
         sample.run.rows("base_distribution_by_cycle_metrics", |row| row.value("READ_END") == Some(2.0));
     let cycle = rows.first().and_then(|row| row.value("CYCLE"));
-    cycle.map(|cycle| (cycle, "second read".to_string())).into_iter().collect()
+    cycle.map(|cycle| (cycle, "read 2".to_string())).into_iter().collect()
 }
 
 const RECALIBRATION_TABLES: [(&str, &str); 2] = [
@@ -128,25 +127,25 @@ fn recalibration_figure(sample: &PageSample<'_>) -> Option<Figure> {
             ("observations", "Bases"),
             ("errors", "Mismatches"),
         ];
-        tables.push(table_of_rows(&rows, &format!("Qualities {name}"), &columns));
+        tables.push(table_of_rows(&rows, &format!("Base quality {name}"), &columns));
     }
     let most = series.iter().flatten().map(|(x, y): &(f64, f64)| x.max(*y)).fold(0.0, f64::max);
     if series.is_empty() {
         return None;
     }
     series.push(vec![(0.0, 0.0), (most, most)]);
-    names.push("as reported".into());
+    names.push("well calibrated".into());
     Some(Figure {
         has_lines: true,
         id: sample.element_id("recalibration-plot"),
-        title: "Reported against empirical quality",
-        reading: "Empirical quality is that of mismatches where no variant is known, of all read \
-            groups together. On the diagonal, qualities say the truth."
+        title: "Reported and empirical quality",
+        reading: "Empirical quality is computed from mismatches outside known variants, over all read \
+            groups. Points on the diagonal are well calibrated."
             .into(),
         alt: "Lines of empirical quality by reported quality, with the diagonal.".into(),
         legend: names,
         svg: draw_lines(
-            &Axes { x: "Reported quality", y: "Empirical quality", ..Axes::default() },
+            &Axes { x: "Reported quality (Phred)", y: "Empirical quality (Phred)", ..Axes::default() },
             series,
         ),
         table: html! { @for table in tables { (table) } },
@@ -188,16 +187,17 @@ fn base_content_figure(sample: &PageSample<'_>) -> Option<Figure> {
     Some(Figure {
         has_lines: true,
         id: sample.element_id("bases-plot"),
-        title: "Bases by cycle",
-        reading: "Lines should be flat and close in pairs: A with T, C with G. Waves at the \
-            start are primers or fragmentation; a drift at the end is adapter."
-            .into(),
-        alt: "Lines of the share of A, C, G, T and N by cycle.".into(),
+        title: "Base content by cycle",
+        reading:
+            "Lines should be flat, with A close to T and C close to G. Waves at the start come from \
+            priming or fragmentation; a drift at the end is adapter."
+                .into(),
+        alt: "Lines of the percentage of A, C, G, T and N by cycle.".into(),
         legend: ["A", "C", "G", "T", "N"].map(String::from).to_vec(),
         svg: draw_lines(&axes, series),
         table: table_of_rows(
             &rows,
-            "Bases by cycle, in percent",
+            "Base content by cycle (%)",
             &[
                 ("READ_END", "Read"),
                 ("CYCLE", "Cycle"),
@@ -227,8 +227,8 @@ pub fn make_gc_section(sample: &PageSample<'_>) -> Option<Markup> {
     coverage.retain(|it| is_common(it.0));
     windows.iter_mut().for_each(|it| it.1 *= 1.0 / most);
     let axes = Axes {
-        x: "GC of the window (%)",
-        y: "Coverage",
+        x: "GC content of the window (%)",
+        y: "Relative coverage",
         y_range: Some((0.0, coverage.iter().map(|it| it.1).fold(1.5, f64::max))),
         x_range: Some((0.0, 100.0)),
         levels: vec![(1.0, String::new())],
@@ -237,23 +237,23 @@ pub fn make_gc_section(sample: &PageSample<'_>) -> Option<Markup> {
     let figure = Figure {
         has_lines: true,
         id: sample.element_id("gc-plot"),
-        title: "Coverage by GC",
-        reading: "Coverage relative to the mean, where the reference has enough windows of this \
-            GC. A flat line at 1 has no bias."
+        title: "Coverage by GC content",
+        reading: "Coverage relative to the mean, for GC contents with enough reference windows. A flat \
+            line at 1 means no bias."
             .into(),
-        alt: "Line of relative coverage by the GC of windows of 100 bases, with the number of \
+        alt: "Line of relative coverage by the GC content of reference windows, with the number of \
             windows."
             .into(),
-        legend: vec!["relative coverage".into(), "windows of the reference".into()],
+        legend: vec!["relative coverage".into(), "reference windows".into()],
         svg: draw_lines(&axes, vec![coverage, windows]),
         table: table_of_rows(
             &rows,
-            "Coverage by GC",
+            "Coverage by GC content",
             &[
                 ("GC", "GC (%)"),
                 ("WINDOWS", "Windows"),
-                ("READ_STARTS", "Reads"),
-                ("MEAN_BASE_QUALITY", "Mean quality"),
+                ("READ_STARTS", "Read starts"),
+                ("MEAN_BASE_QUALITY", "Mean base quality"),
                 ("NORMALIZED_COVERAGE", "Relative coverage"),
             ],
         ),
@@ -264,7 +264,7 @@ pub fn make_gc_section(sample: &PageSample<'_>) -> Option<Markup> {
         _ => "All reads",
     };
     let columns: Vec<(&str, RunPart<'_>)> = summary.into_iter().map(|row| (title(&row), row)).collect();
-    let table = transposed_table("GC bias", &columns, GC_FIELDS);
+    let table = transposed_table("GC bias summary", &columns, GC_FIELDS);
     Some(wrap_figures([Some(figure)], [table]))
 }
 
@@ -277,10 +277,10 @@ const GC_FIELDS: &[TableField<'_>] = &[
     ("ALIGNED_READS", "Aligned reads", NumberFormat::Plain),
     ("AT_DROPOUT", "AT dropout", NumberFormat::Decimal(2, "\u{a0}%")),
     ("GC_DROPOUT", "GC dropout", NumberFormat::Decimal(2, "\u{a0}%")),
-    ("GC_NC_0_19", "Coverage at 0–19 % GC", NumberFormat::Decimal(2, "")),
-    ("GC_NC_20_39", "Coverage at 20–39 % GC", NumberFormat::Decimal(2, "")),
-    ("GC_NC_40_59", "Coverage at 40–59 % GC", NumberFormat::Decimal(2, "")),
-    ("GC_NC_60_79", "Coverage at 60–79 % GC", NumberFormat::Decimal(2, "")),
-    ("GC_NC_80_100", "Coverage at 80–100 % GC", NumberFormat::Decimal(2, "")),
-    ("WINDOW_SIZE", "Bases of a window", NumberFormat::Plain),
+    ("GC_NC_0_19", "Relative coverage at 0–19 % GC", NumberFormat::Decimal(2, "")),
+    ("GC_NC_20_39", "Relative coverage at 20–39 % GC", NumberFormat::Decimal(2, "")),
+    ("GC_NC_40_59", "Relative coverage at 40–59 % GC", NumberFormat::Decimal(2, "")),
+    ("GC_NC_60_79", "Relative coverage at 60–79 % GC", NumberFormat::Decimal(2, "")),
+    ("GC_NC_80_100", "Relative coverage at 80–100 % GC", NumberFormat::Decimal(2, "")),
+    ("WINDOW_SIZE", "Window size (bases)", NumberFormat::Plain),
 ];

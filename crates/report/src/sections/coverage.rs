@@ -18,33 +18,33 @@ const MAX_CONTIGS: usize = 30;
 /// Rows of the tables of Picard's HsMetrics and WgsMetrics. Each table omits the fields that its
 /// report lacks.
 const FIELDS: &[TableField<'_>] = &[
-    ("GENOME_TERRITORY", "Bases of the genome", NumberFormat::Plain),
-    ("TARGET_TERRITORY", "Bases of targets", NumberFormat::Plain),
+    ("GENOME_TERRITORY", "Genome territory (bases)", NumberFormat::Plain),
+    ("TARGET_TERRITORY", "Target territory (bases)", NumberFormat::Plain),
     ("PCT_SELECTED_BASES", "Bases on or near baits", NumberFormat::Share),
     ("FOLD_ENRICHMENT", "Fold enrichment", NumberFormat::Decimal(1, "")),
-    ("MEAN_TARGET_COVERAGE", "Mean", NumberFormat::Decimal(1, "×")),
-    ("MEDIAN_TARGET_COVERAGE", "Median", NumberFormat::Decimal(0, "×")),
-    ("MEAN_COVERAGE", "Mean", NumberFormat::Decimal(1, "×")),
-    ("SD_COVERAGE", "Standard deviation", NumberFormat::Decimal(1, "×")),
-    ("MEDIAN_COVERAGE", "Median", NumberFormat::Decimal(0, "×")),
+    ("MEAN_TARGET_COVERAGE", "Mean coverage", NumberFormat::Decimal(1, "×")),
+    ("MEDIAN_TARGET_COVERAGE", "Median coverage", NumberFormat::Decimal(0, "×")),
+    ("MEAN_COVERAGE", "Mean coverage", NumberFormat::Decimal(1, "×")),
+    ("SD_COVERAGE", "Standard deviation of coverage", NumberFormat::Decimal(1, "×")),
+    ("MEDIAN_COVERAGE", "Median coverage", NumberFormat::Decimal(0, "×")),
     ("ZERO_CVG_TARGETS_PCT", "Targets without coverage", NumberFormat::Share),
-    ("PCT_TARGET_BASES_10X", "At least 10×", NumberFormat::Share),
-    ("PCT_TARGET_BASES_20X", "At least 20×", NumberFormat::Share),
-    ("PCT_TARGET_BASES_30X", "At least 30×", NumberFormat::Share),
-    ("PCT_TARGET_BASES_100X", "At least 100×", NumberFormat::Share),
-    ("PCT_10X", "At least 10×", NumberFormat::Share),
-    ("PCT_20X", "At least 20×", NumberFormat::Share),
-    ("PCT_30X", "At least 30×", NumberFormat::Share),
+    ("PCT_TARGET_BASES_10X", "Bases covered ≥ 10×", NumberFormat::Share),
+    ("PCT_TARGET_BASES_20X", "Bases covered ≥ 20×", NumberFormat::Share),
+    ("PCT_TARGET_BASES_30X", "Bases covered ≥ 30×", NumberFormat::Share),
+    ("PCT_TARGET_BASES_100X", "Bases covered ≥ 100×", NumberFormat::Share),
+    ("PCT_10X", "Bases covered ≥ 10×", NumberFormat::Share),
+    ("PCT_20X", "Bases covered ≥ 20×", NumberFormat::Share),
+    ("PCT_30X", "Bases covered ≥ 30×", NumberFormat::Share),
     ("FOLD_80_BASE_PENALTY", "Fold-80 penalty", NumberFormat::Decimal(2, "")),
-    ("PCT_EXC_TOTAL", "Bases left out", NumberFormat::Share),
-    ("PCT_EXC_DUPE", "Of duplicates", NumberFormat::Share),
-    ("PCT_EXC_MAPQ", "Of low mapping quality", NumberFormat::Share),
-    ("PCT_EXC_BASEQ", "Of low quality", NumberFormat::Share),
-    ("PCT_EXC_OVERLAP", "Of overlapping mates", NumberFormat::Share),
-    ("PCT_EXC_OFF_TARGET", "Off target", NumberFormat::Share),
+    ("PCT_EXC_TOTAL", "Excluded bases", NumberFormat::Share),
+    ("PCT_EXC_DUPE", "Excluded: duplicates", NumberFormat::Share),
+    ("PCT_EXC_MAPQ", "Excluded: low mapping quality", NumberFormat::Share),
+    ("PCT_EXC_BASEQ", "Excluded: low base quality", NumberFormat::Share),
+    ("PCT_EXC_OVERLAP", "Excluded: overlapping mates", NumberFormat::Share),
+    ("PCT_EXC_OFF_TARGET", "Excluded: off target", NumberFormat::Share),
     ("AT_DROPOUT", "AT dropout", NumberFormat::Decimal(2, "\u{a0}%")),
     ("GC_DROPOUT", "GC dropout", NumberFormat::Decimal(2, "\u{a0}%")),
-    ("HET_SNP_SENSITIVITY", "Sensitivity to heterozygous SNPs", NumberFormat::Share),
+    ("HET_SNP_SENSITIVITY", "Heterozygous SNP sensitivity", NumberFormat::Share),
 ];
 
 pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
@@ -55,8 +55,8 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
         Some(transposed_table(title, &[("", row)], FIELDS))
     };
     let tables = [
-        table_of_picard("hs_metrics", "Coverage of targets, as Picard counts it"),
-        table_of_picard("wgs_metrics", "Coverage of the genome, as Picard counts it"),
+        table_of_picard("hs_metrics", "Target coverage (Picard HsMetrics)"),
+        table_of_picard("wgs_metrics", "Genome coverage (Picard WgsMetrics)"),
         deepest_windows_table(&sample.run),
     ];
     let has_some = figures.iter().any(Option::is_some) || tables.iter().any(Option::is_some);
@@ -87,8 +87,8 @@ fn deepest_windows_table(run: &RunPart<'_>) -> Option<Markup> {
         ]
     };
     let rows: Vec<Vec<Cell>> = run.rows("deepest_windows", |_| true).iter().map(cells).collect();
-    let titles = ["Place", "Mean depth", "Greatest", "Times the mean of all"];
-    (!rows.is_empty()).then(|| scrollable_table("The deepest windows of 1,000 bases", &titles, &rows))
+    let titles = ["Region", "Mean depth", "Maximum depth", "Ratio to mean depth"];
+    (!rows.is_empty()).then(|| scrollable_table("Deepest 1,000-base windows", &titles, &rows))
 }
 
 type Points = Vec<(f64, f64)>;
@@ -111,18 +111,18 @@ fn cumulative_coverage_figure(sample: &PageSample<'_>) -> Option<Figure> {
     let end = (end * 1.2).max(5.0);
     found.first()?;
     let legend: Vec<String> = found.iter().map(|it| it.1.to_string()).collect();
-    let columns = [("depth", "Depth"), ("share", "Share")];
+    let columns = [("depth", "Depth"), ("share", "Fraction of bases")];
     let table = html! {
         @for (report, name, _) in &found {
-            @let title = format!("Share of bases of the {name} that are at least so deep");
+            @let title = format!("Cumulative coverage of the {name}");
             (table_of_columns(report, &title, &columns))
         }
     };
     let series =
         found.into_iter().map(|it| it.2.into_iter().filter(|it| it.0 <= end).collect()).collect();
     let axes = Axes {
-        x: "Depth at least",
-        y: "Share of bases",
+        x: "Minimum depth (×)",
+        y: "Percentage of bases",
         y_range: Some((0.0, 1.0)),
         x_range: Some((0.0, end)),
         percent: true,
@@ -132,12 +132,13 @@ fn cumulative_coverage_figure(sample: &PageSample<'_>) -> Option<Figure> {
     Some(Figure {
         has_lines: true,
         id: sample.element_id("shares-plot"),
-        title: "Bases by least depth",
+        title: "Cumulative coverage",
         reading:
-            "The share of bases that are covered at least so deep, as --coverage counts. Picard counts \
-                  fewer: it leaves uncertain reads and bases out. A steep fall means even coverage."
+            "Percentage of bases covered at each depth or deeper, as counted by --coverage. Picard's \
+            values are lower because it excludes unreliable reads and bases. A steep drop means even \
+            coverage."
                 .into(),
-        alt: "Falling lines: the share of bases covered at least so deep.".into(),
+        alt: "Falling lines of the percentage of bases covered at each depth or deeper.".into(),
         legend,
         svg: draw_lines(&axes, series),
         table,
@@ -167,15 +168,15 @@ fn depth_histogram_figure(sample: &PageSample<'_>) -> Option<Figure> {
     Some(Figure {
         has_lines: true,
         id: sample.element_id("depths-plot"),
-        title: "Distribution of depth",
-        reading: "Bases by their depth, of reads and bases that count for variants. A second \
-            hump or a wall at 0 is a loss of regions."
+        title: "Depth distribution",
+        reading: "Bases by depth, counting only reads and bases that are usable for variant calling. A \
+            second peak, or a spike at 0, indicates lost regions."
             .into(),
         alt: "Curve of the number of bases by depth.".into(),
-        svg: draw_lines(&Axes { x: "Depth", y: "Bases", ..Axes::default() }, vec![shown]),
+        svg: draw_lines(&Axes { x: "Depth (×)", y: "Bases", ..Axes::default() }, vec![shown]),
         table: table_of_columns(
             &histogram,
-            &format!("Depths of {report}"),
+            &format!("Depth distribution ({report})"),
             &[(depth, "Depth"), (count, "Bases")],
         ),
         ..Figure::default()
@@ -208,9 +209,9 @@ fn contig_figure(sample: &PageSample<'_>) -> Option<Figure> {
     }
     let shown = contigs.len();
     let reading = if all > shown {
-        format!("The mean depth of the {shown} longest of {all} contigs.")
+        format!("Mean depth of the {shown} longest of {all} contigs.")
     } else {
-        "The mean depth of each contig.".into()
+        "Mean depth of each contig.".into()
     };
     Some(Figure {
         id: sample.element_id("contigs-plot"),
@@ -218,19 +219,19 @@ fn contig_figure(sample: &PageSample<'_>) -> Option<Figure> {
         reading,
         alt: "Bars of the mean depth by contig.".into(),
         svg: draw_bars(
-            &Axes { x: "", y: "Mean depth", ..Axes::default() },
+            &Axes { x: "", y: "Mean depth (×)", ..Axes::default() },
             contigs.iter().map(|it| (it.chrom.to_string(), it.mean)).collect(),
         ),
         table: table_of_rows(
             &rows,
-            "Coverage by contig; _region is that of its targets",
+            "Coverage by contig (_region: only its targets)",
             &[
                 ("chrom", "Contig"),
-                ("length", "Bases"),
-                ("bases", "Bases of reads"),
-                ("mean", "Mean"),
-                ("min", "Least"),
-                ("max", "Greatest"),
+                ("length", "Length (bases)"),
+                ("bases", "Aligned bases"),
+                ("mean", "Mean depth"),
+                ("min", "Minimum depth"),
+                ("max", "Maximum depth"),
             ],
         ),
         ..Figure::default()

@@ -27,13 +27,13 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     let about = facts_list(&[
         ("Program", program),
         ("Command", run.text("command/name").to_string()),
-        ("Ended", run.value("time/ended").map_or("–".into(), format_date)),
+        ("Finished", run.value("time/ended").map_or("–".into(), format_date)),
     ]);
     Some(html! {
         (about)
         h3 { "Steps" }
         @if steps.is_empty() {
-            p { "Reads were counted; none was changed or written." }
+            p { "The run only computed metrics; it neither changed nor wrote reads." }
         } @else {
             ol class="steps" {
                 @for step in &steps { li { strong { (step.name) } " " code { (step.flags.join(" ")) } } }
@@ -52,7 +52,7 @@ fn input_table(run: &RunPart<'_>) -> Markup {
         vec![Cell::code(file.text("path")), file.cell("bytes", NumberFormat::Bytes), sum]
     };
     let rows: Vec<Vec<Cell>> = run.items("inputs").iter().map(row).collect();
-    scrollable_table("Inputs", &["File", "Size", "XXH3-128"], &rows)
+    scrollable_table("Inputs", &["File", "Size", "Checksum (XXH3-128)"], &rows)
 }
 
 fn output_table(run: &RunPart<'_>) -> Markup {
@@ -65,7 +65,7 @@ fn output_table(run: &RunPart<'_>) -> Markup {
         ]
     };
     let rows: Vec<Vec<Cell>> = run.items("outputs").iter().map(row).collect();
-    scrollable_table("Outputs", &["File", "Kind", "Size", "Records"], &rows)
+    scrollable_table("Outputs", &["File", "Type", "Size", "Records"], &rows)
 }
 
 /// Quotes a command-line argument for a POSIX shell, so that the line can be copied from the page.

@@ -13,13 +13,13 @@ use crate::text::{NumberFormat, plain_number};
 
 const FIELDS: &[TableField<'_>] = &[
     ("LIBRARY", "Library", NumberFormat::Plain),
-    ("READ_PAIRS_EXAMINED", "Pairs", NumberFormat::Plain),
+    ("READ_PAIRS_EXAMINED", "Read pairs", NumberFormat::Plain),
     ("READ_PAIR_DUPLICATES", "Duplicate pairs", NumberFormat::Plain),
-    ("READ_PAIR_OPTICAL_DUPLICATES", "Of these optical", NumberFormat::Plain),
-    ("UNPAIRED_READS_EXAMINED", "Single reads", NumberFormat::Plain),
-    ("UNPAIRED_READ_DUPLICATES", "Duplicate single reads", NumberFormat::Plain),
+    ("READ_PAIR_OPTICAL_DUPLICATES", "Optical duplicate pairs", NumberFormat::Plain),
+    ("UNPAIRED_READS_EXAMINED", "Unpaired reads", NumberFormat::Plain),
+    ("UNPAIRED_READ_DUPLICATES", "Duplicate unpaired reads", NumberFormat::Plain),
     ("PERCENT_DUPLICATION", "Duplicates", NumberFormat::Share),
-    ("ESTIMATED_LIBRARY_SIZE", "Library size", NumberFormat::Plain),
+    ("ESTIMATED_LIBRARY_SIZE", "Estimated library size", NumberFormat::Plain),
 ];
 
 /// Maximum number of set sizes with their own bar. One more bar counts all larger sets.
@@ -46,28 +46,28 @@ fn set_size_figure(sample: &PageSample<'_>) -> Option<Figure> {
         shown.map(|(size, sets)| (plain_number(*size), *sets)).collect();
     let larger: f64 = known.iter().skip(MAX_SET_BARS).map(|it| it.1).sum();
     if larger > 0.0 {
-        columns.push(("more".into(), larger));
+        columns.push(("larger".into(), larger));
     }
     let titles = [
-        (key, "Templates"),
+        (key, "Set size"),
         ("all_sets", "Sets"),
-        ("non_optical_sets", "Without optical duplicates"),
-        ("optical_sets", "Optical"),
+        ("non_optical_sets", "Non-optical sets"),
+        ("optical_sets", "Optical sets"),
     ];
     let titles: Vec<(&str, &str)> =
         titles.into_iter().filter(|(key, _)| histogram.at(key).is_some()).collect();
     Some(Figure {
         id: sample.element_id("sets-plot"),
-        title: "Sizes of duplicate sets",
-        reading: "A set of 1 is a molecule that was seen once. A long tail means that few \
-            molecules were copied often."
+        title: "Duplicate set sizes",
+        reading: "A set of size 1 is a molecule that was sequenced once. A long tail means that few \
+            molecules were copied many times."
             .into(),
         alt: format!(
-            "Bars of the number of duplicate sets by their size; the largest set has {} templates.",
+            "Bars of the number of duplicate sets by size; the largest set has {} templates.",
             plain_number(largest)
         ),
-        svg: draw_bars(&Axes { x: "Templates in a set", y: "Sets", ..Axes::default() }, columns),
-        table: table_of_columns(&histogram, "Sizes of duplicate sets", &titles),
+        svg: draw_bars(&Axes { x: "Set size (templates)", y: "Sets", ..Axes::default() }, columns),
+        table: table_of_columns(&histogram, "Duplicate set sizes", &titles),
         ..Figure::default()
     })
 }
@@ -101,18 +101,19 @@ fn saturation_figure(sample: &PageSample<'_>, rows: &[RunPart<'_>]) -> Option<Fi
     if series.is_empty() {
         return None;
     }
-    let marks = if rows.len() == 1 { vec![(first, "now".into())] } else { Vec::new() };
+    let marks = if rows.len() == 1 { vec![(first, "current".into())] } else { Vec::new() };
     Some(Figure {
         has_lines: true,
         id: sample.element_id("saturation-plot"),
-        title: "What more sequencing would give",
-        reading: "Different pairs by pairs sequenced, up to four times as many as now, from the \
-            estimated library size. Where the curve is flat, more sequencing gives duplicates."
+        title: "Expected yield of more sequencing",
+        reading: "Expected unique read pairs by sequenced read pairs, up to four times the current \
+            number, from the estimated library size. Where the curve is flat, more sequencing gives \
+            mainly duplicates."
             .into(),
-        alt: "Curves of the expected number of different pairs by the number of pairs sequenced.".into(),
+        alt: "Curves of the expected number of unique read pairs by sequenced read pairs.".into(),
         legend: names,
         svg: draw_lines(
-            &Axes { x: "Pairs sequenced", y: "Different pairs", marks, ..Axes::default() },
+            &Axes { x: "Sequenced read pairs", y: "Unique read pairs", marks, ..Axes::default() },
             series,
         ),
         ..Figure::default()

@@ -57,7 +57,7 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
         (wrap_figures(figures, []))
         @if left > 0 {
             p class="note" {
-                "Figures are of the first " (COLORS) " files; " (left) " more are in the JSON."
+                "Plots show the first " (COLORS) " files; " (left) " more are in the JSON."
             }
         }
         @for file in drawn {
@@ -79,7 +79,7 @@ fn status_table(files: &[FastqcFile<'_>]) -> Markup {
             "pass" => ("good", "✓"),
             "warn" => ("look", "▲"),
             "fail" => ("bad", "✕"),
-            _ => return Cell::text("not counted"),
+            _ => return Cell::text("not run"),
         };
         Cell::Text(html! {
             span class={ "grade " (class) } { i aria-hidden="true" { (sign) } " " (status) }
@@ -92,7 +92,7 @@ fn status_table(files: &[FastqcFile<'_>]) -> Markup {
     let rows: Vec<Vec<Cell>> = names.iter().map(row).collect();
     let titles: Vec<&str> =
         std::iter::once("Module").chain(files.iter().map(|file| file.name)).collect();
-    scrollable_table("Verdicts of the modules by file", &titles, &rows)
+    scrollable_table("Module status by file", &titles, &rows)
 }
 
 type Points = Vec<(f64, f64)>;
@@ -149,7 +149,7 @@ impl LineFigure<'_> {
             let Some(columns) = file.module_columns(self.module) else { continue };
             legend.push(file.name.to_string());
             series.push(line(&columns));
-            let caption = format!("{} of {}", self.title, file.name);
+            let caption = format!("{}: {}", self.title, file.name);
             tables.push(table_of_columns(&columns, &caption, self.columns));
         }
         if series.iter().all(Vec::is_empty) {
@@ -176,18 +176,18 @@ impl LineFigure<'_> {
 fn gc_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<Figure> {
     let figure = LineFigure {
         id: "read-gc-plot",
-        title: "GC of reads",
-        reading: "Reads by the share of G and C of their bases. One smooth hump is usual; sharp peaks are \
-            adapters, a second hump is another species.",
+        title: "GC content per read",
+        reading: "Reads by GC content. A single smooth peak is normal; sharp peaks are adapters, and a second broad \
+            peak is another species.",
         module: "Per sequence GC content",
         axes: Axes {
-            x: "GC of the read (%)",
-            y: "Share of reads",
+            x: "GC content (%)",
+            y: "Percentage of reads",
             x_range: Some((0.0, 100.0)),
             percent: true,
             ..Axes::default()
         },
-        columns: &[("GC Content", "GC (%)"), ("Count", "Reads")],
+        columns: &[("GC Content", "GC content (%)"), ("Count", "Reads")],
     };
     figure.draw_for_files(sample, files, |columns| {
         to_shares(column_points(columns, "GC Content", "Count"))
@@ -216,13 +216,13 @@ fn adapter_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<F
     let most = most.flat_map(|columns| line(&columns)).map(|it| it.1).fold(0.05, f64::max);
     let figure = LineFigure {
         id: "adapters-plot",
-        title: "Adapter by position",
-        reading: "The share of reads in which an adapter begins at this position or before, of the adapter \
-            that is seen most. The table has each.",
+        title: "Adapter content",
+        reading: "Percentage of reads in which an adapter starts at or before this position, for the most frequent \
+            adapter. The table lists all adapters.",
         module,
         axes: Axes {
-            x: "Position in the read",
-            y: "Share of reads",
+            x: "Position in read (bases)",
+            y: "Percentage of reads",
             y_range: Some((0.0, most)),
             percent: true,
             ..Axes::default()
@@ -235,11 +235,16 @@ fn adapter_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<F
 fn mean_quality_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<Figure> {
     let figure = LineFigure {
         id: "means-plot",
-        title: "Mean quality of reads",
-        reading: "Reads by the mean of their qualities. A hump at the left is a part of the flow cell, or of the \
-            run, that failed.",
+        title: "Mean quality per read",
+        reading: "Reads by mean base quality. A peak on the left means that a part of the flow cell or of the run \
+            failed.",
         module: "Per sequence quality scores",
-        axes: Axes { x: "Mean quality", y: "Share of reads", percent: true, ..Axes::default() },
+        axes: Axes {
+            x: "Mean quality (Phred)",
+            y: "Percentage of reads",
+            percent: true,
+            ..Axes::default()
+        },
         columns: &[("Quality", "Mean quality"), ("Count", "Reads")],
     };
     figure.draw_for_files(sample, files, |columns| to_shares(column_points(columns, "Quality", "Count")))
@@ -257,11 +262,11 @@ fn length_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<Fi
     }
     let figure = LineFigure {
         id: "lengths-plot",
-        title: "Lengths of reads",
-        reading: "Reads by their length, before anything is cut off.",
+        title: "Read length distribution",
+        reading: "Reads by length, before any trimming.",
         module,
-        axes: Axes { x: "Length (bases)", y: "Reads", ..Axes::default() },
-        columns: &[("Length", "Length"), ("Count", "Reads")],
+        axes: Axes { x: "Read length (bases)", y: "Reads", ..Axes::default() },
+        columns: &[("Length", "Read length (bases)"), ("Count", "Reads")],
     };
     figure.draw_for_files(sample, files, |columns| column_points(columns, "Length", "Count"))
 }
@@ -277,11 +282,11 @@ fn position_quality_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) ->
     let figure = LineFigure {
         id: "positions-plot",
         title: "Mean quality by position",
-        reading: "A slow fall is usual; a notch is a cycle that failed.",
+        reading: "A slow decline is normal; a notch is a failed cycle.",
         module,
         axes: Axes {
-            x: "Position in the read",
-            y: "Mean quality",
+            x: "Position in read (bases)",
+            y: "Mean quality (Phred)",
             y_range: Some((0.0, most + 1.0)),
             ..Axes::default()
         },
@@ -326,24 +331,29 @@ fn duplication_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Opti
     };
     let left: Vec<Vec<Cell>> = known.iter().filter_map(|(file, _)| left(file)).collect();
     let titles = [
-        (level, "Times seen"),
+        (level, "Duplication level"),
         (share, "Reads (%)"),
-        ("Percentage of deduplicated", "Different sequences (%)"),
+        ("Percentage of deduplicated", "Distinct sequences (%)"),
     ];
-    let axes = Axes { x: "Times seen", y: "Share of reads", percent: true, ..Axes::default() };
+    let axes = Axes {
+        x: "Sequence duplication level",
+        y: "Percentage of reads",
+        percent: true,
+        ..Axes::default()
+    };
     Some(Figure {
         id: sample.element_id("levels-plot"),
-        title: "Repeated sequences",
-        reading: "Reads by how often their sequence is seen in the file, by the bases alone. Deep or targeted \
-            sequencing repeats sequences without any fault."
+        title: "Sequence duplication levels",
+        reading: "Reads by the number of occurrences of their sequence in the file. Only bases are compared. Deep or \
+            targeted sequencing also duplicates sequences, which is not a fault."
             .into(),
-        alt: format!("Bars of reads by how often their sequence is seen, of {} files.", known.len()),
+        alt: format!("Bars of reads by sequence duplication level, for {} files.", known.len()),
         legend: known.iter().map(|(file, _)| file.name.to_string()).collect(),
         svg: draw_grouped_bars(&axes, groups),
         table: html! {
-            (table_of_cells("Reads left without duplicates", &["File", "Share"], &left))
+            (table_of_cells("Reads remaining after deduplication", &["File", "Percentage"], &left))
             @for (file, columns) in &known {
-                (table_of_columns(columns, &format!("Repeated sequences of {}", file.name), &titles))
+                (table_of_columns(columns, &format!("Sequence duplication levels: {}", file.name), &titles))
             }
         },
         ..Figure::default()
@@ -365,10 +375,10 @@ fn frequent_sequence_table(file: &FastqcFile<'_>) -> Option<Markup> {
     let rows: Vec<Vec<Cell>> = sequences.iter().enumerate().take(MAX_SEQUENCES).map(row).collect();
     let more = match sequences.len().saturating_sub(MAX_SEQUENCES) {
         0 => String::new(),
-        _ => format!(", the first {MAX_SEQUENCES} of {}", sequences.len()),
+        _ => format!(" (first {MAX_SEQUENCES} of {})", sequences.len()),
     };
-    let caption = format!("Frequent sequences of {}{more}", file.name);
-    Some(scrollable_table(&caption, &["Sequence", "Reads", "Share", "Possible source"], &rows))
+    let caption = format!("Overrepresented sequences: {}{more}", file.name);
+    Some(scrollable_table(&caption, &["Sequence", "Reads", "Percentage", "Possible source"], &rows))
 }
 
 #[cfg(test)]
@@ -408,7 +418,7 @@ mod tests {
             "data-columns=\"/reports/fastqc/1/modules/1/columns\"",
             "<data value=\"61.5\" data-json=\"/reports/fastqc/0/modules/2/deduplicated_percentage\">",
             "<data value=\"0.5\" data-json=\"/reports/fastqc/1/modules/3/columns/Percentage/9\">",
-            "the first 10 of 12",
+            "(first 10 of 12)",
         ] {
             assert!(body.contains(wanted), "{wanted}\n{body}");
         }
@@ -420,7 +430,7 @@ mod tests {
         let files: Vec<Value> = (0..9).map(|i| file(&format!("{i}.fq"))).collect();
         let body = body(&json!({"reports": {"fastqc": files}})).unwrap();
         assert!(body.contains("first 7 files; 2 more") && body.contains("8.fq"), "{body}");
-        assert!(!body.contains("Frequent sequences of 8.fq"), "{body}");
+        assert!(!body.contains("Overrepresented sequences: 8.fq"), "{body}");
         assert_eq!(super::tests::body(&json!({"reports": {}})), None);
     }
 

@@ -12,12 +12,12 @@ use crate::text::NumberFormat;
 pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     let run = &sample.run;
     let named: Vec<(&str, Quantity)> = [
-        ("primary reads", "primary"),
-        ("mapped", "primary mapped"),
-        ("properly paired", "properly paired"),
-        ("duplicates", "primary duplicates"),
-        ("secondary records", "secondary"),
-        ("supplementary records", "supplementary"),
+        ("Primary reads", "primary"),
+        ("Mapped", "primary mapped"),
+        ("Properly paired", "properly paired"),
+        ("Duplicates", "primary duplicates"),
+        ("Secondary alignments", "secondary"),
+        ("Supplementary alignments", "supplementary"),
     ]
     .into_iter()
     .filter_map(|(title, name)| Some((title, flagstat_count(run, name)?)))
@@ -25,22 +25,25 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     let value = |title: &str| named.iter().find(|(it, _)| *it == title).map(|(_, source)| source.value);
     let reads = |path: &str| run.cell(path, NumberFormat::Plain);
     let mut rows = vec![
-        vec![Cell::text("records read"), reads("reads/read")],
-        vec![Cell::text("records written"), reads("reads/written")],
-        vec![Cell::text("records written to other files"), reads("reads/written_elsewhere")],
+        vec![Cell::text("Records read"), reads("reads/read")],
+        vec![Cell::text("Records written"), reads("reads/written")],
+        vec![Cell::text("Records written to other files"), reads("reads/written_elsewhere")],
     ];
     for count in run.items("reads/counts") {
-        rows.push(vec![Cell::text(count.text("name")), count.cell("reads", NumberFormat::Plain)]);
+        rows.push(vec![
+            Cell::text(capitalize(count.text("name"))),
+            count.cell("reads", NumberFormat::Plain),
+        ]);
     }
     let sequenced = run.number(&format!("{TRIMMED_BEFORE}/total_reads"));
     let trimmed_away = dropped_reads(run);
-    let trimming = [("reads before trimming", &sequenced), ("dropped by trimming", &trimmed_away)];
+    let trimming = [("Reads before trimming", &sequenced), ("Reads dropped by trimming", &trimmed_away)];
     let trimming = trimming.into_iter().filter_map(|(title, reads)| Some((title, reads.as_ref()?)));
     for (title, reads) in trimming.chain(named.iter().map(|(title, reads)| (*title, reads))) {
         rows.push(vec![Cell::text(title), Cell::number(Some(reads), NumberFormat::Plain)]);
     }
-    let table = table_of_cells("Reads through the steps", &["Reads", "Number"], &rows);
-    let (Some(all), Some(mapped)) = (value("primary reads").filter(|all| *all > 0.0), value("mapped"))
+    let table = table_of_cells("Reads at each step", &["Reads", "Count"], &rows);
+    let (Some(all), Some(mapped)) = (value("Primary reads").filter(|all| *all > 0.0), value("Mapped"))
     else {
         let facts = [("Records read", reads("reads/read")), ("Records written", reads("reads/written"))];
         return Some(html! { (facts_list(&facts)) (table) });
@@ -52,10 +55,15 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
             trimmed_away: trimmed_away.map_or(0.0, |it| it.value),
             all,
             mapped,
-            duplicates: value("duplicates").unwrap_or(0.0),
+            duplicates: value("Duplicates").unwrap_or(0.0),
         },
     );
-    Some(wrap_figures([Some(figure)], [wrap_scrollable("Reads through the steps", &table)]))
+    Some(wrap_figures([Some(figure)], [wrap_scrollable("Reads at each step", &table)]))
+}
+
+fn capitalize(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
 struct FlowCounts {
@@ -69,16 +77,16 @@ struct FlowCounts {
 
 fn flow_figure(sample: &PageSample<'_>, reads: &FlowCounts) -> Figure {
     let FlowCounts { sequenced, trimmed_away, all, mapped, duplicates } = *reads;
-    let mut reading = "The width of a band is its number of primary reads.".to_string();
+    let mut reading = "Band width is proportional to the number of primary reads.".to_string();
     let mut alt =
         format!("Of {all} reads, {mapped} are mapped, and {duplicates} of these are duplicates.");
     if trimmed_away > 0.0 {
-        reading += " The lowest were dropped by trimming and by filters.";
+        reading += " The bottom bands are reads dropped by trimming and filters.";
         alt = format!("Trimming dropped {trimmed_away} of {sequenced} reads. {alt}");
     }
     Figure {
         id: sample.element_id("flow-plot"),
-        title: "From reads to usable reads",
+        title: "From raw to usable reads",
         reading,
         alt,
         svg: draw_flow(&flow_links(reads)),
@@ -93,7 +101,7 @@ fn flow_links(reads: &FlowCounts) -> Vec<(String, String, f64)> {
     let named = |name: &str, part: f64, of: f64| {
         format!("{name} {}", NumberFormat::Share.format_number(part / of))
     };
-    let left = if trimmed_away > 0.0 { named("left", all, sequenced) } else { "reads".to_string() };
+    let left = if trimmed_away > 0.0 { named("kept", all, sequenced) } else { "reads".to_string() };
     let whole = "reads".to_string();
     let with_mapped = named("mapped", mapped, all);
     let mut links = vec![
@@ -107,8 +115,8 @@ fn flow_links(reads: &FlowCounts) -> Vec<(String, String, f64)> {
         let others = sequenced - trimmed_away - all;
         links.extend([
             (whole.clone(), left, all),
-            (whole.clone(), named("trimming", trimmed_away, sequenced), trimmed_away),
-            (whole, named("filters", others, sequenced), others),
+            (whole.clone(), named("trimmed out", trimmed_away, sequenced), trimmed_away),
+            (whole, named("filtered out", others, sequenced), others),
         ]);
     }
     links.retain(|(_, _, reads)| *reads > 0.0);
@@ -143,13 +151,13 @@ mod tests {
         assert_eq!(
             shown(&reads),
             [
-                "left 50.0% > mapped 90.0%: 90",
+                "kept 50.0% > mapped 90.0%: 90",
                 plain[0],
                 plain[1],
-                "left 50.0% > unmapped 10.0%: 10",
-                "reads > left 50.0%: 100",
-                "reads > trimming 30.0%: 60",
-                "reads > filters 20.0%: 40",
+                "kept 50.0% > unmapped 10.0%: 10",
+                "reads > kept 50.0%: 100",
+                "reads > trimmed out 30.0%: 60",
+                "reads > filtered out 20.0%: 40",
             ]
         );
     }

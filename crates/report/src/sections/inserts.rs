@@ -10,16 +10,16 @@ use crate::table::{TableField, table_of_columns, transposed_table};
 use crate::text::{NumberFormat, plain_number};
 
 const FIELDS: &[TableField<'_>] = &[
-    ("READ_PAIRS", "Pairs", NumberFormat::Plain),
+    ("READ_PAIRS", "Read pairs", NumberFormat::Plain),
     ("MEDIAN_INSERT_SIZE", "Median", NumberFormat::Plain),
     ("MODE_INSERT_SIZE", "Mode", NumberFormat::Plain),
     ("MEDIAN_ABSOLUTE_DEVIATION", "Median absolute deviation", NumberFormat::Plain),
     ("MEAN_INSERT_SIZE", "Mean", NumberFormat::Decimal(1, "")),
     ("STANDARD_DEVIATION", "Standard deviation", NumberFormat::Decimal(1, "")),
-    ("MIN_INSERT_SIZE", "Least", NumberFormat::Plain),
-    ("MAX_INSERT_SIZE", "Greatest", NumberFormat::Plain),
-    ("WIDTH_OF_50_PERCENT", "Width of half of the pairs", NumberFormat::Plain),
-    ("WIDTH_OF_90_PERCENT", "Width of nine tenths", NumberFormat::Plain),
+    ("MIN_INSERT_SIZE", "Minimum", NumberFormat::Plain),
+    ("MAX_INSERT_SIZE", "Maximum", NumberFormat::Plain),
+    ("WIDTH_OF_50_PERCENT", "Width holding 50 % of pairs", NumberFormat::Plain),
+    ("WIDTH_OF_90_PERCENT", "Width holding 90 % of pairs", NumberFormat::Plain),
 ];
 
 pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
@@ -36,7 +36,7 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     let mut marks = vec![(median, "median".to_string())];
     let length = alignment_row(run).and_then(|row| row.value("MEDIAN_READ_LENGTH"));
     marks.extend(length.map(|length| (length, "read length".to_string())));
-    let mut table = vec![("insert_size", "Insert size".to_string())];
+    let mut table = vec![("insert_size", "Insert size (bases)".to_string())];
     table.extend(
         names.iter().zip(&legend).map(|(name, title)| (name.as_str(), format!("{title} pairs"))),
     );
@@ -44,26 +44,27 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     let figure = Figure {
         has_lines: true,
         id: sample.element_id("inserts-plot"),
-        title: "Insert sizes",
-        reading: "Pairs by the length of their fragment. Fragments left of the read length are \
-            read through into the adapter."
-            .into(),
+        title: "Insert size distribution",
+        reading:
+            "Read pairs by insert size. If the insert is shorter than the read length, the reads run \
+            into the adapter."
+                .into(),
         alt: format!(
-            "Curve of pairs by insert size; the median is {} bases. Orientations: {}.",
+            "Curve of read pairs by insert size; the median is {} bases. Orientations: {}.",
             plain_number(median),
             legend.join(", ")
         ),
         legend,
         svg: draw_lines(
-            &Axes { x: "Insert size (bases)", y: "Pairs", marks, ..Axes::default() },
+            &Axes { x: "Insert size (bases)", y: "Read pairs", marks, ..Axes::default() },
             series,
         ),
-        table: table_of_columns(&histogram, "Insert sizes", &table),
+        table: table_of_columns(&histogram, "Insert size distribution", &table),
     };
     let rows = run.rows("insert_size_metrics", RunPart::is_of_all);
     let columns: Vec<(&str, RunPart<'_>)> =
         rows.into_iter().map(|row| (row.text("PAIR_ORIENTATION"), row)).collect();
-    let table = transposed_table("Insert sizes by orientation", &columns, FIELDS);
+    let table = transposed_table("Insert size by pair orientation (bases)", &columns, FIELDS);
     Some(wrap_figures([Some(figure)], [table]))
 }
 

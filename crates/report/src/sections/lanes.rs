@@ -37,7 +37,7 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
             @let table = scrollable_table("Lanes", &titles, &rows);
             (wrap_figures([lane_insert_figure(sample, &lanes)], [table]))
         }
-        @if !parts.is_empty() { (row_table("Alignments by sample, library and lane", &parts, &fields)) }
+        @if !parts.is_empty() { (row_table("Alignment by sample, library and lane", &parts, &fields)) }
     })
 }
 
@@ -49,13 +49,13 @@ fn outlier_sentences(lanes: &[LaneStats]) -> Markup {
             p class="lead" {
                 @if let Some(it) = insert {
                     "The insert size of lane " code { (name(it.lane)) }
-                    " is furthest from the median of the others: by "
-                    (it.source.to_html(NumberFormat::Share)) " of it. "
+                    " differs most from the median of the other lanes: by "
+                    (it.source.to_html(NumberFormat::Share)) ". "
                 }
                 @if let Some(it) = gc {
-                    "The GC of lane " code { (name(it.lane)) }
-                    " is furthest from the median of the others: by "
-                    (it.source.to_html(NumberFormat::Points)) " of percent."
+                    "The GC content of lane " code { (name(it.lane)) }
+                    " differs most from the median of the other lanes: by "
+                    (it.source.to_html(NumberFormat::Points)) "."
                 }
             }
         }
@@ -82,14 +82,20 @@ fn lane_insert_figure(sample: &PageSample<'_>, lanes: &[LaneStats]) -> Option<Fi
     Some(Figure {
         has_lines: true,
         id: sample.element_id("lanes-plot"),
-        title: "Insert sizes of each lane",
-        reading: "Shares of the pairs of each lane. Lanes of one library lie on one another; one \
-            that does not is another library, or another sample."
-            .into(),
-        alt: format!("Curves of insert sizes of {} lanes.", names.len()),
+        title: "Insert size by lane",
+        reading:
+            "Read pairs by insert size, as a percentage of each lane. The curves of lanes from the \
+            same library overlap; a different curve means another library or another sample."
+                .into(),
+        alt: format!("Curves of the insert sizes of {} lanes.", names.len()),
         legend: names,
         svg: draw_lines(
-            &Axes { x: "Insert size (bases)", y: "Share of pairs", percent: true, ..Axes::default() },
+            &Axes {
+                x: "Insert size (bases)",
+                y: "Percentage of read pairs",
+                percent: true,
+                ..Axes::default()
+            },
             series,
         ),
         ..Figure::default()

@@ -46,17 +46,22 @@ const WITH_LEVELS: &str = "--qc PREFIX --metric-accumulation-level ALL_READS,LIB
 
 /// All sections in the order of the page.
 pub const SECTIONS: &[PageSection] = &[
-    section("flow", "Reads through the steps", "--flagstat FILE", flow::make_section),
-    section("trimming", "Trimming", "--trim of readmill align", trimming::make_section),
+    section("flow", "Reads at each step", "--flagstat FILE", flow::make_section),
+    section("trimming", "Trimming", "--trim (readmill align)", trimming::make_section),
     section("fastqc", "FastQC", "--fastqc DIR", fastqc::make_section),
     section("duplicates", "Duplicates", "--mark-duplicates --metrics FILE", duplicates::make_section),
-    section("inserts", "Insert sizes", "--qc PREFIX", inserts::make_section),
-    section("qualities", "Qualities and bases", "--qc PREFIX", bases::make_quality_section),
+    section("inserts", "Insert size", "--qc PREFIX", inserts::make_section),
+    section("qualities", "Base quality and content", "--qc PREFIX", bases::make_quality_section),
     section("gc", "GC bias", WITH_REFERENCE, bases::make_gc_section),
-    section("coverage", "Coverage", "--coverage PREFIX, also --coverage-by BED", coverage::make_section),
+    section(
+        "coverage",
+        "Coverage",
+        "--coverage PREFIX, optionally --coverage-by BED",
+        coverage::make_section,
+    ),
     section("alignment", "Alignment", "--qc PREFIX --reference FASTA", alignment::make_section),
     section("lanes", "Lanes, libraries and samples", WITH_LEVELS, lanes::make_section),
-    section("artifacts", "Damaged DNA", WITH_REFERENCE, artifacts::make_section),
+    section("artifacts", "DNA damage", WITH_REFERENCE, artifacts::make_section),
     section("resources", "Time and memory", "--json FILE", resources::make_section),
-    section("done", "What was done", "--json FILE", done::make_section),
+    section("done", "Run details", "--json FILE", done::make_section),
 ];

@@ -13,12 +13,12 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     let run = &sample.run;
     let stages = run.items("stages");
     let about = facts_list(&[
-        ("Time", run.cell("time/seconds", NumberFormat::Seconds)),
+        ("Wall-clock time", run.cell("time/seconds", NumberFormat::Seconds)),
         ("CPU time", run.cell("time/cpu_seconds", NumberFormat::Seconds)),
         ("Threads", run.cell("resources/threads", NumberFormat::Plain)),
         ("Peak memory", run.cell("resources/memory_peak_bytes", NumberFormat::Bytes)),
-        ("Memory allowed", run.cell("resources/memory_limit_bytes", NumberFormat::Bytes)),
-        ("Spilled", run.cell("resources/spilled_bytes", NumberFormat::Bytes)),
+        ("Memory limit", run.cell("resources/memory_limit_bytes", NumberFormat::Bytes)),
+        ("Spilled to disk", run.cell("resources/spilled_bytes", NumberFormat::Bytes)),
     ]);
     if stages.is_empty() {
         return Some(about);
@@ -37,8 +37,8 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
             stage.cell("spilled_bytes", NumberFormat::Bytes),
         ]);
     }
-    let titles = ["Stage", "Time", "CPU time", "Peak memory so far", "Spilled"];
-    let table = table_of_cells("Stages of the run", &titles, &rows);
+    let titles = ["Stage", "Wall-clock time", "CPU time", "Peak memory so far", "Spilled to disk"];
+    let table = table_of_cells("Run stages", &titles, &rows);
     let users: Vec<Vec<Cell>> = run
         .items("resources/memory_at_peak")
         .iter()
@@ -48,31 +48,33 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     let figures = [
         Some(Figure {
             id: sample.element_id("time-plot"),
-            title: "Time of each stage",
-            reading: "CPU time of all threads beside the time that went by.".into(),
-            alt: "Bars of seconds and CPU seconds of each stage.".into(),
-            legend: vec!["seconds".into(), "CPU seconds".into()],
-            svg: draw_grouped_bars(&Axes { x: "", y: "Seconds", ..Axes::default() }, times),
+            title: "Time by stage",
+            reading: "CPU time (all threads) and wall-clock time.".into(),
+            alt: "Bars of the wall-clock time and CPU time of each stage.".into(),
+            legend: vec!["wall-clock time".into(), "CPU time".into()],
+            svg: draw_grouped_bars(&Axes { x: "", y: "Time (s)", ..Axes::default() }, times),
             table,
             ..Figure::default()
         }),
         Some(Figure {
             id: sample.element_id("memory-plot"),
-            title: "Memory up to the end of each stage",
-            reading: "Peak memory of the process; the line is what it may take.".into(),
-            alt: "Bars of the peak memory up to the end of each stage, and a line at what is allowed."
+            title: "Peak memory by stage",
+            reading:
+                "Peak memory of the process up to the end of each stage. The line is the memory limit."
+                    .into(),
+            alt: "Bars of the peak memory up to the end of each stage, and a line at the memory limit."
                 .into(),
             svg: draw_grouped_bars(
                 &Axes {
                     x: "",
-                    y: "MiB",
+                    y: "Peak memory (MiB)",
                     y_range: Some((0.0, limit * 1.1)),
-                    levels: vec![(limit, "allowed".into())],
+                    levels: vec![(limit, "limit".into())],
                     ..Axes::default()
                 },
                 memory,
             ),
-            table: scrollable_table("Who had memory when most was in use", &["User", "Memory"], &users),
+            table: scrollable_table("Peak memory by component", &["Component", "Memory"], &users),
             ..Figure::default()
         }),
         memory_over_time_figure(sample),
@@ -104,22 +106,22 @@ fn memory_over_time_figure(sample: &PageSample<'_>) -> Option<Figure> {
         samples.iter().map(|it| (it.at, bytes(it) / MIB)).collect()
     };
     let columns = [
-        ("at", "Seconds"),
+        ("at", "Time (s)"),
         ("resident_bytes", "Memory (bytes)"),
-        ("spilled_bytes", "Spilled (bytes)"),
-        ("cpu_seconds", "CPU seconds"),
+        ("spilled_bytes", "Spilled to disk (bytes)"),
+        ("cpu_seconds", "CPU time (s)"),
     ];
     Some(Figure {
         has_lines: true,
         id: sample.element_id("memory-over-time-plot"),
-        title: "Memory over the run",
-        reading: "Resident memory, and what was spilled to disk so far.".into(),
-        alt: "Lines of resident memory and of spilled bytes by seconds since the start.".into(),
-        legend: vec!["memory".into(), "spilled".into()],
+        title: "Memory over time",
+        reading: "Resident memory, and the total spilled to disk so far.".into(),
+        alt: "Lines of resident memory and spilled data by seconds since the start.".into(),
+        legend: vec!["resident memory".into(), "spilled to disk".into()],
         svg: draw_lines(
-            &Axes { x: "Seconds", y: "MiB", ..Axes::default() },
+            &Axes { x: "Time (s)", y: "Size (MiB)", ..Axes::default() },
             vec![line(|it| it.resident_bytes), line(|it| it.spilled_bytes)],
         ),
-        table: table_of_rows(&rows, "Memory over the run", &columns),
+        table: table_of_rows(&rows, "Memory over time", &columns),
     })
 }

@@ -48,18 +48,18 @@ pub fn tile_figure(sample: &PageSample<'_>) -> Option<Figure> {
     worst.sort_by(|one, other| other.share.total_cmp(&one.share).then(one.at.cmp(&other.at)));
     let most = worst.first().map_or(0.0, |tile| tile.share);
     let axes = Axes {
-        x: "Tile, in the order of their numbers",
-        y: "Optical duplicates",
+        x: "Tile (in order of tile number)",
+        y: "Optical duplicate rate",
         y_range: Some((0.0, most.max(0.01))),
         percent: true,
         ..Axes::default()
     };
     let mut reading =
-        "The share of pairs that are optical duplicates, by tile and read group. Peaks are \
-        edges of the flow cell, a bubble, or tiles that were loaded too densely."
+        "Percentage of read pairs that are optical duplicates, by tile and read group. Peaks \
+        indicate flow cell edges, a bubble, or overloaded tiles."
             .to_string();
     if by_group.len() > COLORS {
-        reading += &format!(" Lines are of {COLORS} of {} read groups.", by_group.len());
+        reading += &format!(" The plot shows {COLORS} of {} read groups.", by_group.len());
     }
     Some(Figure {
         has_lines: true,
@@ -67,7 +67,7 @@ pub fn tile_figure(sample: &PageSample<'_>) -> Option<Figure> {
         title: "Optical duplicates by tile",
         reading,
         alt: format!(
-            "Lines of the share of optical duplicates by tile; the most that a tile has is {}.",
+            "Lines of the percentage of optical duplicates by tile; the maximum is {}.",
             NumberFormat::Share.format_number(most)
         ),
         legend: drawn.clone().map(|of| title(of)).collect(),
@@ -97,10 +97,19 @@ fn tile_table(report: &RunPart<'_>, worst: &[TileShare]) -> Markup {
     };
     let rows: Vec<Vec<Cell>> = worst.iter().take(MAX_TILES).map(row).collect();
     let caption = match worst.len().saturating_sub(MAX_TILES) {
-        0 => "Tiles with most optical duplicates first".to_string(),
-        _ => format!("The {MAX_TILES} of {} tiles with most optical duplicates", worst.len()),
+        0 => "Tiles by optical duplicate rate, highest first".to_string(),
+        _ => {
+            format!("The {MAX_TILES} of {} tiles with the highest optical duplicate rates", worst.len())
+        }
     };
-    let titles = ["Read group", "Tile", "Pairs", "Duplicates", "Of these optical", "Optical duplicates"];
+    let titles = [
+        "Read group",
+        "Tile",
+        "Read pairs",
+        "Duplicate pairs",
+        "Optical duplicate pairs",
+        "Optical duplicate rate",
+    ];
     table_of_cells(&caption, &titles, &rows)
 }
 

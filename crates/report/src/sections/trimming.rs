@@ -12,22 +12,22 @@ use crate::text::{NumberFormat, plain_number};
 
 /// fastp's filter results: key in the JSON, title in the table.
 const FILTERED: &[(&str, &str)] = &[
-    ("passed_filter_reads", "passed"),
-    ("low_quality_reads", "low quality"),
-    ("too_many_N_reads", "many N"),
-    ("too_short_reads", "too short"),
-    ("too_long_reads", "too long"),
-    ("low_complexity_reads", "low complexity"),
+    ("passed_filter_reads", "Passed"),
+    ("low_quality_reads", "Low quality"),
+    ("too_many_N_reads", "Too many N"),
+    ("too_short_reads", "Too short"),
+    ("too_long_reads", "Too long"),
+    ("low_complexity_reads", "Low complexity"),
 ];
 
 const FIELDS: &[TableField<'_>] = &[
     ("total_reads", "Reads", NumberFormat::Plain),
     ("total_bases", "Bases", NumberFormat::Plain),
-    ("read1_mean_length", "Mean length of first reads", NumberFormat::Plain),
-    ("read2_mean_length", "Mean length of last reads", NumberFormat::Plain),
-    ("q20_rate", "Bases of Q20 or more", NumberFormat::Share),
-    ("q30_rate", "Bases of Q30 or more", NumberFormat::Share),
-    ("gc_content", "GC", NumberFormat::Share),
+    ("read1_mean_length", "Mean length of read 1", NumberFormat::Plain),
+    ("read2_mean_length", "Mean length of read 2", NumberFormat::Plain),
+    ("q20_rate", "Q20 bases", NumberFormat::Share),
+    ("q30_rate", "Q30 bases", NumberFormat::Share),
+    ("gc_content", "GC content", NumberFormat::Share),
 ];
 
 pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
@@ -40,7 +40,7 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
         template_length_figure(sample, &trimming),
         tail_figure(sample, &trimming),
     ];
-    let columns = [("before", before), ("after", after)];
+    let columns = [("Before", before), ("After", after)];
     let columns: Vec<_> = columns.into_iter().filter_map(|(title, part)| Some((title, part?))).collect();
     let table = transposed_table("Reads before and after trimming", &columns, FIELDS);
     Some(html! { (facts_list(&trimming_facts(&trimming))) (wrap_figures(figures, [table])) })
@@ -63,21 +63,15 @@ fn trimming_facts(trimming: &RunPart<'_>) -> Vec<(&'static str, Markup)> {
         (!bases.is_empty() && bases != "unspecified").then(|| html! { code { (bases) } })
     };
     [
-        ("Reads that are left", of_all("filtering_result/passed_filter_reads", "total_reads")),
+        ("Reads kept", of_all("filtering_result/passed_filter_reads", "total_reads")),
         ("Reads with adapter", of_all("adapter_cutting/adapter_trimmed_reads", "total_reads")),
-        ("Bases cut off as adapter", of_all("adapter_cutting/adapter_trimmed_bases", "total_bases")),
-        (
-            "Reads with a tail of one base",
-            of_all("polyx_trimming/total_polyx_trimmed_reads", "total_reads"),
-        ),
-        (
-            "Bases cut off as such tails",
-            of_all("polyx_trimming/total_polyx_trimmed_bases", "total_bases"),
-        ),
+        ("Adapter bases removed", of_all("adapter_cutting/adapter_trimmed_bases", "total_bases")),
+        ("Reads with a poly-X tail", of_all("polyx_trimming/total_polyx_trimmed_reads", "total_reads")),
+        ("Poly-X bases removed", of_all("polyx_trimming/total_polyx_trimmed_bases", "total_bases")),
         ("Corrected reads", of_all("filtering_result/corrected_reads", "total_reads")),
         ("Corrected bases", of_all("filtering_result/corrected_bases", "total_bases")),
-        ("Adapter of first reads", adapter("read1_adapter_sequence")),
-        ("Adapter of last reads", adapter("read2_adapter_sequence")),
+        ("Read 1 adapter", adapter("read1_adapter_sequence")),
+        ("Read 2 adapter", adapter("read2_adapter_sequence")),
     ]
     .into_iter()
     .filter_map(|(title, value)| Some((title, value?)))
@@ -109,15 +103,12 @@ fn dropped_read_figure(sample: &PageSample<'_>, trimming: &RunPart<'_>) -> Optio
     Some(Figure {
         id: sample.element_id("dropped-plot"),
         title: "Reads dropped by trimming",
-        reading: "By the reason. Pairs go if either read fails, and both count by the worse result."
-            .into(),
-        alt: format!("Bars of reads that were dropped. {}.", said.join(", ")),
+        reading:
+            "By reason. A pair is dropped if either read fails; both reads count under the worse result."
+                .into(),
+        alt: format!("Bars of dropped reads by reason. {}.", said.join(", ")),
         svg: draw_bars(&Axes { x: "", y: "Reads", ..Axes::default() }, drawn),
-        table: table_of_cells(
-            "Reads by what the filters of trimming say",
-            &["Result", "Reads", "Share"],
-            &rows,
-        ),
+        table: table_of_cells("Reads by filter result", &["Result", "Reads", "Percentage"], &rows),
         ..Figure::default()
     })
 }
@@ -128,9 +119,9 @@ fn base_share_figure(
 ) -> Option<Figure> {
     let both = |key: &str| Some([before.number(key)?, after.number(key)?]);
     let rates = [
-        ("Q20 or more", both("q20_rate")?),
-        ("Q30 or more", both("q30_rate")?),
-        ("GC", both("gc_content")?),
+        ("Q20 bases", both("q20_rate")?),
+        ("Q30 bases", both("q30_rate")?),
+        ("GC content", both("gc_content")?),
     ];
     let row = |(title, both): &(&str, [Quantity; 2])| {
         let cells = both.iter().map(|it| Cell::number(Some(it), NumberFormat::Share));
@@ -140,19 +131,24 @@ fn base_share_figure(
     let groups = rates.iter().map(|(title, both)| {
         ((*title).to_string(), both.iter().map(|it| it.value).collect::<Vec<f64>>())
     });
-    let axes =
-        Axes { x: "", y: "Share of bases", y_range: Some((0.0, 1.0)), percent: true, ..Axes::default() };
+    let axes = Axes {
+        x: "",
+        y: "Percentage of bases",
+        y_range: Some((0.0, 1.0)),
+        percent: true,
+        ..Axes::default()
+    };
     Some(Figure {
         id: sample.element_id("rates-plot"),
-        title: "Bases before and after trimming",
-        reading: "More bases of high quality are left where bad ends and bad reads went. GC should \
-            hardly change."
-            .into(),
-        alt: "Bars of the shares of bases of Q20, of Q30, and of G and C, before and after trimming."
-            .into(),
+        title: "Base quality and GC before and after trimming",
+        reading:
+            "Trimming removes low-quality read ends and reads, so the Q20 and Q30 percentages rise. \
+            GC content should hardly change."
+                .into(),
+        alt: "Bars of the percentages of Q20, Q30 and GC bases, before and after trimming.".into(),
         legend: vec!["before".into(), "after".into()],
         svg: draw_grouped_bars(&axes, groups.collect()),
-        table: table_of_cells("Shares of bases", &["Bases", "Before", "After"], &rows),
+        table: table_of_cells("Percentage of bases", &["Bases", "Before", "After"], &rows),
         ..Figure::default()
     })
 }
@@ -169,7 +165,7 @@ fn template_length_figure(sample: &PageSample<'_>, trimming: &RunPart<'_>) -> Op
     let known = points.iter().filter(|(_, pairs)| *pairs > 0.0);
     let mut rows: Vec<Vec<Cell>> =
         known.map(|(size, _)| row(plain_number(*size), &format!("histogram/{size}"))).collect();
-    rows.push(row("no overlap".into(), "unknown"));
+    rows.push(row("No overlap".into(), "unknown"));
     let peak = sizes.value("peak")?;
     let length = trimming.value("read1_before_filtering/total_cycles");
     let length = length.filter(|length| *length > 0.0);
@@ -177,19 +173,24 @@ fn template_length_figure(sample: &PageSample<'_>, trimming: &RunPart<'_>) -> Op
     Some(Figure {
         has_lines: true,
         id: sample.element_id("templates-plot"),
-        title: "Lengths of templates",
-        reading: "Pairs by the length of their template, where mates overlap. Templates left of the \
-            read length end in adapter, which was cut off."
-            .into(),
+        title: "Insert size from read overlap",
+        reading:
+            "Read pairs whose mates overlap, by insert size. If the insert is shorter than the read \
+            length, the reads ran into the adapter, which was trimmed."
+                .into(),
         alt: format!(
-            "Curve of pairs by the length of their template; most have {} bases.",
+            "Curve of read pairs by insert size; the most frequent is {} bases.",
             plain_number(peak)
         ),
         svg: draw_lines(
-            &Axes { x: "Length of the template (bases)", y: "Pairs", marks, ..Axes::default() },
+            &Axes { x: "Insert size (bases)", y: "Read pairs", marks, ..Axes::default() },
             vec![points],
         ),
-        table: table_of_cells("Lengths of templates where mates overlap", &["Bases", "Pairs"], &rows),
+        table: table_of_cells(
+            "Insert size from read overlap",
+            &["Insert size (bases)", "Read pairs"],
+            &rows,
+        ),
         ..Figure::default()
     })
 }
@@ -206,15 +207,16 @@ fn tail_figure(sample: &PageSample<'_>, trimming: &RunPart<'_>) -> Option<Figure
     };
     Some(Figure {
         id: sample.element_id("tails-plot"),
-        title: "Tails of one base",
-        reading: "Reads by the base of the tail that was cut off. Tails of G are what instruments of \
-            two colours see where there is no signal."
-            .into(),
-        alt: "Bars of the reads with a tail of A, T, C and G.".into(),
-        svg: draw_bars(&Axes { x: "Base", y: "Reads", ..Axes::default() }, drawn),
+        title: "Poly-X tails",
+        reading:
+            "Reads by the base of the trimmed tail. Two-colour instruments call G where there is no \
+            signal."
+                .into(),
+        alt: "Bars of the number of reads with a poly-A, poly-T, poly-C and poly-G tail.".into(),
+        svg: draw_bars(&Axes { x: "Tail base", y: "Reads", ..Axes::default() }, drawn),
         table: table_of_cells(
-            "Tails of one base",
-            &["Base", "Reads", "Bases cut off"],
+            "Poly-X tails",
+            &["Tail base", "Reads", "Bases removed"],
             &bases.iter().map(row).collect::<Vec<_>>(),
         ),
         ..Figure::default()
