@@ -211,7 +211,7 @@ fn what_they_need_is_asked_for_by_name() {
             format!(
                 "--metrics CollectWgsMetrics --reference {reference} --minimum-mapping-quality 0 --count-unpaired"
             ),
-            "counted of sorted reads",
+            "depths and sites need sorted reads",
         ),
         (
             &sorted,
@@ -236,7 +236,7 @@ fn what_they_need_is_asked_for_by_name() {
         (&sorted, format!("--bait-intervals {intervals}"), "--bait-intervals is for CollectHsMetrics"),
         (&sorted, "--metrics CollectHsMetrics".into(), "needs --bait-intervals and --target-intervals"),
         (&other, format!("--metrics CollectHsMetrics {both}"), "sorted by coordinate"),
-        (&says, format!("--metrics CollectHsMetrics {both}"), "counted of sorted reads"),
+        (&says, format!("--metrics CollectHsMetrics {both}"), "depths and sites need sorted reads"),
         (&sorted, format!("--metrics CollectHsMetrics {both} --per-target-coverage"), "no reference"),
         (
             &sorted,

@@ -21,10 +21,10 @@ pub struct InsertSizeOptions {
 
 fn parse_share(text: &str) -> std::result::Result<f32, String> {
     let share = text.parse().ok().filter(|share| (0.0..=0.5).contains(share));
-    share.ok_or_else(|| "it must be between 0 and 0.5, so that not all orientations are left out".into())
+    share.ok_or_else(|| "must be between 0 and 0.5; more could exclude all orientations".into())
 }
 
 fn parse_deviations(text: &str) -> std::result::Result<f64, String> {
     let number: Option<f64> = text.parse().ok();
-    number.filter(|number| number.is_finite()).ok_or_else(|| "it is no number".into())
+    number.filter(|number| number.is_finite()).ok_or_else(|| "must be a finite number".into())
 }

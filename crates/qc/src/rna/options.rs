@@ -91,5 +91,5 @@ impl ValueEnum for StrandSpecificity {
 
 fn parse_fraction(text: &str) -> std::result::Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| "it must be between 0 and 1".into())
+    share.ok_or_else(|| "must be between 0 and 1".into())
 }
