@@ -89,6 +89,22 @@ pub fn run_with(plan: &Plan, additions: Additions, console: &Console) -> Result<
     })
 }
 
+/// Returns how the inputs are opened. `sums` takes their checksums, if the run is described.
+fn input_options(plan: &Plan, memory: &Memory, sums: Option<InputSums>) -> OpenOptions {
+    OpenOptions {
+        allow_missing_eof: plan.resources.allow_missing_eof,
+        max_line: Limit::part_of(memory.room, 8, &memory.ledger),
+        max_container: Limit::part_of(memory.room / 2 * 3, 2, &memory.ledger),
+        reference: plan.resources.reference.clone(),
+        cache: Cache::from_environment(),
+        name: Vec::new(),
+        header_alone: plan.regions.is_some() || plan.is_header_alone(),
+        header_as_is: false,
+        ledger: memory.ledger.clone(),
+        sums,
+    }
+}
+
 /// Opens the inputs of a plan, creates its steps, and passes both to `execute`.
 pub(crate) fn with_state<T>(
     plan: &Plan,
@@ -112,18 +128,7 @@ pub(crate) fn with_state<T>(
     summary::log_start(plan, &memory, console);
     report_files::refuse_overwrites(plan)?;
     let sums = plan.reports.is_described().then(InputSums::default);
-    let rules = OpenOptions {
-        allow_missing_eof: plan.resources.allow_missing_eof,
-        max_line: Limit::part_of(memory.room, 8, &memory.ledger),
-        max_container: Limit::part_of(memory.room / 2 * 3, 2, &memory.ledger),
-        reference: plan.resources.reference.clone(),
-        cache: Cache::from_environment(),
-        name: Vec::new(),
-        header_alone: plan.regions.is_some() || plan.is_header_alone(),
-        header_as_is: false,
-        ledger: memory.ledger.clone(),
-        sums: sums.clone(),
-    };
+    let rules = input_options(plan, &memory, sums.clone());
     let for_unusual = memory.for_unusual_reads.iter();
     let mut add_ons = plan.reports.add_ons.iter().zip(for_unusual);
     let input_counter = add_ons.find_map(|(add_on, bytes)| add_on.input_counter(*bytes));

@@ -311,13 +311,7 @@ fn compare_small_inputs(
         cram::compare_cram_formats(commands, &reading_3_1, &root, inputs, !args.quick, ledger)?;
     }
     if args.has(ParityPart::Qc) {
-        let pairs = args.pairs.unwrap_or(if args.quick { 2_000 } else { 50_000 });
-        qc::compare_collectors(&dir("qc")?, pairs, ledger)?;
-        fingerprint::compare_with_mpileup(&dir("fingerprint")?, pairs, ledger)?;
-        qc_depths::compare_depth_collectors(&dir("depths")?, pairs, !args.quick, ledger)?;
-        qc_targets::compare_target_metrics(&dir("targets")?, pairs, !args.quick, ledger)?;
-        qc_rna::compare_rna_metrics(&dir("rna")?, pairs, !args.quick, ledger)?;
-        qc_jumping::compare_jumping_metrics(&dir("jumping")?, pairs, ledger)?;
+        compare_quality_metrics(args, dir, ledger)?;
     }
     if args.has(ParityPart::Fastqc) {
         let reads = if args.quick { 5_000 } else { 60_000 };
@@ -356,6 +350,21 @@ fn compare_small_inputs(
         bqsr::compare_simulated(&dir("bases")?, &dir("bases.simulated")?, peers, args.quick, ledger);
     }
     Ok(())
+}
+
+/// Compares the programs of Picard, and the fingerprint. `dir` creates the directory of a comparison.
+fn compare_quality_metrics<'a>(
+    args: &ParityArgs,
+    dir: impl Fn(&'static str) -> Result<SampleDir<'a>>,
+    ledger: &mut Ledger,
+) -> Result<()> {
+    let pairs = args.pairs.unwrap_or(if args.quick { 2_000 } else { 50_000 });
+    qc::compare_collectors(&dir("qc")?, pairs, ledger)?;
+    fingerprint::compare_with_mpileup(&dir("fingerprint")?, pairs, ledger)?;
+    qc_depths::compare_depth_collectors(&dir("depths")?, pairs, !args.quick, ledger)?;
+    qc_targets::compare_target_metrics(&dir("targets")?, pairs, !args.quick, ledger)?;
+    qc_rna::compare_rna_metrics(&dir("rna")?, pairs, !args.quick, ledger)?;
+    qc_jumping::compare_jumping_metrics(&dir("jumping")?, pairs, ledger)
 }
 
 /// Returns the samples that at least one selected part compares: the simulated ones, and the files
