@@ -6,9 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use readmill_engine::Crew;
-use readmill_filters::tally::RunNames;
 use readmill_format::reference::LazyReference;
-use readmill_format::report::DescribedReport;
+use readmill_format::report::{DescribedReport, RunNames};
 use readmill_record::ledger::UserName;
 use readmill_record::{Charge, DynOrderedTally, DynTally, Header, Ledger, Result};
 use serde_json::Value;

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use readmill_engine::{Crew, map_ordered};
-use readmill_filters::tally::{RunNames, TallyReport};
+use readmill_filters::tally::TallyReport;
+use readmill_format::report::RunNames;
 use readmill_qc::{
     MetricSelection, ORDERED_MEMORY, QcTally, ReferenceSpan, RunEnd, SpanThreads, SpanWork,
 };

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use readmill_filters::tally::{RunNames, TallyReport};
+use readmill_filters::tally::TallyReport;
+use readmill_format::report::RunNames;
 use readmill_record::{DynOrderedTally, DynTally, Result};
 
 use super::add_on::RunningAddOn;

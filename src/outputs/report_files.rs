@@ -4,8 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use readmill_bqsr as bqsr;
-use readmill_filters::tally::RunNames;
-use readmill_format::report::{DescribedReport, ReportContents, max_value_bytes};
+use readmill_format::report::{DescribedReport, ReportContents, RunNames, max_value_bytes};
 use readmill_markdup::metrics::{LibraryCounts, SetSizes};
 use readmill_markdup::samtools::SamtoolsReport;
 use readmill_markdup::{DuplicationMetrics, Libraries, TileCounts};

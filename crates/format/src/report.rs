@@ -44,6 +44,19 @@ pub trait DescribedReport: Send {
     fn to_value(&self) -> Value;
 }
 
+/// What the files of a run may state about it.
+#[derive(Clone, Copy)]
+pub struct RunNames<'a> {
+    /// The path of the main output or, if there is none, of the first input.
+    pub file: &'a str,
+    pub sample: &'a str,
+    /// Returns the command line of the run in the form that this tool of Picard would write it to
+    /// its metrics file.
+    pub picard_command_line: &'a dyn Fn(&str) -> String,
+    /// The text that is written instead of a date, because equal runs have to write equal bytes.
+    pub started: &'a str,
+}
+
 /// The contents of a report file.
 pub enum ReportContents {
     /// A text that the description of the run leaves out.

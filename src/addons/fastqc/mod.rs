@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use readmill_engine::Crew;
 use readmill_fastqc::{FastqcOptions, FastqcRun};
-use readmill_filters::tally::RunNames;
+use readmill_format::report::RunNames;
 use readmill_record::{Error, Result};
 
 use super::add_on::{AddOn, AddOnSetup, MemoryShare, RoomShare, RunFacts, RunningAddOn};

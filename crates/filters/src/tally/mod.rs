@@ -16,7 +16,7 @@ pub use adapters::{AdapterBaseCounts, AdapterBases};
 pub use checksum::{Checksum, ChecksumColumns};
 pub use flagstat::{Flagstat, FlagstatCounts};
 pub use idxstats::{Idxstats, IdxstatsCounts};
-pub use spec::{CountMemory, RunNames, TallyContext, TallyReport, TallySpec};
+pub use spec::{CountMemory, TallyContext, TallyReport, TallySpec};
 pub use stats::{Stats, StatsCounts};
 
 pub const TALLIES: &[&TallySpec] = &[

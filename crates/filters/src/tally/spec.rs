@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use readmill_format::report::ReportContents;
+use readmill_format::report::{ReportContents, RunNames};
 use readmill_record::{DynTally, Header, Ledger, Result, SharedTally, Tally};
 
 use super::stats::StatsOrder;
@@ -72,18 +72,6 @@ pub struct TallyContext<'a> {
     pub sorted: bool,
     pub stats: Option<&'a Arc<StatsOrder>>,
     pub ledger: &'a Ledger,
-}
-
-#[derive(Clone, Copy)]
-pub struct RunNames<'a> {
-    /// The path of the main output or, if there is none, of the first input.
-    pub file: &'a str,
-    pub sample: &'a str,
-    /// Returns the command line of the run in the form that this tool of Picard would write it to
-    /// its metrics file.
-    pub picard_command_line: &'a dyn Fn(&str) -> String,
-    /// The text that is written instead of a date, because equal runs have to write equal bytes.
-    pub started: &'a str,
 }
 
 /// A tally of a run, together with the function that makes its result: one or more files.
