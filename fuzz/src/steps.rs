@@ -5,9 +5,8 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::path::Path;
 
+use readmill_filters::checksum::Checksum;
 use readmill_filters::expression::Expression;
-use readmill_filters::tally::checksum::SequencingChecksum;
-use readmill_filters::tally::{AdapterBases, Checksum, Flagstat, Idxstats, Stats};
 use readmill_filters::{
     CleanSam, Criterion, DropUnmapped, ExactMapping, FixMates, FlagRules, InReadGroups, MinMapq, NmMdUq,
     OptionalFields, RenameContigs, ReplaceReadGroup, Select, Subsample, fix_mates,
@@ -21,6 +20,7 @@ use readmill_format::report::DescribedReport;
 use readmill_record::{Batch, ChangedTags, Header, Ledger, RecordRef, Result, Step, Tally};
 use readmill_sort::key::Within;
 use readmill_sort::{Keyer, Order};
+use readmill_stats::{AdapterBases, Flagstat, Idxstats, SequencingChecksum, Stats};
 
 use crate::reference::file_in_memory;
 use crate::{expect_refusal, pieces, seeds};

@@ -46,7 +46,7 @@ use readmill_process::console::Console;
 /// use readmill::addons::{AddOn, AddOnSetup, PlannedFile, ReportedTally, RunningAddOn, Tap};
 /// use readmill_process::console::Console;
 /// use readmill::plan::{Plan, Verbosity};
-/// use readmill_filters::tally::TallyReport;
+/// use readmill_stats::TallyReport;
 /// use readmill_format::report::DescribedReport;
 /// use readmill_record::{Batch, Result, Tally};
 /// use serde_json::{Value, json};

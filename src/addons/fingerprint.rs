@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use readmill_filters::tally::TallyReport;
 use readmill_fingerprint::{Fingerprint, FingerprintTally, Sites};
 use readmill_record::Result;
+use readmill_stats::TallyReport;
 
 use super::add_on::{AddOn, AddOnNeeds, AddOnSetup, RunningAddOn};
 use super::planned_file::PlannedFile;

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use readmill_engine::{Crew, map_ordered};
-use readmill_filters::tally::TallyReport;
 use readmill_format::report::RunNames;
 use readmill_qc::{
     MetricSelection, ORDERED_MEMORY, QcTally, ReferenceSpan, RunEnd, SpanThreads, SpanWork,
 };
 use readmill_record::Result;
+use readmill_stats::TallyReport;
 
 use super::add_on::{
     AddOn, AddOnNeeds, AddOnSetup, MemoryShare, OrderedCount, RoomShare, RunFacts, RunningAddOn,

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use readmill_filters::tally::TallyReport;
 use readmill_format::report::RunNames;
 use readmill_record::{DynOrderedTally, DynTally, Result};
+use readmill_stats::TallyReport;
 
 use super::add_on::RunningAddOn;
 use super::planned_file::WriteReport;

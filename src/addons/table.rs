@@ -36,7 +36,7 @@ pub static ADD_ONS: [AddOnRow; 6] = [
 ///
 /// ```
 /// use readmill::addons::{AddOns, FingerprintRequest, ReadTally};
-/// use readmill_filters::tally::flagstat;
+/// use readmill_stats::flagstat;
 ///
 /// let mut add_ons = AddOns::default();
 /// add_ons.push(FingerprintRequest { file: "a.fingerprint".into(), sites: "sites.vcf".into() });

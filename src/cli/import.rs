@@ -7,9 +7,9 @@ use readmill::addons::ReadTally;
 use readmill::plan::{Aligner, Aligning, Command, Import, Steps};
 use readmill::{Plan, memory};
 use readmill_fastq::QualityEncoding;
-use readmill_filters::tally::adapters as adapter_tally;
 use readmill_process::limit;
 use readmill_record::{Error, Result};
+use readmill_stats::adapters as adapter_tally;
 
 use super::common::OutputFlags;
 use super::filter_flags::FilterFlags;

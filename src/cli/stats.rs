@@ -7,8 +7,8 @@ use clap::Args;
 use readmill::Plan;
 use readmill::addons::ReadTally;
 use readmill::plan::{RegionRequest, Reports};
-use readmill_filters::tally::stats::{CoverageBins, MAX_INSERT_SIZE, StatsOptions};
 use readmill_record::{Error, Flags, Result};
+use readmill_stats::stats::{CoverageBins, MAX_INSERT_SIZE, StatsOptions};
 
 use super::tally::TallyArgs;
 

@@ -12,9 +12,9 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use readmill::Plan;
 use readmill::addons::ReadTally;
 use readmill::plan::{self, Destination, Reports, Resources, Steps};
-use readmill_filters::tally::{TALLIES, TallySpec, checksum};
 use readmill_qc::QcOptions;
 use readmill_record::{Error, Result};
+use readmill_stats::{TALLIES, TallySpec, checksum, sequencing};
 
 use super::addons::coverage::CoverageOptions;
 use super::addons::description::DescriptionFlags;
@@ -269,8 +269,8 @@ pub struct ChecksumArgs {
 impl ChecksumArgs {
     pub fn build_plan(&self) -> Result<Plan> {
         let tally = match (self.samtools, self.bamseqchksum) {
-            (true, _) => &checksum::SAMTOOLS_CHECKSUM,
-            (_, true) => &checksum::BAMSEQCHKSUM,
+            (true, _) => &sequencing::SAMTOOLS_CHECKSUM,
+            (_, true) => &sequencing::BAMSEQCHKSUM,
             _ => &checksum::SPEC,
         };
         self.args.build_plan("checksum", Reports::only(ReadTally::new(tally, self.args.output())))

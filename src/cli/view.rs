@@ -10,8 +10,8 @@ use readmill::formats::{BamFormat, CramFormat, FORMATS, SamFormat, join_words};
 use readmill::plan::{
     Command, Content, Destination, ExtraFile, Format, Index, RegionRequest, Steps, Verbosity,
 };
-use readmill_filters::tally::count;
 use readmill_record::{Error, Result};
+use readmill_stats::count;
 
 use super::common::{OutputFlags, format_examples, format_help};
 use super::filter_flags::{FilterFlags, add_samtools_names};

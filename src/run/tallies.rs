@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use readmill_filters::tally::{Checksum, ChecksumColumns};
+use readmill_filters::checksum::{Checksum, ChecksumColumns};
 use readmill_process::console::Console;
 use readmill_record::{Changes, DynTally, Error, Header, LongestSpan, Result, SharedTally, Step};
 use readmill_sort::Order;

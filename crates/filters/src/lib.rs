@@ -1,17 +1,16 @@
-//! Filters and edits for reads, tallies, adapter marking, and the routing of reads to several
+//! Filters and edits for reads, checksums, adapter marking, and the routing of reads to several
 //! outputs.
 //!
 //! | part | purpose | entry point |
 //! |---|---|---|
 //! | filters and edits | drop or change reads; one file each | [`FILTERS`], [`spec`] |
-//! | tallies | count reads: flagstat, idxstats, stats, checksums | [`tally::TALLIES`] |
+//! | checksums | sums over reads that do not depend on their order | [`checksum`] |
 //! | expressions | the language of `samtools view -e` | [`expression`] |
 //! | adapters | mark adapters like Picard MarkIlluminaAdapters | [`adapter`] |
 //! | merging | merge alignments into unaligned reads like Picard MergeBamAlignment | [`merge_alignment`] |
 //! | routes | choose the outputs of each read | [`route`] |
 //!
-//! Each filter becomes a [`Step`](readmill_record::Step) of the pipeline, each tally is a
-//! [`Tally`](readmill_record::Tally). The crate starts no threads and does not know the
+//! Each filter becomes a [`Step`](readmill_record::Step) of the pipeline. The crate starts no threads and does not know the
 //! command-line parser. To add a filter, write a module with a [`FilterSpec`] and list it in
 //! [`FILTERS`]; docs/ARCHITECTURE.md has an example.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -24,6 +23,7 @@ use readmill_record::Result;
 use flag::GivenFlags;
 
 pub mod adapter;
+pub mod checksum;
 pub mod criterion;
 pub mod discarded;
 pub mod expression;
@@ -32,7 +32,6 @@ pub mod lone_mates;
 pub mod merge_alignment;
 pub mod route;
 pub mod spec;
-pub mod tally;
 mod turn;
 
 pub mod change_flags;

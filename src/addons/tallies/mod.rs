@@ -4,17 +4,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use readmill_engine::Crew;
-use readmill_filters::tally::stats::{StatsOptions, StatsOrder, StatsSettings};
-use readmill_filters::tally::{TallyContext, TallySpec, stats};
 use readmill_format::region::{ContigPart, Region};
 use readmill_record::{Error, Header, OrderedTally, Result, SharedOrderedTally};
+use readmill_stats::stats::{StatsOptions, StatsOrder, StatsSettings};
+use readmill_stats::{TallyContext, TallySpec, stats};
 
 use super::add_on::{AddOn, AddOnNeeds, AddOnSetup, MemoryShare, OrderedCount, RunFacts, RunningAddOn};
 use super::planned_file::PlannedFile;
 use super::reported_tally::ReportedTally;
 use crate::pipeline::tap::Tap;
 
-/// One of [`TALLIES`](readmill_filters::tally::TALLIES) and its file.
+/// One of [`TALLIES`](readmill_stats::TALLIES) and its file.
 ///
 /// A new tally needs only a [`TallySpec`]; this type serves all of them. Statistics are the only
 /// tally that also counts in output order, so their options are stored here.

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use readmill::addons::ReadTally;
 use readmill::plan::Reports;
-use readmill_filters::tally::{TALLIES, TallySpec};
 use readmill_record::Result;
+use readmill_stats::{TALLIES, TallySpec};
 
 use super::{AddOnFlags, GivenRun};
 
-/// The tallies that the user requested, with their files. `readmill_filters` describes the flags.
+/// The tallies that the user requested, with their files. `readmill_stats` describes the flags.
 pub(super) struct TallyFlags(Vec<(&'static TallySpec, PathBuf)>);
 
 /// Returns the tallies that have a flag, each with its help text.

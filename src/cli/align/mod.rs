@@ -15,11 +15,11 @@ use clap::{Args, ValueEnum};
 use readmill::addons::ReadTally;
 use readmill::plan::{Aligner, Aligning, Command, Destination};
 use readmill::{Plan, memory};
-use readmill_filters::tally::adapters as adapter_tally;
 use readmill_format::reference::LazyReference;
 use readmill_process::allocator::Heaps;
 use readmill_process::limit;
 use readmill_record::Result;
+use readmill_stats::adapters as adapter_tally;
 
 use super::common::OutputFlags;
 use super::prep::StepFlags;

@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn every_command_of_the_program_has_a_line() {
         let mut names = commands("src/cli/mod.rs", "enum Command {");
-        // The tally commands, which `readmill_filters::tally::TALLIES` lists.
+        // The tally commands, which `readmill_stats::TALLIES` lists.
         assert!(names.contains(&"tally".into()), "{names:?}");
         // The stages of `shard` are tested with `--resume`, and its plan contains a hash of the
         // program.

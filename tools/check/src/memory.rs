@@ -52,12 +52,12 @@ const FILES_WITH_BOUNDED_TABLES: [(&str, &str); 15] = [
     ("crates/files/src/compare/reads.rs", "read groups, which the header charges"),
     ("crates/filters/src/expression/variable.rs", "read groups, which the header charges"),
     ("crates/filters/src/route.rs", "outputs, 500 at most"),
-    ("crates/filters/src/tally/stats/selection.rs", "read groups, which the header charges"),
     ("crates/markdup/src/libraries.rs", "read groups, which the header charges; 65,534 at most"),
     ("crates/markdup/src/metrics/mod.rs", "sizes of sets: together they are the number of reads"),
     ("crates/record/src/header/merge/groups.rs", "charged by Header::merge"),
     ("crates/report/src/sheet.rs", "a file of a few MiB at most"),
     ("crates/sort/src/key/template.rs", "read groups, which the header charges"),
+    ("crates/stats/src/stats/selection.rs", "read groups, which the header charges"),
     ("src/aligning/input_counts.rs", "batches in progress"),
     ("src/outputs/extra_writer.rs", "pages under way, whose bytes are charged"),
 ];

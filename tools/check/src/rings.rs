@@ -14,8 +14,14 @@ use super::files;
 const CORE: [&str; 5] = ["src/run/", "src/outputs/", "src/plan/", "src/pipeline/", "src/aligning/"];
 
 /// Crates that only add-ons use.
-const CRATES: [&str; 5] =
-    ["readmill_coverage", "readmill_fastqc", "readmill_fingerprint", "readmill_qc", "readmill_report"];
+const CRATES: [&str; 6] = [
+    "readmill_coverage",
+    "readmill_fastqc",
+    "readmill_fingerprint",
+    "readmill_qc",
+    "readmill_report",
+    "readmill_stats",
+];
 
 /// The file that declares the modules of add-ons and re-exports their names.
 const ADD_ONS: &str = "src/addons/mod.rs";

@@ -4,5 +4,3 @@ mod adapters;
 mod expression;
 mod expression_beside_samtools;
 mod filters_beside_samtools;
-mod stats;
-mod stats_beside_samtools;

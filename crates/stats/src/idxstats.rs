@@ -8,7 +8,7 @@ use readmill_record::header::ReferenceSequence;
 use readmill_record::{Batch, Header, Result, Tally};
 use serde_json::{Value, json};
 
-use super::spec::{TallyReport, TallySpec};
+use crate::spec::{TallyReport, TallySpec};
 
 pub const SPEC: TallySpec = TallySpec {
     flag_help: Some("Write read counts by reference sequence, as samtools idxstats does"),

@@ -65,7 +65,7 @@ impl Default for StatsOptions {
 /// the minimum, the last one all above the maximum.
 ///
 /// ```
-/// use readmill_filters::tally::stats::CoverageBins;
+/// use readmill_stats::stats::CoverageBins;
 ///
 /// let bins: CoverageBins = "2,9,3".parse()?;
 /// assert_eq!(bins.to_string(), "2,10,3"); // [<2], [2-4], [5-7], [8-10], [10<]

@@ -1,17 +1,18 @@
 //! Compares with the text of `samtools stats`, row by row. Run it with `READMILL_SAMTOOLS=/path/to/samtools
-//! READMILL_READS=reads.bam cargo test -p readmill-filters --test filters stats_beside_samtools --
-//! --ignored`.
+//! READMILL_READS=reads.bam cargo test -p readmill-stats -- --ignored`.
 #![allow(clippy::unwrap_used)]
 
-use crate::expression::random;
+#[allow(dead_code)] // the tests of filters use more of it
+#[path = "../../../filters/tests/filters/expression/random.rs"]
+mod random;
 
 use std::path::Path;
 use std::process::Command;
 
 use random::ExpressionGenerator;
-use readmill_filters::tally::Stats;
 use readmill_format::sam::LineParser;
 use readmill_record::{Batch, Header, Stamp, Tally};
+use readmill_stats::Stats;
 
 fn samtools(arguments: &[&str]) -> String {
     let program = std::env::var_os("READMILL_SAMTOOLS").expect("READMILL_SAMTOOLS names a samtools");

@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use readmill_filters::tally::Stats;
-use readmill_filters::tally::stats::{StatsOptions, StatsOrder, StatsSettings};
 use readmill_format::report::{DescribedReport, cell_value};
 use readmill_format::sam::LineParser;
 use readmill_record::{Batch, Header, Ledger, OrderedTally, PieceMaker, Stamp, Tally};
+use readmill_stats::Stats;
+use readmill_stats::stats::{StatsOptions, StatsOrder, StatsSettings};
 use serde_json::{Value, json};
 
 const READS: &str = include_str!("../../../../tests/oracles/samtools/stats.sam");

@@ -16,8 +16,8 @@ use super::settings::StatsSettings;
 /// ```
 /// use std::sync::Arc;
 ///
-/// use readmill_filters::tally::Stats;
-/// use readmill_filters::tally::stats::{StatsOrder, StatsPiece, StatsSettings};
+/// use readmill_stats::Stats;
+/// use readmill_stats::stats::{StatsOrder, StatsPiece, StatsSettings};
 /// use readmill_record::{OrderedTally, Tally};
 ///
 /// let order = Arc::new(StatsOrder::new(StatsSettings::default()));

@@ -2,7 +2,7 @@
 
 use readmill_record::{Batch, Detail, Result, Tally};
 
-use super::spec::{TallyReport, TallySpec};
+use crate::spec::{TallyReport, TallySpec};
 
 /// The description of this tally. `readmill view -c` asks for it; it has no flag and no subcommand.
 pub const SPEC: TallySpec = TallySpec::new("count", |_| {

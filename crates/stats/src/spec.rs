@@ -6,7 +6,7 @@ use std::sync::Arc;
 use readmill_format::report::{ReportContents, RunNames};
 use readmill_record::{DynTally, Header, Ledger, Result, SharedTally, Tally};
 
-use super::stats::StatsOrder;
+use crate::stats::StatsOrder;
 
 /// The description of a tally whose result is a file.
 ///
@@ -14,7 +14,7 @@ use super::stats::StatsOrder;
 /// `NAME`, and the run makes a [`TallyReport`].
 ///
 /// ```
-/// use readmill_filters::tally::TALLIES;
+/// use readmill_stats::TALLIES;
 ///
 /// let flagstat = TALLIES.iter().find(|tally| tally.name == "flagstat").unwrap();
 /// assert!(flagstat.flag_help.is_some() && flagstat.command_help.is_some());
@@ -43,7 +43,7 @@ pub struct TallySpec {
 impl TallySpec {
     /// Creates the description of a tally of output reads without a flag and without a subcommand.
     /// Others override its fields.
-    pub(super) const fn new(name: &'static str, make: fn(&TallyContext<'_>) -> TallyReport) -> Self {
+    pub(crate) const fn new(name: &'static str, make: fn(&TallyContext<'_>) -> TallyReport) -> Self {
         let (flag_help, command_help, memory) = (None, None, None);
         let formats = &[];
         TallySpec {

@@ -7,7 +7,7 @@ use readmill_record::{Batch, RecordRef, Result, Tally};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::spec::{TallyReport, TallySpec};
+use crate::spec::{TallyReport, TallySpec};
 
 /// The description of this tally, with the flag `--flagstat FILE`, the subcommand `flagstat`, and
 /// its formats.

@@ -3,9 +3,7 @@
 //! Each column is the sum, modulo 2^128, of a hash of each record. It is the same for reads in any
 //! order, and different if a read is lost, doubled or altered. (An exclusive or would not notice
 //! doubled reads.) `--verify` compares the columns before and after the steps of a run, and
-//! `readmill checksum` prints them. [`sequencing`] has the checksums of other tools.
-
-pub mod sequencing;
+//! `readmill checksum` prints them.
 
 use std::fmt::Write as _;
 
@@ -14,24 +12,10 @@ use readmill_record::{Batch, ChangedTags, Changes, Flags, Header, RecordRef, Res
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
-use super::spec::{TallyReport, TallySpec};
-pub use sequencing::{BAMSEQCHKSUM, SAMTOOLS_CHECKSUM, SequencingChecksum, SequencingSums};
-
-/// The description of this tally, for the flag `--checksum FILE`. The subcommand has flags of its
-/// own, so it is not made from this.
-pub const SPEC: TallySpec = TallySpec {
-    flag_help: Some("Write checksums that do not depend on the order of reads (readmill checksum)"),
-    ..TallySpec::new("checksum", |context| {
-        TallyReport::new(Checksum::new(context.header, ChangedTags::default()), |sums, _| {
-            sums.to_text().into_bytes()
-        })
-    })
-};
-
 /// Computes the checksums of reads under one header.
 ///
 /// ```
-/// use readmill_filters::tally::Checksum;
+/// use readmill_filters::checksum::Checksum;
 /// use readmill_format::sam::LineParser;
 /// use readmill_record::{Batch, Header, Stamp, ChangedTags, Tally};
 ///

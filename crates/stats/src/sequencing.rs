@@ -24,7 +24,7 @@ use readmill_record::tag::{Field, Tag};
 use readmill_record::{Batch, Flags, Ledger, RecordRef, Result, SharedPrepaid, Tally, tag};
 use serde::{Deserialize, Serialize};
 
-use super::super::spec::{TallyReport, TallySpec};
+use crate::spec::{TallyReport, TallySpec};
 
 pub const SAMTOOLS_CHECKSUM: TallySpec = TallySpec::new("samtools-checksum", |context| {
     TallyReport::new(SequencingChecksum::new(context.ledger), |sums, names| {

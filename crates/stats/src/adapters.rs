@@ -8,7 +8,7 @@ use readmill_format::report::DescribedReport;
 use readmill_record::{Batch, Ledger, Result, SharedPrepaid, Tally, tag};
 use serde::{Deserialize, Serialize};
 
-use super::spec::{TallyReport, TallySpec};
+use crate::spec::{TallyReport, TallySpec};
 
 /// The description of this tally. It has neither `--adapters FILE` nor a subcommand: `readmill
 /// align` and `readmill import` have a flag of their own for it.

@@ -50,7 +50,7 @@ use readmill_record::{Batch, Error, Result, Tally};
 use serde_json::Value;
 
 use self::output::StatsValues;
-use super::spec::{CountMemory, TallyReport, TallySpec};
+use crate::spec::{CountMemory, TallyReport, TallySpec};
 
 pub use counts::StatsCounts;
 pub use cycles::MAX_CYCLES;
@@ -76,7 +76,7 @@ pub const SPEC: TallySpec = TallySpec {
 /// the order of reads, see [`Stats::in_order`].
 ///
 /// ```
-/// use readmill_filters::tally::Stats;
+/// use readmill_stats::Stats;
 /// use readmill_format::sam::LineParser;
 /// use readmill_record::{Batch, Header, Stamp, Tally};
 ///
