@@ -51,7 +51,7 @@ impl AddOnFlags for TallyFlags {
     }
 
     fn add_to(&self, reports: &mut Reports, _: &GivenRun<'_>) -> Result<()> {
-        self.0.iter().for_each(|(tally, file)| reports.add_ons.push(ReadTally::new(*tally, file)));
+        self.0.iter().for_each(|(tally, file)| reports.add_ons.push(ReadTally::new(tally, file)));
         Ok(())
     }
 }
