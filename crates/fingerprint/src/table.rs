@@ -92,8 +92,7 @@ impl Fingerprint {
         Self::read_lines(LineReader::open(path, ledger)?, path, ledger)
     }
 
-    /// Parses the text of a fingerprint file, such as the text that this run has just written, and
-    /// sorts its sites by contig name and position.
+    /// Parses the text of a fingerprint file, and sorts its sites by contig name and position.
     ///
     /// # Errors
     /// The text is not a fingerprint.

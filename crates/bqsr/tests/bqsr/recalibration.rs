@@ -66,14 +66,15 @@ fn the_value_has_the_substitutions_of_the_text() {
         let lines = report.lines().skip_while(|line| !line.starts_with("#:GATKTable:RecalTable1:"));
         let rows = lines.skip(2).take_while(|line| !line.is_empty()).filter_map(|line| {
             let cells: Vec<&str> = line.split_whitespace().collect();
-            let [group, reported, event, empirical, observations, errors] = cells[..] else {
+            // A name of a read group may have a blank.
+            let [group @ .., reported, event, empirical, observations, errors] = &cells[..] else {
                 panic!("{line}")
             };
             let number = |cell: &str| cell.parse::<f64>().unwrap();
             let [reported, observations] = [reported, observations].map(|it| it.parse::<u64>().unwrap());
-            (event == "M").then(|| {
+            (*event == "M").then(|| {
                 json!({
-                    "read_group": group, "reported": reported, "empirical": number(empirical),
+                    "read_group": group.join(" "), "reported": reported, "empirical": number(empirical),
                     "observations": observations, "errors": number(errors),
                 })
             })
