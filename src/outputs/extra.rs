@@ -172,7 +172,6 @@ fn create_sink(
     Ok((Sink::create(output, &header, sorted, ledger, console)?, header))
 }
 
-/// Opens the FASTQ files.
 fn open_fastq_files<'a>(
     plan: &'a Plan,
     wanted: &'a Fastq,

@@ -33,3 +33,14 @@ pub mod staged_parts;
 pub use files::CompleteOutput;
 pub use part_writer::{EncodedPart, PartEncoder, PartWriter};
 pub use sink::{PartTarget, Sink};
+
+/// The outputs of a run after all reads have been written, but before the outputs are complete and
+/// have their final names.
+pub struct OpenOutputs<'a> {
+    pub sink: Option<Sink>,
+    pub extra: Option<extra_writer::ExtraWriter<'a>>,
+    pub files: report_files::ReportFiles,
+    /// Whether reads were buffered between input and output. Then `--verify` also compares the
+    /// reads before and after the sort.
+    pub were_held: bool,
+}

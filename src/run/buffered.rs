@@ -13,14 +13,13 @@ use readmill_process::console::write_log_line;
 use readmill_record::Result;
 use readmill_sort::{Cutter, Framing, Keyer, Merge, Order, RunSort, Sources};
 
-use super::finish::Outputs;
 use super::forecast;
 use super::late_steps::order_late_steps;
 use super::marking::{MarkedDuplicates, ResolvedDuplicates};
 use super::{RunState, set_order};
-use crate::outputs::Sink;
 use crate::outputs::extra;
 use crate::outputs::report_files::ReportFiles;
+use crate::outputs::{OpenOutputs, Sink};
 use crate::pipeline::batch_pipeline::BatchPipeline;
 use crate::pipeline::duplicates;
 use crate::pipeline::feed::Feed;
@@ -93,7 +92,8 @@ impl RunState<'_> {
             self.count_and_recalibrate(&context, &sources, verdict, reference, &mut files)?;
         let recalibrated = apply.is_some();
         let filters = std::mem::take(&mut self.after_duplicates);
-        let steps = order_late_steps(self.plan, marked.as_ref(), filters, from_file.or(apply));
+        let marking = marked.as_ref().map(MarkedDuplicates::new_marking_step);
+        let steps = order_late_steps(self.plan, marking, filters, from_file.or(apply));
         self.console.begin_stage("writing", Some(read.saturating_sub(presorted.records)), false);
         let (crew, _large) = context.crew_for(buffer.largest_record_bytes)?;
         let large_parts =
@@ -112,7 +112,7 @@ impl RunState<'_> {
         summary.counts.extend(written.counts);
         summary.written_records = left_early + written.records;
         summary.spilled_bytes = context.spill.written_bytes() - known;
-        self.finish_outputs(summary, Outputs { sink: Some(sink), extra, files, were_held: true })
+        self.finish_outputs(summary, OpenOutputs { sink: Some(sink), extra, files, were_held: true })
     }
 
     /// Returns the reads that are still to be merged, and the output written so far if reads

@@ -7,20 +7,7 @@ use readmill_record::Result;
 
 use super::RunState;
 use super::summary::RunSummary;
-use crate::outputs::extra_writer::ExtraWriter;
-use crate::outputs::report_files::ReportFiles;
-use crate::outputs::{CompleteOutput, Sink};
-
-/// The outputs of a run after all reads have been written, but before the outputs are complete and
-/// have their final names.
-pub(super) struct Outputs<'a> {
-    pub sink: Option<Sink>,
-    pub extra: Option<ExtraWriter<'a>>,
-    pub files: ReportFiles,
-    /// Whether reads were buffered between input and output. Then `--verify` also compares the
-    /// reads before and after the sort.
-    pub were_held: bool,
-}
+use crate::outputs::{CompleteOutput, OpenOutputs};
 
 impl RunState<'_> {
     /// Finishes a run: verifies the reads, writes the reports, completes all outputs and renames
@@ -37,9 +24,9 @@ impl RunState<'_> {
     pub(super) fn finish_outputs(
         &self,
         mut summary: RunSummary,
-        outputs: Outputs<'_>,
+        outputs: OpenOutputs<'_>,
     ) -> Result<RunSummary> {
-        let Outputs { sink, extra, mut files, were_held } = outputs;
+        let OpenOutputs { sink, extra, mut files, were_held } = outputs;
         let [early, late] = &self.changes;
         self.tallies.verify_checksums(were_held, early, late, self.console)?;
         self.tallies.write_results(self.plan, &mut files, self.console)?;

@@ -20,6 +20,7 @@ pub(crate) mod stages;
 pub mod summary;
 pub mod tables;
 mod tallies;
+mod write;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,7 +48,7 @@ use crate::aligning::{self, ChosenLanes, Lanes, SingleReadCounter, Trimming, Una
 use crate::merging::Merging;
 use crate::outputs::extra_writer::ExtraWriter;
 use crate::outputs::report_files::{self, ReportFiles};
-use crate::outputs::{Sink, extra};
+use crate::outputs::{OpenOutputs, Sink, extra};
 use crate::pipeline::batch_pipeline::{BatchPipeline, RoutedFilters};
 use crate::pipeline::count::CovariateCounter;
 use crate::pipeline::feed::Feed;
@@ -58,7 +59,6 @@ use crate::pipeline::tap::Tap;
 use crate::plan::{self, Aligning, Command, Destination, Output, Plan};
 use additions::Additions;
 pub(crate) use align_scope::AlignScope;
-use finish::Outputs;
 use memory::Memory;
 use summary::RunSummary;
 use tallies::{RunTallies, union_of_changes};
@@ -536,6 +536,6 @@ impl RunState<'_> {
         let (written, counts) = (written.records, written.counts);
         let summary =
             RunSummary { read_records: read, written_records: written, counts, ..RunSummary::default() };
-        self.finish_outputs(summary, Outputs { sink, extra, files, were_held: false })
+        self.finish_outputs(summary, OpenOutputs { sink, extra, files, were_held: false })
     }
 }

@@ -1,11 +1,5 @@
-//! The stages of a job. A table defines for each kind of stage its name, how many there are, which
-//! stages it needs, and what it runs.
-
-use readmill_record::Result;
-
-use super::work::PlannedJob;
-use crate::pipeline::inputs::Inputs;
-use crate::run::RunState;
+//! The stages of a job. A table defines for each kind of stage its name, which jobs have it, how
+//! many there are, and which stages it needs. What a stage runs is in `stages`.
 
 /// A stage of a job, such as `map 3`. Planning is not a stage: the plan is written before any stage
 /// exists.
@@ -43,19 +37,28 @@ pub(super) enum StageCount {
     PerRange,
 }
 
+/// The jobs that have stages of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum JobsWithStage {
+    All,
+    Aligning,
+    MarkingDuplicates,
+    /// Jobs that find the sites which recalibration excludes from the reads themselves.
+    FindingSites,
+    /// Jobs that recalibrate qualities by a table counted from the same reads.
+    Counting,
+}
+
 /// One kind of stage, as a row of [`STAGES`].
 pub(super) struct StageRow {
     pub kind: StageKind,
     /// The name after `readmill shard` on the command line, and the prefix of its file names.
     name: &'static str,
     pub count: StageCount,
-    /// Returns whether a job has stages of this kind.
-    pub is_part_of: fn(&PlannedJob) -> bool,
+    pub jobs: JobsWithStage,
     /// The kinds of stages that must be finished first, if the job has them. `map` needs only the
     /// `scan` of its own lane.
     pub needs: &'static [StageKind],
-    /// Runs the stage with the given index. The inputs are open, and the state is ready.
-    pub run: fn(&PlannedJob, usize, RunState<'_>, Inputs) -> Result<()>,
 }
 
 /// All kinds of stages, in an order in which they can be run, which is also the order of the
@@ -65,95 +68,67 @@ pub(super) const STAGES: [StageRow; 10] = {
     use StageKind::{Compare, Count, Cut, Join, Judge, Map, Scan, Sites, Table, Write};
     [
         // Reads a lane of reads to be aligned, and finds where its slices start.
-        StageRow {
-            kind: Scan,
-            name: "scan",
-            count: PerLane,
-            is_part_of: PlannedJob::aligns,
-            needs: &[],
-            run: |job, lane, state, _| job.run_scan(lane, &state),
-        },
+        StageRow { kind: Scan, name: "scan", count: PerLane, jobs: JobsWithStage::Aligning, needs: &[] },
         // Sorts the reads of a slice into a run. Aligns them first if the command is `align`.
-        StageRow {
-            kind: Map,
-            name: "map",
-            count: PerSlice,
-            is_part_of: |_| true,
-            needs: &[Scan],
-            run: PlannedJob::run_map,
-        },
+        StageRow { kind: Map, name: "map", count: PerSlice, jobs: JobsWithStage::All, needs: &[Scan] },
         // Numbers the records of all slices, and divides their sorted order into ranges (`CutFile`
         // in `range`).
-        StageRow {
-            kind: Cut,
-            name: "cut",
-            count: Once,
-            is_part_of: |_| true,
-            needs: &[Map],
-            run: |job, _, state, _| job.run_cut(&state),
-        },
+        StageRow { kind: Cut, name: "cut", count: Once, jobs: JobsWithStage::All, needs: &[Map] },
         // Finds the duplicates among the ends of all slices.
         StageRow {
             kind: Judge,
             name: "judge",
             count: Once,
-            is_part_of: PlannedJob::marks_duplicates,
+            jobs: JobsWithStage::MarkingDuplicates,
             needs: &[Map, Cut],
-            run: |job, _, state, inputs| job.run_judge(state, &inputs),
         },
         // Compares the reads of a range with the reference, if there are no known sites.
         StageRow {
             kind: Compare,
             name: "compare",
             count: PerRange,
-            is_part_of: PlannedJob::finds_sites,
+            jobs: JobsWithStage::FindingSites,
             needs: &[Map, Cut, Judge],
-            run: |job, range, state, inputs| job.run_compare(range, state, &inputs),
         },
         // Decides at which sites the sample differs from the reference.
         StageRow {
             kind: Sites,
             name: "sites",
             count: Once,
-            is_part_of: PlannedJob::finds_sites,
+            jobs: JobsWithStage::FindingSites,
             needs: &[Compare],
-            run: |job, _, state, _| job.run_sites(&state),
         },
         // Counts bases of a range for recalibration.
         StageRow {
             kind: Count,
             name: "count",
             count: PerRange,
-            is_part_of: PlannedJob::counts_for_recalibration,
+            jobs: JobsWithStage::Counting,
             needs: &[Map, Cut, Judge, Sites],
-            run: |job, range, state, inputs| job.run_count(range, state, &inputs),
         },
         // Adds the counts of all ranges up to the recalibration table.
         StageRow {
             kind: Table,
             name: "table",
             count: Once,
-            is_part_of: PlannedJob::counts_for_recalibration,
+            jobs: JobsWithStage::Counting,
             needs: &[Count],
-            run: |job, _, state, _| job.run_table(&state),
         },
         // Merges a range, and encodes it as parts of the output (`StagedPartWriter`).
         StageRow {
             kind: Write,
             name: "write",
             count: PerRange,
-            is_part_of: |_| true,
+            jobs: JobsWithStage::All,
             needs: &[Map, Cut, Judge, Sites, Table],
-            run: |job, range, state, inputs| job.run_write(range, state, &inputs),
         },
         // Concatenates the ranges to the output, and writes the index and the reports.
         StageRow {
             kind: Join,
             name: "join",
             count: Once,
-            is_part_of: |_| true,
+            jobs: JobsWithStage::All,
             needs: &[Cut, Judge, Table, Write],
-            run: |job, _, state, _| job.run_join(state),
         },
     ]
 };

@@ -105,10 +105,27 @@ impl PlannedJob {
         open_files::raise_open_file_limit(self.job.slices.len());
         let scope = self.align_scope(stage)?;
         let made = with_state(&self.plan, scope, Additions::default(), console, |state, inputs| {
-            (stage.kind.row().run)(self, stage.index, state, inputs)
+            self.run_kind(stage, state, inputs)
         });
         made.map_err(|error| self.number_record_in_input(stage, self.remove_if_damaged(error)))
             .map(|()| StageOutcome::Done)
+    }
+
+    /// Runs the work of a stage. The inputs are open, and the state is ready.
+    fn run_kind(&self, stage: JobStage, state: RunState<'_>, inputs: Inputs) -> Result<()> {
+        let JobStage { kind, index } = stage;
+        match kind {
+            StageKind::Scan => self.run_scan(index, &state),
+            StageKind::Map => self.run_map(index, state, inputs),
+            StageKind::Cut => self.run_cut(&state),
+            StageKind::Judge => self.run_judge(state, &inputs),
+            StageKind::Compare => self.run_compare(index, state, &inputs),
+            StageKind::Sites => self.run_sites(&state),
+            StageKind::Count => self.run_count(index, state, &inputs),
+            StageKind::Table => self.run_table(&state),
+            StageKind::Write => self.run_write(index, state, &inputs),
+            StageKind::Join => self.run_join(state),
+        }
     }
 
     /// If the error is about damaged data of an earlier stage, removes that stage's file, and
@@ -162,7 +179,7 @@ impl PlannedJob {
     }
 
     /// Runs `map`: sorts the reads of a slice, and stores the template ends for duplicate marking.
-    pub(super) fn run_map(&self, number: usize, state: RunState<'_>, mut inputs: Inputs) -> Result<()> {
+    fn run_map(&self, number: usize, state: RunState<'_>, mut inputs: Inputs) -> Result<()> {
         let slice = self.job.slices[number];
         match slice.part {
             SlicePart::Between(bounds) => {
@@ -182,7 +199,7 @@ impl PlannedJob {
         self.finish_stage(into, &VerifiedFooter { value, data })
     }
 
-    pub(super) fn run_cut(&self, state: &RunState<'_>) -> Result<()> {
+    fn run_cut(&self, state: &RunState<'_>) -> Result<()> {
         let ledger = state.ledger();
         let files = self.open_slices(ledger)?;
         let mut spill = Spill::new(&[]);
@@ -221,7 +238,7 @@ impl PlannedJob {
         self.finish_stage(self.create_stage_file(StageKind::Cut.only())?, &cut)
     }
 
-    pub(super) fn run_judge(&self, state: RunState<'_>, inputs: &Inputs) -> Result<()> {
+    fn run_judge(&self, state: RunState<'_>, inputs: &Inputs) -> Result<()> {
         let ledger = state.ledger().clone();
         let cut: StageFile<CutFile> = self.open_required(StageKind::Cut.only(), &ledger)?;
         let mut spill = Spill::new(&self.plan.resources.temp_dirs);
@@ -257,7 +274,7 @@ impl PlannedJob {
 
     /// Runs `write`: merges a range from all slices, and stores it as compressed parts of the
     /// output.
-    pub(super) fn run_write(&self, number: usize, state: RunState<'_>, inputs: &Inputs) -> Result<()> {
+    fn run_write(&self, number: usize, state: RunState<'_>, inputs: &Inputs) -> Result<()> {
         let ledger = state.ledger().clone();
         let range = self.open_range(number, &ledger)?;
         let table = self.open_totals(&ledger)?.map(|file| file.footer);
@@ -275,7 +292,7 @@ impl PlannedJob {
         self.finish_stage(into, &value)
     }
 
-    pub(super) fn run_join(&self, state: RunState<'_>) -> Result<()> {
+    fn run_join(&self, state: RunState<'_>) -> Result<()> {
         let ledger = state.ledger().clone();
         let cut: StageFile<CutFile> = self.open_required(StageKind::Cut.only(), &ledger)?;
         let judge = self.marks_duplicates();

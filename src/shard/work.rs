@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 
 use super::job::{self, JobHash, JobPlan};
 use super::names::{PLAN, final_name_of_temporary, sync_parent_directory};
-use super::stage::{JobStage, STAGES, StageCount, StageKind, StageState, is_stage_file_name};
+use super::stage::{
+    JobStage, JobsWithStage, STAGES, StageCount, StageKind, StageState, is_stage_file_name,
+};
 use super::stage_file::{self, StageFile, StageFileState, StageSource, StageWriter, UndecodedFile};
 use crate::outputs::report_files;
 use crate::plan::{Plan, Resources, Verbosity};
@@ -81,7 +83,14 @@ impl PlannedJob {
             StageCount::PerSlice => self.job.slices.len(),
             StageCount::PerRange => self.job.ranges,
         };
-        let rows = STAGES.iter().filter(|row| (row.is_part_of)(self));
+        let is_part = |jobs| match jobs {
+            JobsWithStage::All => true,
+            JobsWithStage::Aligning => self.aligns(),
+            JobsWithStage::MarkingDuplicates => self.marks_duplicates(),
+            JobsWithStage::FindingSites => self.finds_sites(),
+            JobsWithStage::Counting => self.counts_for_recalibration(),
+        };
+        let rows = STAGES.iter().filter(|row| is_part(row.jobs));
         rows.flat_map(|row| (0..count(row.count)).map(|index| row.kind.at(index))).collect()
     }
 

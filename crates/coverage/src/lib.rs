@@ -29,6 +29,7 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod changes;
+mod coverage_file;
 pub mod depth;
 mod distribution;
 pub mod join;
@@ -41,10 +42,11 @@ pub mod piles;
 pub mod regions;
 pub mod report;
 
+pub use coverage_file::CoverageFile;
 pub use join::{CoverageJoin, DepthReceiver, DepthRun};
 pub use options::{Quantize, ReadOptions, RegionChoice, ReportOptions};
 pub use page::{BedContigs, BedPage, BedPages, EncodedPage, PageEncoder, PageTarget};
 pub use piece::{CoveragePiece, CoveragePieceMaker};
 pub use piles::{BothReceivers, DepthPeak, Piles};
 pub use regions::CoverageRegions;
-pub use report::{CoverageFile, CoverageReport, FinishedCoverage, LineReceiver};
+pub use report::{CoverageReport, FinishedCoverage, LineReceiver};

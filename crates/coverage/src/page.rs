@@ -12,9 +12,10 @@ use readmill_format::bgzf::{BLOCK_PAYLOAD, Codec, Deflater};
 use readmill_format::tabix::TextPreset;
 use readmill_record::{Error, Result};
 
+use crate::coverage_file::CoverageFile;
 use crate::join::DepthRun;
 use crate::line::{LINE_PADDING, RunLine, RunLines, append_number};
-use crate::report::{CoverageFile, LineReceiver};
+use crate::report::LineReceiver;
 
 const MAX_PAGE_RUNS: usize = 1 << 14;
 

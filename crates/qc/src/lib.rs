@@ -77,7 +77,7 @@ pub use collector::{ReadCollector, ReadContext};
 pub use depth::ORDERED_MEMORY;
 pub use gc_bias::options::GcBiasOptions;
 pub use insert_size::options::InsertSizeOptions;
-pub use jumping::JumpingOptions;
+pub use jumping::options::JumpingOptions;
 pub use levels::Level;
 pub use options::QcOptions;
 pub use program::{MetricProgram, MetricSetup, ProgramNeeds, RunningProgram};

@@ -13,7 +13,7 @@ use crate::alignment::options::AlignmentOptions;
 use crate::flags::given_or;
 use crate::gc_bias::options::GcBiasOptions;
 use crate::insert_size::options::InsertSizeOptions;
-use crate::jumping::JumpingOptions;
+use crate::jumping::options::JumpingOptions;
 use crate::levels::Level;
 use crate::read::PreparedRead;
 use crate::rna::options::RnaOptions;

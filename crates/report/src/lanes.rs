@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 
-use crate::metrics::has_all_reads;
 use crate::run::{NumberRule, Quantity, RunPart};
 
 pub struct LaneStats {
@@ -137,6 +136,11 @@ impl SortedValues {
         let (upper, lower) = (at(left / 2)?, at(left.checked_sub(1)? / 2)?);
         Some((lower + upper) / 2.0)
     }
+}
+
+/// Returns whether a row of Picard's GC bias includes duplicates. Rows without `READS_USED` do.
+pub fn has_all_reads(row: &RunPart<'_>) -> bool {
+    row.at("READS_USED").is_none_or(|used| used == "ALL")
 }
 
 #[cfg(test)]

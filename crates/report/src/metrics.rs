@@ -3,7 +3,7 @@
 //! A metric is one entry of [`METRICS`]. Its `find` function gets the value from a run description.
 //! If several reports contain a metric, the function prefers targets to the whole genome.
 
-use crate::lanes::{LaneDistance, collect_lanes, find_gc_outlier, find_insert_outlier};
+use crate::lanes::{LaneDistance, collect_lanes, find_gc_outlier, find_insert_outlier, has_all_reads};
 use crate::run::{NumberRule, Quantity, RunPart};
 use crate::text::NumberFormat;
 
@@ -248,11 +248,6 @@ pub fn insert_row<'a>(run: &RunPart<'a>) -> Option<RunPart<'a>> {
 /// Returns the row of Picard's GC bias summary for all reads, including duplicates.
 pub fn gc_row<'a>(run: &RunPart<'a>) -> Option<RunPart<'a>> {
     run.first_row_of_all("gc_bias.summary_metrics", has_all_reads)
-}
-
-/// Returns whether a row of Picard's GC bias includes duplicates. Rows without `READS_USED` do.
-pub fn has_all_reads(row: &RunPart<'_>) -> bool {
-    row.at("READS_USED").is_none_or(|used| used == "ALL")
 }
 
 /// Returns a count of samtools flagstat: the sum of QC-passed and QC-failed reads.

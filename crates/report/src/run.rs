@@ -8,7 +8,6 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::table::Cell;
 use crate::text::NumberFormat;
 
 /// The JSON description of a run, as written by `--json`, or a part of it (such as a list or a row
@@ -167,11 +166,6 @@ impl<'a> RunPart<'a> {
 
     pub fn number(&self, path: &str) -> Option<Quantity> {
         Some(Quantity::new(self.value(path)?, self.pointer(path), NumberRule::Sum))
-    }
-
-    /// Returns the number at a path as a table cell. A missing number becomes a dash.
-    pub fn cell(&self, path: &str, form: NumberFormat) -> Cell {
-        Cell::number(self.number(path).as_ref(), form)
     }
 
     /// Returns the numbers of a list, such as a histogram column. Elements that are not numbers

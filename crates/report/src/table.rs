@@ -45,6 +45,13 @@ impl Render for Cell {
 /// A field of a table: its key in the JSON, its title, and its number format.
 pub type TableField<'a> = (&'a str, &'a str, NumberFormat);
 
+impl RunPart<'_> {
+    /// Returns the number at a path as a table cell. A missing number becomes a dash.
+    pub fn cell(&self, path: &str, form: NumberFormat) -> Cell {
+        Cell::number(self.number(path).as_ref(), form)
+    }
+}
+
 /// Returns a table of a histogram, which has one list for each column. `columns` are the keys and
 /// titles of the columns to show.
 pub fn table_of_columns(histogram: &RunPart<'_>, caption: &str, columns: &[(&str, &str)]) -> Markup {

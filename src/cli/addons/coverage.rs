@@ -8,7 +8,7 @@ use readmill::plan::Reports;
 use readmill_coverage::{Quantize, ReadOptions, ReportOptions};
 use readmill_record::{Error, Result};
 
-use super::{AddOnFlags, GivenRun};
+use super::flags::{AddOnFlags, GivenRun};
 
 #[derive(Args)]
 pub struct SamePassCoverage {

@@ -7,8 +7,8 @@ use readmill::addons::PageRequest;
 use readmill::plan::Reports;
 use readmill_record::{Error, Result};
 
+use super::flags::{AddOnFlags, GivenRun};
 use super::limits::LimitFlags;
-use super::{AddOnFlags, GivenRun};
 
 /// Flags for the description of a run.
 #[derive(Args)]

@@ -10,7 +10,7 @@ use readmill_fastq::QualityEncoding;
 use readmill_fastqc::FastqcOptions;
 use readmill_record::{Error, Result};
 
-use super::{AddOnFlags, GivenRun};
+use super::flags::{AddOnFlags, GivenRun};
 
 #[derive(Args)]
 pub struct FastqcFlags {

@@ -7,7 +7,7 @@ use readmill::addons::FingerprintRequest;
 use readmill::plan::Reports;
 use readmill_record::Result;
 
-use super::{AddOnFlags, GivenRun};
+use super::flags::{AddOnFlags, GivenRun};
 
 /// A fingerprint in the same pass.
 #[derive(Args)]

@@ -13,16 +13,17 @@
 //! | `fingerprint` | `--fingerprint` |
 //! | `description` | `--json`, `--report` and its limits |
 //! | `limits` | thresholds of metrics in a report |
+//!
+//! `flags` has the trait.
 
 pub mod coverage;
 pub mod description;
 pub mod fastqc;
 mod fingerprint;
+mod flags;
 pub mod limits;
 pub mod qc;
 mod tallies;
-
-use std::path::PathBuf;
 
 use clap::Args;
 use readmill::plan::Reports;
@@ -32,26 +33,10 @@ use coverage::SamePassCoverage;
 use description::DescriptionFlags;
 use fastqc::FastqcFlags;
 use fingerprint::SamePassFingerprint;
+use flags::AddOnFlags;
+pub use flags::GivenRun;
 use qc::SamePassQc;
 use tallies::TallyFlags;
-
-/// The flags of an add-on in commands that write reads.
-pub trait AddOnFlags {
-    /// Returns whether the add-on is not requested.
-    fn is_empty(&self) -> bool;
-
-    /// Adds the add-on's request to `reports`, if there is one.
-    ///
-    /// # Errors
-    /// Fails if the flags contradict each other, or if options are given without the add-on.
-    fn add_to(&self, reports: &mut Reports, run: &GivenRun<'_>) -> Result<()>;
-}
-
-/// The facts about a run that the command line determines, excluding its add-ons.
-pub struct GivenRun<'a> {
-    pub inputs: &'a [PathBuf],
-    pub has_reference: bool,
-}
 
 /// The flags of all add-ons.
 #[derive(Args)]

@@ -10,7 +10,7 @@ use readmill::plan::Reports;
 use readmill_qc::{MetricSelection, PicardProgram, QcOptions};
 use readmill_record::{Error, Result};
 
-use super::{AddOnFlags, GivenRun};
+use super::flags::{AddOnFlags, GivenRun};
 
 /// A program requested by name; `None` means `all`.
 pub type AskedProgram = Option<&'static PicardProgram>;

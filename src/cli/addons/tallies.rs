@@ -8,7 +8,7 @@ use readmill::plan::Reports;
 use readmill_record::Result;
 use readmill_stats::{TALLIES, TallySpec};
 
-use super::{AddOnFlags, GivenRun};
+use super::flags::{AddOnFlags, GivenRun};
 
 /// The tallies that the user requested, with their files. `readmill_stats` describes the flags.
 pub(super) struct TallyFlags(Vec<(&'static TallySpec, PathBuf)>);

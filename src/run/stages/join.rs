@@ -8,14 +8,13 @@ use readmill_markdup::verdict::StoredVerdict;
 use readmill_record::{Charge, Result};
 
 use super::{FirstDecisions, WrittenRange};
-use crate::outputs::EncodedPart;
 use crate::outputs::part_counts::PartCounts;
 use crate::outputs::report_files::ReportFiles;
 use crate::outputs::routing::RoutedRecords;
 use crate::outputs::staged_parts::StagedPart;
+use crate::outputs::{EncodedPart, OpenOutputs};
 use crate::pipeline::{StepCounts, count, sum_counts};
 use crate::run::RunState;
-use crate::run::finish::Outputs;
 use crate::run::marking::write_picard_metrics;
 use crate::run::recal_setup;
 use crate::run::summary::{self, RunSummary};
@@ -130,6 +129,9 @@ impl RunState<'_> {
             summary::log_duplicates(&verdict.tally, &self.header, self.console);
             write_picard_metrics(self.plan, &ends.libraries, &verdict.tally, flagged, &mut files)?;
         }
-        self.finish_outputs(summary, Outputs { sink: Some(sink), extra: None, files, were_held: true })
+        self.finish_outputs(
+            summary,
+            OpenOutputs { sink: Some(sink), extra: None, files, were_held: true },
+        )
     }
 }

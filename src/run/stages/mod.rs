@@ -443,7 +443,8 @@ impl<'a> RunState<'a> {
             _ => (from_file, self.new_input_counter(reference)),
         };
         let filters = std::mem::take(&mut self.after_duplicates);
-        let steps = order_late_steps(self.plan, marked.as_ref(), filters, apply);
+        let marking = marked.as_ref().map(MarkedDuplicates::new_marking_step);
+        let steps = order_late_steps(self.plan, marking, filters, apply);
         let Some(output) = self.plan.destination.main_output() else {
             return Err(Error::bug("there is no output to write"));
         };

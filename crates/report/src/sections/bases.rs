@@ -4,7 +4,8 @@
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use crate::metrics::{CYCLE_HISTOGRAM, QUALITY_HISTOGRAM, gc_row, has_all_reads};
+use crate::lanes::has_all_reads;
+use crate::metrics::{CYCLE_HISTOGRAM, QUALITY_HISTOGRAM, gc_row};
 use crate::plot::{Axes, Figure, draw_bars, draw_lines};
 use crate::run::RunPart;
 use crate::section::{PageSample, wrap_figures};

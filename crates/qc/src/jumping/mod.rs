@@ -7,10 +7,11 @@
 //! as the limit is known. The limit depends on the order of the reads, so the pairs of a batch are a piece of an
 //! [`OrderedTally`].
 
+pub mod options;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use clap::Args;
 use readmill_format::library_size::estimate_library_size;
 use readmill_format::metrics::MetricsRow;
 use readmill_format::report::ReportContents;
@@ -22,20 +23,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::counts::{SortedCounts, divide_or_zero};
 use crate::depth::{ORDERED_MEMORY, USUAL_PIECE_BYTES};
-use crate::flags::parse_size;
 use crate::read::{Orientation, pair_orientation};
 use crate::{MetricProgram, MetricSetup, PicardProgram, ProgramNeeds, RunEnd, RunningProgram};
-
-/// Options of CollectJumpingLibraryMetrics.
-#[derive(Args, Clone, Debug, Default, PartialEq)]
-pub struct JumpingOptions {
-    /// Jumping libraries: end the tail of insert sizes where a size has fewer than 1/N of the mode's pairs [default: 10000]
-    #[arg(long, alias = "TAIL_LIMIT", value_name = "N", value_parser = parse_size())]
-    pub tail_limit: Option<u32>,
-    /// Jumping libraries: minimum of the insert size, in bases, above which pairs are chimeras [default: 100000]
-    #[arg(long, alias = "CHIMERA_KB_MIN", value_name = "N", value_parser = parse_size())]
-    pub chimera_kb_min: Option<u32>,
-}
 
 const PROGRAM: PicardProgram =
     PicardProgram { name: "CollectJumpingLibraryMetrics", endings: &[".jump_metrics"] };
