@@ -53,7 +53,7 @@ fn qualities_of_other_encodings_become_phred() {
         run.stderr
     );
     let run = readmill(["import", &illumina, "--max-quality", "40", "-o", "-"]);
-    assert!(run.stderr.contains("its quality 41 ('J') is not between 0 and 40"), "{}", run.stderr);
+    assert!(run.stderr.contains("the quality 41 ('J') is not between 0 and 40"), "{}", run.stderr);
     let run = readmill(["import", "-", "--quality-encoding", "detect", "-o", "-"]);
     assert_eq!(run.code, Some(1), "{}", run.stderr);
     assert!(run.stderr.contains("the quality encoding of a pipe cannot be detected"), "{}", run.stderr);

@@ -35,7 +35,7 @@ fn a_field_that_no_read_has_is_an_error_and_leaves_no_output() {
         for command in ["markdup", "prep --mark-duplicates --sort coordinate"] {
             let (done, files) = run(&given, &format!("{command} {asked}"));
             assert_eq!(done.code, Some(2), "{asked}: {}", done.stderr);
-            for word in ["none of 2 templates has the field UX", "in.bam"] {
+            for word in ["none of the 2 templates has the field UX", "in.bam"] {
                 assert!(done.stderr.contains(word), "{asked}: {}", done.stderr);
             }
             assert_eq!(files, ["in.bam"], "{asked}");
@@ -87,7 +87,7 @@ fn by_samtools_rules_a_barcode_that_no_read_has_is_an_error() {
         let (done, files) = run(text, "markdup --rules samtools --barcode-tag UX");
         assert_eq!(done.code, code, "{}", done.stderr);
         assert_eq!(
-            done.stderr.contains("none of 1 templates has the field UX"),
+            done.stderr.contains("none of the 1 templates has the field UX"),
             code == Some(2),
             "{}",
             done.stderr

@@ -290,7 +290,7 @@ fn an_output_that_another_run_is_writing() {
     let first = Paused::at(&folders, (PieceRead, 1), ["sort", "in/x.bam", "-o", "out/x.bam"]);
     folders.input("y.bam", bam(&many(10, 200)));
     let second = folders.readmill(["sort", "in/y.bam", "-o", "out/x.bam"]);
-    second.fails(3, &["out/x.bam cannot be written: another run is writing it", "another output name"]);
+    second.fails(3, &["out/x.bam cannot be written: another run is writing this file", "another output name"]);
     first.go_on().succeeds();
     assert_eq!(folders.lines(&folders.out("x.bam")).len(), 300);
     assert_eq!(folders.left(), ["x.bam", "x.bam.bai"]);
@@ -325,7 +325,7 @@ fn a_link_of_an_index_is_not_followed() {
         3,
         &[
             "out/x.pac.",
-            ".partial: it cannot be created: File exists",
+            ".partial: cannot be created: File exists",
             "remove this file if no other run",
         ],
     );

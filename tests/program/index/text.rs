@@ -62,7 +62,7 @@ fn text_that_cannot_be_indexed_is_refused() {
     let dir = TestDir::new();
     let file = |name: &str, text: &str| arg(&dir.file(name, stored(text.as_bytes(), 900)));
     let unsorted = file("a.bed.gz", "c1\t50\t60\nc1\t40\t45\n");
-    refused(&dir, &["index", &unsorted], 2, &["a.bed.gz: line 2: it is before", "sort -k1,1"]);
+    refused(&dir, &["index", &unsorted], 2, &["a.bed.gz: line 2: the record is before", "sort -k1,1"]);
     let apart = file("b.bed.gz", "c1\t5\t6\nc2\t4\t5\nc1\t7\t8\n");
     refused(&dir, &["index", &apart], 2, &["line 3: the lines of c1 are not adjacent"]);
     let odd = file("c.vcf.gz", "##fileformat=VCFv4.2\nc1\tfive\t.\tA\tG\t.\t.\t.\n");
