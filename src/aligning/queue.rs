@@ -21,7 +21,7 @@ pub struct RawRecords {
     pub range: Range<usize>,
     /// 0-based number of the first record in its file.
     pub number: u64,
-    /// The error that ends the file after these records.
+    /// The error that stopped reading the file after these records.
     pub fault: Option<Error>,
     pub last: bool,
 }

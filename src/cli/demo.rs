@@ -74,14 +74,14 @@ impl DemoArgs {
         let threads = limit::available_threads();
         #[cfg(feature = "bwa")]
         if self.fastq {
-            return run_from_fastq(&Sample::new(profile), dir, threads);
+            return run_fastq_demo(&Sample::new(profile), dir, threads);
         }
         let (reads, dictionary) = (dir.join("reads.bam"), dir.join("target.dict"));
         print_line(&format!("simulating {} read pairs in {}", profile.pairs, reads.display()))?;
-        let made = Sample::new(profile);
-        sample::write_sample_bam(&made, &reads, 1, Crew { threads, in_flight: 2 * threads })?;
-        write_dictionary(&made, &dictionary)?;
-        drop(made); // frees the genome, which `-m` of the plan does not include
+        let sample = Sample::new(profile);
+        sample::write_sample_bam(&sample, &reads, 1, Crew { threads, in_flight: 2 * threads })?;
+        write_dictionary(&sample, &dictionary)?;
+        drop(sample); // frees the genome, which `-m` of the plan does not include
 
         let prepared = dir.join("prepared.bam");
         let plan = build_prep_plan(reads, dictionary, prepared.clone(), threads)?;
@@ -114,9 +114,9 @@ impl DemoArgs {
             profile.pairs,
             dir.join("reads.bam").display()
         ))?;
-        let made = Sample::new(profile);
+        let sample = Sample::new(profile);
         sample::write_sample_bam(
-            &made,
+            &sample,
             &dir.join("reads.bam"),
             1,
             Crew { threads, in_flight: 2 * threads },
@@ -127,17 +127,17 @@ impl DemoArgs {
             let done = done.and_then(|mut file| text(&mut file).and_then(|()| file.flush()));
             done.map_err(|e| write_error(&path, &e))
         };
-        write("ref.fa", &|w| made.write_fasta(w))?;
-        write("ref.fa.fai", &|w| made.write_fai(w))?;
-        let contigs = &made.profile().contigs;
-        let targets = made.capture_targets();
+        write("ref.fa", &|w| sample.write_fasta(w))?;
+        write("ref.fa.fai", &|w| sample.write_fai(w))?;
+        let contigs = &sample.profile().contigs;
+        let targets = sample.capture_targets();
         write("targets.bed", &|w| {
             let mut named = targets
                 .iter()
                 .filter_map(|(contig, start, end)| Some((&contigs.get(*contig)?.0, start, end)));
             named.try_for_each(|(contig, start, end)| writeln!(w, "{contig}\t{start}\t{end}"))
         })?;
-        drop(made);
+        drop(sample);
         let words = PAGED.split(' ').map(|word| match word.strip_prefix("DIR/") {
             Some(name) => dir.join(name).display().to_string(),
             None => word.to_string(),
@@ -158,7 +158,7 @@ const PAGED: &str = "prep DIR/reads.bam -o DIR/sample.bam --sort coordinate --ma
 
 /// Simulates FASTQ files, then aligns and processes their reads in one pass (`--fastq`).
 #[cfg(feature = "bwa")]
-fn run_from_fastq(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
+fn run_fastq_demo(sample: &Sample, dir: &Path, threads: usize) -> Result<()> {
     use readmill::plan::{Aligner, Aligning, LaneInput, ReadTags};
     use readmill_align::bwa::{BwaIndexOptions, BwaOptions, build_index, partial_index_files};
     use readmill_record::header::GivenReadGroup;
@@ -172,9 +172,9 @@ fn run_from_fastq(made: &Sample, dir: &Path, threads: usize) -> Result<()> {
         two.display()
     ))?;
     let mut file = create(&fasta)?;
-    made.write_fasta(&mut file).and_then(|()| file.flush()).map_err(|e| write_error(&fasta, &e))?;
+    sample.write_fasta(&mut file).and_then(|()| file.flush()).map_err(|e| write_error(&fasta, &e))?;
     let (mut first, mut last) = (create(&one)?, create(&two)?);
-    let written = made.write_fastq(&mut first, &mut last);
+    let written = sample.write_fastq(&mut first, &mut last);
     written
         .and_then(|()| first.flush())
         .and_then(|()| last.flush())
@@ -235,10 +235,10 @@ fn write_error(path: &Path, error: &std::io::Error) -> Error {
 
 /// Writes the sample's dictionary without its last contig and in a different order, so that the run
 /// has something to replace.
-fn write_dictionary(made: &Sample, path: &Path) -> Result<()> {
+fn write_dictionary(sample: &Sample, path: &Path) -> Result<()> {
     let write = || {
         let mut file = BufWriter::new(File::create(path)?);
-        let text = made.header_text();
+        let text = sample.header_text();
         let mut lines: Vec<&str> = text.lines().filter(|line| line.starts_with("@SQ")).collect();
         lines.pop();
         lines.rotate_right(1);

@@ -60,7 +60,7 @@ pub fn without_header_flag(mut args: Vec<OsString>) -> Result<Vec<OsString>> {
     }
 }
 
-const NO_ADAPTER_DETECTION: &str = "omit it: adapters of pairs are detected by the overlap of mates; to set an adapter, use --trim-adapter-sequence";
+const NO_ADAPTER_DETECTION: &str = "omit it: adapters of pairs are detected from the overlap of mates; to set an adapter, use --trim-adapter-sequence";
 
 /// Commands and flags of other tools that readmill does not have, each with a hint about the
 /// alternative.

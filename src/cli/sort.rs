@@ -37,10 +37,11 @@ pub struct SortArgs {
     /// Reads without a position may be reverse-complemented.
     #[arg(short = 'M', long, help_heading = "Order", conflicts_with_all = ["natural", "lexicographic", "tag", "template_coordinate"])]
     minhash: bool,
-    /// Sort in this order [default: coordinate]
+    /// Sort order [default: coordinate]
     ///
     /// Values: coordinate, queryname, natural, lexicographic, template-coordinate, minhash, or
-    /// tag:XX.
+    /// tag:XX or tag:XX:ORDER, where ORDER sorts equal tags: coordinate (the default), natural or
+    /// lexicographic.
     #[arg(long, help_heading = "Order", value_name = "ORDER", value_parser = Order::parse, conflicts_with_all = ["natural", "lexicographic", "tag", "template_coordinate", "minhash"])]
     sort: Option<Order>,
     /// Set the read group of all reads from their file name (as samtools merge -r)
@@ -56,10 +57,11 @@ pub struct SortArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Order")]
 pub struct OutputOrder {
-    /// Sort in this order, such as coordinate; none keeps the input order
+    /// Sort order, for example coordinate; none keeps the input order
     ///
     /// Values: coordinate, queryname (Picard), natural or name (samtools sort -n), lexicographic,
-    /// template-coordinate, minhash, tag:XX (also tag:XX:natural …), or none.
+    /// template-coordinate, minhash, none, or tag:XX or tag:XX:ORDER, where ORDER sorts equal tags:
+    /// coordinate (the default), natural or lexicographic.
     #[arg(long, value_name = "ORDER", default_value = "none", value_parser = Order::parse)]
     sort: Order,
 }

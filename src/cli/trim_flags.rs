@@ -13,9 +13,9 @@ use readmill_trim::options::{
 pub struct TrimFlags {
     /// Trim and filter FASTQ reads before alignment, as fastp does
     ///
-    /// By default, adapters are detected by the overlap of mates, and poly-G tails are trimmed if
-    /// the instrument uses two colours. Reads with low quality, many N or few bases are dropped,
-    /// together with their mates. The flags below have the same names as in fastp.
+    /// By default, adapters are detected from the overlap of mates, and poly-G tails are trimmed if
+    /// the instrument uses two-colour chemistry. Reads with low quality, many N or few bases are
+    /// dropped, together with their mates. The flags below have the same names as in fastp.
     #[arg(long)]
     trim: bool,
     #[command(flatten)]
@@ -89,7 +89,7 @@ struct TailFlags {
     /// Trim poly-G tails, for any sequencing instrument
     #[arg(long, requires = "trim", alias = "trim_poly_g", conflicts_with = "disable_trim_poly_g")]
     trim_poly_g: bool,
-    /// Do not trim poly-G tails, even if the instrument uses two colours
+    /// Do not trim poly-G tails, even with two-colour chemistry
     #[arg(long, requires = "trim", alias = "disable_trim_poly_g", conflicts_with = "poly_g_min_len")]
     disable_trim_poly_g: bool,
     /// Minimum length of a poly-G tail, in bases
@@ -166,7 +166,7 @@ struct TrimFilterFlags {
     /// Drop reads with fewer than N bases
     #[arg(long, value_name = "N", default_value_t = 15, requires = "trim", alias = "length_required")]
     length_required: u32,
-    /// Drop reads with more than N bases. 0 means no limit
+    /// Drop reads longer than N bases. 0 means no limit
     #[arg(long, value_name = "N", default_value_t = 0, requires = "trim", alias = "length_limit")]
     length_limit: u32,
     /// Drop low-complexity reads, in which few bases differ from the next base

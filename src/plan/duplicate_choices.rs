@@ -34,7 +34,7 @@ pub(super) const RULE_SETS: &[Choice<RuleSet>] = &[
         value: RuleSet::Samtools,
         name: "samtools",
         aliases: &[],
-        help: "Follow samtools markdup: mates are matched by MC and ms, which --fix-mates samtools and samtools fixmate -m write",
+        help: "Follow samtools markdup. It matches mates by the MC and ms fields; to add them, use --fix-mates samtools or samtools fixmate -m",
     },
 ];
 

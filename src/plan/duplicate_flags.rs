@@ -36,7 +36,7 @@ pub struct DuplicateFlags {
     /// Flags below that do not mention samtools are for picard.
     #[arg(long, value_name = "WHOSE", default_value = "picard", value_parser = choice_parser(RULE_SETS))]
     rules: RuleSet,
-    /// Which ends of reads are compared (--rules samtools)
+    /// Find duplicates by these ends (--rules samtools)
     #[arg(long, value_name = "OF", default_value = "template", value_parser = choice_parser(PAIR_ENDS))]
     ends: PairEnds,
     /// First clear the duplicate flags, dt fields and do fields of the input (--rules samtools)

@@ -1,4 +1,4 @@
-//! The flag `--revert`: turn alignments back into unaligned reads, with the rules of Picard
+//! The flag `--revert`: turn alignments back into unaligned reads, by the rules of Picard
 //! RevertSam.
 
 use std::fmt;
@@ -193,12 +193,12 @@ impl Filter for RevertRules {
     }
 }
 
-/// Turns alignments back into unaligned reads, with the rules of Picard RevertSam 3.4.0.
+/// Turns alignments back into unaligned reads, by the rules of Picard RevertSam 3.4.0.
 ///
 /// For each record, in this order:
 ///
 /// 1. Secondary and supplementary records are dropped.
-/// 2. Qualities are restored from OQ, and the read is turned to its sequencing direction.
+/// 2. Qualities are restored from OQ, and reads on the reverse strand are reverse-complemented.
 /// 3. Hard-clipped bases and qualities (XB and XQ) are appended.
 /// 4. Position, CIGAR, mate fields, the duplicate flag, and the tags of the alignment are removed.
 #[derive(Clone)]
@@ -264,7 +264,7 @@ impl Revert {
                     let what =
                         format!("OQ has {} characters, but the read has {length} bases", letters.len());
                     return Err(Error::input(what)
-                        .hint("keep the qualities with --revert-keep qualities, or drop such templates with --revert-erase-unequal --whole-templates"));
+                        .hint("keep the current qualities with --revert-keep qualities, or drop templates with such reads with --revert-erase-unequal --whole-templates"));
                 }
                 Some(letters) => {
                     self.qualities.extend(letters.iter().map(|&it| it.saturating_sub(b'!')))

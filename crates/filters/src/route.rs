@@ -227,7 +227,7 @@ impl BySegment {
         let flags = record.flags();
         if self.single_end && flags.is_paired() && flags.0 & self.exclude_flags == 0 {
             return Err(Error::input("the read is paired, but single-end reads are expected").hint(
-                "write read 1 and read 2 to two files with -1 and -2 (Picard: FASTQ and SECOND_END_FASTQ), or to one file without --single-end (Picard: INTERLEAVE=true)",
+                "write read 1 and read 2 to two files with -1 and -2 (Picard: FASTQ and SECOND_END_FASTQ), or omit --single-end to write both to one file (Picard: INTERLEAVE=true)",
             ));
         }
         Ok(())

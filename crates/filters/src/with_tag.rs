@@ -97,11 +97,11 @@ impl Filter for WithTagRequest {
     }
 }
 
-/// Keeps reads that have an optional field, or one of several values of it (samtools view `-d` and
-/// `-D`).
+/// Keeps reads that have an optional field or, if values are given, one of these values in it
+/// (samtools view `-d` and `-D`).
 ///
-/// Integers are compared as decimal text, characters and texts byte by byte. Fields of other types
-/// (floats and arrays) match only if no value is given.
+/// Integers are compared as decimal text, characters and strings byte by byte. Fields of other
+/// types (floats and arrays) match only if no value is given.
 #[derive(Clone)]
 pub struct WithTag {
     tag: Tag,

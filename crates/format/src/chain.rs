@@ -236,7 +236,7 @@ pub struct LinkedRecords {
     pub first: u64,
     /// Number of the first record in its own input, for messages.
     pub number: u64,
-    /// The error that ends the input after these records, if any.
+    /// The error that stopped reading the input after these records, if any.
     pub fault: Option<Error>,
 }
 
@@ -316,8 +316,8 @@ impl ChunkLinker {
         linked
     }
 
-    /// Returns an empty batch that reuses `memory`, for a ticket without a chunk of input: a step of
-    /// alignment or merging.
+    /// Returns an empty batch that reuses `memory`. Alignment and merge tasks use it, because their
+    /// tickets bring no chunk of input to link.
     pub fn link_nothing(&mut self, memory: Batch) -> LinkedRecords {
         self.number_records(UncheckedBatch::in_memory_of(memory), 0, None)
     }

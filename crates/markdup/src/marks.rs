@@ -323,8 +323,8 @@ impl<'a, T: ChunkSorter> DuplicateMarks<'a, T> {
     }
 }
 
-/// A set of pairs during the scan. It stores only the pair kept so far and the candidates for
-/// optical duplicates.
+/// A set of duplicate pairs during the scan. Of its pairs, it stores only the first, the best so
+/// far, and the candidates for optical duplicates.
 pub(super) struct PairSet<S: ItemLayout> {
     first: S::Pair,
     kept: S::Pair,

@@ -15,7 +15,8 @@ use super::samtools::SamtoolsRules;
 use super::score::Strategy;
 use super::umi::Umis;
 
-/// How duplicates are found, and which results are stored. The default is Picard's.
+/// How duplicates are found, and which results are stored. By default, the rules are those of
+/// Picard, without the search for optical duplicates.
 ///
 /// ```
 /// use readmill_markdup::{Optical, Rules, verdict_bytes};

@@ -311,7 +311,7 @@ impl CoverageFiles {
             let Some((_, bed)) = self.beds.iter().find(|(file, _)| *file == page.file) else {
                 return Err(Error::bug("there are lines for a file that is not written"));
             };
-            lock(bed).take(page.number, encoded)?;
+            lock(bed).add_page(page.number, encoded)?;
         }
     }
 
@@ -362,7 +362,7 @@ impl CoverageFiles {
 
 impl BedOutput {
     /// Adds a compressed page, and writes all consecutive pages that are available.
-    fn take(&mut self, number: u64, page: EncodedPage) -> Result<()> {
+    fn add_page(&mut self, number: u64, page: EncodedPage) -> Result<()> {
         self.ready.insert(number, page);
         while let Some(EncodedPage { bytes, fragment }) = self.ready.remove(&self.next) {
             self.next += 1;

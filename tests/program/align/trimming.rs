@@ -204,7 +204,7 @@ fn what_makes_no_sense_is_refused() {
         (&["--trim", "--cut-tail", "--cut-right", &raw1, &raw2], 1, "cannot be used with"),
         (&["--trim", "--cut-window-size", "5", &raw1, &raw2], 1, "--cut-front"),
         (&["--trim", "--trim-adapter-sequence", "ACGN", &raw1, &raw2], 1, "four bases"),
-        (&["--trim", "--detect_adapter_for_pe", &raw1, &raw2], 1, "detected by the overlap of mates"),
+        (&["--trim", "--detect_adapter_for_pe", &raw1, &raw2], 1, "detected from the overlap of mates"),
         (&["--trim", &raw1], 1, "--trim-adapter-sequence"),
         (&["--trim", "--correction", "--disable-adapter-trimming", &raw1], 1, "pairs"),
         (&["--trim", "--trim-front2", "5", "--disable-adapter-trimming", &raw1], 1, "pairs"),

@@ -66,8 +66,9 @@ const OPTIONS: [(Programs, &str, &str); 8] = [
     ),
 ];
 
-/// Compares on three inputs: reads with high depth at few positions, random pairs, and no records.
-/// Unless `every`, most cases run on the deep input only, because starting Java is slow.
+/// Compares depths and OxoG sites with Picard on three inputs: reads with high depth at few
+/// positions, random pairs, and no records. Unless `every` is set, most cases run on the deep input
+/// only, because starting Java is slow.
 pub fn compare_depth_collectors(
     dir: &SampleDir<'_>,
     pairs: u64,

@@ -11,8 +11,8 @@ use crate::ledger::Ledger;
 use crate::outputs::{ProgramLines, compare_lines};
 use crate::{samples, sort};
 
-/// Compares on a simulated sample with all kinds of templates, and on records that no aligner
-/// writes.
+/// Compares reports, FASTQ and split output with samtools, on a simulated sample with all kinds of
+/// templates and on records that no aligner writes.
 pub fn compare_reports(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) -> Result<()> {
     ledger.print_heading("reports", "what is learnt, split and written in passing");
     let sample = samples::simulated_samples(pairs).into_iter().find(|sample| sample.has_all_kinds);
@@ -44,8 +44,8 @@ impl ReportInput<'_> {
                 "prep {input} -o out.bam --sort coordinate --mark-duplicates --verify --flagstat flagstat.txt \
                  --idxstats idxstats.txt --stats stats.txt --checksum checksum.txt"
             ))?;
-            let lines = compare_with_output(dir, "flagstat.txt", "flagstat out.bam")?
-                + compare_with_output(dir, "idxstats.txt", "idxstats out.bam")?
+            let lines = compare_file_with_samtools(dir, "flagstat.txt", "flagstat out.bam")?
+                + compare_file_with_samtools(dir, "idxstats.txt", "idxstats out.bam")?
                 // (Some unusual reads are so long that stats has no rows for them: see the accepted
                 // differences.)
                 + if input == "in.bam" { compare_stats(dir, "stats.txt", "stats out.bam")? } else { 0 };
@@ -59,7 +59,8 @@ impl ReportInput<'_> {
             for (ours, theirs) in ours.into_iter().zip(theirs) {
                 let ours = run_readmill(dir, &format!("checksum -q {ours} {input}"))?;
                 fs::write(dir.path("sums.txt"), ours)?;
-                lines += compare_with_output(dir, "sums.txt", &format!("checksum {theirs} {input}"))?;
+                lines +=
+                    compare_file_with_samtools(dir, "sums.txt", &format!("checksum {theirs} {input}"))?;
             }
             Ok(format!("{lines} lines"))
         });
@@ -90,7 +91,7 @@ impl ReportInput<'_> {
         ledger.check(&format!("{input}: fastq, both ends interleaved, in the same order"), || {
             let ours = run_readmill(dir, "fastq -q named.bam")?;
             fs::write(dir.path("both.fq"), ours)?;
-            compare_with_output(dir, "both.fq", "fastq named.bam")
+            compare_file_with_samtools(dir, "both.fq", "fastq named.bam")
                 .map(|lines| format!("{} reads", lines / 4))
         });
     }
@@ -136,7 +137,7 @@ fn run_readmill(dir: &SampleDir<'_>, words: &str) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-fn compare_with_output(dir: &SampleDir<'_>, ours: &str, samtools: &str) -> Result<usize> {
+fn compare_file_with_samtools(dir: &SampleDir<'_>, ours: &str, samtools: &str) -> Result<usize> {
     if samtools.starts_with("idxstats") {
         dir.run_samtools_1_24("index -c out.bam")?;
     }

@@ -152,7 +152,7 @@ fn write_reported(out: &mut Vec<u8>, report: &RecalReport) {
 }
 
 fn write_covariates(out: &mut Vec<u8>, report: &RecalReport) {
-    let words = TextOrder::of_report(report);
+    let words = TextOrder::from_report(report);
     let mut rows: Vec<(&Vec<u8>, u8, &CovariateRow)> = Vec::new();
     for group in &report.groups {
         let from = rows.len();
@@ -190,7 +190,7 @@ pub(crate) fn covariate_name(covariate: Covariate) -> &'static str {
 struct TextOrder(BTreeMap<Covariate, usize>);
 
 impl TextOrder {
-    fn of_report(report: &RecalReport) -> Self {
+    fn from_report(report: &RecalReport) -> Self {
         let rows = report.groups.iter().flat_map(|group| &group.covariates);
         let mut places: BTreeMap<Covariate, usize> = rows.map(|row| (row.covariate, 0)).collect();
         let mut sorted: Vec<Covariate> = places.keys().copied().collect();

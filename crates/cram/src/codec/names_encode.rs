@@ -23,10 +23,10 @@ const KINDS: usize = 13;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Token {
-    /// The value of a number, the character, or the offset of a text in the names.
+    /// The value of a number, a character, or the offset of a string in the name buffer.
     value: u32,
     kind: u8,
-    /// Length of a text in bytes, or number of digits of a number with leading zeros.
+    /// Length of a string in bytes, or number of digits of a number with leading zeros.
     length: u8,
 }
 
@@ -52,7 +52,7 @@ struct TokenizedName {
     /// Whether the name repeats the one `distance` names before. Otherwise it is encoded against
     /// that name, token by token.
     is_repeated: bool,
-    /// Hash of the token types and the text tokens.
+    /// Hash of the token types and the string tokens.
     text_hash: u32,
 }
 
@@ -337,8 +337,8 @@ fn is_number(kind: usize) -> bool {
     [DUPLICATE, DIFFERENT, DIGITS, DIGITS0].contains(&(kind as u8))
 }
 
-/// Appends the tokens of `name`, which starts at offset `start` of the names. Returns the hash of
-/// its token types and texts.
+/// Appends the tokens of `name`, which starts at offset `start` of the name buffer. Returns the
+/// hash of its token types and string tokens.
 fn tokenise_name(name: &[u8], start: usize, out: &mut Vec<Token>) -> u32 {
     let (first, mut texts) = (out.len(), 0u32);
     let mut note = |byte: u8| texts = (texts.rotate_left(5) ^ u32::from(byte)).wrapping_mul(0x9e37_79b1);

@@ -110,7 +110,7 @@ impl RecordDifference {
         let [a, b] = self.lines.each_ref().map(Option::as_deref);
         match (a, b) {
             (Some(a), Some(b)) => {
-                writeln!(f, "first difference: record {number}, in {}", differing_names(a, b))?
+                writeln!(f, "first difference: record {number}, in {}", describe_differing_fields(a, b))?
             }
             _ => {
                 let ended = &files[usize::from(a.is_some())];
@@ -126,7 +126,7 @@ impl RecordDifference {
     }
 }
 
-fn differing_names(a: &[u8], b: &[u8]) -> String {
+fn describe_differing_fields(a: &[u8], b: &[u8]) -> String {
     let (a, b) = (SamLine::new(a), SamLine::new(b));
     let columns = a.differing_columns(&b).map(|i| COLUMNS[i].to_string());
     let tags = a.differing_tags(&b).into_iter().map(tag_text);

@@ -102,7 +102,7 @@ impl ItemLayout for Barcoded {
     type Half = [u64; 8];
 }
 
-/// The properties of one read from which duplicates are found, unpacked.
+/// The unpacked properties of a read that duplicate detection uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadSummary {
     pub end: End,

@@ -7,7 +7,8 @@ use crate::read::Orientation;
 /// Options of CollectAlignmentSummaryMetrics.
 #[derive(Args, Clone, Debug, Default, PartialEq)]
 pub struct AlignmentOptions {
-    /// Adapters [default: Illumina's]
+    /// Count reads that match these adapter sequences as adapter (comma-separated) [default:
+    /// Illumina's]
     #[arg(long, alias = "ADAPTER_SEQUENCE", value_name = "LIST", value_delimiter = ',', value_parser = parse_adapter)]
     pub adapter_sequence: Vec<String>,
     /// Larger inserts count as chimeras [default: 100000]

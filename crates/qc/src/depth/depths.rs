@@ -175,7 +175,7 @@ impl DepthCounter {
         for (number, view) in reads.views().enumerate() {
             depths.counted += u64::from(view.read.counted);
             if let Some(before) = self.names.add_read(view.read.name, number)
-                && self.mark_shared(reads, number, before, counted.min_qual)
+                && self.mark_shared_positions(reads, number, before, counted.min_qual)
             {
                 depths.subtract_marked(view, &self.marks);
             }
@@ -186,7 +186,13 @@ impl DepthCounter {
     /// Marks the counted bases of read `number` at which an earlier read of the same name has a
     /// counted base, too. `before` is the last earlier read that may have the same name. Returns
     /// whether there is such a read.
-    fn mark_shared(&mut self, reads: &Reads, number: usize, before: usize, least: u8) -> bool {
+    fn mark_shared_positions(
+        &mut self,
+        reads: &Reads,
+        number: usize,
+        before: usize,
+        min_qual: u8,
+    ) -> bool {
         let view = reads.view(number);
         let (mut mates, mut behind, mut before) = (0, number, Some(before));
         while let Some(other) = before {
@@ -209,11 +215,11 @@ impl DepthCounter {
                 // There are usually two reads with a name. If there are many, the first few usually
                 // cover all bases.
                 let mut bases = view.values.iter().zip(&self.marks);
-                if bases.all(|(&value, &is_marked)| is_marked || !is_good(value, least)) {
+                if bases.all(|(&value, &is_marked)| is_marked || !is_good(value, min_qual)) {
                     break;
                 }
             }
-            view.mark_shared(other_view, least, &mut self.marks);
+            view.mark_shared_positions(other_view, min_qual, &mut self.marks);
         }
         mates > 0
     }
@@ -312,10 +318,10 @@ impl Default for FreshPages {
 }
 
 impl FreshPages {
-    /// Adds a run of aligned bases. `values` are as in [`Reads`], `least` is the minimum quality of
+    /// Adds a run of aligned bases. `values` are as in [`Reads`], `min_qual` is the minimum quality of
     /// bases that count.
     #[inline]
-    fn add_run(&mut self, depths: &mut Depths, start: u32, values: &[u8], least: u8) {
+    fn add_run(&mut self, depths: &mut Depths, start: u32, values: &[u8], min_qual: u8) {
         let (mut position, mut rest) = (start, values);
         while !rest.is_empty() {
             let (number, at) = page_of(position);
@@ -326,7 +332,7 @@ impl FreshPages {
                 page.number = number;
             }
             page.runs += 1;
-            page.add_values(at, values, least);
+            page.add_values(at, values, min_qual);
             position = position.wrapping_add(values.len() as u32);
             rest = more;
         }
@@ -339,10 +345,10 @@ impl FreshPages {
 
 impl FreshPage {
     #[inline]
-    fn add_values(&mut self, at: usize, values: &[u8], least: u8) {
+    fn add_values(&mut self, at: usize, values: &[u8], min_qual: u8) {
         let mut add = |at: usize, values: &[u8; LANES]| {
             add_lanes(&mut self.called[at..], values, is_called);
-            add_lanes(&mut self.good[at..], values, |value| is_good(value, least));
+            add_lanes(&mut self.good[at..], values, |value| is_good(value, min_qual));
         };
         let (chunks, last) = values.as_chunks::<LANES>();
         for (number, chunk) in chunks.iter().enumerate() {

@@ -56,10 +56,10 @@ pub(crate) fn is_called(value: u8) -> bool {
     value & !IS_N > NOISE
 }
 
-/// Returns whether a base counts: its quality is at least `least`, and it is not N.
+/// Returns whether a base counts: its quality is at least `min_qual`, and it is not N.
 #[inline(always)]
-pub(crate) fn is_good(value: u8, least: u8) -> bool {
-    value.wrapping_sub(least) < IS_N - least
+pub(crate) fn is_good(value: u8, min_qual: u8) -> bool {
+    value.wrapping_sub(min_qual) < IS_N - min_qual
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +87,7 @@ impl<'a> ReadView<'a> {
 
     /// Marks each value that counts if `other` has a counted base at the same position. `marks` has
     /// as many elements as this read has values.
-    pub fn mark_shared(self, other: ReadView<'_>, least: u8, marks: &mut [bool]) {
+    pub fn mark_shared_positions(self, other: ReadView<'_>, min_qual: u8, marks: &mut [bool]) {
         let mut from = 0;
         for (start, values) in self.runs() {
             let marks = &mut marks[from..from + values.len()];
@@ -104,7 +104,7 @@ impl<'a> ReadView<'a> {
                 for ((mark, &value), &their) in
                     marks[mine.clone()].iter_mut().zip(&values[mine]).zip(theirs)
                 {
-                    *mark |= is_good(value, least) & is_good(their, least);
+                    *mark |= is_good(value, min_qual) & is_good(their, min_qual);
                 }
             }
         }

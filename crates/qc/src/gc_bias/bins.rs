@@ -23,7 +23,7 @@ pub(super) struct GcCounts {
     pub bins: Vec<GcBin>,
 }
 
-/// The reads whose windows have one GC percentage.
+/// Counts for the reads whose window has a given GC percentage.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct GcBin {
     pub reads: u64,

@@ -320,8 +320,9 @@ impl OxoGJoin {
     }
 }
 
-/// Returns whether the middle base of three is G, and the context from the strand on which it is C.
-/// `None` if the base is neither C nor G, or if a neighbour is not A, C, G or T.
+/// Returns whether the C is on the reverse strand (the middle base is G), and the context read on
+/// the strand of the C. `None` if the base is neither C nor G, or if a neighbour is not A, C, G or
+/// T.
 #[inline]
 fn c_context(codes: &[u8]) -> Option<(bool, usize)> {
     let [before, at, behind] = [codes[0], codes[1], codes[2]].map(base_digit);

@@ -51,9 +51,9 @@ pub(crate) struct TargetRules {
     pub include_indels: bool,
     /// COVERAGE_CAP: deeper positions are counted at this depth for the sensitivity to SNPs.
     pub cap: u32,
-    /// Whether the files with the depth of each target, and of each base of the targets, are
-    /// written.
+    /// Whether to write the depth of each target.
     pub per_target: bool,
+    /// Whether to write the depth of each base of the targets.
     pub per_base: bool,
 }
 

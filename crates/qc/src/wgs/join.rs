@@ -305,7 +305,7 @@ impl OpenContig {
     }
 
     /// Subtracts bases at which a read of the same name, in an earlier piece, has a counted base.
-    fn subtract_earlier_mates(&self, reads: &Reads, depths: &mut Depths, least: u8) {
+    fn subtract_earlier_mates(&self, reads: &Reads, depths: &mut Depths, min_qual: u8) {
         if self.waiting.reads.list.is_empty() {
             return;
         }
@@ -324,12 +324,12 @@ impl OpenContig {
             known.resize(view.values.len(), false);
             let before = met.entry(view.read.name).or_default();
             for &other in before.iter() {
-                view.mark_shared(reads.view(other), least, &mut known);
+                view.mark_shared_positions(reads.view(other), min_qual, &mut known);
             }
             before.push(number);
             marks.clone_from(&known);
             let others = self.waiting.of_name(view.read.name);
-            others.for_each(|other| view.mark_shared(other, least, &mut marks));
+            others.for_each(|other| view.mark_shared_positions(other, min_qual, &mut marks));
             marks.iter_mut().zip(&known).for_each(|(mark, known)| *mark &= !known);
             depths.subtract_marked(view, &marks);
         }

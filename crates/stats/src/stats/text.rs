@@ -93,7 +93,8 @@ pub(super) fn sort_gc_bins(bins: &mut [GcBin]) {
     bins.sort_by(|a, b| a.gc.total_cmp(&b.gc).then(a.reads.cmp(&b.reads)));
 }
 
-/// Writes section GCD with samtools' arithmetic. Like there, the last row after sorting is left out.
+/// Writes section GCD with samtools' arithmetic. As in samtools, the last row after sorting is
+/// omitted.
 fn write_gc_depth(bins: &[GcBin], size: u32, average_length: f32, out: &mut impl StatsOutput) {
     let columns = "GC%, unique sequence percentiles, 10th, 25th, 50th, 75th and 90th depth percentile";
     write_section_header(out, "GC-depth", "GCD", columns);

@@ -7,7 +7,7 @@ use super::tries_avx2 as avx2;
 
 const SEED: u64 = 51;
 
-/// Maximum number of tries for a quality. After them, the quality is 0.
+/// Maximum number of tries to draw a quality. If all are rejected, the quality is 0.
 const MAX_TRIES: usize = 600;
 
 /// Bytes of memory of a wheel, without a few small fields.
