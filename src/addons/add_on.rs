@@ -26,8 +26,8 @@ use readmill_process::console::Console;
 ///
 /// ```text
 ///  plan    check, needs, input_files, output_files ─► errors, names
-///          thread_memory, memory_shares, room_share ─► the division of -m
-///          order ─► refusal of reads in another order
+///          thread_memory, memory_shares, room_share ─► the division of -m order ─► refusal of
+///          reads in a different order
 ///  open    input_counter ─► InputCounter          before the inputs are opened
 ///          start ─► RunningAddOn                  when the header is final
 ///  count   tally            any thread, any order, totals added at the end
@@ -176,8 +176,9 @@ pub trait AddOn: Debug + Send + Sync + 'static {
         None
     }
 
-    /// Returns a text that differs whenever the stage files would differ, or an empty text if the
-    /// add-on never affects them. Only a command with the same text can continue a job in stages.
+    /// Returns a string that differs whenever the stage files would differ, or an empty string if
+    /// the add-on never affects them. Only a command with the same text can continue a job in
+    /// stages.
     fn stage_identity(&self) -> String {
         format!("{self:?}")
     }
@@ -306,8 +307,8 @@ pub struct OrderedCount {
     /// The ledger name of pending counts. Reads that wait to be sorted leave a part of the memory
     /// free for them.
     pub memory: UserName,
-    /// What is counted, if the reads must be sorted by coordinate. The error about unsorted reads
-    /// contains it.
+    /// The name of the counts, if the reads must be sorted by coordinate. The error about unsorted
+    /// reads contains this name.
     pub sorted_count: Option<&'static str>,
 }
 

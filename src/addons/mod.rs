@@ -13,7 +13,7 @@
 //! | `input_counter` | counts the input files before any step |
 //! | `tallies` | tallies of reads: flagstat, idxstats, stats, checksums, adapters |
 //! | `qc` | Picard's quality metrics |
-//! | `coverage` | coverage, in the formats of mosdepth |
+//! | `coverage` | coverage, in mosdepth's formats |
 //! | `fastqc` | FastQC's modules |
 //! | `fingerprint` | alleles at common sites |
 //! | `page` | the HTML page of the run |

@@ -19,7 +19,7 @@ use super::reported_tally::ReportedTally;
 use crate::pipeline::tap::Tap;
 use readmill_process::console::write_log_line;
 
-/// A request for quality metrics, in files with the names of Picard CollectMultipleMetrics.
+/// A request for quality metrics, in files named as by Picard CollectMultipleMetrics.
 #[derive(Clone, Debug)]
 pub struct QcRequest {
     prefix: PathBuf,

@@ -1,4 +1,4 @@
-//! Trims reads before they are aligned, by the rules of fastp, and adds the counts of all batches.
+//! Trims reads before they are aligned, by fastp's rules, and adds the counts of all batches.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

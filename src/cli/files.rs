@@ -94,7 +94,7 @@ fn run_with_audit(
     done
 }
 
-/// A command of samtools that readmill does not have. It is parsed, so that the error can name the
+/// A samtools command that readmill does not have. It is parsed, so that the error can name the
 /// command to use instead.
 #[derive(Args)]
 #[command(disable_help_flag = true)]

@@ -295,7 +295,7 @@ pub fn known_extensions() -> String {
 }
 
 /// Returns the format that the output name selects, otherwise BAM with a warning. `way_out` is the
-/// hint for the extension of another file type.
+/// hint for the extension of a different file type.
 pub fn format_from_name(path: &Path, way_out: String) -> Result<Format> {
     check_index_mark(path)?;
     let (format, guessed) = Format::for_output_name(path).map_err(|error| error.hint(way_out))?;

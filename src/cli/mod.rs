@@ -115,7 +115,7 @@ enum Command {
     Stats(Box<stats::StatsArgs>),
     #[command(flatten)]
     Depth(depth::DepthCommand),
-    /// Compute quality metrics of Picard, FastQC and mosdepth
+    /// Compute the quality metrics of Picard, FastQC and mosdepth
     Qc(Box<tally::QcArgs>),
     /// Check sample identity and sex from common variants
     #[command(subcommand)]

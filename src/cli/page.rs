@@ -57,7 +57,7 @@ const VALUE_BYTES: u64 = 32;
 const PAGE_BYTES: u64 = 4 << 20;
 
 impl ReportArgs {
-    /// Makes the report. The memory of each run file is charged before the file is read.
+    /// Writes the report. The memory of each run file is charged before the file is read.
     pub fn write_report(&self) -> Result<()> {
         let limits = self.limits.load_limits()?;
         let sheet = |path: &PathBuf| {

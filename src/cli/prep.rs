@@ -30,7 +30,7 @@ pub struct PrepArgs {
     steps: StepFlags,
 }
 
-/// Flags of all steps that a run can combine. `align` has them, too.
+/// Flags of all steps that a run can combine. `align` also has them.
 #[derive(Args)]
 pub struct StepFlags {
     #[command(flatten)]
@@ -48,8 +48,8 @@ pub struct StepFlags {
     sample: SampleFlag,
 }
 
-/// Flags of recalibration in the same run. The names begin with `bqsr`, because other steps have
-/// intervals and tables, too.
+/// Flags of recalibration in the same run. The names begin with `bqsr`, because other steps also
+/// have intervals and tables.
 #[derive(Args)]
 #[command(next_help_heading = "Recalibration")]
 pub struct BqsrFlags {

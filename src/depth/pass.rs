@@ -36,7 +36,7 @@ pub struct DepthCounting<'a> {
     pub console: &'a Console,
 }
 
-/// A ticket that reads one file. `content` is the task in the form of the phase.
+/// A ticket that reads one file. `content` is the task, in the type of the current phase.
 struct DepthTicket<T> {
     file: usize,
     is_last: bool,

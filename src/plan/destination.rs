@@ -68,7 +68,7 @@ pub enum SplitNames {
     Table(PathBuf),
 }
 
-/// What a split by read group does with reads whose read group is not in the header.
+/// How a split by read group treats reads whose read group is not in the header.
 #[derive(Clone, Debug)]
 pub enum SplitRest {
     /// Writes them to a file that is named like the others.
@@ -83,7 +83,7 @@ pub enum SplitRest {
 #[derive(Clone, Debug)]
 pub struct Fastq {
     pub files: FastqFiles,
-    /// What happens to paired reads whose mate is missing.
+    /// How to treat paired reads whose mate is missing.
     pub singles: LoneEnds,
     /// Records with any of these flags are skipped.
     pub exclude: u16,
@@ -108,7 +108,7 @@ pub enum FastqFiles {
     PerReadGroup(NamePattern),
 }
 
-/// What happens to singletons: paired reads whose mate is missing.
+/// How to treat singletons: paired reads whose mate is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoneEnds {
     /// Writes them to the file for their read number.
@@ -217,8 +217,8 @@ impl ExtraFile {
     /// true). The file name determines the format.
     ///
     /// # Errors
-    /// Fails if the value has another form, or if dropped reads are to be copied: they are not in
-    /// the main output, so they can only be moved.
+    /// Fails if the value has a different form, or if dropped reads are to be copied: they are not
+    /// in the main output, so they can only be moved.
     pub fn parse(text: &str, moves: bool) -> Result<Self> {
         let parts = text.split_once('=').filter(|(file, what)| !file.is_empty() && !what.is_empty());
         let (file, what) = parts.ok_or_else(|| {

@@ -53,7 +53,7 @@ pub struct DuplicateFlags {
     /// Which records of a duplicate template are flagged
     #[arg(long, value_name = "MODE", default_value = "auto", alias = "ASSUME_SORT_ORDER", value_parser = choice_parser(DUPLICATE_MODES))]
     duplicate_mode: DuplicateMode,
-    /// Write duplication metrics in the format of Picard
+    /// Write duplication metrics in Picard's format
     ///
     /// With --rules samtools, it is the text format of samtools markdup -f.
     #[arg(long, value_name = "FILE", alias = "METRICS_FILE")]

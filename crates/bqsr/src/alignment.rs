@@ -2,8 +2,8 @@
 //! `BaseRecalibrationEngine` and `ReadClipper`).
 //!
 //! The counted part excludes the adaptor and soft clips, and its CIGAR is in canonical form. These
-//! rules decide which base is compared with which reference base, so all oddities of GATK are kept.
-//! For example, deletions at the ends of a CIGAR are removed without moving the read, and a
+//! rules decide which base is compared with which reference base, so all of GATK's oddities are
+//! kept. For example, deletions at the ends of a CIGAR are removed without moving the read, and a
 //! deletion next to an insertion is moved before it.
 //!
 //! GATK counts only well-formed reads (4.6.2, `WellformedReadFilter`), and its ApplyBQSR drops all

@@ -1,4 +1,4 @@
-//! Replaces base qualities with recalibrated qualities, as ApplyBQSR of GATK 4.6.2 does.
+//! Replaces base qualities with recalibrated qualities, as GATK 4.6.2's ApplyBQSR does.
 
 use std::sync::Arc;
 

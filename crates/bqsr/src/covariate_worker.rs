@@ -1,4 +1,4 @@
-//! Counts bases and errors as BaseRecalibrator of GATK 4.6.2 does.
+//! Counts bases and errors as GATK 4.6.2's BaseRecalibrator does.
 //!
 //! All threads share a [`RecalReference`]. Each thread has its own [`CovariateWorker`], which
 //! caches the reference bases and the known sites around the current read. The result does not

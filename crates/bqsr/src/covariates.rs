@@ -172,8 +172,9 @@ struct ReadGroupIndex {
     _charge: Charge,
 }
 
-/// Estimated memory per read group in bytes, excluding texts: an entry in the list of names and one
-/// in each of two hash tables. Each of these may be half empty, and exists twice while it grows.
+/// Estimated memory per read group in bytes, excluding the names themselves: an entry in the list
+/// of names and one in each of two hash tables. Each of these may be half empty, and exists twice
+/// while it grows.
 const GROUP_ENTRY_BYTES: usize = 2 * 3 * 2 * size_of::<(Vec<u8>, u32)>();
 
 impl ReadGroups {

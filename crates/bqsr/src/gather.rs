@@ -1,4 +1,4 @@
-//! Adds up the reports of several parts of a data set, as GatherBQSRReports of GATK does.
+//! Adds up the reports of several parts of a data set, as GATK's GatherBQSRReports does.
 
 use std::cmp::Ordering;
 

@@ -121,8 +121,8 @@ pub fn trim_blanks(text: &[u8]) -> &[u8] {
     &text[first..=last]
 }
 
-/// Returns the length of a text as Java counts it: in UTF-16 units, or in bytes if the text is not
-/// UTF-8.
+/// Returns the length of a string as Java counts it: in UTF-16 code units, or in bytes if the
+/// string is not UTF-8.
 pub fn utf16_length(text: &[u8]) -> usize {
     match std::str::from_utf8(text) {
         Ok(text) if !text.is_ascii() => text.encode_utf16().count(),
@@ -130,7 +130,7 @@ pub fn utf16_length(text: &[u8]) -> usize {
     }
 }
 
-/// Compares texts as `String.compareTo` does: by UTF-16 units.
+/// Compares strings as `String.compareTo` does: by UTF-16 code units.
 pub fn compare_utf16(a: &[u8], b: &[u8]) -> Ordering {
     match (std::str::from_utf8(a), std::str::from_utf8(b)) {
         (Ok(a), Ok(b)) if !a.is_ascii() || !b.is_ascii() => a.encode_utf16().cmp(b.encode_utf16()),

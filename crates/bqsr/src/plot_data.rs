@@ -1,4 +1,4 @@
-//! Writes the table for recalibration plots, as AnalyzeCovariates of GATK does with `-csv`.
+//! Writes the table for recalibration plots, as GATK's AnalyzeCovariates does with `-csv`.
 
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -71,7 +71,8 @@ impl Distribution {
     }
 }
 
-/// The distribution of all contigs together. Those of single contigs are left out, because they are long.
+/// The distribution of all contigs together. Distributions of single contigs are omitted, because
+/// they are long.
 impl DescribedReport for Distribution {
     fn format_text(&self) -> Vec<u8> {
         let mut text = String::new();

@@ -284,7 +284,7 @@ impl CoverageContig {
 }
 
 /// Merges two sorted lists of changes into `into`. Changes at the same position are added up, and
-/// left out if the sum is 0.
+/// dropped if the sum is 0.
 pub fn merge_changes(
     carried: &[DepthChange],
     events: impl Iterator<Item = DepthChange>,

@@ -73,7 +73,7 @@ pub(crate) struct FastqText {
 }
 
 impl FastqText {
-    /// Opens the inputs, each as a text. All are opened before any is read.
+    /// Opens each input as a [`FastqText`]. All are opened before any is read.
     pub fn open(inputs: Vec<FastqInput>, rules: TextOptions) -> Result<Vec<Self>> {
         let opened = source::open_inputs(inputs, rules.packing)?;
         Ok(opened.into_iter().map(|opened| FastqText::new(opened, rules)).collect())

@@ -43,7 +43,7 @@ pub trait Criterion: Clone + Send + Sync + 'static {
     /// Returns whether the read is kept. Called once for each read, so it must not allocate.
     ///
     /// # Errors
-    /// The read cannot be decided, for example because an expression does arithmetic with a text
+    /// The read cannot be decided, for example because an expression does arithmetic with a string
     /// field. This stops the run.
     fn keeps_read(&mut self, record: RecordRef<'_>) -> Result<bool>;
 

@@ -30,7 +30,7 @@ const MAX_DIGITS: usize = 20;
 #[derive(Clone, Debug)]
 struct NumberRecords {
     tag: Tag,
-    /// Number of digits of a text field (`TAG:DIGITS`); `None` for an integer field.
+    /// Number of digits of a string field (`TAG:DIGITS`); `None` for an integer field.
     digits: Option<usize>,
 }
 

@@ -88,7 +88,7 @@ impl WordSet {
         WordSet::from_text(text, charge).map_err(|e| e.file(path))
     }
 
-    /// Builds the set from a text whose memory is already charged to `charge`.
+    /// Builds the set from `text`, whose memory is already charged to `charge`.
     ///
     /// # Errors
     /// There are 2^32 words or more, or the table does not fit into the memory of the ledger.

@@ -1,8 +1,9 @@
-//! Reverses optional fields whose values follow the direction of the read, when the read is turned.
+//! Reverses optional fields whose values follow the direction of the read, when the read is
+//! reverse-complemented.
 
 use readmill_record::tag::value_bytes;
 
-/// Reverses the value of a field in BAM encoding: the letters of a text, or the elements of an
+/// Reverses the value of a field in BAM encoding: the characters of a string, or the elements of an
 /// array.
 ///
 /// If `is_bases` is set, letters are also complemented. Letters other than A, C, G and T do not

@@ -20,7 +20,7 @@ pub struct Site {
     pub second: u8,
 }
 
-/// The sites of a file, in the order of the header and by position.
+/// The sites of a file, in header order and by position.
 pub struct Sites {
     list: Vec<Site>,
     starts: Vec<u32>,
@@ -34,8 +34,8 @@ impl Sites {
     /// or compressed. Lines that are not a single base with one other allele are ignored.
     ///
     /// # Errors
-    /// The file cannot be read, a line of it is wrong, its contigs have other lengths than in the
-    /// header, or it has no sites on these contigs, or too many.
+    /// The file cannot be read, a line is invalid, the lengths of its contigs differ from those in
+    /// the header, or it has no sites on these contigs, or too many.
     pub fn read(path: &Path, header: &Header, ledger: &Ledger) -> Result<Self> {
         // A pipe can be read only once, so its contigs are not compared. Errors in lines are
         // reported as they are read, below.

@@ -33,8 +33,7 @@ const KINDS: [&str; 3] = ["autosomes", "X", "Y"];
 pub struct Fingerprint {
     pub sample: String,
     pub reads: [ReadsOn; 3],
-    /// The sites: in the order of the header after counting, by contig name and position after
-    /// reading.
+    /// The sites: in header order after counting, by contig name and position after reading.
     pub sites: Vec<SiteCounts>,
 }
 

@@ -7,7 +7,7 @@
 //! - Genomic positions: samtools regions ([`region`]), GATK intervals ([`intervals`]), VCF, BCF and
 //!   BED ([`features`]), known sites ([`sites`]), genes ([`ref_flat`]).
 //! - Temporary data: the spill file ([`spill`]) and its codecs ([`spill_codec`]).
-//! - Reports: texts with values for `--json` ([`report`]), htsjdk metrics files ([`metrics`]).
+//! - Reports: text with values for `--json` ([`report`]), htsjdk metrics files ([`metrics`]).
 //!
 //! The crate starts no threads. Where work can run in parallel, a type says which of its methods
 //! may run on any thread and which must run serially, in file order.

@@ -81,8 +81,8 @@ pub struct HistogramColumn {
 }
 
 impl MetricsFile {
-    /// Makes a file with the two comments of Picard: the command line, and `started`, which is a
-    /// date in any form.
+    /// Creates a file with Picard's two comments: the command line, and `started`, which is a date
+    /// in any form.
     pub fn new(command_line: &str, started: &str) -> Self {
         let comments = [command_line.to_owned(), format!("Started on: {started}")];
         let comments = comments.map(|comment| comment.replace(['\n', '\r'], " "));

@@ -6,8 +6,7 @@
 
 use readmill_record::Header;
 
-/// A selection of reads from a coordinate-sorted file. The variants are in the order of their reads
-/// in the file.
+/// A selection of reads from a coordinate-sorted file. The variants are in file order.
 ///
 /// ```
 /// use readmill_format::region::{ContigPart, Region};

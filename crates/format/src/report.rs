@@ -44,7 +44,7 @@ pub trait DescribedReport: Send {
     fn to_value(&self) -> Value;
 }
 
-/// What the files of a run may state about it.
+/// Names that report files may contain.
 #[derive(Clone, Copy)]
 pub struct RunNames<'a> {
     /// The path of the main output or, if there is none, of the first input.
@@ -59,9 +59,9 @@ pub struct RunNames<'a> {
 
 /// The contents of a report file.
 pub enum ReportContents {
-    /// A text that the description of the run leaves out.
+    /// Text that is not part of the run description.
     Text(Vec<u8>),
-    /// Such a text in parts, because it is too long to be in memory as a whole.
+    /// Like `Text`, but in parts, because the whole text would take too much memory.
     Parts(Box<dyn Iterator<Item = Vec<u8>> + Send>),
     Described(Box<dyn DescribedReport>),
 }

@@ -103,7 +103,7 @@ pub fn standard_stream(path: &str) -> &str {
     }
 }
 
-/// Escapes the braces of a text for a file name pattern such as `{ID}.bam`.
+/// Escapes the braces in `text` for a file name pattern such as `{ID}.bam`.
 pub fn escape_for_pattern(text: &str) -> String {
     text.replace('{', "{{").replace('}', "}}")
 }

@@ -34,7 +34,7 @@
 //! | the scan that marks duplicates; optical duplicates | [`marks`], [`optical`] |
 //! | the scan if UMIs separate molecules | [`molecules`] |
 //! | from all items to the verdict | [`resolver`], [`verdict`] |
-//! | the same by the rules of samtools | [`samtools`] |
+//! | the same by samtools' rules | [`samtools`] |
 //! | flags and tags on records | [`apply`] |
 //! | metrics; pairs by tile | [`metrics`], [`tiles`] |
 //! | bits, rows and sparse values by record ordinal | [`tables`] |

@@ -28,7 +28,7 @@ pub(crate) struct Adapters {
 }
 
 impl Adapters {
-    /// Collects the windows of these adapters. Windows with more than one N are left out.
+    /// Collects the windows of these adapters. Windows with more than one N are omitted.
     pub fn new<S: AsRef<str>>(sequences: &[S]) -> Self {
         let mut by_first = Vec::new();
         for sequence in sequences {

@@ -10,7 +10,7 @@ use crate::room::CountingRoom;
 /// Keys below this are counted in a list, which grows as needed; larger keys are counted in a map.
 const MAX_DENSE_KEYS: usize = 1 << 14;
 
-/// Bytes of memory of a key in the map, including the bins that are made of it at the end.
+/// Memory of a map key in bytes, including its bins at the end of the run.
 const MAP_KEY_BYTES: u64 = 96;
 
 /// A histogram that counts how often each key occurs. It is fast for small keys and sparse for

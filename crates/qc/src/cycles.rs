@@ -1,5 +1,5 @@
 //! MeanQualityByCycle and CollectBaseDistributionByCycle: qualities and bases by cycle. The cycle
-//! is the position in the read as it was sequenced, from 1.
+//! is the 1-based position in the sequenced read.
 
 use readmill_format::metrics::{HistogramColumn, MetricsRow};
 use readmill_format::report::ReportContents;
@@ -16,7 +16,7 @@ pub const MAX_CYCLES: usize = 1 << 16;
 
 const COLUMNS: [&str; 7] = ["READ_END", "CYCLE", "PCT_A", "PCT_C", "PCT_G", "PCT_T", "PCT_N"];
 
-/// The base codes that have columns, in the order of the columns. All other codes are counted as N.
+/// The base codes that have columns, in column order. All other codes are counted as N.
 const BASES: [u8; 4] = [1, 2, 4, 8];
 
 /// Number of reads after which small sums are added to the large ones: 255 ones fit in 8 bits, and

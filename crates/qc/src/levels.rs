@@ -69,7 +69,7 @@ pub(crate) struct MetricsUnit {
     pub read_group: Option<Vec<u8>>,
     /// The groups of read groups that the row sums up, see [`Levels`].
     pub groups: Vec<usize>,
-    /// Whether the row is for reads that the header does not name. Such a row is left out if it has
+    /// Whether the row is for reads that the header does not name. Such a row is omitted if it has
     /// no reads.
     pub is_found: bool,
 }
@@ -110,8 +110,8 @@ pub(crate) struct Levels {
 }
 
 impl Levels {
-    /// Makes the rows of these levels, in the order in which Picard writes them. If only all reads
-    /// are asked for, there is a single group.
+    /// Returns the rows of these levels, in Picard's order. If only ALL_READS is requested, all
+    /// reads are in one group.
     pub fn new(header: &Header, levels: &[Level]) -> Self {
         let by_read_group: HashMap<Vec<u8>, usize> = if levels == [Level::AllReads] {
             HashMap::new()

@@ -39,7 +39,7 @@ pub(crate) struct ReadFields<'a> {
     pub read_group: Option<&'a [u8]>,
     pub mate_mapq: Option<i64>,
     pub has_supplementary: bool,
-    /// Whether XN is 1, with which Picard marks reads of noise.
+    /// Whether XN is 1, Picard's mark for noise reads.
     pub is_noise: bool,
     /// The text of OQ (Phred+33). `None` if it is missing, empty, or has characters outside 33 to
     /// 126.

@@ -82,7 +82,7 @@ pub trait ReadMetric: Send + Sync + Sized + 'static {
         0
     }
 
-    /// Makes the metric for one run from its options and input files.
+    /// Creates the metric for one run from its options and input files.
     ///
     /// # Errors
     /// An input file is malformed or does not match the header, see [`MetricProgram::start_run`].

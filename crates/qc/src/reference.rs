@@ -11,13 +11,13 @@ pub(crate) struct ReferenceContigs {
 }
 
 impl ReferenceContigs {
-    /// Bytes of memory that the window of the reference takes on each thread.
+    /// Memory of the reference window per thread, in bytes.
     pub const THREAD_BYTES: u64 = WINDOW_BYTES as u64;
 
     /// Matches the contigs of `header` to the reference by name.
     ///
     /// # Errors
-    /// A contig in the reference has another length than in the header.
+    /// The length of a contig in the reference differs from its length in the header.
     pub fn new(reference: Reference, header: &Header) -> Result<Self> {
         let contigs = Matched::new(&reference, header)?;
         Ok(ReferenceContigs { reference, contigs })

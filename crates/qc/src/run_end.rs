@@ -22,8 +22,8 @@ pub struct RunEnd<'a> {
 }
 
 impl RunEnd<'_> {
-    /// Makes `N` metrics files of a program, with Picard's comment lines. `fill` sets their tables and
-    /// histograms.
+    /// Creates `N` metrics files of a program, with Picard's comment lines. `fill` sets their
+    /// tables and histograms.
     pub fn make_files<const N: usize>(
         &self,
         program: &PicardProgram,
@@ -72,7 +72,7 @@ pub trait SpanThreads {
     /// returned for each of its spans, so that the function can reuse memory.
     ///
     /// # Errors
-    /// The first error in the order of the spans.
+    /// The first error in span order.
     fn for_each_span<'a>(
         &self,
         spans: &mut (dyn Iterator<Item = Result<ReferenceSpan>> + Send),

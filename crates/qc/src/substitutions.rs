@@ -45,7 +45,7 @@ impl SubstitutionOptions {
     }
 
     /// Refuses a maximum insert size below the minimum. If CollectOxoGMetrics is selected, a
-    /// maximum of 0 is refused, too, unless the minimum is 0.
+    /// maximum of 0 is also refused, unless the minimum is 0.
     pub(crate) fn check_insert_sizes(&self, counts_oxog: bool) -> Result<()> {
         let max = self.maximum_insert_size();
         let is_max = max > 0 || counts_oxog;

@@ -48,12 +48,12 @@ pub struct QcTally {
     /// The reference, if a program compares each read with it.
     reference: Option<ReferenceContigs>,
     room: CountingRoom,
-    /// Bytes of memory that depend on the header and on the input files of the programs.
+    /// Memory in bytes that depends on the header and on the programs' input files.
     bytes: u64,
     warnings: Vec<String>,
 }
 
-/// Bytes of memory that the counts of typical reads take on each thread.
+/// Memory of the counts of typical reads per thread, in bytes.
 const THREAD_BYTES: u64 = 2 << 20;
 
 impl QcTally {

@@ -123,7 +123,7 @@ pub trait OrderedTally: Send + Sync + 'static {
     /// Fails if a file that the tally writes cannot be truncated.
     fn restart(&self) -> Result<()>;
 
-    /// Adds the next piece, in the order of the output.
+    /// Adds the next piece, in output order.
     ///
     /// # Errors
     /// Fails if a read of the piece starts before a read of an earlier piece, or a file of the
@@ -140,13 +140,13 @@ pub trait OrderedTally: Send + Sync + 'static {
     }
 }
 
-/// Makes the pieces of an [`OrderedTally`] on one thread.
+/// Creates the pieces of an [`OrderedTally`] on one thread.
 pub trait PieceMaker: Send {
     /// The same as [`OrderedTally::Piece`].
     type Piece;
 
-    /// Makes the piece of a batch. Memory is charged to `charge` if it may exceed the memory of the
-    /// reads in the batch.
+    /// Creates the piece of a batch. Memory is charged to `charge` if it may exceed the memory of
+    /// the reads in the batch.
     ///
     /// # Errors
     /// Fails if the reads are not sorted by coordinate, the reference cannot be read, or there is
@@ -199,7 +199,7 @@ pub trait DynOrderedTally: Send + Sync {
 
 /// Counts the batches of one thread for one ordered tally.
 pub trait BatchCounter: Send {
-    /// Makes the piece of a batch and charges it. Trims it if `max_span` is given
+    /// Creates the piece of a batch and charges it. Trims it if `max_span` is given
     /// ([`PieceMaker::trim`]).
     ///
     /// # Errors
@@ -320,7 +320,7 @@ impl<T: OrderedTally> DynOrderedTally for SharedOrderedTally<T> {
     }
 }
 
-/// Makes the pieces of one thread and charges them.
+/// Creates the pieces of one thread and charges them.
 struct ChargedMaker<T: OrderedTally> {
     maker: T::Maker,
     ledger: Ledger,

@@ -96,8 +96,8 @@ const FIELD_LENGTHS: [u8; 256] = {
 
 const FIELD_HEAD_BYTES: usize = 3;
 
-/// Returns the position of the first NUL. Most texts are short, so four words are tested before the
-/// general search (memchr) starts, which is faster only for long texts.
+/// Returns the position of the first NUL. Most strings are short, so four words are tested before
+/// the general search (memchr) starts, which is faster only for long strings.
 #[inline]
 fn find_nul(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
@@ -141,8 +141,8 @@ fn array_length(bytes: &[u8]) -> Option<usize> {
     5usize.checked_add(count.checked_mul(each)?)
 }
 
-/// Returns the length in bytes of the field at the start of `bytes`, including tag and type; `None` if
-/// it is truncated. Numbers and short texts, which are most fields, take the fast path.
+/// Returns the length in bytes of the field at the start of `bytes`, including tag and type; `None`
+/// if it is truncated. Numbers and short strings, which are most fields, take the fast path.
 #[inline(always)]
 fn field_length(bytes: &[u8]) -> Option<usize> {
     if let Some(&[_, _, kind, ref word @ ..]) = bytes.first_chunk::<{ FIELD_HEAD_BYTES + 8 }>() {

@@ -89,7 +89,7 @@ impl Limit {
     }
 }
 
-/// The limits of all metrics that have one, in the order of the page.
+/// The limits of all metrics that have one, in page order.
 ///
 /// Start with the defaults of an assay, then replace the limits of some metrics from a JSON file:
 ///

@@ -34,8 +34,8 @@ impl AdapterBases {
     }
 }
 
-/// Bytes of memory for each distinct number: its share of a map node that is half full, its bin,
-/// and its line of text, which may be copied while the text grows.
+/// Memory for each distinct number in bytes: its share of a half-full map node, its bin, and its
+/// line of text, which may be copied while the text grows.
 const NUMBER_BYTES: u64 = 2 * 24 + 16 + 3 * 32;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -49,8 +49,8 @@ pub struct AdapterPartial {
 pub struct AdapterBaseCounts(pub BTreeMap<i64, u64>);
 
 impl AdapterBaseCounts {
-    /// Makes Picard's metrics file. `started` is written instead of the date and may have any form,
-    /// since equal runs have to write equal bytes.
+    /// Returns Picard's metrics file. `started` replaces the date and may have any form, so that
+    /// equal runs write equal bytes.
     pub fn to_picard(&self, command_line: &str, started: &str) -> MetricsFile {
         let mut file = MetricsFile::new(command_line, started);
         let bins = self.0.iter().map(|(&bases, &reads)| (bases, reads as f64)).collect();

@@ -167,7 +167,8 @@ impl DescribedReport for FlagstatReport {
         self.1(&self.0).into_bytes()
     }
 
-    /// Returns `{"in total": {"passed": n, "failed": n}, …}`. Shares are left out, because they follow.
+    /// Returns `{"in total": {"passed": n, "failed": n}, …}`. Percentages are omitted, because they
+    /// follow from the counts.
     fn to_value(&self) -> Value {
         let row = |(i, RowLabel(name, _)): (usize, &RowLabel)| {
             let name = if i == TOTAL { "in total" } else { name };
@@ -178,8 +179,7 @@ impl DescribedReport for FlagstatReport {
     }
 }
 
-/// Formats a share in percent with two decimals. samtools divides in single precision, so this
-/// does, too.
+/// Formats `n / of` in percent with two decimals, dividing in single precision as samtools does.
 fn format_percent(n: u64, of: u64) -> String {
     if of == 0 {
         return "N/A".to_string();

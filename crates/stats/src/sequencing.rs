@@ -50,8 +50,8 @@ impl SequencingChecksum {
     }
 }
 
-/// Bytes of memory for the sums of a read group without its name: its share of a map node that is
-/// half full, and the overhead of the allocator.
+/// Memory of a read group's sums in bytes, excluding its name: its share of a half-full map node,
+/// and the allocator's overhead.
 const GROUP_BYTES: usize = 2 * size_of::<(Vec<u8>, CrcProductSet)>() + 48;
 
 const PRIME: u64 = (1 << 31) - 1;

@@ -83,8 +83,8 @@ pub struct TallyReport {
 type MakeReports = dyn Fn(&RunNames<'_>) -> Result<Vec<ReportContents>> + Send + Sync;
 
 impl TallyReport {
-    /// A tally whose result is one file: a [`DescribedReport`](readmill_format::report::DescribedReport),
-    /// or a text.
+    /// A tally whose result is one file: a
+    /// [`DescribedReport`](readmill_format::report::DescribedReport), or plain text.
     pub fn new<T: Tally + 'static, R: Into<ReportContents> + 'static>(
         tally: T,
         report: fn(T::Total, &RunNames<'_>) -> R,

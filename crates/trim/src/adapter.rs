@@ -1,4 +1,4 @@
-//! Finds the adapter in a read by its sequence, with the rules of fastp.
+//! Finds the adapter in a read by its sequence, by fastp's rules.
 //!
 //! Used for single reads, and for pairs whose overlap does not show where the adapter starts. One
 //! mismatch is allowed per eight compared bases.

@@ -2,7 +2,7 @@
 //!
 //! A [`Trimmer`] takes a batch of reads, cuts them according to [`TrimOptions`], removes the
 //! templates that fail a filter, and counts everything in a [`TrimTally`]. [`build_report`] returns
-//! these counts with the JSON keys of fastp.
+//! these counts with fastp's JSON keys.
 //!
 //! # Order of steps
 //! The order is fastp's, and later steps see the result of earlier ones:

@@ -1,4 +1,4 @@
-//! Finds tails of one repeated base, with the rules of fastp.
+//! Finds tails of one repeated base, by fastp's rules.
 //!
 //! A tail may contain other bases: one in eight, and at most five.
 

@@ -10,7 +10,7 @@ use crate::tally::{MAX_INSERT_SIZE, TrimTally};
 
 /// Returns the part of fastp's JSON report that trimming determines.
 ///
-/// Sections are left out under the same conditions as in fastp: sections about pairs if all reads
+/// Sections are omitted under the same conditions as in fastp: sections about pairs if all reads
 /// are single, and sections of disabled steps. Per-cycle curves and duplication are not included.
 pub fn build_report(options: &TrimOptions, tally: &TrimTally) -> Value {
     let pairs = tally.has_pairs();

@@ -1,4 +1,4 @@
-//! Coverage, in the formats of mosdepth.
+//! Coverage, in mosdepth's formats.
 //!
 //! | file | contents |
 //! |---|---|
@@ -70,7 +70,7 @@ struct RunningCoverage {
     tally: Arc<CoverageTally>,
     /// The same tally as a trait object, until the run takes it.
     ordered: Vec<Arc<dyn DynOrderedTally>>,
-    /// The file name suffixes, in the order of the request.
+    /// The file name suffixes, in the requested order.
     endings: Vec<&'static str>,
 }
 

@@ -1,4 +1,4 @@
-//! `--complete-index`: builds the file that an index of bwa 0.7 lacks, before reads are aligned.
+//! `--complete-index`: builds the file that a bwa 0.7 index lacks, before reads are aligned.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;

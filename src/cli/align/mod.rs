@@ -45,7 +45,7 @@ pub struct AlignArgs {
     fasta: PathBuf,
     #[command(flatten)]
     reads: ReadsFlags,
-    /// Before aligning, complete an index of bwa 0.7, which lacks the file REF.bwt.2bit.64
+    /// Before aligning, complete a bwa 0.7 index, which lacks the file REF.bwt.2bit.64
     ///
     /// The file is built only once, even if several runs start at the same time. If the file
     /// exists, the flag has no effect.
@@ -72,8 +72,8 @@ impl AlignArgs {
         Heaps::Aligning(self.output.threads())
     }
 
-    /// Builds the file that an index of bwa 0.7 lacks, if `--complete-index` is given. Must be
-    /// called before [`AlignArgs::build_plan`].
+    /// Builds the file that a bwa 0.7 index lacks, if `--complete-index` is given. Must be called
+    /// before [`AlignArgs::build_plan`].
     pub fn complete_index_if_asked(&self) -> Result<()> {
         if !self.complete_index {
             return Ok(());

@@ -25,14 +25,15 @@ pub type OpenedTicket = IngestTicket<Reading<OpenedTask>, OpenedFlush>;
 pub type LinkedTicket = IngestTicket<Reading<LinkedBatch>, LinkedFlush>;
 pub type FinishedTicket = IngestTicket<Box<IngestedBatch>, FlushResult>;
 
-/// Reads that are about to be copied into the arena. `task` holds them in the form of the phase.
+/// Reads that are about to be copied into the arena. `task` holds them in the type of the current
+/// phase.
 pub struct Reading<T> {
     pub task: T,
     pub room: TicketRoom,
     pub arena: Arc<Arena>,
 }
 
-/// A flush task, in the form of the phase.
+/// A flush task, in the type of the current phase.
 pub struct Flushing<T> {
     pub task: T,
     pub large: Charge,

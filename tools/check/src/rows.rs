@@ -237,7 +237,7 @@ fn cited_rows(line: &str) -> Vec<u32> {
     cited
 }
 
-/// Returns the number at the start of a text and the rest; `None` for 1,000, 2.5 and 3rd, which are
+/// Returns the number at the start of `text` and the rest; `None` for 1,000, 2.5 and 3rd, which are
 /// not row numbers.
 fn take_number(text: &str) -> Option<(u32, &str)> {
     let end = text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len());

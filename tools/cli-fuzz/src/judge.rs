@@ -20,7 +20,7 @@ impl Finding {
         Self { kind, detail: detail.into() }
     }
 
-    /// Returns a text that is equal for findings that probably have the same cause: numbers are
+    /// Returns a string that is equal for findings that probably have the same cause: numbers are
     /// replaced with `#`.
     pub fn signature(&self) -> String {
         let mut text = format!("{}: ", self.kind);

@@ -1,4 +1,4 @@
-//! Adds the one file that an index of bwa 0.7 lacks (`--complete-index`).
+//! Adds the one file that a bwa 0.7 index lacks (`--complete-index`).
 //!
 //! bwa 0.7 and bwa-mem2 share the `.amb`, `.ann` and `.pac` files, but each stores the transform in
 //! a file of its own format.
@@ -12,7 +12,7 @@ use super::index::{unpack_both_strands, write_transform};
 use crate::index::{IndexStage, PartialIndexFile, check_build_memory, sort_suffixes, with_suffix};
 
 /// Returns the path of the missing transform, which [`complete_index`] can build. `None` unless it
-/// is the only missing file, as in an index of bwa 0.7.
+/// is the only missing file, as in a bwa 0.7 index.
 pub fn missing_transform(prefix: &Path) -> Option<PathBuf> {
     let [.., transform] = FILE_SUFFIXES;
     let file = with_suffix(prefix, transform);

@@ -1,5 +1,5 @@
-//! Safe wrappers for the C functions of bwa-mem3. They own the memory that the C code allocates,
-//! except for the index, which `memory.rs` owns.
+//! Safe wrappers for bwa-mem3's C functions. They own the memory that the C code allocates, except
+//! for the index, which `memory.rs` owns.
 //!
 //! The safe crate bwa-mem3-rs on top of bwa-mem3-sys is not used: it cannot set
 //! `-a -S -P -5 -q -r -d` or omit the tags MQ and HN, it needs a cohort in one slice, and it keeps
@@ -177,7 +177,7 @@ struct RecordReceiver<'a, 'b> {
 
 /// Chooses between candidates, and passes each record to `take`.
 ///
-/// `first` is the number of the batch's first template in the input, with which bwa breaks ties
+/// `first` is the number of the batch's first template in the input; bwa uses it to break ties
 /// between equal alignments.
 pub(super) fn emit_records(
     index: &BwaIndexHandle,

@@ -1,4 +1,4 @@
-//! Builds the index of bwa-mem2, byte for byte identical.
+//! Builds bwa-mem2's index, byte for byte.
 //!
 //! - `.pac`: four bases per byte, the first one in the highest bits. Letters other than A, C, G
 //!   and T are replaced with random bases, drawn as in bwa (`lrand48` from seed 11). If the last

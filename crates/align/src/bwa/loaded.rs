@@ -1,4 +1,4 @@
-//! Checks a loaded index of bwa-mem3 before the C++ code uses it.
+//! Checks a loaded bwa-mem3 index before the C++ code uses it.
 //!
 //! The C++ code looks up rows and positions without bounds checks. The following checks of the
 //! loaded data guarantee that they exist:

@@ -159,7 +159,7 @@ impl BwaOptions {
     }
 }
 
-/// The output format of bwa-mem3 (`compat_target_t` of 0.9.0).
+/// bwa-mem3's output format (`compat_target_t` in 0.9.0).
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Compat {

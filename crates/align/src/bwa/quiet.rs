@@ -17,7 +17,7 @@ pub(super) fn suppress_chatter() {
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub(super) fn suppress_chatter() {}
 
-/// Returns whether a text is one of the known progress messages: `* Done reading Index!!`,
+/// Returns whether a string is one of the known progress messages: `* Done reading Index!!`,
 /// `[0000][PE] ...`, `4,\t6000001`.
 #[cfg_attr(not(all(target_os = "linux", target_env = "gnu")), allow(dead_code))]
 fn is_chatter(text: &[u8]) -> bool {

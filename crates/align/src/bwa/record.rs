@@ -1,5 +1,5 @@
-//! Completes the records of bwa-mem3: adds the size and read group, and makes corrections so that
-//! they equal bwa mem's.
+//! Completes bwa-mem3's records: adds the size and read group, and makes corrections so that they
+//! equal bwa mem's.
 
 use readmill_record::{Flags, RecordRef, edit, tag};
 

@@ -1,8 +1,7 @@
 //! Builds the index of minibwa, byte for byte identical to `minibwa index`.
 //!
 //! minibwa's own C code for this is not used. It does not report a truncated reference or a full
-//! disk, and it contains a copy of libsais that conflicts with the one linked for the index of bwa
-//! mem.
+//! disk, and it contains a copy of libsais that conflicts with the one linked for bwa's index mem.
 //!
 //! - `.l2b`: names, comments and lengths of the sequences; the ranges of letters that are not
 //!   bases, and of lower-case letters; the bases, 32 per word. Letters that are not bases are

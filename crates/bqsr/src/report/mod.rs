@@ -57,7 +57,7 @@ impl DescribedReport for RecalReport {
 
     /// Returns `{"qualities": [{"read_group": …, "reported": n, "empirical": x, "observations": n,
     /// "errors": x}, …]}`: the bases of each reported quality and their substitutions. Cycles and
-    /// contexts are left out, because they are long.
+    /// contexts are omitted, because their lists are long.
     fn to_value(&self) -> Value {
         json!({ "qualities": write::reported_value(self) })
     }

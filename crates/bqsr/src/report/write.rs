@@ -217,7 +217,7 @@ struct ColumnFormat {
     align_right: bool,
 }
 
-/// Appends a table. `fill` writes the texts of a row into empty cells. It is called twice for each
+/// Appends a table. `fill` writes the values of a row into empty cells. It is called twice for each
 /// row: first to measure the column widths, then to write the row.
 pub(super) fn write_table<R>(
     out: &mut Vec<u8>,

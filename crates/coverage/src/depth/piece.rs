@@ -90,7 +90,7 @@ impl ContigPart {
     }
 }
 
-/// Makes pieces. Each thread has its own maker, which reuses its buffers.
+/// Creates pieces. Each thread has its own maker, which reuses its buffers.
 pub struct DepthPieceMaker {
     rules: Arc<DepthRules>,
     lengths: Arc<[u32]>,
@@ -104,7 +104,7 @@ impl DepthPieceMaker {
         DepthPieceMaker { rules, lengths, changes: DepthChanges::default(), qualities: Vec::new() }
     }
 
-    /// Makes the piece of a batch. `clips` is the result of
+    /// Creates the piece of a batch. `clips` is the result of
     /// [`Gate::pass_batch`](crate::depth::Gate::pass_batch) for the batch, or empty without a gate.
     ///
     /// # Errors

@@ -70,7 +70,7 @@ fn libraries_of_groups(header: &Header) -> HashMap<Vec<u8>, Vec<u8>> {
 }
 
 /// Returns the hash of `parts`, which must not contain tabs. The sums of hashes of two different
-/// multisets of 10^9 texts are equal with a probability of about 10^-38.
+/// multisets of 10^9 strings are equal with a probability of about 10^-38.
 pub fn hash_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u128 {
     let mut hasher = Xxh3Default::new();
     for part in parts {

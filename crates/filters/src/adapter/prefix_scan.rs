@@ -22,7 +22,7 @@ const MAX_PREFIX_MISMATCHES: usize = 4;
 /// first twelve bases.
 #[derive(Clone, Debug)]
 pub(super) struct PrefixScan {
-    /// Offset and code of each base of the prefix. N is left out, because it matches any base.
+    /// Offset and code of each base of the prefix. N is omitted, because it matches any base.
     codes: Vec<(u32, u8)>,
     /// The minimum number of bases from a position to the end of the read for which 1, 2, 3 and 4
     /// mismatches are allowed; `usize::MAX` if they are never allowed.

@@ -1,4 +1,4 @@
-//! Parses the literals of an expression: numbers and quoted texts.
+//! Parses the literals of an expression: numbers and quoted strings.
 
 /// Parses the number at the start of `text`. Returns it with its length in bytes.
 ///

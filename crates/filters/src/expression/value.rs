@@ -1,4 +1,4 @@
-//! Values of expression nodes, and buffers for texts that a record does not store as text.
+//! Values of expression nodes, and buffers for strings that a record does not store as text.
 
 use readmill_record::RecordRef;
 use readmill_record::bases::PAIRS;
@@ -124,7 +124,7 @@ impl TextBuffers {
     }
 
     /// Formats `text` if needed. Call this before [`TextBuffers::bytes`]. The two are separate so
-    /// that the texts on both sides of a comparison can be borrowed at the same time.
+    /// that the strings on both sides of a comparison can be borrowed at the same time.
     pub fn format_text(&mut self, record: RecordRef<'_>, text: ExpressionText<'_>) {
         match text {
             ExpressionText::Bytes(_) => {}

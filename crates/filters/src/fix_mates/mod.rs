@@ -150,7 +150,7 @@ struct MateCounts {
     dropped: u64,
 }
 
-/// The planned reads of a batch and their texts. The memory is reused across batches.
+/// The planned reads of a batch and their CIGAR strings. The memory is reused across batches.
 #[derive(Default)]
 struct TemplateBuffers {
     reads: Vec<PlannedRead>,

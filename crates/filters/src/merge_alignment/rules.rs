@@ -22,7 +22,7 @@ pub struct MergeRules {
     /// lower-case letter at the start).
     pub kept_tags: Vec<Tag>,
     pub dropped_tags: Vec<Tag>,
-    /// Fields whose values are reversed when the read is turned to the reverse strand.
+    /// Fields whose values are reversed when the read is reverse-complemented.
     pub reversed_tags: Vec<Tag>,
     /// Fields with bases, which are also complemented.
     pub complemented_tags: Vec<Tag>,

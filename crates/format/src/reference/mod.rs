@@ -115,7 +115,7 @@ impl Reference {
         &self.0.path
     }
 
-    /// Returns the names and lengths (in bases) of the contigs, in the order of the file.
+    /// Returns the names and lengths (in bases) of the contigs, in file order.
     pub fn contigs(&self) -> impl ExactSizeIterator<Item = (&[u8], u32)> {
         self.0.sequences.iter().map(|it| (&it.name[..], it.length))
     }

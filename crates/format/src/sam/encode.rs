@@ -205,7 +205,8 @@ fn push_large(mut rest: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// Appends a float, given by its bytes, in the format `%g`. `round` decides ties between two texts.
+/// Appends a float, given by its bytes, in the format `%g`. `round` decides between two equally
+/// close decimals.
 fn push_float(bytes: [u8; 4], round: fn(f64) -> f64, out: &mut Vec<u8>) {
     let value = f64::from(f32::from_le_bytes(bytes));
     let size = value.abs();

@@ -8,8 +8,8 @@ pub(super) fn parse_number(text: &[u8]) -> Option<i64> {
     parse_saturated(text).filter(|number| number.abs() <= MAX_POSITION)
 }
 
-/// Parses the number at the start of a text. A number beyond [`MAX_POSITION`] becomes `MAX_POSITION
-/// + 1`.
+/// Parses the number at the start of a string. A number beyond [`MAX_POSITION`] becomes
+/// `MAX_POSITION + 1`.
 pub(super) fn parse_saturated(text: &[u8]) -> Option<i64> {
     let text = text.trim_ascii_start();
     let digits = text.strip_prefix(b"-").or_else(|| text.strip_prefix(b"+")).unwrap_or(text);

@@ -54,8 +54,8 @@ fn info_value<'a>(info: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
     first.or_else(|| memchr::memchr_iter(b';', info).find_map(|at| behind(&info[at + 1..])))
 }
 
-/// Returns the number at the start of a text, or 0 if there is none. A number beyond the maximum of
-/// an index is clamped to it.
+/// Returns the number at the start of `text`, or 0 if there is none. Clamps it to the largest
+/// position that an index can store.
 fn clamped_number(text: &[u8]) -> i64 {
     parse_saturated(text).unwrap_or(0).clamp(-MAX_POSITION, MAX_POSITION)
 }

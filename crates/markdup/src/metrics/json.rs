@@ -2,8 +2,8 @@
 //!
 //! The file is one object. `libraries` has one object for each row of Picard's table; its keys are
 //! the column names in lower case, and `estimated_library_size` may be null. Three more objects
-//! hold the set sizes under the names of Picard's histogram columns: each maps a set size in pairs
-//! (as text) to the number of sets. Numbers are not rounded. Keys may be added but never change.
+//! hold the set sizes under Picard's histogram column names: each maps a set size in pairs (as
+//! text) to the number of sets. Numbers are not rounded. Keys may be added but never change.
 //!
 //! The writer is handwritten: five kinds of values do not justify a dependency.
 

@@ -25,7 +25,7 @@ pub const COLUMNS: [&str; 10] = [
 const MAX_DEPTH_MULTIPLE: u64 = 100;
 
 impl DuplicationMetrics {
-    /// Makes the metrics file that Picard writes in a locale with a decimal point.
+    /// Returns the metrics file that Picard writes in a locale with a decimal point.
     ///
     /// If `command_line` contains `MarkDuplicates`, MultiQC takes the sample name from the word
     /// after `INPUT=` or `--INPUT `. It finds the table by its class name. `started` is a date in
@@ -80,8 +80,8 @@ fn make_set_columns(sizes: &SetSizes) -> Vec<HistogramColumn> {
     columns.into()
 }
 
-/// Makes the column of the expected gain of sequencing a library of this size deeper, by multiples of
-/// the depth.
+/// Returns the column of the expected gain if a library of this size were sequenced deeper, for
+/// each multiple of the depth.
 fn make_yield_column(counts: &LibraryCounts, size: u64) -> HistogramColumn {
     let (pairs, unique) = (counts.pairs_examined(), counts.unique_pairs());
     let yields = (1..=MAX_DEPTH_MULTIPLE).map(|times| expected_yield(size, times as f64, pairs, unique));

@@ -151,7 +151,7 @@ fn parse_illumina(name: &[u8]) -> Option<FlowCellPlace> {
     Some(FlowCellPlace::new(&name[..x], parse_number(&name[x..])?, parse_number(&name[y..])?))
 }
 
-/// Parses the number at the start of a text as C's strtol does: blanks, a sign and digits. Values
+/// Parses the number at the start of a string as C's strtol does: blanks, a sign and digits. Values
 /// beyond 64 bits are clamped.
 fn parse_number(text: &[u8]) -> Option<i64> {
     let text = text.trim_ascii_start();

@@ -1,4 +1,4 @@
-//! Marks duplicates by the rules of samtools, in one scan of all keys in order.
+//! Marks duplicates by samtools' rules, in one scan of all keys in order.
 //!
 //! Reads that share the best score of their set are all marked and listed as tied. Their names
 //! later decide which one is kept ([`Undecided`]).

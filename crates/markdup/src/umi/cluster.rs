@@ -355,7 +355,7 @@ mod tests {
         seen
     }
 
-    /// Clusters texts by the published rules of the tools, comparing all pairs.
+    /// Clusters UMI strings by the published rules of the tools, comparing all pairs.
     fn cluster_slowly(seen: &[(String, u64)], method: Method, edits: u32) -> Vec<u32> {
         let near =
             |a: usize, b: usize| umi(&seen[a].0).distance(umi(&seen[b].0)).is_some_and(|d| d <= edits);

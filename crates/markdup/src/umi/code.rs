@@ -29,8 +29,8 @@ const SYMBOLS: &[u8; 8] = b"?-ACGNT?";
 
 /// A unique molecular identifier of up to 42 symbols: `A`, `C`, `G`, `T`, `N` and `-`.
 ///
-/// Each symbol has 3 bits, and the first symbol has the highest. So UMIs compare as their texts do,
-/// byte by byte, and counting the symbols that differ takes a few instructions.
+/// Each symbol has 3 bits, and the first symbol has the highest. So UMIs compare as their strings
+/// do, byte by byte, and counting the symbols that differ takes a few instructions.
 ///
 /// ```
 /// use readmill_markdup::umi::Umi;
@@ -45,14 +45,15 @@ const SYMBOLS: &[u8; 8] = b"?-ACGNT?";
 pub struct Umi(u128);
 
 impl Umi {
-    /// No UMI, the result of parsing an empty text. It sorts before all others.
+    /// No UMI: the result of parsing an empty string. Sorts before all UMIs.
     pub const NONE: Umi = Umi(0);
 
     pub const MAX_SYMBOLS: usize = 42;
 
-    /// Packs a text. Lower case counts as upper case. `+`, which Illumina writes between two UMIs
-    /// in a read name, counts as `-`, which the SAM specification requires (optional fields, RX).
-    /// Returns `None` for other symbols or more than [`Umi::MAX_SYMBOLS`] symbols.
+    /// Packs the symbols of `text`. Lower case counts as upper case. `+`, which Illumina writes
+    /// between two UMIs in a read name, counts as `-`, which the SAM specification requires
+    /// (optional fields, RX). Returns `None` for other symbols or more than [`Umi::MAX_SYMBOLS`]
+    /// symbols.
     pub fn parse(text: &[u8]) -> Option<Umi> {
         text.iter().try_fold(Umi::NONE, |umi, &symbol| umi.with_symbol(symbol))
     }

@@ -11,7 +11,7 @@ use super::code::Umi;
 /// Where the UMI of a read is stored (`--umi`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UmiSource {
-    /// In a text field such as RX, of both reads of a pair or of one.
+    /// In a string field such as RX, of both reads of a pair or of one.
     Tag(Tag),
     /// At the end of the read name, after the last separator. Without a separator, [`in_name`]
     /// recognizes the common formats.

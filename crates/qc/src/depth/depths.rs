@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::reads::{IS_N, MAX_QUAL, ReadView, Reads, is_called, is_good};
 use crate::qualities::ByQuality;
 
-/// Positions of a page, as a power of two.
+/// Number of positions in a page, as a power of two.
 const PAGE_BITS: u32 = 9;
 
 pub(crate) const PAGE: usize = 1 << PAGE_BITS;
@@ -72,8 +72,8 @@ impl Depths {
         }
     }
 
-    /// Subtracts the bases that are marked, because another read of the same name has them, too.
-    /// Adds them to `overlap`.
+    /// Subtracts the marked bases, which another read of the same name also covers. Adds them to
+    /// `overlap`.
     pub fn subtract_marked(&mut self, view: ReadView<'_>, marks: &[bool]) {
         let mut all = marks;
         for (start, values) in view.runs() {
@@ -183,8 +183,8 @@ impl DepthCounter {
         depths
     }
 
-    /// Marks the counted bases of read `number` at which an earlier read of the same name has a
-    /// counted base, too. `before` is the last earlier read that may have the same name. Returns
+    /// Marks the counted bases of read `number` at which an earlier read of the same name also has
+    /// a counted base. `before` is the last earlier read that may have the same name. Returns
     /// whether there is such a read.
     fn mark_shared_positions(
         &mut self,

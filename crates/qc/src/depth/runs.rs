@@ -1,6 +1,6 @@
 //! Final depths of numbered positions, stored compactly as runs of equal depths.
 
-/// Bytes of memory of a full chunk.
+/// Memory of a full chunk in bytes.
 const CHUNK: usize = 1 << 16;
 
 /// Maximum number of bytes of a run: two 32-bit numbers, 7 bits per byte.
@@ -18,7 +18,7 @@ pub(crate) struct DepthRuns {
 }
 
 impl DepthRuns {
-    /// Bytes of memory by which the list of runs grows at a time.
+    /// Memory in bytes by which the list of runs grows at a time.
     pub const CHUNK_BYTES: u64 = CHUNK as u64;
 
     /// Adds the depth of a position. Positions must be in ascending order.

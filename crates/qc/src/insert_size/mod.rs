@@ -133,8 +133,9 @@ impl InsertSizes {
     }
 }
 
-/// Makes the row of one orientation, with one value for each of [`COLUMNS`], in this order. Removes insert sizes above the histogram width from `bins`,
-/// because Picard computes mean and standard deviation without them.
+/// Returns the row of one orientation, with one value for each of [`COLUMNS`], in this order.
+/// Removes insert sizes above the histogram width from `bins`, because Picard computes mean and
+/// standard deviation without them.
 fn make_row(
     unit: &MetricsUnit,
     orientation: &str,

@@ -92,7 +92,7 @@ const WAYS: usize = 8;
 
 const LIBRARY: usize = CONTEXTS * WAYS;
 
-/// Positions of a page, as a power of two.
+/// Number of positions in a page, as a power of two.
 const PAGE_BITS: u32 = 9;
 const PAGE: u32 = 1 << PAGE_BITS;
 
@@ -109,8 +109,8 @@ const C: u8 = 1;
 const G: u8 = 2;
 const T: u8 = 3;
 
-/// What one batch of sorted reads contributes: base counts, and the positions that its reads cover.
-/// Stages of a job store it.
+/// The contribution of one batch of sorted reads: base counts, and the positions that its reads
+/// cover. A job in stages stores it.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct OxoGPiece {
     contigs: Vec<ContigSites>,
@@ -163,15 +163,15 @@ impl OxoGPiece {
     }
 }
 
-/// Bytes of memory of a page of one library that later reads may still change.
+/// Memory in bytes of one library's page that later reads may still change.
 const WAITING_BYTES: u64 = 160;
 
 /// The state of CollectOxoGMetrics in a run: rules, reference, libraries, and the join of the
 /// pieces.
 ///
 /// It is an ordered tally. On any thread, an [`OxoGMaker`] turns a batch into an [`OxoGPiece`] with
-/// the bases by category and the covered positions. The pieces are added in the order of the reads.
-/// A position is counted as a site once no later read can cover it.
+/// the bases by category and the covered positions. The pieces are added in read order. A position
+/// is counted as a site once no later read can cover it.
 pub(crate) struct OxoGCounting {
     options: SubstitutionOptions,
     min_mapq: u8,
@@ -183,7 +183,7 @@ pub(crate) struct OxoGCounting {
 }
 
 impl OxoGCounting {
-    /// Bytes of memory of a thread that makes pieces. The thread that joins them takes the same.
+    /// Memory of a thread that makes pieces, in bytes. The thread that joins them takes the same.
     pub const THREAD_BYTES: u64 = ReferenceContigs::THREAD_BYTES + (1 << 16);
 
     /// Returns the totals of all pieces and resets them.
@@ -336,8 +336,8 @@ fn c_context(codes: &[u8]) -> Option<(bool, usize)> {
     }
 }
 
-/// The maker of pieces of one thread, which turns a batch of sorted reads into a piece. It has a
-/// window of the reference.
+/// Turns batches of sorted reads into pieces, on one thread. It has its own window of the
+/// reference.
 pub(crate) struct OxoGMaker {
     counting: Arc<OxoGCounting>,
     pages: ReferencePages,

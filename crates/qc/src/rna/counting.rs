@@ -153,7 +153,7 @@ impl RnaJoin {
 }
 
 impl RnaTotals {
-    /// Adds the positions of a page. Must be called in the order of the pages.
+    /// Adds the positions of a page. Must be called in page order.
     fn add_page(&mut self, number: u32, page: &OpenPage) {
         let first = (end_of(number) - PAGE as u64) as u32;
         for (position, &depth) in (first..).zip(&page.called).filter(|(_, depth)| **depth > 0) {

@@ -162,7 +162,7 @@ fn sum_up_to(sums: &[(u32, u64)], position: u32) -> u64 {
     sums.get(at).map_or(0, |it| it.1)
 }
 
-/// Returns the depth of each base of these transcripts, in the order of the reference.
+/// Returns the depth of each base of these transcripts, in reference order.
 fn transcript_depths(genes: &Genes, totals: &RnaTotals, best: &[BestTranscript<'_>]) -> Vec<Vec<u32>> {
     let mut all: Vec<Vec<u32>> =
         best.iter().map(|best| vec![0; best.transcript.length as usize]).collect();

@@ -1,4 +1,4 @@
-//! Genes from a refFlat file, as Picard 3.4.0 reads them. A gene is left out if its lines disagree.
+//! Genes from a refFlat file, as Picard 3.4.0 reads them. A gene is ignored if its lines disagree.
 //! Of several genes with the same position and strand, only one is kept.
 
 use std::cell::RefCell;
@@ -60,7 +60,7 @@ pub(super) struct Transcript {
 /// Maximum number of transcripts whose depths are in memory at a time.
 pub(super) const AT_ONCE: usize = 1001;
 
-/// Number of bases of a part of a contig, as a power of two.
+/// Number of bases in a part of a contig, as a power of two.
 const PART_BITS: u32 = 14;
 
 impl Genes {

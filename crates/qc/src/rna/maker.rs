@@ -40,8 +40,8 @@ const INTRON: u8 = 1;
 const UNTRANSLATED: u8 = 2;
 const CODING: u8 = 3;
 
-/// The maker of pieces of one thread, which turns a batch of sorted reads into a piece. It reuses its
-/// memory for the next batch.
+/// Turns batches of sorted reads into pieces, on one thread. Its memory is reused for the next
+/// batch.
 pub(crate) struct RnaMaker {
     counting: Arc<RnaCounting>,
     counter: DepthCounter,
@@ -49,7 +49,7 @@ pub(crate) struct RnaMaker {
     found: FoundBases,
 }
 
-/// What one record contributes to each of its rows. The memory is reused.
+/// The contribution of one record to each of its rows. The memory is reused.
 #[derive(Default)]
 struct FoundBases {
     counts: RnaCounts,

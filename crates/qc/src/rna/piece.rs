@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::depth::depths::Depths;
 
-/// What one batch of sorted reads contributes to the metrics of RNA. It is made on any thread and
-/// added in the order of the reads; stages of a job store it.
+/// The contribution of one batch of sorted reads to the RNA metrics. Pieces are made on any thread
+/// and added in read order; a job in stages stores them.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct RnaPiece {
     /// The contig and start of the first and of the last read with a position. `None` if no read

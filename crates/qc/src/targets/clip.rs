@@ -1,4 +1,4 @@
-//! Finds the bases of a read that its mate covers, too. They are clipped from the read that starts
+//! Finds the bases of a read that its mate also covers. They are clipped from the read that starts
 //! further left, from the start of the mate. The rule is htsjdk 4.2's
 //! `SAMUtils.getNumOverlappingAlignedBasesToClip`, which does not check the mate's contig.
 

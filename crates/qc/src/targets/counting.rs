@@ -12,8 +12,8 @@ use crate::levels::Levels;
 ///
 /// It is an ordered tally. On any thread, a `TargetMaker` applies Picard's filters to the reads of
 /// a batch, and counts bases and depths in a `TargetPiece`, for each row of the tables.
-/// [`TargetJoin`] adds the pieces in the order of the reads, and closes a position once no later
-/// read can cover it. [`take_totals`](Self::take_totals) returns the totals.
+/// [`TargetJoin`] adds the pieces in read order, and closes a position once no later read can cover
+/// it. [`take_totals`](Self::take_totals) returns the totals.
 pub(crate) struct TargetCounting {
     pub(super) rules: Vec<TargetRules>,
     pub(super) adapters: Adapters,

@@ -12,7 +12,7 @@ use crate::depth::runs::DepthRuns;
 use crate::unsorted::unsorted_error;
 
 /// The sum of the pieces so far, separately for each program and each row of its table. Pieces are
-/// added in the order of the reads. The join keeps the pages that later reads may still cover.
+/// added in read order. The join keeps the pages that later reads may still cover.
 pub(super) struct TargetJoin {
     /// The contig and start of the last read.
     last: (u32, u32),
@@ -162,7 +162,7 @@ impl TargetTotals {
         }
     }
 
-    /// Adds the positions of a page. Must be called in the order of the pages.
+    /// Adds the positions of a page. Must be called in page order.
     fn add_page(&mut self, number: u32, page: &OpenPage, rules: &TargetRules) -> Result<()> {
         let room = crate::room::counting_room(u64::MAX);
         let first = (end_of(number) - PAGE as u64) as u32;

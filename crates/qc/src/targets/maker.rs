@@ -26,8 +26,8 @@ const FAR: u64 = 1 << 16;
 const INSERTION: u32 = 1;
 const DELETION: u32 = 2;
 
-/// The maker of pieces of one thread, which turns a batch of sorted reads into a piece. It reuses its
-/// memory for the next batch.
+/// Turns batches of sorted reads into pieces, on one thread. Its memory is reused for the next
+/// batch.
 pub(crate) struct TargetMaker {
     counting: Arc<TargetCounting>,
     counter: DepthCounter,
@@ -36,7 +36,7 @@ pub(crate) struct TargetMaker {
     group: GroupFinder,
 }
 
-/// What one record contributes to each of its rows. The memory is reused.
+/// The contribution of one record to each of its rows. The memory is reused.
 #[derive(Default)]
 struct FoundTargets {
     counts: TargetCounts,

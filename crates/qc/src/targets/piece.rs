@@ -6,8 +6,8 @@ use super::rules::TargetRules;
 use crate::depth::depths::Depths;
 use crate::depth::reads::Reads;
 
-/// What one batch of sorted reads contributes to the metrics of targets. It is made on any thread
-/// and added in the order of the reads; stages of a job store it.
+/// The contribution of one batch of sorted reads to the target metrics. Pieces are made on any
+/// thread and added in read order; a job in stages stores them.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct TargetPiece {
     /// The contig and start of the first and of the last read with a position. `None` if no read

@@ -44,7 +44,7 @@ pub(crate) struct TargetRules {
     pub near: u32,
     pub min_mapq: u8,
     pub min_qual: u8,
-    /// CLIP_OVERLAPPING_READS: whether bases that the mate covers, too, are left out of one of the
+    /// CLIP_OVERLAPPING_READS: whether bases that the mate also covers are excluded from one of the
     /// two reads.
     pub clip_overlaps: bool,
     /// INCLUDE_INDELS: whether deleted bases count as covered, and inserted bases as on target.

@@ -14,9 +14,9 @@ use crate::reference::ReferenceContigs;
 /// The state of the programs for whole genomes in a run.
 ///
 /// It is an ordered tally. On any thread, a `WgsMaker` selects the reads and bases of a batch that
-/// count, and counts their depths in a `WgsPiece`. [`WgsJoin`] adds the pieces in the order of the
-/// reads: it handles mates and caps across pieces, and counts positions by depth once no later read
-/// can cover them. [`take_totals`](Self::take_totals) returns the totals.
+/// count, and counts their depths in a `WgsPiece`. [`WgsJoin`] adds the pieces in read order: it
+/// handles mates and caps across pieces, and counts positions by depth once no later read can cover
+/// them. [`take_totals`](Self::take_totals) returns the totals.
 pub(crate) struct WgsCounting {
     pub(super) rules: Vec<WgsRules>,
     pub(super) reference: ReferenceContigs,

@@ -137,7 +137,7 @@ impl Waiting {
     }
 }
 
-/// Bytes of memory of a slot of the table of names.
+/// Memory of a name table slot in bytes.
 const NAME_BYTES: usize = size_of::<(u64, u32)>() + 1;
 
 impl WgsJoin {

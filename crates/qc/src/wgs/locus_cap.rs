@@ -1,4 +1,4 @@
-//! LOCUS_ACCUMULATION_CAP: a read is left out if too many reads cover the first position that is
+//! LOCUS_ACCUMULATION_CAP: a read is excluded if too many reads cover the first position that is
 //! still open.
 //!
 //! htsjdk's `SamLocusIterator` defines which position this is. It opens all positions that a read

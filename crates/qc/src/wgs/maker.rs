@@ -21,8 +21,8 @@ const MAX_VALUES: usize = 1 << 28;
 /// Number of pages whose masks are kept.
 const MASKS: usize = 64;
 
-/// The maker of pieces of one thread, which turns a batch of sorted reads into a piece. It reuses its
-/// memory for the next batch.
+/// Turns batches of sorted reads into pieces, on one thread. Its memory is reused for the next
+/// batch.
 pub(crate) struct WgsMaker {
     counting: Arc<WgsCounting>,
     counter: DepthCounter,

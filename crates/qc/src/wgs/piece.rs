@@ -6,8 +6,8 @@ use super::rules::WgsRules;
 use crate::depth::depths::{DepthPage, Depths};
 use crate::depth::reads::Reads;
 
-/// What one batch of sorted reads contributes to the depths. It is made on any thread and added in
-/// the order of the reads; stages of a job store it.
+/// The contribution of one batch of sorted reads to the depths. Pieces are made on any thread and
+/// added in read order; a job in stages stores them.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct WgsPiece {
     /// One piece for each of the rules, in the order of `WgsCounting::rules`.

@@ -14,7 +14,7 @@ pub(crate) struct WgsRules {
     pub min_qual: u8,
     /// COVERAGE_CAP: deeper positions are counted at this depth.
     pub cap: u32,
-    /// LOCUS_ACCUMULATION_CAP: a read is left out if this number of other reads cover the first
+    /// LOCUS_ACCUMULATION_CAP: a read is excluded if this number of other reads cover the first
     /// open position, see `locus_cap`.
     pub locus_cap: u32,
     /// Whether reads without a mapped mate count.

@@ -9,7 +9,8 @@ pub const UNKNOWN_LIBRARY: &[u8] = b"Unknown Library";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GivenReadGroup {
     pub line: HeaderLine,
-    /// Whether the text had empty fields (a tab at its end, or two adjacent tabs). They are left out.
+    /// Whether the text had empty fields (a tab at its end, or two adjacent tabs). Such fields are
+    /// dropped.
     pub had_empty_fields: bool,
 }
 

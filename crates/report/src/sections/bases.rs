@@ -12,7 +12,7 @@ use crate::section::{PageSample, wrap_figures};
 use crate::table::{TableField, table_of_columns, table_of_rows, transposed_table};
 use crate::text::{NumberFormat, plain_number};
 
-/// Makes the section about base quality and content: mean quality by cycle, quality distribution,
+/// Returns the section about base quality and content: mean quality by cycle, quality distribution,
 /// base content by cycle, and reported against empirical quality.
 pub fn make_quality_section(sample: &PageSample<'_>) -> Option<Markup> {
     let figures = [

@@ -28,7 +28,7 @@ pub struct PageSection {
     pub title: &'static str,
     /// Command-line options that make a run compute the section's data.
     pub flags: &'static str,
-    /// Makes the content. `None` if the run has no data for the section.
+    /// Returns the content, or `None` if the run has no data for the section.
     pub make: fn(&PageSample<'_>) -> Option<Markup>,
 }
 
@@ -44,7 +44,7 @@ const fn section(
 const WITH_REFERENCE: &str = "--qc PREFIX --qc-metrics all --reference FASTA";
 const WITH_LEVELS: &str = "--qc PREFIX --metric-accumulation-level ALL_READS,LIBRARY,READ_GROUP";
 
-/// All sections in the order of the page.
+/// All sections in page order.
 pub const SECTIONS: &[PageSection] = &[
     section("flow", "Reads at each step", "--flagstat FILE", flow::make_section),
     section("trimming", "Trimming", "--trim (readmill align)", trimming::make_section),

@@ -13,6 +13,6 @@ pub struct StatsCounts {
     pub(super) counted: StatsPartial,
     pub(super) sorted: bool,
     pub(super) settings: Arc<StatsSettings>,
-    /// `None` if the reads were not counted in order. COV and GCD are left out then.
+    /// `None` if the reads were not counted in order. COV and GCD are then omitted.
     pub(super) order: Option<OrderTotals>,
 }

@@ -128,8 +128,8 @@ impl InsertSizes {
         [0, 1, 2].map(|orientation| self.0[orientation].get(size) / 2)
     }
 
-    /// Computes the summary in the same steps as samtools, so that roundings agree. `main_bulk` is the
-    /// share of pairs to keep; the pairs with the largest insert sizes are left out.
+    /// Computes the summary in the same steps as samtools, so that roundings agree. `main_bulk` is
+    /// the share of pairs to keep; the pairs with the largest insert sizes are excluded.
     pub fn summarize_sizes(&self, largest: u32, main_bulk: f32) -> InsertSummary {
         let sizes: Vec<[u64; 3]> = (0..=largest as usize).map(|size| self.pairs_of(size)).collect();
         let total = |pairs: &[u64; 3]| pairs.iter().sum::<u64>();

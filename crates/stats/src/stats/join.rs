@@ -1,4 +1,4 @@
-//! Joins pieces in the order of the reads: the distribution of depths, and the bins of GC and depth.
+//! Joins pieces in read order: the distribution of depths, and the bins of GC and depth.
 
 use std::collections::{BTreeMap, HashMap};
 

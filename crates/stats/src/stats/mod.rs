@@ -1,13 +1,13 @@
 //! Statistics in the format of `samtools stats` 1.24, which MultiQC reads.
 //!
-//! Every row equals the row of samtools, with these differences:
+//! Every row equals samtools' row, with these differences:
 //! - `is sorted`, the distribution of depths (COV) and depth by GC (GCD) depend on the order of reads.
 //!   [`StatsOrder`] counts them from pieces that are added in order. Without pieces, there are no such
 //!   rows, and `is sorted` is given by the caller; it becomes 0 if a batch is not in order. (samtools
 //!   compares positions within runs of one reference sequence only.)
 //! - The depth of a position is exact. samtools counts depths in a ring buffer, where reads with long
 //!   gaps, or longer than those before, wrap around onto other positions.
-//! - The sections of barcodes (BCC, QTQ and others) are left out: they depend on which read comes first.
+//! - The barcode sections (BCC, QTQ and others) are omitted: they depend on which read comes first.
 //! - Memory is bounded: cycles after [`MAX_CYCLES`] have no rows of their own in FFQ, LFQ, GCC, GCT,
 //!   FBC, LBC and IC (they are part of sums), nor have lengths above [`MAX_READ_LENGTH`] in RL, FRL and
 //!   LRL. A comment in the output says so if it happens.
@@ -101,14 +101,15 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Makes a tally that does not depend on the order of reads. `sorted` is the value of the row `is
-    /// sorted`, unless a batch turns out to be unsorted.
+    /// Creates a tally that does not depend on the order of reads. `sorted` is the value of the row
+    /// `is sorted`, unless a batch turns out to be unsorted.
     pub fn new(sorted: bool) -> Self {
         Stats { sorted, settings: Arc::default(), order: None }
     }
 
-    /// Makes a tally with the settings of `order`. If pieces were added to `order` by the end, COV and
-    /// GCD are written, and the pieces decide whether reads are sorted; otherwise `sorted` does.
+    /// Creates a tally with the settings of `order`. If pieces were added to `order` by the end,
+    /// COV and GCD are written, and the pieces decide whether reads are sorted; otherwise `sorted`
+    /// does.
     pub fn in_order(sorted: bool, order: &Arc<StatsOrder>) -> Self {
         let settings = Arc::clone(order.settings());
         Stats { sorted, settings, order: Some(Arc::clone(order)) }

@@ -20,8 +20,8 @@ pub struct StatsOptions {
     pub require_flags: u16,
     /// Maximum insert size. Larger ones count as this size.
     pub max_insert_size: u32,
-    /// The share of pairs from which mean and deviation of the insert size are computed, and which have
-    /// rows. The pairs with the largest insert sizes are left out.
+    /// The share of pairs from which mean and deviation of the insert size are computed, and which
+    /// have rows. The pairs with the largest insert sizes are excluded.
     pub main_bulk: f32,
     pub read_length: Option<u32>,
     /// Count only reads of this read group, or of all read groups with this sample name.
@@ -90,7 +90,7 @@ impl Default for CoverageBins {
 impl CoverageBins {
     const MAX_DEPTH: u32 = 1 << 24;
 
-    /// Makes bins of `step` depths. The caller has checked that `least <= most` and `step > 0`.
+    /// Creates bins of `step` depths. The caller has checked that `least <= most` and `step > 0`.
     fn new(least: u32, most: u32, step: u32) -> Self {
         let range = most - least;
         let step = if step > range + 1 { range.max(1) } else { step };

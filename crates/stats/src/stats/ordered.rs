@@ -8,7 +8,7 @@ use super::join::{OrderTotals, StatsJoin};
 use super::piece::{StatsPiece, StatsPieceMaker};
 use super::settings::StatsSettings;
 
-/// Counts depths, and depth by GC, from pieces that are added in the order of the reads.
+/// Counts depths, and depth by GC, from pieces that are added in read order.
 ///
 /// A run with `--stats` on a sorted main output has one, and makes a [`Stats`](super::Stats) with it
 /// that writes the result ([`Stats::in_order`](super::Stats::in_order)):

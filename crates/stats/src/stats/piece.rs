@@ -36,7 +36,7 @@ pub(super) struct ContigRun {
     pub mates: Vec<MateRead>,
 }
 
-/// What a mapped read adds to a bin of GC and depth.
+/// The contribution of a mapped read to a GC-depth bin.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct GcRead {
     pub step: u32,
@@ -81,8 +81,8 @@ impl StatsPieceMaker {
 impl PieceMaker for StatsPieceMaker {
     type Piece = StatsPiece;
 
-    /// Makes the piece of a batch. An unsorted batch is not an error: the piece records it, and `is
-    /// sorted` becomes 0.
+    /// Creates the piece of a batch. An unsorted batch is not an error: the piece records it, and
+    /// `is sorted` becomes 0.
     fn make(&mut self, batch: &Batch, _: &mut Charge) -> Result<StatsPiece> {
         let (mut piece, mut open) = (StatsPiece::default(), None::<ContigRun>);
         let bytes = batch.record_bytes();
@@ -148,7 +148,7 @@ fn is_placed(record: RecordRef<'_>) -> bool {
     record.flags().0 & (Flags::UNMAPPED | Flags::SECONDARY) == 0 && record.l_seq() > 0
 }
 
-/// Returns whether a read may overlap its mate, by the conditions of samtools: TLEN must be less than
+/// Returns whether a read may overlap its mate, by samtools' conditions: TLEN must be less than
 /// twice the read length.
 fn may_overlap(record: RecordRef<'_>) -> bool {
     let flags = record.flags();

@@ -143,8 +143,8 @@ fn end_of(record: RecordRef<'_>) -> i64 {
     i64::from(record.pos()) + length.max(1)
 }
 
-/// Returns the mapped bases of a read in a region, with the behaviour of samtools: it ignores deletions
-/// and skips when it advances on the reference, and treats insertions as reference bases.
+/// Returns the mapped bases of a read in a region. As in samtools, this ignores deletions and skips
+/// when it advances on the reference, and treats insertions as reference bases.
 pub(super) fn count_mapped_in(record: RecordRef<'_>, (from, to): TargetInterval) -> u64 {
     let (mut at, mut sum) = (i64::from(record.pos()) + 1, 0);
     for (op, n) in record.cigar().ops() {

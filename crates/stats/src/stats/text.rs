@@ -148,7 +148,7 @@ fn write_rows(tag: &'static str, histogram: &Histogram, out: &mut impl StatsOutp
     }
 }
 
-/// Writes a comment if rows above `limit` are left out, because the longest read exceeds it.
+/// Writes a comment if rows above `limit` are omitted, because the longest read exceeds it.
 fn write_limit_note(tag: &str, longest: usize, limit: usize, what: &str, out: &mut impl StatsOutput) {
     if longest > limit {
         out.add_comment(format_args!(
@@ -233,8 +233,8 @@ fn write_base_contents(counted: &StatsPartial, out: &mut impl StatsOutput) {
     }
 }
 
-/// Writes a row per cycle: the share of each base among A, C, G and T, in percent. Cycles without any
-/// are left out.
+/// Writes a row per cycle: the share of each base among A, C, G and T, in percent. Cycles without
+/// any are omitted.
 fn write_percentages(
     tag: &'static str,
     columns: usize,

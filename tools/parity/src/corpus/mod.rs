@@ -59,7 +59,7 @@ fn print_and_write_report(
     of.write(rows, versions, report)
 }
 
-/// Makes all comparisons of a file that do not need htsjdk.
+/// Runs all comparisons of a file that do not need htsjdk.
 fn compare_file(file: &CorpusFile<'_>, shown: String, kind: &'static str) -> Result<CorpusRow> {
     let (ours, theirs) = (file.read_with_readmill(file.path, "")?, file.read_with_samtools(file.path)?);
     let mut row =

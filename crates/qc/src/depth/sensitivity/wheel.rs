@@ -10,7 +10,7 @@ const SEED: u64 = 51;
 /// Maximum number of tries to draw a quality. If all are rejected, the quality is 0.
 const MAX_TRIES: usize = 600;
 
-/// Bytes of memory of a wheel, without a few small fields.
+/// Memory of a [`Wheel`] in bytes, excluding a few small fields.
 pub(super) const BYTES: u64 =
     (size_of::<[u32; BINS]>() + size_of::<Tries>() + size_of::<[Chance; BLOCK]>()) as u64;
 

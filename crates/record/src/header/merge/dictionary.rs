@@ -55,7 +55,7 @@ pub(super) fn merge_dictionaries(headers: &[Header]) -> Result<MergedDictionary>
 }
 
 impl<'a> MergedSequence<'a> {
-    /// Checks that another input describes this sequence in the same way.
+    /// Checks that another input's line for this sequence agrees with this one.
     ///
     /// # Errors
     /// Fails if the lengths or the MD5 sums differ.
