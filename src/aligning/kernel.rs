@@ -97,7 +97,7 @@ pub struct AlignRoom {
 }
 
 impl AlignRoom {
-    /// Returns the minimum memory (`-m`) with which long reads may take `long` bytes, for the hint
+    /// Returns the minimum memory (`-m`) that allows long reads to take `long` bytes, for the hint
     /// of an error.
     pub fn min_memory_for(&self, long: u64) -> u64 {
         self.others.saturating_add(long.saturating_mul(4).max(long.saturating_add(self.left)))

@@ -114,8 +114,8 @@ impl OutputFormat for CramFormat {
     }
 
     /// Adds M5 to the `@SQ` lines of contigs in the reference, because CRAM requires it. In version
-    /// 3.1, also adds UR, the path by which samtools finds the reference. Version 3.0 files get no
-    /// UR, so their bytes do not depend on the path of the reference.
+    /// 3.1, also adds UR, the path that samtools uses to find the reference. Version 3.0 files get
+    /// no UR, so their bytes do not depend on the path of the reference.
     ///
     /// # Errors
     /// Like samtools, fails if M5 of the reference differs from the header. Without a reference,

@@ -70,7 +70,7 @@ impl<'a> PartWriter<'a> {
         PartEncoder { records, counter: self.counting.counter() }
     }
 
-    /// Returns the encoder settings, by which [`super::extra_writer`] finds an idle encoder for
+    /// Returns the encoder settings, which [`super::extra_writer`] uses to find an idle encoder for
     /// another output. `None` if the encoder depends on more than the settings.
     pub fn encoder_settings(&self) -> Option<EncoderSettings> {
         self.encoders.settings()

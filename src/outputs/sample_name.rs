@@ -1,4 +1,4 @@
-//! Chooses the sample name in reports, by which MultiQC and similar tools combine reports.
+//! Chooses the sample name in reports. MultiQC and similar tools combine reports by this name.
 
 use std::path::Path;
 

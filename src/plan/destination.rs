@@ -139,7 +139,7 @@ impl Fastq {
     }
 }
 
-/// The key by which reads are split.
+/// The criterion for splitting reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SplitBy {
     ReadGroup,

@@ -59,8 +59,8 @@ fn empty_directory_hint(path: &Path) -> String {
     format!("use another directory, or clear this one with readmill shard clean --work {directory}")
 }
 
-/// Returns the first [`HEAD_BYTES`] bytes of the file `name`, by which files of other jobs and
-/// stages are recognised.
+/// Returns the first [`HEAD_BYTES`] bytes of the file `name`. They contain the job and the name, so
+/// that files of other jobs and stages are recognised.
 fn file_head(job: JobHash, name: &str) -> Vec<u8> {
     let mut head = [&MAGIC[..], &job.0, name.as_bytes()].concat();
     head.resize(HEAD_BYTES, 0);

@@ -237,13 +237,17 @@ fn what_they_need_is_asked_for_by_name() {
         (&sorted, "--metrics CollectHsMetrics".into(), "needs --bait-intervals and --target-intervals"),
         (&other, format!("--metrics CollectHsMetrics {both}"), "sorted by coordinate"),
         (&says, format!("--metrics CollectHsMetrics {both}"), "depths and sites need sorted reads"),
-        (&sorted, format!("--metrics CollectHsMetrics {both} --per-target-coverage"), "no reference"),
+        (
+            &sorted,
+            format!("--metrics CollectHsMetrics {both} --per-target-coverage"),
+            "needs a reference",
+        ),
         (
             &sorted,
             format!(
                 "--metrics CollectHsMetrics {both} --per-base-coverage --metric-accumulation-level sample"
             ),
-            "those of all reads",
+            "support only the level ALL_READS",
         ),
         (
             &sorted,

@@ -19,7 +19,7 @@ pub enum ContentType {
 #[derive(Clone, Copy)]
 pub struct CramBlock<'a> {
     pub content: ContentType,
-    /// Content id, by which encodings refer to external blocks.
+    /// Content id. Encodings refer to external blocks by this id.
     pub id: i32,
     pub raw_size: usize,
     method: Method,

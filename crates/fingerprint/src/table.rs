@@ -56,8 +56,8 @@ pub struct SiteCounts {
 }
 
 impl SiteCounts {
-    /// Returns the key by which sites of two fingerprints are matched. The two files may have
-    /// different sites.
+    /// Returns the key for matching the sites of two fingerprints. The two files may have different
+    /// sites.
     pub(crate) fn identity_key(&self) -> (&str, i32, [u8; 2]) {
         (&self.contig, self.pos, self.alleles)
     }

@@ -44,7 +44,7 @@ readmill: is: readmill sort -@ 4 -m 4096M -o sorted.bam -l 6 --no-index in.bam
 - Memory: `samtools sort -m` is the memory per thread, and becomes the sum for all threads. `-Xmx` of at least 1 GiB becomes `-m` (for view, `--memory`; `bqsr gather` has no limit).
 - Compression: level 6 for samtools, 5 for Picard, 2 for GATK (set by its launcher), unless the command line sets another level.
 - Indexes: as in the tools, samtools writes an index with `--write-index`, Picard with `CREATE_INDEX=true`, and GATK by default. Picard and GATK name it `out.bai`.
-- `bwa mem` with an index of bwa 0.7: readmill builds the missing file, `REF.bwt.2bit.64`, once, in the same directory
+- `bwa mem` with a bwa 0.7 index: readmill builds the missing file, `REF.bwt.2bit.64`, once, in the same directory
   (`--complete-index` of [align](align.md#index)). Without any index, it is an error, as in bwa.
 - `readmill gatk` also runs the tools of Picard, as GATK does; their options are listed under Picard.
 - Exit codes are those of readmill: 0 if everything is complete, and another code otherwise ([running](running.md)).

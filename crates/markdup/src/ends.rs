@@ -525,8 +525,8 @@ impl Rules {
         item::end_key::<S>(&read.end, self.compute_single_end_code(read))
     }
 
-    /// Returns the code by which a read is compared as a single end. Its UMI is combined with an
-    /// empty UMI for the missing mate.
+    /// Returns the code for comparing a read as a single end. Its UMI is combined with an empty UMI
+    /// for the missing mate.
     fn compute_single_end_code(&self, read: &ReadSummary) -> u128 {
         let umi = Umi::from_code(read.code);
         match &self.coding {

@@ -20,7 +20,7 @@ pub enum Level {
     AllReads,
     Sample,
     Library,
-    /// One row for each platform unit (PU), by which Picard distinguishes read groups.
+    /// One row for each platform unit (PU), which Picard uses to distinguish read groups.
     ReadGroup,
 }
 

@@ -148,7 +148,7 @@ impl MetricSelection {
             None => Ok(()),
             Some((program, ())) => {
                 let what = format!("{} counts nothing without a reference", program.name);
-                Err(Error::usage(what).hint("give the FASTA file of the reads by --reference"))
+                Err(Error::usage(what).hint("give the FASTA file of the reads with --reference"))
             }
         }
     }

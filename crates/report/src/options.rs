@@ -23,7 +23,7 @@ use crate::sheet::Sheet;
 pub struct PageOptions {
     pub limits: Limits,
     pub sheet: Option<Sheet>,
-    /// Field of the sheet by which samples are coloured. `None` uses the first field with two to
+    /// Field of the sheet that determines sample colours. `None` uses the first field with two to
     /// seven (the number of colours) distinct values.
     pub color_by: Option<String>,
 }

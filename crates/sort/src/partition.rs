@@ -131,8 +131,8 @@ impl Partition {
     }
 }
 
-/// Number of picks by which records in the arena are prefetched. The arena is in input order, so
-/// consecutive picks are in different parts of memory.
+/// Number of picks between the prefetch of a record in the arena and its use. The arena is in input
+/// order, so consecutive picks are in different parts of memory.
 const PREFETCH_DISTANCE: usize = 8;
 
 struct SpoolCursor {

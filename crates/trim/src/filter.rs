@@ -16,8 +16,8 @@ pub enum FilterVerdict {
     LowComplexity,
 }
 
-/// All verdicts, in the order of their discriminants, by which [`crate::TrimTally`] indexes its
-/// counts.
+/// All verdicts, in the order of their discriminants, which [`crate::TrimTally`] uses as indexes of
+/// its counts.
 pub const FILTER_VERDICTS: [FilterVerdict; 6] = [
     FilterVerdict::Passed,
     FilterVerdict::TooManyN,

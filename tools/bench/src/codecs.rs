@@ -24,8 +24,7 @@ const MIN_SAMPLE_BYTES: usize = 24 << 20;
 
 const BATCH_BLOCKS: usize = 16;
 
-/// The codec with which other output codecs are compared: zlib level 6, the default of htslib and
-/// htsjdk.
+/// The baseline for other output codecs: zlib level 6, the default of htslib and htsjdk.
 const OUTPUT_BASE: (Codec, u8) = (Codec::ZlibRs, 6);
 
 pub fn bench_codecs(work: &BenchSetup) -> Result<()> {

@@ -1,5 +1,4 @@
-//! A contender: the command lines with which a program does the measured work, and their
-//! measurement.
+//! A contender: the command lines that make a program do the measured work, and their measurement.
 //!
 //! A contender has stages, which run one after another; a stage is a pipe of calls. Wall time is
 //! from the first start to the last exit. CPU time and peak memory are those that the kernel

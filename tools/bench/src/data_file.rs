@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::contender::file_name_alone;
 
-/// The origin columns, with which every file begins.
+/// The origin columns at the start of every file.
 const ORIGIN: [&str; 3] = ["table", "command", "setting"];
 
 /// Flags whose values are paths on this machine and say nothing about the figures.

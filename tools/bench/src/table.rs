@@ -121,7 +121,7 @@ const COLUMNS: [&str; 20] = [
     "command_lines",
 ];
 
-/// Returns the figures with which the others are compared: those of the first row and of the floor.
+/// Returns the baseline figures: those of the first row and of the floor.
 fn bases(rows: &[TableRow], floor: &str) -> (MedianFigures, MedianFigures) {
     let floor = rows.iter().find(|row| row.name == floor);
     (

@@ -1,5 +1,5 @@
 //! Runs command lines, each with one revision, a number of threads and an amount of memory.
-#![allow(clippy::disallowed_methods, reason = "programs are run beside each other")]
+#![allow(clippy::disallowed_methods, reason = "programs run in parallel")]
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -20,7 +20,7 @@ pub struct Resources {
     pub memory: Option<&'static str>,
 }
 
-/// All combinations with which a command line is run. The others are compared with the first.
+/// All resources that a command line is run with. The first are the baseline for the others.
 pub const RESOURCES: [Resources; 6] = [
     Resources { threads: 1, memory: Some("4G") },
     Resources { threads: 1, memory: None },

@@ -9,7 +9,7 @@
 //! undamaged inputs.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
-#![allow(clippy::disallowed_methods, reason = "programs are run beside each other")]
+#![allow(clippy::disallowed_methods, reason = "programs run in parallel")]
 
 mod case;
 mod damage;

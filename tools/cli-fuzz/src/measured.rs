@@ -53,7 +53,7 @@ pub fn run_and_read_report(command: &mut Command, report: &Path) -> Result<Measu
     ensure!(command.status()?.success(), "a run could not be measured");
     let text = fs::read_to_string(report)?;
     let numbers: Vec<u64> = text.split(' ').filter_map(|word| word.parse().ok()).collect();
-    let &[hangs, status, micros, peak] = &numbers[..] else { bail!("{text:?} is no report") };
+    let &[hangs, status, micros, peak] = &numbers[..] else { bail!("{text:?} is not a report") };
     let usage = Usage { cpu: Duration::from_micros(micros), peak };
     Ok(MeasuredRun { hangs: hangs == 1, status: ExitStatus::from_raw(status as i32), usage })
 }

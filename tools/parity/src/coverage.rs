@@ -49,7 +49,7 @@ pub fn compare_with_mosdepth(
     ledger: &mut Ledger,
 ) -> Result<()> {
     let mosdepth = peers.mosdepth()?;
-    ledger.print_heading("coverage", &format!("depths, beside mosdepth {}", mosdepth.version));
+    ledger.print_heading("coverage", &format!("depths, compared with mosdepth {}", mosdepth.version));
     let sample = samples::simulated_samples(pairs).into_iter().find(|sample| sample.has_all_kinds);
     sample.context("a sample with all kinds of templates")?.write_input_bam(dir)?;
     dir.run_readmill("prep in.bam -o sample.bam --sort coordinate --mark-duplicates")?;

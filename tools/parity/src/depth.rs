@@ -107,7 +107,7 @@ pub fn compare_depth_commands(
     cases: u64,
     ledger: &mut Ledger,
 ) -> Result<()> {
-    ledger.print_heading("depth", "depths and coverage, beside samtools depth and coverage");
+    ledger.print_heading("depth", "depths and coverage, compared with samtools depth and coverage");
     let sample = samples::simulated_samples(pairs).into_iter().find(|sample| sample.has_all_kinds);
     sample.context("a sample with all kinds of templates")?.write_input_bam(dir)?;
     dir.run_samtools_1_24("sort --no-PG -o a.bam##idx##a.bam.csi --write-index in.bam")?;

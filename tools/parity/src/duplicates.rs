@@ -19,7 +19,8 @@ use crate::samples;
 const MARK: &str = "--mark-duplicates --duplicate-mode";
 
 /// Compares marks in coordinate mode. Leaves `coordinate.bam` (readmill's, sorted and marked) and
-/// `picard.coordinate.bam`. `with_sort_sam` also compares on the output of Picard SortSam.
+/// `picard.coordinate.bam`. If `with_sort_sam` is set, also compares marks in the output of Picard
+/// SortSam.
 pub fn compare_coordinate_mode(dir: &SampleDir<'_>, with_sort_sam: bool, ledger: &mut Ledger) {
     ledger.check("coordinate mode: as MarkDuplicates on the file of samtools sort", || {
         run_mark_duplicates(dir, "samtools.bam", "picard.coordinate.bam", "coordinate", ALL_TAGS)?;

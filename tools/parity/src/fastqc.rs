@@ -120,8 +120,9 @@ fn make_fastq_files(number: u32) -> Vec<FastqFile> {
     ]
 }
 
-/// Compares on FASTQ files of about `reads` reads and on a simulated sample as BAM and SAM. A full
-/// run adds `--nogroup`, MultiQC, and a file with more distinct sequences than FastQC tracks.
+/// Compares reports with FastQC on FASTQ files of about `reads` reads and on a simulated sample as
+/// BAM and SAM. A full run adds `--nogroup`, MultiQC, and a file with more distinct sequences than
+/// FastQC tracks.
 pub fn compare_with_fastqc(
     dir: &SampleDir<'_>,
     peers: &Peers,

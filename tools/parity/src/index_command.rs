@@ -59,7 +59,8 @@ pub fn compare_index_commands(
         }
     }
     if quick {
-        ledger.record_skipped("index: structural variants, beside tabix of htslib 1.24", FULL_RUN);
+        ledger
+            .record_skipped("index: structural variants, compared with tabix of htslib 1.24", FULL_RUN);
     } else {
         ledger.check("index: structural variants, as tabix of htslib 1.24, inflated", || {
             compare_structural_variants(dir, &peers.pysam()?, files)

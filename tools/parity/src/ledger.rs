@@ -53,7 +53,7 @@ impl Ledger {
     /// Prints that comparisons are skipped, and why. They count neither as `ok` nor as `FAIL`.
     pub fn record_skipped(&mut self, what: &str, why: &str) {
         self.skipped += 1;
-        println!("out   {what} is left out: {why}");
+        println!("out   {what} is skipped: {why}");
     }
 
     pub fn skipped_count(&self) -> usize {

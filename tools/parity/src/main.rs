@@ -65,7 +65,7 @@ use samples::Sample;
 #[derive(Parser)]
 #[command(name = "./dev parity", bin_name = "./dev parity", max_term_width = 100)]
 struct ParityArgs {
-    /// Also compare on this BAM file; may be repeated
+    /// Also compare results for this BAM file; may be repeated
     #[arg(long, value_name = "FILE.bam", num_args = 1..)]
     data: Vec<PathBuf>,
     /// Templates in each simulated sample [default: 100000, or 8000 with --quick]
@@ -78,7 +78,7 @@ struct ParityArgs {
     /// For CI: small samples, fewer Java starts, and only peers that are quick to install
     #[arg(long)]
     quick: bool,
-    /// Do not simulate samples: compare on --data only
+    /// Do not simulate samples; use only the files of --data
     #[arg(long, requires = "data")]
     only_data: bool,
     /// Compare this program instead of building the one of this checkout
@@ -288,7 +288,7 @@ fn compare_small_inputs(
         samtools_duplicates::compare_samtools_markdup(&dir("by-samtools")?, number(4, 200), ledger);
     }
     if args.has(ParityPart::Umi) && args.quick {
-        ledger.record_skipped("umi: beside umi_tools and fgumi", FULL_RUN);
+        ledger.record_skipped("umi: comparison with umi_tools and fgumi", FULL_RUN);
     } else if args.has(ParityPart::Umi) {
         umi::compare_molecules(&dir("molecules")?, peers, args.cases.unwrap_or(1_000), ledger);
     }
@@ -319,7 +319,7 @@ fn compare_small_inputs(
         fastqc::compare_with_fastqc(&dir("fastqc")?, peers, sizes, !args.quick, ledger)?;
     }
     if args.has(ParityPart::Coverage) && args.quick {
-        ledger.record_skipped("coverage: beside mosdepth", FULL_RUN);
+        ledger.record_skipped("coverage: comparison with mosdepth", FULL_RUN);
     } else if args.has(ParityPart::Coverage) {
         coverage::compare_with_mosdepth(
             &dir("coverage")?,

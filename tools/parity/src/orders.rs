@@ -34,7 +34,7 @@ const fn samtools_order(name: &'static str, flags: &'static str) -> OrderCompari
     OrderComparison { name, own: flags, of: OrderTool::Samtools124(flags) }
 }
 
-/// All sort orders. `TAG` in the flags is replaced with the tag by which a sample is sorted.
+/// All sort orders. `TAG` in the flags is replaced with the sort tag of the sample.
 pub const ORDERS: [OrderComparison; 10] = [
     OrderComparison { name: "coordinate", own: "", of: OrderTool::System },
     samtools_order("coordinate", ""),
@@ -79,8 +79,8 @@ impl OrderComparison {
     }
 }
 
-/// The inputs, and the tag by which each is sorted: AS is a number that all records have, CB a
-/// string that half of them lack.
+/// The inputs, and the sort tag of each: AS is a number that all records have, CB a string that
+/// half of them lack.
 const FILES: [(&str, &str); 2] = [("orders.bam", "AS"), ("shuffled.bam", "CB")];
 
 /// Compares every order on one sample. A deep sample is also sorted with the minimum memory. Unless

@@ -85,7 +85,7 @@ const OPTIONS: [(&str, &str, &str); 4] = [
 /// Compares all metrics files on a simulated sample, on random reads with and without their
 /// reference, and on a file without records.
 pub fn compare_collectors(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) -> Result<()> {
-    ledger.print_heading("qc", "quality metrics, beside Picard CollectMultipleMetrics");
+    ledger.print_heading("qc", "quality metrics, compared with Picard CollectMultipleMetrics");
     let sample = samples::simulated_samples(pairs).into_iter().find(|sample| sample.has_all_kinds);
     sample.context("a sample with all kinds of templates")?.write_input_bam(dir)?;
     let OddReads { fasta, sam } = random_odd_reads(pairs.min(3_000));

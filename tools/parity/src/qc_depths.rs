@@ -77,7 +77,7 @@ pub fn compare_depth_collectors(
 ) -> Result<()> {
     ledger.print_heading(
         "depths",
-        "depths and sites, beside Picard CollectWgsMetrics and CollectOxoGMetrics",
+        "depths and sites, compared with Picard CollectWgsMetrics and CollectOxoGMetrics",
     );
     let mut odd = random_odd_reads(pairs.min(3_000));
     // CollectOxoGMetrics throws an exception for a read without a read group.

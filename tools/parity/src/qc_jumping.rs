@@ -27,7 +27,10 @@ const HEADER: &str =
     "@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:c1\tLN:900000\n@SQ\tSN:c2\tLN:90000\n@RG\tID:a\tSM:s\n";
 
 pub fn compare_jumping_metrics(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) -> Result<()> {
-    ledger.print_heading("jumping", "pairs by direction, beside Picard CollectJumpingLibraryMetrics");
+    ledger.print_heading(
+        "jumping",
+        "pairs by direction, compared with Picard CollectJumpingLibraryMetrics",
+    );
     for (name, records) in [
         ("jumps", random_pairs(pairs.min(20_000))),
         ("many", pairs_whose_mode_changes()),

@@ -93,7 +93,7 @@ pub fn compare_rna_metrics(
 ) -> Result<()> {
     ledger.print_heading(
         "rna",
-        "parts of genes and evenness of transcripts, beside Picard CollectRnaSeqMetrics",
+        "parts of genes and evenness of transcripts, compared with Picard CollectRnaSeqMetrics",
     );
     let header = format!("{CONTIGS}{GROUPS}");
     for (name, pairs) in [("reads", pairs.min(4_000)), ("few", 40), ("none", 0)] {

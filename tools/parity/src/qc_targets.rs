@@ -60,8 +60,8 @@ const TARGETS: [(&str, &str); 3] = [
 
 const BAITS: &str = "c1 250 500 + b2\nc1 100 300 + b1\nc1 1700 1800 + b3\nc2 50 60 + b4\n";
 
-/// Compares on deep reads and, if `every`, on few reads and on none. In some cases the targets are
-/// also the baits.
+/// Compares target metrics with Picard on reads with high depth and, if `every` is set, on few
+/// reads and on none. In some cases the targets are also the baits.
 pub fn compare_target_metrics(
     dir: &SampleDir<'_>,
     pairs: u64,
@@ -70,7 +70,7 @@ pub fn compare_target_metrics(
 ) -> Result<()> {
     ledger.print_heading(
         "targets",
-        "depths of targets, beside Picard CollectHsMetrics and CollectTargetedPcrMetrics",
+        "depths of targets, compared with Picard CollectHsMetrics and CollectTargetedPcrMetrics",
     );
     let (fasta, deep) = random_reference_and_pairs(pairs.min(3_000));
     let (_, few) = random_reference_and_pairs(60);

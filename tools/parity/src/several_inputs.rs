@@ -169,7 +169,7 @@ fn compare_with_samtools_merge(dir: &SampleDir<'_>, set: u64, tally: &mut SetTot
     ours.ensure_same_meaning(&theirs)?;
     let keeps = |header: &String| ours.keeps_order_of(header) && theirs.keeps_order_of(header);
     if ours.sequences == theirs.sequences && headers.iter().all(keeps) {
-        ensure!(ours.records == theirs.records, "the records are the same, in another order");
+        ensure!(ours.records == theirs.records, "the records are the same, in a different order");
         tally.in_order += 1;
     }
     tally.records += ours.records.len();
@@ -198,7 +198,7 @@ fn compare_with_merge_sam_files(dir: &SampleDir<'_>, sets: u64) -> Result<String
             ResolvedFile::resolve(&left[1].parse_reads()?)?,
         );
         ours.ensure_same_meaning(&theirs).with_context(|| format!("set {set}"))?;
-        ensure!(ours.sequences == theirs.sequences, "set {set}: sequences in another order");
+        ensure!(ours.sequences == theirs.sequences, "set {set}: sequences in a different order");
         records += ours.records.len();
         accepted += 1;
     }

@@ -50,7 +50,7 @@ pub fn compare_stats_commands(
     cases: u64,
     ledger: &mut Ledger,
 ) -> Result<()> {
-    ledger.print_heading("stats", "statistics of reads, beside samtools stats");
+    ledger.print_heading("stats", "statistics of reads, compared with samtools stats");
     let sample = samples::simulated_samples(pairs).into_iter().find(|sample| sample.has_all_kinds);
     sample.context("a sample with all kinds of templates")?.write_input_bam(dir)?;
     fs::copy(dir.path("in.bam"), dir.path("u.bam"))?;

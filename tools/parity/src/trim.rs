@@ -109,16 +109,17 @@ pub fn compare_with_fastp(
     let fastp = match peers.fastp() {
         Ok(fastp) => fastp,
         Err(error) => {
-            ledger.record_skipped("trim: beside fastp", &format!("{error:#}"));
+            ledger.record_skipped("trim: comparison with fastp", &format!("{error:#}"));
             return Ok(());
         }
     };
     ledger.print_heading(
         "trim",
-        &format!("reads trimmed as they are read, beside fastp {}", fastp.version),
+        &format!("reads trimmed during reading, compared with fastp {}", fastp.version),
     );
     if fastp.version != VERSION {
-        ledger.record_skipped("trim: beside fastp", &format!("its rules are those of {VERSION}"));
+        ledger
+            .record_skipped("trim: comparison with fastp", &format!("its rules are those of {VERSION}"));
         return Ok(());
     }
     let mut random = SeededRandom::new(71);

@@ -140,8 +140,8 @@ fn molecules_by_fgumi(dir: &SampleDir<'_>, fgumi: &Tool, edits: u32) -> Result<M
     text.lines().map(name_and_molecule).collect()
 }
 
-/// Returns an error unless both results group the templates in the same way. Names of the groups
-/// may differ.
+/// Returns an error unless both results group the templates identically. Names of the groups may
+/// differ.
 fn ensure_same_grouping(ours: &Molecules, theirs: &Molecules) -> Result<String> {
     ensure!(ours.keys().eq(theirs.keys()), "{} templates, theirs has {}", ours.len(), theirs.len());
     let (mut to, mut from) = (HashMap::new(), HashMap::new());

@@ -50,10 +50,10 @@ const FLAGS: [&str; 27] = [
     "-L regions.bed -e [NM]<3",
 ];
 
-/// Compares on a simulated sample with all kinds of templates, with `regions` random regions per
-/// file.
+/// Compares `view` with samtools on a simulated sample with all kinds of templates, with `regions`
+/// random regions per file.
 pub fn compare_view(dir: &SampleDir<'_>, pairs: u64, regions: usize, ledger: &mut Ledger) -> Result<()> {
-    ledger.print_heading("view", "regions and flags, beside samtools view");
+    ledger.print_heading("view", "regions and flags, compared with samtools view");
     let sample = samples::simulated_samples(pairs).into_iter().find(|sample| sample.has_all_kinds);
     sample.context("a sample with all kinds of templates")?.write_input_bam(dir)?;
     dir.run_samtools_1_24("sort --no-PG -o sorted.bam in.bam")?;

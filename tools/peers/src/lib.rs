@@ -1,4 +1,4 @@
-//! The programs with which readmill is compared. Finds them on this machine, or installs them with
+//! The programs that readmill is compared with. Finds them on this machine, or installs them with
 //! their usual package clients (apt, Maven, Go, Cargo, pip). They are run as processes, never
 //! linked.
 //!

@@ -79,7 +79,7 @@ pub fn install_snakemake(cache: &Path) -> Result<Tool> {
     Ok(tool)
 }
 
-/// The Dask release with which `python/readmill` is tested.
+/// The Dask release that `python/readmill` is tested with.
 pub const DASK: &str = "2026.8.0";
 
 /// The dask-jobqueue release. It starts Dask workers as SLURM jobs.

@@ -142,8 +142,8 @@ impl MinibwaHit {
     }
 
     /// Returns four scores: the alignment score (AS), the score of its best segment (ms), the score
-    /// by which hits are compared, and the same score of the next best hit. `None` if the hit was
-    /// not aligned.
+    /// for comparing hits, and the same score of the next best hit. `None` if the hit was not
+    /// aligned.
     pub(super) fn scores(&self) -> Option<[i32; 4]> {
         self.alignment().map(|it| [it.dp_score, it.dp_max0, it.dp_max, it.dp_max2])
     }

@@ -168,7 +168,7 @@ fn wrong_reference_error(slice: &SliceHeader, bases: &Bases) -> Error {
         "the reference differs from the reference of the CRAM data at {name}:{}-{end}",
         slice.start
     ))
-    .hint("give the FASTA file with which the CRAM file was written")
+    .hint("give the FASTA file that was used to write the CRAM file")
 }
 
 /// The reference bases of one slice: embedded in it, or from the sources of the header's contigs.

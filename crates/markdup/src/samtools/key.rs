@@ -1,4 +1,4 @@
-//! The keys by which samtools compares reads. Each key is derived from one read alone.
+//! samtools' keys for comparing reads. Each key is derived from one read alone.
 //!
 //! Positions are unclipped and 1-based, as in samtools: the start of a read is its first base and
 //! the end its last, including clips.
@@ -30,8 +30,8 @@ impl SamtoolsCode {
     }
 }
 
-/// Returns the hash by which samtools compares barcodes (one-at-a-time, R. Jenkins). As in
-/// samtools, the few barcodes with equal hashes count as one.
+/// Returns samtools' hash for comparing barcodes (one-at-a-time, R. Jenkins). As in samtools, the
+/// few barcodes with equal hashes count as one.
 pub fn hash_barcode(barcode: &[u8]) -> u32 {
     let mixed = barcode.iter().fold(0u32, |hash, &byte| {
         let hash = hash.wrapping_add(byte.into());

@@ -1,4 +1,4 @@
-//! Reduces a batch of reads to the keys by which samtools compares them.
+//! Reduces a batch of reads to samtools' comparison keys.
 
 use readmill_record::tag::{self, Field, Tag};
 use readmill_record::{Batch, Error, RecordRef, Result, Stamp};

@@ -69,8 +69,8 @@ impl Umis {
         }
     }
 
-    /// Returns the code by which single reads and paired ends are compared, from the UMIs of read 1
-    /// and read 2. A duplex UMI starts with the half of the end itself.
+    /// Returns the code for comparing single reads and paired ends, from the UMIs of read 1 and
+    /// read 2. A duplex UMI starts with the half of the end itself.
     pub fn compute_end_code(&self, first: Umi, last: Umi, is_first: bool) -> u128 {
         let umi = self.source.combine_segments(first, last);
         let strand = if is_first { Strand::A } else { Strand::B };

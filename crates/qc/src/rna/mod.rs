@@ -79,7 +79,7 @@ impl MetricProgram for RnaSeq {
     fn start_run(&self, setup: &MetricSetup<'_>) -> Result<Box<dyn RunningProgram>> {
         let options = &setup.options().rna;
         let (Some(ref_flat), Some(strand)) = (&options.ref_flat, options.strand_specificity) else {
-            return Err(Error::bug("genes are looked at, and there is no file of them"));
+            return Err(Error::bug("RNA metrics are requested without a gene file or strand"));
         };
         let files = RnaFiles {
             genes: Genes::read_ref_flat(ref_flat, setup.header, setup.ledger)?,

@@ -96,13 +96,13 @@ impl MetricProgram for TargetPrograms {
             return Err(selection.lacks_program("--target-intervals", programs));
         }
         if options.per_target_coverage && !has_reference {
-            let what = "--per-target-coverage has shares of G and C, and there is no reference";
-            return Err(Error::usage(what).hint("give the FASTA file of the reads by --reference"));
+            let what = "--per-target-coverage includes GC content, which needs a reference";
+            return Err(Error::usage(what).hint("give the FASTA file of the reads with --reference"));
         }
         let is_all = selection.options.levels() == [Level::AllReads];
         if (options.per_target_coverage || options.per_base_coverage) && !is_all {
-            let what = "files of targets and their bases are those of all reads, and other levels are asked for";
-            return Err(Error::usage(what).hint("leave --metric-accumulation-level out"));
+            let what = "--per-target-coverage and --per-base-coverage support only the level ALL_READS";
+            return Err(Error::usage(what).hint("omit --metric-accumulation-level"));
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The rules by which the programs for targets count reads and bases, and their intervals.
+//! The rules of the target programs for counting reads and bases, and their intervals.
 
 use std::path::Path;
 

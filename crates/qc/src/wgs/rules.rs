@@ -1,4 +1,4 @@
-//! The rules by which the programs for whole genomes count reads and bases.
+//! The rules of the whole-genome programs for counting reads and bases.
 
 use crate::depth::depths::CountedBases;
 use crate::depth::sensitivity;

@@ -32,9 +32,9 @@ impl Coordinate {
         Coordinate { n_ref, bits: POSITION_BITS + bits_needed(u64::from(n_ref)) }
     }
 
-    /// Returns the number by which the record is sorted: reference ID (at most 31 bits), 1-based
-    /// position, reverse strand. Records without a reference sequence get the number of reference
-    /// sequences as their ID.
+    /// Returns the sort key of the record: reference ID (at most 31 bits), 1-based position,
+    /// reverse strand. Records without a reference sequence get the number of reference sequences
+    /// as their ID.
     #[inline]
     pub fn sort_number(self, record: RecordRef<'_>) -> u64 {
         let id = u32::try_from(record.ref_id()).unwrap_or(self.n_ref);

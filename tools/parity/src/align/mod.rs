@@ -91,7 +91,7 @@ pub fn compare_aligners(
     full: bool,
     ledger: &mut Ledger,
 ) -> Result<()> {
-    ledger.print_heading("align", "whole records beside bwa mem, and minibwa map");
+    ledger.print_heading("align", "whole records, compared with bwa mem and minibwa map");
     write_inputs(dir, pairs)?;
     match peers.bwa() {
         Ok(bwa) => compare_with_bwa(dir, &bwa, ledger),
@@ -342,7 +342,7 @@ fn compare_with_minibwa(dir: &SampleDir<'_>, peers: &Peers, ledger: &mut Ledger)
         Ok(true) => {}
         Ok(false) => {
             let why = "this readmill is built without --features minibwa";
-            return ledger.record_skipped("align: whole records beside minibwa map", why);
+            return ledger.record_skipped("align: whole records, compared with minibwa map", why);
         }
         Err(error) => return ledger.check("align: the kernels of readmill", || Err(error)),
     }

@@ -56,7 +56,8 @@ const APPLY_CASES: [GatkCase; 4] = [
     },
 ];
 
-/// Compares on two inputs: unusual reads, in which every rule often applies, and simulated reads.
+/// Compares recalibration with GATK on two inputs: unusual reads, to which every rule often
+/// applies, and simulated reads.
 pub fn compare_simulated(
     odd: &SampleDir<'_>,
     dir: &SampleDir<'_>,
@@ -97,7 +98,7 @@ pub fn compare_sample(
 ) {
     match sample.prepare_known_files(dir) {
         Ok(Some(known)) => compare_all_cases(dir, peers, &known, quick, ledger),
-        Ok(None) => println!("      base qualities: no ref.fasta.gz and known.vcf.gz beside the file"),
+        Ok(None) => println!("      base qualities: no ref.fasta.gz and known.vcf.gz next to the file"),
         Err(error) => ledger.check("base qualities: reference and known sites", || Err(error)),
     }
 }

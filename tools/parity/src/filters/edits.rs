@@ -119,7 +119,7 @@ pub fn compare_nm_md_uq(dir: &SampleDir<'_>, pairs: u64, ledger: &mut Ledger) {
         std::fs::write(dir.path("theirs.bam"), theirs.read_bytes()?)?;
         compare_records(dir, "ours.bam", "theirs.bam", skip_n_and_remove_uq)
     });
-    ledger.check("altered.bam in another order, then sorted, is the same", || {
+    ledger.check("altered.bam in a different order, then sorted, is the same", || {
         dir.run_samtools_1_24("sort -n -o by-name.bam altered.bam")?;
         let flags = "--nm-md-uq --reference told.fasta";
         dir.run_readmill(&format!("prep by-name.bam -o sorted.bam --sort coordinate {flags}"))?;

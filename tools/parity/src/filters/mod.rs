@@ -18,8 +18,8 @@ use crate::samples;
 /// BED file with regions on the sequences of the current input. It is rewritten for each input.
 const REGIONS: &str = "regions.bed";
 
-/// Compares on a simulated sample with all kinds of templates, and on reads near the ends of
-/// sequences. A full run also compares with elPrep.
+/// Compares filters and edits with Picard and samtools, on a simulated sample with all kinds of
+/// templates and on reads near the ends of sequences. A full run also compares with elPrep.
 pub fn compare_filters(
     dir: &SampleDir<'_>,
     peers: &Peers,
@@ -37,7 +37,7 @@ pub fn compare_filters(
     dir.run_samtools_1_24("view --no-PG -b -o edges.bam edges.sam")?;
     let elprep = if full { Some(peers.elprep()?) } else { None };
     if !full {
-        ledger.record_skipped("filters: beside elPrep", FULL_RUN);
+        ledger.record_skipped("filters: comparison with elPrep", FULL_RUN);
     }
     for input in ["in.bam", "edges.bam"] {
         write_regions(dir, input)?;

@@ -76,11 +76,11 @@ fn compare_records(dir: &SampleDir<'_>, file: &str, line: &str, tool: &str) -> R
     ensure!(is_collated || tool != "samtools" && !tool.starts_with("bwa"), "{}", shown());
     ensure!(count_records(&ours.records) == count_records(&theirs.records), "{}", shown());
     if tool == "elprep" {
-        return Ok(format!("{number} records, in another order")); // elPrep keeps no order
+        return Ok(format!("{number} records, in a different order")); // elPrep keeps no order
     }
     if is_collated {
         ensure!(has_names_together(&ours.records), "names do not stand together: {}", shown());
-        return Ok(format!("{number} records, in another order of names"));
+        return Ok(format!("{number} records, with a different order of names"));
     }
     let keys = |records: &[String], columns: &[usize]| -> Vec<String> {
         let key = |record: &String| {
@@ -94,7 +94,7 @@ fn compare_records(dir: &SampleDir<'_>, file: &str, line: &str, tool: &str) -> R
         records.iter().map(key).collect()
     };
     let is_order = |columns: &[usize]| keys(&ours.records, columns) == keys(&theirs.records, columns);
-    ensure!(is_order(&[2, 3]) || is_order(&[0]), "another order: {}", shown());
+    ensure!(is_order(&[2, 3]) || is_order(&[0]), "different order: {}", shown());
     Ok(format!("{number} records, ties otherwise"))
 }
 

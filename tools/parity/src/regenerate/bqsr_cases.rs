@@ -1,5 +1,5 @@
 //! The case files of recalibration and their short report form. Includes the tests' own parser, so
-//! that both read them in the same way.
+//! that both interpret them identically.
 
 #[allow(dead_code)] // the tests use more of it
 #[path = "../../../../tests/program/bqsr/cases.rs"]
