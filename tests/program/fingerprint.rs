@@ -100,7 +100,11 @@ fn what_is_no_fingerprint_or_has_no_sites_is_refused() {
     let elsewhere = arg(&dir.file("sites.vcf", vcf().replace("chr1", "1")));
     let output = arg(&dir.path("out"));
     let done = readmill(words(&format!("fingerprint count {input} --sites {elsewhere} -o {output}")));
-    assert!(done.code == Some(2) && done.stderr.contains("on a contig in the header of the reads"), "{}", done.stderr);
+    assert!(
+        done.code == Some(2) && done.stderr.contains("on a contig in the header of the reads"),
+        "{}",
+        done.stderr
+    );
     let done = readmill(words(&format!("fingerprint count {input} --sites {input} -o {output}")));
     assert!(done.code == Some(2) && done.stderr.contains("not a file of sites"), "{}", done.stderr);
     let done = readmill(words(&format!("fingerprint compare {input} {elsewhere}")));

@@ -124,7 +124,10 @@ fn what_does_not_fit_is_an_error() {
         "b\t73\tx\t1\t60\t5M\t=\t1\t0\tAAAAA\tIIIII\n",
         "the alignment has 5 bases, but the read has 4",
     );
-    says("b\t0\tx\t1\t60\t4M\t*\t0\t0\tAAAA\tIIII\n", "the read is a pair, but aligned as a single read");
+    says(
+        "b\t0\tx\t1\t60\t4M\t*\t0\t0\tAAAA\tIIII\n",
+        "the read is a pair, but aligned as a single read",
+    );
     let mapped =
         READS.replace("b\t77\t*\t0\t0\t*", "b\t73\tx\t5\t0\t4M").replace("@RG", "@SQ\tSN:x\tLN:9\n@RG");
     let mapped = arg(&dir.file("mapped.sam", &mapped));

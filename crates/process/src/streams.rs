@@ -45,7 +45,7 @@ pub fn report_closed_stdin() {
 pub fn stdout_file() -> Result<File> {
     let failed = |e: &std::io::Error| Error::io("standard output cannot be written", e);
     if CLOSED_STREAMS.load(Relaxed) & 2 != 0 {
-        return Err(failed(&std::io::Error::other("standard output is closed"))
+        return Err(failed(&std::io::Error::other("the stream is closed"))
             .hint("give an output file with -o, or redirect standard output, such as >/dev/null"));
     }
     std::io::stdout().as_fd().try_clone_to_owned().map(File::from).map_err(|e| failed(&e))

@@ -51,7 +51,7 @@ pub fn explain_url_error(error: io::Error, path: &Path) -> io::Error {
 /// library would read `/dev/null`, and a missing input would look like an empty one.
 pub fn open_stdin() -> io::Result<io::Stdin> {
     if STDIN_IS_CLOSED.load(Relaxed) {
-        return Err(io::Error::other("standard input is closed"));
+        return Err(io::Error::other("the stream is closed"));
     }
     let stdin = io::stdin();
     if let Ok(meta) = stdin.as_fd().try_clone_to_owned().and_then(|copy| File::from(copy).metadata()) {

@@ -290,7 +290,10 @@ fn an_output_that_another_run_is_writing() {
     let first = Paused::at(&folders, (PieceRead, 1), ["sort", "in/x.bam", "-o", "out/x.bam"]);
     folders.input("y.bam", bam(&many(10, 200)));
     let second = folders.readmill(["sort", "in/y.bam", "-o", "out/x.bam"]);
-    second.fails(3, &["out/x.bam cannot be written: another run is writing this file", "another output name"]);
+    second.fails(
+        3,
+        &["out/x.bam cannot be written: another run is writing this file", "another output name"],
+    );
     first.go_on().succeeds();
     assert_eq!(folders.lines(&folders.out("x.bam")).len(), 300);
     assert_eq!(folders.left(), ["x.bam", "x.bam.bai"]);
@@ -323,11 +326,7 @@ fn a_link_of_an_index_is_not_followed() {
     let ended = folders.run(&mut folders.shell(script));
     ended.fails(
         3,
-        &[
-            "out/x.pac.",
-            ".partial: cannot be created: File exists",
-            "remove this file if no other run",
-        ],
+        &["out/x.pac.", ".partial: cannot be created: File exists", "remove this file if no other run"],
     );
     assert_eq!(std::fs::read_to_string(victim).unwrap(), "precious");
     assert_eq!(folders.left().len(), 1);

@@ -3,7 +3,7 @@
 use crate::faults::fixtures::{TestFolders, bam, many};
 use crate::faults::outputs::folders_with;
 
-const FAIL: &str = "standard output cannot be written: it is closed";
+const FAIL: &str = "standard output cannot be written: the stream is closed";
 
 #[test]
 fn a_closed_standard_output_is_an_error() {
@@ -55,7 +55,7 @@ fn a_closed_standard_input_is_an_error_where_it_is_read() {
         ["view -", "sort - -o out/x.bam", "flagstat -", "head -", "import - -o out/x.bam", "depth -"]
     {
         let ended = folders.run(&mut folders.shell(&format!("\"$0\" {words} <&-")));
-        ended.fails(3, &["standard input cannot be read: standard input is closed"]);
+        ended.fails(3, &["standard input cannot be read: the stream is closed"]);
         assert_eq!(folders.left(), [""; 0], "{words}");
     }
 }

@@ -144,8 +144,16 @@ fn a_table_of_which_a_part_is_missing() {
 fn tables_made_with_other_arguments() {
     let folders = folders();
     for (flag, gathered, shown) in [
-        ("--mismatches-context-size 4", "longest context is 3", "mismatches_context_size is 2 and 4"),
-        ("--maximum-cycle-value 70", "maximum_cycle_value is 500", "maximum_cycle_value is 500 and 70"),
+        (
+            "--mismatches-context-size 4",
+            "longest context is 3",
+            "mismatches_context_size has two values, 2 and 4",
+        ),
+        (
+            "--maximum-cycle-value 70",
+            "maximum_cycle_value is 500",
+            "maximum_cycle_value has two values, 500 and 70",
+        ),
     ] {
         run(&folders, &format!("bqsr table in/x.sam {AGAINST} {flag} -o in/other")).succeeds();
         // A table says how it is to be applied.
