@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-#[cfg(feature = "bwa")]
 use readmill::plan::{
     Command, Destination, DuplicateMode, Duplicates, Filters, Output, Plan, Reports, Resources, Steps,
     Verbosity,
 };
 use readmill::sample;
 use readmill_engine::Crew;
+#[cfg(feature = "bwa")]
 use readmill_process::allocator::Heaps;
 use readmill_process::console::Console;
 use readmill_process::limit;

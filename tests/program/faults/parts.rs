@@ -1,12 +1,12 @@
 //! An output in parts that cannot be completed: no part has its name.
 
-use readmill_process::pause::Moment;
-
 use crate::faults::fixtures::{Ended, TestFolders, bam, many};
 use crate::faults::outputs::folders_with;
 use crate::faults::space::with_small_disk;
 
 #[cfg(debug_assertions)]
+use readmill_process::pause::Moment;
+
 #[cfg(debug_assertions)]
 use crate::faults::paused::Paused;
 
