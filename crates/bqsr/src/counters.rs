@@ -362,9 +362,9 @@ pub fn cycle_at(index: usize) -> i64 {
 /// inverse:
 ///
 /// ```
-/// use readmill_bqsr::counters::{context_bases, context_code};
+/// use readmill_bqsr::counters::{decode_context, context_code};
 ///
-/// assert_eq!(context_code(b"TTG"), Some(62));
+/// assert_eq!(encode_context(b"TTG"), Some(62));
 /// assert_eq!(context_bases(62, 3), b"TTG");
 /// assert_eq!(context_code(b"TNG"), None);
 /// ```

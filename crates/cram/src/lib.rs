@@ -35,7 +35,7 @@
 //! // Without references, all bases are stored.
 //! let options = EncoderOptions::new(&header, Version::DEFAULT, None, 6, &ledger);
 //! let mut containers = Vec::new();
-//! let encoded = Encoder::new(&options).partition(&batch, &mut containers)?;
+//! let encoded = Encoder::new(&options).encode_partition(&batch, &mut containers)?;
 //! encoded.set_record_counters(&mut containers, 0);
 //! let mut file = readmill_cram::header_container(&header, Version::DEFAULT)?;
 //! file.extend_from_slice(&containers);

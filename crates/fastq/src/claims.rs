@@ -89,7 +89,7 @@ const RECORD_TEXT: usize = 768;
 /// files and parses their first records:
 ///
 /// ```
-/// use readmill_fastq::{Claims, Doubt, FastqInput, FastqLayout, BatchOptions};
+/// use readmill_fastq::{Claims, LayoutDoubt, FastqInput, FastqLayout, BatchOptions};
 ///
 /// let file = |name: &str, text: &'static [u8]| FastqInput::Stream(name.into(), Box::new(text));
 /// let swapped = FastqLayout::Paired(

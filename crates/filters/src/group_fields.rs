@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(set("@RG ID:a;@CO c", "y"), Ok("@RG ID:a SM:y;@CO c;".to_string()));
         assert_eq!(set("@HD VN:1.6", "y"), Ok("@HD VN:1.6;".to_string()));
         let error = set("@RG ID:a SM:x;@RG ID:b", "y").unwrap_err();
-        assert!(error.what.contains("different SM, x and none"), "{error}");
+        assert!(error.what.contains("different SM (x and none)"), "{error}");
         assert!(set("@RG ID:a", "y\tz").is_err() && set("@RG ID:a", "").is_err());
     }
 }

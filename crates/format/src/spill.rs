@@ -38,11 +38,11 @@ const WRITE_BACK_BYTES: u64 = 8 << 20;
 ///
 /// let spill = Spill::new(&[std::env::temp_dir()]);
 /// let mut extent = spill.begin_extent(0)?;
-/// spill.append(&mut extent, b"sorted ")?;
-/// spill.append(&mut extent, b"records")?;
+/// spill.append_bytes(&mut extent, b"sorted ")?;
+/// spill.append_bytes(&mut extent, b"records")?;
 ///
 /// let mut bytes = [0; 7];
-/// spill.read(&extent, extent.start + 7, &mut bytes)?;
+/// spill.read_bytes(&extent, extent.start + 7, &mut bytes)?;
 /// assert_eq!(&bytes, b"records");
 /// assert_eq!(spill.written_bytes(), 14);
 /// # Ok::<(), readmill_record::Error>(())

@@ -180,7 +180,7 @@ const LEDGER_NAME: &str = "files being read";
 /// use readmill_record::Ledger;
 ///
 /// let text: &[u8] = b"chr1\t5\r\nchr2\t7";
-/// let input = TextInput::plain(text, &Ledger::unlimited());
+/// let input = TextInput::from_plain(text, &Ledger::unlimited());
 /// let mut lines = LineReader::new("a.bed".as_ref(), input);
 /// assert!(lines.advance_line()?);
 /// assert_eq!(lines.line(), b"chr1\t5");

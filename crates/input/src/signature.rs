@@ -153,7 +153,7 @@ mod tests {
             (b">chr1\nACGT\n", "FASTA"),
             (b"##fileformat=VCFv4.2\n", "VCF"),
             (b"BAI\x01\0\0", "index"),
-            (b"\x1f\x8b\x08", "twice by gzip"),
+            (b"\x1f\x8b\x08", "twice with gzip"),
             (b"BZh9", "bzip2"),
             (b"@HD\tVN:1.6\nhello\nworld\n", "11 fields"),
             (b"", "11 fields"),

@@ -93,7 +93,7 @@ const INSTRUMENTS: [(&[u8], usize, FlowCellKind, &str); 29] = [
 /// ```
 /// use readmill_markdup::instrument::pixel_distance;
 ///
-/// let (distance, why) = pixel_distance(b"A00488:61:HMLGNDSXX:4:1101:1940:1000");
+/// let (distance, why) = find_pixel_distance(b"A00488:61:HMLGNDSXX:4:1101:1940:1000");
 /// assert_eq!((distance, why), (2500, "NovaSeq 6000 flow cell, patterned"));
 /// assert_eq!(pixel_distance(b"SRR12345678.1").0, 100);
 /// ```

@@ -40,7 +40,7 @@ const MIN_JOIN_BYTES: u64 = 8 << 20;
 ///
 /// use readmill_format::spill::Spill;
 /// use readmill_markdup::{
-///     DuplicateEnds, DuplicateResolver, EndStore, Item, MatePairing, Mode, Rules, Sorting,
+///     DuplicateEnds, DuplicateResolver, EndStore, Item, MatePairing, Mode, Rules, ChunkSorter,
 /// };
 /// use readmill_record::{Header, Result};
 ///

@@ -59,7 +59,7 @@ use crate::tally::Tally;
 ///     const USUAL_PIECE_BYTES: u64 = 1 << 16;
 ///     type Piece = Vec<i32>;
 ///     type Maker = Starts;
-///     fn maker(self: &Arc<Self>) -> Starts { Starts }
+///     fn new_maker(self: &Arc<Self>) -> Starts { Starts }
 ///     fn piece_bytes(piece: &Vec<i32>) -> u64 { 4 * piece.capacity() as u64 }
 ///     fn restart(&self) -> Result<()> { *self.0.lock().unwrap() = (None, 0); Ok(()) }
 ///     fn add(&self, piece: Vec<i32>) -> Result<()> {

@@ -187,7 +187,7 @@ fn wrong_expressions_are_refused_with_the_place() {
         ("mapq >= ", "at its end: the expression is incomplete"),
         (
             "mapq >= 20 && flag.dupp",
-            "at character 15 (flag.dupp): unknown variable flag.dupp; after flag. write",
+            "at character 15 (flag.dupp): unknown variable flag.dupp; after flag., use",
         ),
         ("NM < 5", "at character 1 (NM < 5): unknown variable NM; write optional fields in brackets"),
         ("[N] < 5", "at character 1 ([N] < 5): an optional field"),

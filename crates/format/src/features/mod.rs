@@ -55,7 +55,7 @@ impl fmt::Display for FeatureFormat {
 /// use readmill_record::Ledger;
 ///
 /// let text: &[u8] = b"track name=targets\nchr1\t10\t20\tfirst\n";
-/// let input = TextInput::plain(text, &Ledger::unlimited());
+/// let input = TextInput::from_plain(text, &Ledger::unlimited());
 /// let mut features = FeatureReader::read_input("targets.bed".as_ref(), input)?;
 /// assert_eq!(features.kind(), FeatureFormat::Bed);
 /// let place = FeaturePlace { contig: b"chr1", start: 10, end: 20 };

@@ -374,7 +374,7 @@ mod tests {
     #[test]
     fn bad_regions_are_refused() {
         refused("chr9", "neither a file nor a region on a contig in the header of the reads");
-        refused("chr9:5-7", "neither a region");
+        refused("chr9:5-7", "neither a file nor a region");
         refused("chr1:1001", "base 1001 is beyond the end of contig chr1, which has 1000 bases");
         refused("chr1:5-1001", "beyond the end");
         refused("chr1:1001+", "before it starts");

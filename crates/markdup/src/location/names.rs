@@ -14,8 +14,8 @@ use super::{Location, count_colons, full, split_last};
 ///
 /// let name = b"A00887:518:HGCKJDRX2:2:2268:10691:21731";
 /// let expected = Location { tile: 2268, x: 10691, y: 21731 };
-/// assert_eq!(ReadNames::Picard.location(name), Some(expected));
-/// assert_eq!(ReadNames::parse("null").unwrap().location(name), None);
+/// assert_eq!(ReadNames::Picard.parse_location(name), Some(expected));
+/// assert_eq!(ReadNames::parse("null").unwrap().parse_location(name), None);
 /// ```
 #[derive(Clone, Debug, Default)]
 pub enum ReadNames {

@@ -70,12 +70,12 @@ impl Method {
 /// The result does not depend on the order of `seen`.
 ///
 /// ```
-/// use readmill_markdup::umi::{Method, Umi, UmiCount, cluster};
+/// use readmill_markdup::umi::{Method, Umi, UmiCount, cluster_umis};
 ///
 /// let count = |text: &str, count| UmiCount { umi: Umi::parse(text.as_bytes()).unwrap(), count, place: 0 };
 /// let seen = [count("ACGT", 456), count("TCGT", 2), count("AAAT", 90)];
-/// assert_eq!(cluster(&seen, Method::Directional, 1), [0, 0, 2]); // TCGT is an error of ACGT
-/// assert_eq!(cluster(&seen, Method::Exact, 1), [0, 1, 2]);
+/// assert_eq!(cluster_umis(&seen, Method::Directional, 1), [0, 0, 2]); // TCGT is an error of ACGT
+/// assert_eq!(cluster_umis(&seen, Method::Exact, 1), [0, 1, 2]);
 /// ```
 pub fn cluster_umis(seen: &[UmiCount], method: Method, edits: u32) -> Vec<u32> {
     let mut roots: Vec<u32> = (0..seen.len() as u32).collect();

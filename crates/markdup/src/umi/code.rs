@@ -37,7 +37,7 @@ const SYMBOLS: &[u8; 8] = b"?-ACGNT?";
 ///
 /// let umi = Umi::parse(b"acg+ttt").unwrap();
 /// assert_eq!(umi.to_string(), "ACG-TTT");
-/// assert_eq!(umi.swapped().unwrap().to_string(), "TTT-ACG");
+/// assert_eq!(umi.swap_halves().unwrap().to_string(), "TTT-ACG");
 /// assert_eq!(umi.distance(Umi::parse(b"ACG-TAT").unwrap()), Some(1));
 /// assert_eq!(umi.distance(Umi::parse(b"ACGTTT").unwrap()), None); // of another shape
 /// ```

@@ -297,7 +297,10 @@ mod tests {
         assert_eq!(with(b"BXZACGT\0"), Ok(String::new()));
         assert_eq!(with(b"RXZ\0"), Ok(String::new()));
         let said = |fields: &[u8]| with(fields).unwrap_err().to_string();
-        assert!(said(b"RXZACGU\0").starts_with("read r: the UMI \"ACGU\" in the field RX has other"));
+        assert!(
+            said(b"RXZACGU\0")
+                .starts_with("read r: the UMI \"ACGU\" in the field RX has characters other")
+        );
         assert!(said(b"RXZrACG\0").contains("\"rACG\""));
         assert!(said(b"RXAC").contains("is not text"));
         let long = [b"RXZ", &b"A".repeat(43)[..], b"\0"].concat();
