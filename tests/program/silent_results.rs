@@ -132,7 +132,7 @@ fn a_sample_of_a_sample_by_the_same_seed_is_warned_of() {
     ] {
         let done = run(&dir, line);
         assert_eq!(done.code, Some(0), "{line}: {}", done.stderr);
-        let said = said.map(|said| format!("{of} {said}: use another --subsample-seed"));
+        let said = said.map(|said| format!("{of} {said}; use another --subsample-seed"));
         let found: Vec<&str> =
             warnings(&done).into_iter().filter(|it| it.contains("subsampled to")).collect();
         assert_eq!(found, Vec::from_iter(said.as_deref()), "{line}");

@@ -358,15 +358,15 @@ pub fn cycle_at(index: usize) -> i64 {
 /// Returns the bases of a context as a base-4 number (A 0, C 1, G 2, T 3), or `None` if any base is
 /// another letter.
 ///
-/// The base that was sequenced first is the most significant digit. [`context_bases`] is the
+/// The base that was sequenced first is the most significant digit. [`decode_context`] is the
 /// inverse:
 ///
 /// ```
-/// use readmill_bqsr::counters::{decode_context, context_code};
+/// use readmill_bqsr::counters::{decode_context, encode_context};
 ///
 /// assert_eq!(encode_context(b"TTG"), Some(62));
-/// assert_eq!(context_bases(62, 3), b"TTG");
-/// assert_eq!(context_code(b"TNG"), None);
+/// assert_eq!(decode_context(62, 3), b"TTG");
+/// assert_eq!(encode_context(b"TNG"), None);
 /// ```
 pub fn encode_context(bases: &[u8]) -> Option<usize> {
     let digit = |base: &u8| b"ACGT".iter().position(|it| it.eq_ignore_ascii_case(base));

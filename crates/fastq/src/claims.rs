@@ -89,7 +89,7 @@ const RECORD_TEXT: usize = 768;
 /// files and parses their first records:
 ///
 /// ```
-/// use readmill_fastq::{Claims, LayoutDoubt, FastqInput, FastqLayout, BatchOptions};
+/// use readmill_fastq::{BatchOptions, Claims, FastqInput, FastqLayout, LayoutDoubt};
 ///
 /// let file = |name: &str, text: &'static [u8]| FastqInput::Stream(name.into(), Box::new(text));
 /// let swapped = FastqLayout::Paired(
@@ -99,7 +99,7 @@ const RECORD_TEXT: usize = 768;
 /// let claims = Claims::open(swapped, BatchOptions::default())?;
 /// assert_eq!(claims.segments(), 2);
 /// assert_eq!(claims.first_name(), Some(&b"read"[..])); // without the number of the read
-/// assert!(matches!(claims.layout_doubt(), Some(Doubt::Certain(_))));
+/// assert!(matches!(claims.layout_doubt(), Some(LayoutDoubt::Certain(_))));
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 pub struct Claims {

@@ -67,7 +67,7 @@ impl MatePairing {
 /// let header = Header::parse(b"@SQ\tSN:chr1\tLN:1000\n@RG\tID:a\tLB:lib1\n").unwrap();
 /// let ends = DuplicateEnds::new(&header, MatePairing::InBatch, Rules::default()).unwrap();
 /// let mut store = EndStore::new(&ends);
-/// let mut new_scratch = ends.scratch();
+/// let mut scratch = ends.new_scratch();
 /// for batch in [Batch::default()] {
 ///     let mut part = EndsPart::default();
 ///     ends.collect_ends(&mut scratch, &batch, &mut part).unwrap();

@@ -91,11 +91,11 @@ const INSTRUMENTS: [(&[u8], usize, FlowCellKind, &str); 29] = [
 /// instrument gives 100, and the reason says so.
 ///
 /// ```
-/// use readmill_markdup::instrument::pixel_distance;
+/// use readmill_markdup::instrument::find_pixel_distance;
 ///
 /// let (distance, why) = find_pixel_distance(b"A00488:61:HMLGNDSXX:4:1101:1940:1000");
 /// assert_eq!((distance, why), (2500, "NovaSeq 6000 flow cell, patterned"));
-/// assert_eq!(pixel_distance(b"SRR12345678.1").0, 100);
+/// assert_eq!(find_pixel_distance(b"SRR12345678.1").0, 100);
 /// ```
 pub fn find_pixel_distance(qname: &[u8]) -> (i32, &'static str) {
     let mut fields = qname.split(|&byte| byte == b':');

@@ -40,12 +40,12 @@ const MIN_JOIN_BYTES: u64 = 8 << 20;
 ///
 /// use readmill_format::spill::Spill;
 /// use readmill_markdup::{
-///     DuplicateEnds, DuplicateResolver, EndStore, Item, MatePairing, Mode, Rules, ChunkSorter,
+///     ChunkSorter, DuplicateEnds, DuplicateResolver, EndStore, Item, MatePairing, Mode, Rules,
 /// };
 /// use readmill_record::{Header, Result};
 ///
 /// struct OneThread;
-/// impl Sorting for OneThread {
+/// impl ChunkSorter for OneThread {
 ///     fn sort<T: Item>(&self, chunks: &mut Vec<Vec<T>>) -> Result<()> {
 ///         chunks.iter_mut().for_each(|chunk| chunk.sort_unstable());
 ///         Ok(())

@@ -385,7 +385,7 @@ mod tests {
         refused("chr1:5-", "not a position");
         refused("chr1;chr2", "semicolons");
         refused("unmapped", "no base");
-        refused("nothing.bed", "nor a file");
+        refused("nothing.bed", "neither a file nor");
     }
 
     #[test]
