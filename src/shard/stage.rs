@@ -10,7 +10,7 @@ pub struct JobStage {
     pub index: usize,
 }
 
-/// A kind of stage. Its row in [`STAGES`] describes its work.
+/// A kind of stage. Its row in `STAGES` describes its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StageKind {
     Scan,

@@ -134,7 +134,7 @@ impl PlannedJob {
     }
 
     /// Returns the state of a stage's file, for the status of the job and for workflow graphs.
-    /// Unlike [`PlannedJob::check_finished`], removes nothing.
+    /// Unlike `check_finished`, removes nothing.
     pub fn stage_state(&self, stage: JobStage) -> Result<StageState> {
         match StageFileState::examine(&self.stage_path(stage), self.hash, &Ledger::unlimited())? {
             StageFileState::Missing => Ok(StageState::Missing),

@@ -283,7 +283,7 @@ impl ErrorEvent {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct QualityTable {
     pub total: Datum,
-    /// Indexed by context code ([`context_code`]). Empty, or one element for each of the 4^size
+    /// Indexed by context code ([`encode_context`]). Empty, or one element for each of the 4^size
     /// contexts, optionally followed by one for the empty context.
     pub contexts: Vec<Datum>,
     /// Indexed by [`cycle_index`], and only as long as needed.

@@ -19,7 +19,7 @@
 //! | find probable variants, if there are no known sites | [`suspects`] |
 //! | compute the covariates of a base: read group, quality, context, cycle | [`covariates`] |
 //! | count per thread, and add up the counts | [`counters`] |
-//! | write, read, add and plot reports | [`report`], [`gather()`], [`plot_data`] |
+//! | write, read, add and plot reports | [`report`], [`gather_reports`], [`plot_data`] |
 //! | compute empirical qualities, with the rounding of GATK and Java | `recal_datum`, `java`, [`readmill_record::exact`] |
 //! | map old qualities to new ones | [`recalibration`], `results`, `quantize` |
 //! | change the qualities of records | [`apply`] |

@@ -3,7 +3,7 @@
 //!
 //! - Reads: [`bgzf`], [`bam`], [`sam`], FASTQ output ([`fastq`]), and [`chain`], which cuts
 //!   inflated bytes into records.
-//! - Indexes: BAI and CSI ([`bam::index`]), tabix and BCF ([`tabix`]), FASTA ([`reference`]).
+//! - Indexes: BAI and CSI ([`bam::index`]), tabix and BCF ([`tabix`]), FASTA ([`mod@reference`]).
 //! - Genomic positions: samtools regions ([`region`]), GATK intervals ([`intervals`]), VCF, BCF and
 //!   BED ([`features`]), known sites ([`sites`]), genes ([`ref_flat`]).
 //! - Temporary data: the spill file ([`spill`]) and its codecs ([`spill_codec`]).

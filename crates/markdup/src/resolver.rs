@@ -3,7 +3,7 @@
 //! 1. Join the halves by name. This adds pairs, paired ends and fragments.
 //! 2. Sort the items. Spill them first if the items and the marks do not fit in memory.
 //! 3. Scan the items once and mark duplicates ([`marks`](super::marks), or
-//!    [`molecules`](super::molecules) with UMIs).
+//!    [`molecules`] with UMIs).
 //! 4. Copy the marks of a template to its other records if these are not adjacent.
 //! 5. Build a [`Verdict`] from the marks.
 //!

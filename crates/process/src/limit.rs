@@ -21,7 +21,7 @@ const PROCESS_ADDRESS_SPACE_BYTES: u64 = 320 << 20;
 
 const THREAD_ADDRESS_SPACE_BYTES: u64 = 8 << 20;
 
-/// Returns the default of `-m`: [`DEFAULT_LIMIT`], three quarters of the control group limit, or the
+/// Returns the default of `-m`: [`DEFAULT_LIMIT_BYTES`], three quarters of the control group limit, or the
 /// remaining address space, whichever is smallest.
 pub fn default_limit() -> u64 {
     let limit = control_group_limit()

@@ -81,7 +81,7 @@ fn lock_mutex<T>(mutex: &'static Mutex<T>) -> MutexGuard<'static, T> {
 }
 
 /// Creates `partial`, the temporary file for `shown`. A signal removes it until it is renamed or
-/// [removed](remove).
+/// [removed](remove_unfinished).
 pub fn create_output_file(partial: &Path, shown: &Path) -> Result<File> {
     let mut outputs = lock_mutex(&OUTPUTS); // held so that no signal is handled before the file is registered
     let file = exclusive::create_and_lock(partial, shown)?;
@@ -112,14 +112,14 @@ pub fn register_for_removal(partials: &[PathBuf], shown: &str) {
     lock_mutex(&OUTPUTS).unfinished.extend(new);
 }
 
-/// Unregisters files that [`remove_too`] registered, once they have been renamed.
+/// Unregisters files that [`register_for_removal`] registered, once they have been renamed.
 pub fn unregister_renamed(partials: &[PathBuf]) {
     let mut outputs = lock_mutex(&OUTPUTS);
     outputs.unfinished.retain(|file| !partials.contains(&file.partial));
     outputs.any_complete = true;
 }
 
-/// Removes a file that [`create`] created, unless it already has its final name.
+/// Removes a file that [`create_output_file`] created, unless it already has its final name.
 pub fn remove_unfinished(partial: &Path) {
     let mut outputs = lock_mutex(&OUTPUTS);
     let gone = outputs.unfinished.extract_if(.., |file| file.partial == partial);

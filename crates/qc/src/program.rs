@@ -146,7 +146,7 @@ pub trait MetricProgram: Sync {
 ///
 /// Programs that count in any order get this implementation from [`ReadMetric`](crate::ReadMetric).
 /// Programs that count in order have an [`OrderedTally`](readmill_record::OrderedTally) and
-/// implement only `ordered_tally` and `make_texts`.
+/// implement only `ordered_tally` and `make_reports`.
 pub trait RunningProgram: Send + Sync {
     /// Returns new counts for one thread. `None` if the program counts reads in order.
     fn make_collector(&self) -> Option<Box<dyn ReadCollector + '_>> {

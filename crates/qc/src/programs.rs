@@ -154,7 +154,7 @@ impl MetricSelection {
     }
 
     /// Returns the endings of all files that are written, in the order of
-    /// [`QcTally::make_texts`](crate::QcTally::make_texts).
+    /// [`QcTally::make_reports`](crate::QcTally::make_reports).
     pub fn endings(&self) -> impl Iterator<Item = &'static str> {
         self.selected_programs().flat_map(move |it| {
             self.wanted_of(it.programs()).flat_map(move |program| {

@@ -22,7 +22,7 @@ use crate::selection::MetricSelection;
 /// Each thread makes a worker, which counts batches for all programs that take reads in any order,
 /// and merges its counts at the end. Programs that need sorted reads count through
 /// [`ordered_tallies`](Self::ordered_tallies) instead. When all reads are counted,
-/// [`make_texts`](Self::make_texts) returns the contents of all files.
+/// [`make_reports`](Self::make_reports) returns the contents of all files.
 ///
 /// ```
 /// use readmill_format::sam::LineParser;

@@ -1,7 +1,7 @@
 //! Keeps track of the files that this process reads, so that no output replaces one of them.
 //!
 //! Code that opens a file named by the user, or a file next to it (an index, a reference, a list), does
-//! so with [`open`]. Before an output is created, the caller asks [`is_input`]. Files that the run
+//! so with [`open_input`]. Before an output is created, the caller asks [`is_input`]. Files that the run
 //! created, such as those of stages, are not registered.
 
 use std::collections::BTreeSet;

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! Positions are 0-based in memory and 1-based only in text that is read or written. This crate starts
-//! no threads. It opens files only through [`input_file::open`], which registers them so that no output
+//! no threads. It opens files only through [`input_file::open_input`], which registers them so that no output
 //! replaces an input.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]

@@ -18,7 +18,7 @@
 //! 6. The filters: qualities, N bases, length, complexity ([`filter`]). If one read of a pair
 //!    fails, both are dropped.
 //!
-//! If step 1 drops one read ([`windows::kept_range`]), its pair skips steps 2 to 5 and is dropped.
+//! If step 1 drops one read ([`windows::find_kept_range`]), its pair skips steps 2 to 5 and is dropped.
 //!
 //! # Reproducibility
 //! All computations use integers, except the mismatch limit of an overlap: fastp computes it in

@@ -1,4 +1,4 @@
-//! readmill's way of reading: any thread takes any batch of [`PAIRS`] pairs, from files that are
+//! readmill's way of reading: any thread takes any batch of [`PAIRS_PER_BATCH`] pairs, from files that are
 //! not padded, and holds no lock while it reads, counts lines or parses.
 //!
 //! Only two things are serial: the engine's work for a ticket (a lock for a few instructions

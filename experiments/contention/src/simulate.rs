@@ -8,7 +8,7 @@
 //!
 //! A section holds its lock for a time. Passing the lock to the next thread takes a time that
 //! depends on the kind of lock. Threads wait in the order of their arrival. Threads on the same
-//! core slow each other down ([`Machine`]), also those that spin.
+//! core slow each other down ([`SimulatedMachine`]), also those that spin.
 //!
 //! Caches and memory bandwidth, storage, the distance between cores, and threads that lose their
 //! core while they hold a lock are not simulated. The duration of an event is fixed when it begins.
@@ -305,7 +305,7 @@ impl SimulatedMachine {
     }
 
     /// Returns the throughput of `threads` threads, relative to one. Threads are spread evenly over
-    /// the cores; more than [`Machine::threads`] add nothing.
+    /// the cores; more than [`SimulatedMachine::threads`] add nothing.
     pub fn capacity(&self, threads: usize) -> f64 {
         if threads <= self.cores {
             return threads as f64;

@@ -97,7 +97,7 @@ pub fn save_table(
     work.save_table(&DataTable { file: &benchmark, title, columns: &COLUMNS, rows: lines.collect() })
 }
 
-/// The columns of a data file, in the order of [`Figures::data_cells`].
+/// The columns of a data file, in the order of [`MedianFigures::data_cells`].
 const COLUMNS: [&str; 20] = [
     "contender",
     "runs",

@@ -4,9 +4,9 @@
 //! - A charge that ends with the call to which it is lent, as in
 //!   `read(path, &mut ledger.empty("names"))`: the data outlives it.
 //! - A charge that is set to memory already in use (`Charge::resize`), which cannot be refused.
-//!   Allowed only in files of [`SETTLES`], whose memory was charged by an upper bound before.
+//!   Allowed only in files of [`FILES_THAT_RESIZE`], whose memory was charged by an upper bound before.
 //! - A table held by a struct in a file that charges nothing. Allowed only in files of
-//!   [`BOUNDED`], each with the reason why the table is bounded.
+//!   [`FILES_WITH_BOUNDED_TABLES`], each with the reason why the table is bounded.
 
 use std::path::{Path, PathBuf};
 

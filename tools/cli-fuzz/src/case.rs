@@ -91,7 +91,7 @@ impl<'a> Workplace<'a> {
     }
 
     /// Runs case `number` with one and with two threads. Returns the index of its target and the
-    /// result. The files remain until the next case, for [`Self::keep`].
+    /// result. The files remain until the next case, for [`Self::keep_files`].
     pub fn run_case(&self, number: u64, targets: &[Target]) -> Result<(usize, CaseResult)> {
         let mut rng = Rng::new(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x636c_6966_757a);
         let which = rng.index(targets.len());

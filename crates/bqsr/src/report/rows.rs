@@ -12,7 +12,7 @@ use crate::recal_datum::RecalDatum;
 /// A recalibration report.
 ///
 /// It is created from counts ([`RecalReport::new`]) or parsed ([`RecalReport::parse`]), and is the
-/// input of [`Recalibration`](crate::Recalibration), [`gather`](fn@crate::gather) and
+/// input of [`Recalibration`](crate::Recalibration), [`gather_reports`](crate::gather_reports) and
 /// [`plot_data`](crate::plot_data).
 #[derive(Clone, Debug, PartialEq)]
 pub struct RecalReport {
@@ -78,7 +78,7 @@ pub struct CovariateRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Covariate {
     /// A context of `size` bases, which ends with the base itself. `code` is its number
-    /// ([`context_code`](crate::counters::context_code)).
+    /// ([`encode_context`](crate::counters::encode_context)).
     Context {
         /// Number of bases; 0 for the empty context.
         size: u8,

@@ -13,7 +13,7 @@ use super::code::Umi;
 pub enum UmiSource {
     /// In a string field such as RX, of both reads of a pair or of one.
     Tag(Tag),
-    /// At the end of the read name, after the last separator. Without a separator, [`in_name`]
+    /// At the end of the read name, after the last separator. Without a separator, [`parse_name_umi`]
     /// recognizes the common formats.
     Name(Option<u8>),
     Inline {

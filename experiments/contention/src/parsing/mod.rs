@@ -1,8 +1,8 @@
 //! Ways of reading pairs from two FASTQ files that threads share, as in Langmead et al. 2018,
 //! section 2.
 //!
-//! Each way has two parts: [`Way::take`] runs while the thread holds the lock of the input,
-//! [`Way::parse`] after that. The ways differ in the cost of each part, not in the result: every
+//! Each way has two parts: [`ReadingWay::take_text`] runs while the thread holds the lock of the input,
+//! [`ReadingWay::parse_text`] after that. The ways differ in the cost of each part, not in the result: every
 //! pair is read once. They imitate what programs do; they are not the code of those programs.
 
 mod fastq;

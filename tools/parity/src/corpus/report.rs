@@ -252,7 +252,7 @@ impl fmt::Display for CorpusVerdict {
     }
 }
 
-/// A corpus file with its verdicts, one per comparison of its [`Report`].
+/// A corpus file with its verdicts, one per comparison of its report.
 #[derive(Clone, Debug)]
 pub struct CorpusRow {
     /// Path relative to the corpus.
