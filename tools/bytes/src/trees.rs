@@ -85,7 +85,7 @@ impl Tree {
     }
 
     /// Copies the built dependencies of another tree, unless this tree was already built. The
-    /// workspace's own crates have different paths and are rebuilt.
+    /// crates of the workspace are rebuilt.
     pub fn seed_build_from(&self, other: &Path) -> Result<()> {
         if !self.is_cold() || !other.join("debug/.fingerprint").is_dir() {
             return Ok(());
@@ -97,6 +97,14 @@ impl Tree {
             let mut copied = Command::new("cp");
             copied.args(["-a", "--"]).arg(other.join("debug").join(part)).arg(&debug);
             ensure!(copied.status()?.success(), "cannot copy {part} of {}", other.display());
+        }
+        // Cargo identifies a crate of the workspace by its path in the workspace, so it would take
+        // those of the other tree for this tree's.
+        for entry in fs::read_dir(debug.join(".fingerprint"))? {
+            let entry = entry?;
+            if entry.file_name().as_bytes().starts_with(b"readmill") {
+                fs::remove_dir_all(entry.path())?;
+            }
         }
         Ok(())
     }
