@@ -97,11 +97,11 @@ fn open_split<'a>(
         return Err(Error::usage(format!("reads would be split into {opened} files"))
             .hint("use a larger number in contigs=BASES, or split by something else"));
     }
-    let most_records = match split.by {
+    let max_records = match split.by {
         SplitBy::Records(most) => Some(most),
         _ => None,
     };
-    let (most, by_records) = (names.len().max(1), most_records.is_some());
+    let (most, by_records) = (names.len().max(1), max_records.is_some());
     // As with `samtools split -u`, the file that the user gave for other reads exists even if it
     // has no reads.
     let names_rest = split.by == SplitBy::ReadGroup && matches!(split.rest, SplitRest::File(_));
@@ -127,7 +127,7 @@ fn open_split<'a>(
         }
         create_sink(&output, header, sorted, ledger, console)
     });
-    ExtraWriter::new(Router::Each(route), open, at_first, most, most_records, in_flight).map(Some)
+    ExtraWriter::new(Router::Each(route), open, at_first, most, max_records, in_flight).map(Some)
 }
 
 fn no_rest_file_error() -> Error {

@@ -31,13 +31,13 @@ pub struct CovariateCounter {
 }
 
 impl CovariateCounter {
-    pub fn new(reference: &Arc<RecalReference>, counting: CountOptions, most_bytes: usize) -> Self {
+    pub fn new(reference: &Arc<RecalReference>, counting: CountOptions, max_bytes: usize) -> Self {
         let (reference, counting) = (Arc::clone(reference), Arc::new(counting));
         let (totals, largest) = Default::default();
         CovariateCounter {
             reference,
             counting,
-            max_worker_bytes: most_bytes,
+            max_worker_bytes: max_bytes,
             totals,
             peak_worker_bytes: largest,
         }

@@ -112,9 +112,9 @@ fn is_in_output_order(batch: &Batch, context: &SortContext) -> bool {
 /// marking.
 fn estimate_runs(records: u64, bytes: u64, held: u64, ends: u64, context: &SortContext) -> Forecast {
     // Ends are spilled when they take more than a quarter of the memory for reads.
-    let most_ends = context.room / 4;
-    let full = context.flush_threshold(0).saturating_sub(ends.min(most_ends)).max(1 << 20);
-    let spilled_ends = if ends > most_ends { ends } else { 0 };
+    let max_ends = context.room / 4;
+    let full = context.flush_threshold(0).saturating_sub(ends.min(max_ends)).max(1 << 20);
+    let spilled_ends = if ends > max_ends { ends } else { 0 };
     let runs = if held <= full { 0 } else { held.div_ceil(full) - 1 };
     let index = full / context.framing.size as u64 * size_of::<FrameEntry>() as u64;
     let most = (context.room / 2 / (context.framing.merging_bytes() + index)).max(2);

@@ -156,12 +156,12 @@ pub fn min_memory_bytes(plan: &Plan) -> u64 {
 }
 
 /// Returns the part of `for_reads` that is reserved for counts if reads are buffered. At least
-/// `least_room` bytes remain for reads.
-fn reserved_count_bytes(plan: &Plan, for_reads: u64, least_room: u64) -> u64 {
+/// `min_room` bytes remain for reads.
+fn reserved_count_bytes(plan: &Plan, for_reads: u64, min_room: u64) -> u64 {
     if !waits_and_counts(plan) {
         return 0;
     }
-    (for_reads / IN_ORDER_PART).min(for_reads.saturating_sub(least_room))
+    (for_reads / IN_ORDER_PART).min(for_reads.saturating_sub(min_room))
 }
 
 /// The limit at which [`min_of`] gives up: a plan that is refused with this much memory is refused
@@ -243,16 +243,16 @@ impl Memory {
         take_for_add_ons(&mut division, plan, crew);
         let sizes = Sizes::of(division.remainder());
         division.add_share("sorting", sizes.scratch_bytes() * threads as u64);
-        let least_room = MIN_ROOM.max(plan.max_optical_bytes());
+        let min_room = MIN_ROOM.max(plan.max_optical_bytes());
         // Short or repetitive reads with many candidate alignments, and long reads, need more
         // memory than usual while they are aligned. A quarter of the remaining memory is reserved
         // for them.
         let left = division.remainder();
-        let more = needs.map_or(0, |_| (left / 4).min(left.saturating_sub(least_room)));
+        let more = needs.map_or(0, |_| (left / 4).min(left.saturating_sub(min_room)));
         if more > 0 {
             division.add_share("long reads and many candidate alignments", more);
         }
-        let for_unusual_reads = take_for_unusual_reads(&mut division, plan, least_room);
+        let for_unusual_reads = take_for_unusual_reads(&mut division, plan, min_room);
         let aligning = needs.map(|needs| aligning::AlignRoom {
             reads: needs.batch_memory_bytes(crew.in_flight).saturating_add(more),
             long: more,
@@ -260,12 +260,12 @@ impl Memory {
             others: plan.resources.memory.saturating_sub(left).saturating_add(
                 (TICKET + needs.ticket) * (aligning_crew(threads).in_flight - crew.in_flight) as u64,
             ),
-            left: least_room,
+            left: min_room,
         });
-        let for_counts = reserved_count_bytes(plan, division.remainder(), least_room);
+        let for_counts = reserved_count_bytes(plan, division.remainder(), min_room);
         let room = (division.remainder() - for_counts).min(MAX_ROOM);
-        if room < least_room {
-            let least = division.needed().saturating_add(least_room).div_ceil(MIB);
+        if room < min_room {
+            let least = division.needed().saturating_add(min_room).div_ceil(MIB);
             return Err(Error::usage(format!(
                 "this command needs at least -m {least}M with {threads} threads, but -m is {}M",
                 plan.resources.memory / MIB
@@ -323,14 +323,14 @@ fn take_for_add_ons(division: &mut Division, plan: &Plan, crew: Crew) {
 }
 
 /// Takes the memory that add-ons may need for unusual reads from the memory for reads, but leaves
-/// at least `least_room` bytes. Returns the bytes for each add-on, in plan order.
-fn take_for_unusual_reads(division: &mut Division, plan: &Plan, least_room: u64) -> Vec<u64> {
+/// at least `min_room` bytes. Returns the bytes for each add-on, in plan order.
+fn take_for_unusual_reads(division: &mut Division, plan: &Plan, min_room: u64) -> Vec<u64> {
     let add_ons = &plan.reports.add_ons;
     let mut all = vec![0; add_ons.iter().count()];
     for (number, add_on) in add_ons.by_turn() {
         let Some(RoomShare { name, parts }) = add_on.room_share() else { continue };
         let free = division.remainder();
-        let bytes = (free / parts).min(free.saturating_sub(least_room));
+        let bytes = (free / parts).min(free.saturating_sub(min_room));
         if bytes > 0 {
             division.add_share(name, bytes);
         }

@@ -78,9 +78,9 @@ impl Counters {
     }
 
     /// Returns whether the counters must be added to [`Totals`] before the next reads are counted,
-    /// because a cell could overflow or the counters use more than `most_bytes` of memory.
-    pub fn are_full(&self, most_bytes: usize) -> bool {
-        self.counted > MAX_COUNTED_BASES || self.bytes > most_bytes
+    /// because a cell could overflow or the counters use more than `max_bytes` of memory.
+    pub fn are_full(&self, max_bytes: usize) -> bool {
+        self.counted > MAX_COUNTED_BASES || self.bytes > max_bytes
     }
 }
 

@@ -94,7 +94,7 @@ pub struct CoverageReport<L> {
     scratch: String,
 }
 
-/// What a report leaves when it is finished.
+/// The result of [`CoverageReport::finish`].
 pub struct FinishedCoverage<L> {
     pub lines: L,
     /// The summary and the distributions, if the run is described.

@@ -12,8 +12,8 @@ pub fn contig_md5(reference: &Reference, contig: u32) -> Result<String> {
     reference.contig_md5(contig)
 }
 
-/// Patterns of paths to cached reference files, each of which holds the bases of one contig and is
-/// named by their MD5. These are htslib's REF_CACHE and REF_PATH. URLs are ignored: nothing is
+/// Path patterns of cached reference files. Each file holds the bases of one contig, and its name is
+/// their MD5. The patterns are htslib's REF_CACHE and REF_PATH. URLs are ignored: nothing is
 /// downloaded.
 #[derive(Clone, Debug, Default)]
 pub struct Cache(Vec<String>);

@@ -21,8 +21,8 @@ const DEVIATION_LIMITS: [f64; 2] = [15.0, 30.0];
 const MAX_TABLE_LENGTH: usize = 1000;
 
 /// Returns the number of bases of a read that are used: the length rounded down to a multiple of
-/// 100 (1000 for reads of more than 1000 bases). This limits the number of distinct lengths, each
-/// of which has a table.
+/// 100 (1000 for reads of more than 1000 bases). This limits the number of distinct lengths,
+/// because each length has a table.
 pub(crate) fn used_bases(length: usize) -> usize {
     match length {
         1001.. => length / 1000 * 1000,

@@ -188,8 +188,8 @@ fn hash_fnv1a(text: &[u8]) -> u32 {
 }
 
 /// Returns the first number of glibc's `rand` after `srand(seed)`: an additive feedback generator
-/// with 31 words, seeded by a linear congruential generator, of which the first 310 numbers are
-/// discarded.
+/// with 31 words, which a linear congruential generator seeds. The first 310 numbers of the
+/// additive generator are discarded.
 fn first_glibc_rand(seed: u32) -> u32 {
     const MODULUS: i64 = 2_147_483_647;
     let mut words = [0u32; 345];

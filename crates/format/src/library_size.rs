@@ -12,8 +12,8 @@ use readmill_record::exact::exp;
 
 const HALVINGS: usize = 40;
 
-/// Estimates the number of molecules in a library of which `unique_pairs` of `pairs` read pairs are
-/// unique (`pairs` excludes optical duplicates). Returns `None` if there are no pairs or no
+/// Estimates the number of molecules in a library. `unique_pairs` of its `pairs` read pairs are
+/// unique; `pairs` excludes optical duplicates. Returns `None` if there are no pairs or no
 /// duplicates, because the size then has no upper bound.
 ///
 /// ```

@@ -21,7 +21,7 @@ use crate::used;
 /// How much a command writes to standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verbosity {
-    /// Only warnings and errors.
+    /// Only warnings and errors, as with `--quiet`.
     Quiet,
     /// Also a start line, notes and a summary, and progress on a terminal.
     Normal,

@@ -39,7 +39,7 @@ pub trait ReadCollector: Send {
     /// Adds a record. This is the only virtual call per record and program.
     ///
     /// # Errors
-    /// Same as [`ReadMetric::count_read`](crate::ReadMetric::count_read).
+    /// Fails if [`ReadMetric::count_read`](crate::ReadMetric::count_read) fails.
     fn count_read(&mut self, read: &PreparedRead<'_>, context: &mut ReadContext<'_>) -> Result<()>;
 
     /// Completes intermediate sums after each batch, see

@@ -3,8 +3,8 @@
 //! bwa-mem3 scores many mate rescues at once, with one class per instruction set. The classes for
 //! sets below AVX2 exist only for the linker: their two functions exit the process.
 //! [`install_rescue`] replaces these functions in the virtual tables. The replacements score one
-//! rescue after another with `ksw_align2`, bwa's own function, of which bwa-mem3 has a copy for
-//! each instruction set. The scores are the same: a test compares them with those of the AVX2
+//! rescue after another with bwa's own function, `ksw_align2`. bwa-mem3 has a copy of it for each
+//! instruction set. The scores are the same: a test compares them with those of the AVX2
 //! class.
 //!
 //! Patching tables is necessary because the linker cannot choose a different definition.

@@ -81,18 +81,18 @@ pub enum StreamCodec<'a> {
 }
 
 impl NameEncoder {
-    /// Appends the encoded names in `raw`, each of which ends with a zero byte. Returns false if
-    /// there are none, the last one lacks its zero byte, or the names have more than `most_tokens`
+    /// Encodes the names in `raw` and appends them to `out`. Each name ends with a zero byte. Returns
+    /// false if there are no names, the last one lacks its zero byte, or the names have more than `max_tokens`
     /// tokens.
     pub fn encode(
         &mut self,
         raw: &[u8],
-        most_tokens: usize,
+        max_tokens: usize,
         mut codec: StreamCodec<'_>,
         out: &mut Vec<u8>,
     ) -> bool {
         let is_held = raw.last() == Some(&0) && u32::try_from(raw.len()).is_ok();
-        if !is_held || !self.tokenise_names(raw, most_tokens) {
+        if !is_held || !self.tokenise_names(raw, max_tokens) {
             return false;
         }
         self.fill_streams(raw);

@@ -109,7 +109,6 @@ pub struct WantedTags {
 
 pub struct RecordReader<'a> {
     pub setup: &'a Setup,
-    /// Whether `Detail::Places` is enough.
     pub needs_only_places: bool,
     /// Whether the blocks of names, bases, qualities and tags have been left compressed.
     pub blocks_skipped: bool,
@@ -122,8 +121,8 @@ pub struct RecordReader<'a> {
     pub scratch: &'a mut RecordBuffers,
     /// Position of the previous record (1-based), the base for delta-coded positions.
     pub last_pos: i64,
-    /// Maximum size in bytes of the parts of the current record, limited by what is left of the
-    /// container.
+    /// Maximum size in bytes of the parts of the current record. It is the size that the container
+    /// has left.
     pub max_parts_bytes: usize,
     pub parts: usize,
     pub extra: &'a mut Charge,

@@ -118,7 +118,7 @@ struct CounterSlots {
     entries: Vec<CraiEntry>,
 }
 
-/// What the output needs to know about encoded containers in addition to their bytes.
+/// The properties of encoded containers that the output needs, besides their bytes.
 ///
 /// Encoding and output are separate phases; jobs in stages store this in between.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

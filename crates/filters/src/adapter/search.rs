@@ -13,8 +13,7 @@ pub(super) struct AdapterSearch {
 }
 
 impl AdapterSearch {
-    /// Creates a search for these sequences, none of which may be empty. Also returns, for each
-    /// adapter, the index of its sequence, because several adapters may share a sequence.
+    /// Creates a search for these sequences, which must not be empty. Also returns, for each adapter, the index of its sequence, because several adapters may share a sequence.
     pub(super) fn new<'a>(
         adapters: impl Iterator<Item = &'a [u8]>,
         stringency: Stringency,

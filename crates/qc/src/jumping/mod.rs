@@ -29,7 +29,6 @@ use crate::{MetricProgram, MetricSetup, PicardProgram, ProgramNeeds, RunEnd, Run
 const PROGRAM: PicardProgram =
     PicardProgram { name: "CollectJumpingLibraryMetrics", endings: &[".jump_metrics"] };
 
-/// Columns of the table.
 const COLUMNS: [&str; 17] = [
     "JUMP_PAIRS",
     "JUMP_DUPLICATE_PAIRS",
@@ -53,7 +52,6 @@ const COLUMNS: [&str; 17] = [
 /// Number of pairs facing outward whose most frequent insert size is the limit.
 const SAMPLE_PAIRS: u64 = 50_000;
 
-/// CollectJumpingLibraryMetrics.
 pub(crate) struct JumpingLibrary;
 
 impl MetricProgram for JumpingLibrary {
@@ -100,7 +98,7 @@ impl RunningProgram for JumpingRun {
 struct JumpingTally {
     min_mapq: u8,
     tail_limit: u32,
-    /// CHIMERA_KB_MIN.
+    /// Minimum of the insert size above which pairs are chimeras (CHIMERA_KB_MIN).
     min_limit: u32,
     counts: Mutex<JumpingCounts>,
 }

@@ -94,13 +94,13 @@ fn best_transcripts<'a>(
     options: &RnaOptions,
 ) -> Vec<BestTranscript<'a>> {
     let sums = sums_before_exon_ends(genes, totals);
-    let least_length = options.minimum_length.unwrap_or(500).max(options.end_bias_bases());
+    let min_length = options.minimum_length.unwrap_or(500).max(options.end_bias_bases());
     let mut best = Vec::new();
     for gene in genes.genes() {
         let mut of_gene: Option<BestTranscript<'a>> = None;
         for (_, transcript) in genes.transcripts(gene) {
             let (contig, is_reverse) = (gene.contig, gene.is_reverse);
-            if transcript.length < least_length {
+            if transcript.length < min_length {
                 continue;
             }
             let exons = exon_ranges(genes, contig, transcript);
