@@ -26,8 +26,8 @@ use readmill_process::console::Console;
 ///
 /// ```text
 ///  plan    check, needs, input_files, output_files ─► errors, names
-///          thread_memory, memory_shares, room_share ─► the division of -m order ─► refusal of
-///          reads in a different order
+///          thread_memory, memory_shares, room_share ─► the division of -m
+///          order ─► refusal of reads in a different order
 ///  open    input_counter ─► InputCounter          before the inputs are opened
 ///          start ─► RunningAddOn                  when the header is final
 ///  count   tally            any thread, any order, totals added at the end

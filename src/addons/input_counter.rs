@@ -27,7 +27,8 @@ pub type InputPiece = Box<dyn Any + Send>;
 /// `src/pipeline/feed.rs` calls it for records, and `src/aligning/input_counts.rs` for reads to be
 /// aligned.
 pub trait InputCounter: Send + Sync {
-    /// Returns the number of an input file, or `None` if its reads are not counted.
+    /// Returns the index of an input file among the inputs of the plan, or `None` if its reads are
+    /// not counted. All methods take this index as the number of the file.
     fn file_number(&self, input: &Path) -> Option<usize>;
 
     /// Counts the FASTQ reads of a batch that belong to file number `file`. `segment` is 0 for read

@@ -8,8 +8,8 @@
 //! |---|---|
 //! | `add_on` | the traits: what an add-on declares to the plan, and what it does in a run |
 //! | `table` | the table of add-ons, and the list of those that a plan requests |
-//! | `planned_file` | a report file that a plan requests, and its JSON form |
-//! | `reported_tally` | a tally whose result is text: everything that a simple add-on needs in a run |
+//! | `planned_file` | a report file that a plan requests, and when it is written |
+//! | `reported_tally` | a tally whose result is report files: everything that a simple add-on needs in a run |
 //! | `input_counter` | counts the input files before any step |
 //! | `tallies` | tallies of reads: flagstat, idxstats, stats, checksums, adapters |
 //! | `qc` | Picard's quality metrics |

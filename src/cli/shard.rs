@@ -232,7 +232,7 @@ impl StageResources {
     }
 }
 
-/// Parses a command line without the program name, and returns its plan. `cli::plan_of` is passed
+/// Parses a command line without the program name, and returns its plan. `cli::plan_command` is passed
 /// to the subcommands because they cannot call the parser themselves.
 pub type MakePlan = fn(&[String]) -> Result<Plan>;
 

@@ -1,4 +1,4 @@
-//! Report files: metrics, recalibration tables, statistics. [`check`] and [`ensure_no_output_overwrites`] also compare
+//! Report files: metrics, recalibration tables, statistics. [`refuse_overwrites`] and [`ensure_no_output_overwrites`] also compare
 //! the names of all outputs of a run with each other and with the files that it reads.
 
 use std::path::{Path, PathBuf};

@@ -131,7 +131,7 @@ fn full_key(sort: &RunSort, record: RecordRef<'_>) -> Result<FullKey> {
 
 /// Moves the reads in the output to a run on disk, and empties the output. Their positions in the
 /// input are lost, so no step after the sort may need them, as duplicate flags do
-/// (`may_leave_early` in `run/buffered.rs`).
+/// (`can_write_early` in `run/buffered.rs`).
 pub fn move_output_to_run(
     context: &SortContext,
     header: &Header,

@@ -1,7 +1,7 @@
 //! Flags whose value is one of a fixed list of words, such as `--sort coordinate`.
 //!
-//! A list of [`Choice`]s works in both directions: [`one_of`] returns the parser of the flag, and
-//! [`name_of`] returns the word for a value when the `@PG` command line is written.
+//! A list of [`Choice`]s works in both directions: [`choice_parser`] returns the parser of the flag, and
+//! [`choice_name`] returns the word for a value when the `@PG` command line is written.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 

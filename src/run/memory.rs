@@ -135,7 +135,7 @@ pub struct Memory {
     /// Bytes reserved for add-ons that count reads in output order, if reads are buffered.
     for_counts: u64,
     /// Whether the shares include CRAM decoders. If not, and an input turns out to be CRAM, their
-    /// memory is charged when it is opened (`RunState::reserve`).
+    /// memory is charged when it is opened (`RunState::charge_fixed_memory`).
     pub decoders: bool,
     pub division: Division,
     /// The ledger, to which the shares are already charged.
@@ -164,7 +164,7 @@ fn reserved_count_bytes(plan: &Plan, for_reads: u64, min_room: u64) -> u64 {
     (for_reads / IN_ORDER_PART).min(for_reads.saturating_sub(min_room))
 }
 
-/// The limit at which [`min_of`] gives up: a plan that is refused with this much memory is refused
+/// The limit at which [`min_memory_bytes`] gives up: a plan that is refused with this much memory is refused
 /// for another reason.
 const MAX_MIN_MEMORY: u64 = 16 << 30;
 

@@ -38,7 +38,7 @@ use readmill_markdup::DuplicateEnds;
 use readmill_process::console::Console;
 use readmill_process::pause::{self, Moment};
 use readmill_record::{
-    Changes, Charge, Detail, ErrorKind, Header, Ledger, Limit, Result, Step, input_file,
+    Changes, Charge, Detail, Error, ErrorKind, Header, Ledger, Limit, Result, Step, input_file,
 };
 use readmill_sort as sort;
 use readmill_sort::Order;
@@ -130,8 +130,12 @@ pub(crate) fn with_state<T>(
     let sums = plan.reports.is_described().then(InputSums::default);
     let rules = input_options(plan, &memory, sums.clone());
     let for_unusual = memory.for_unusual_reads.iter();
-    let mut add_ons = plan.reports.add_ons.iter().zip(for_unusual);
-    let input_counter = add_ons.find_map(|(add_on, bytes)| add_on.input_counter(*bytes));
+    let add_ons = plan.reports.add_ons.iter().zip(for_unusual);
+    let mut counters = add_ons.filter_map(|(add_on, bytes)| add_on.input_counter(*bytes));
+    let input_counter = counters.next();
+    if counters.next().is_some() {
+        return Err(Error::bug("two add-ons count the input files"));
+    }
     let mut inputs = match (&plan.aligning, &plan.merging) {
         (Some(wanted), _) => {
             open_aligner_inputs(plan, wanted, scope, &memory, input_counter.as_ref(), &rules, console)?

@@ -290,7 +290,7 @@ fn hash_request(plan: &Plan, words: &[String]) -> Result<String> {
         inputs,
         regions: _,
         aligning,
-        merging: _, // `plan_of` refuses merge-alignment, so no plan in stages has this field
+        merging: _, // `plan_command` refuses merge-alignment, so no plan in stages has this field
         steps,
         destination,
         reports,
