@@ -354,4 +354,6 @@ pub struct CompleteFiles {
     pub reports: Vec<(usize, Box<dyn DescribedReport>)>,
     /// Other values, with their names among the reports.
     pub values: Vec<(&'static str, Value)>,
+    /// Pays for the reports until the run has their values.
+    pub charge: Option<Charge>,
 }

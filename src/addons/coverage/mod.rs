@@ -93,7 +93,8 @@ impl RunningAddOn for RunningCoverage {
         let reports =
             reports.filter_map(|(file, report)| Some((number(file.file_suffix())?, report))).collect();
         let piles = (!complete.deepest.is_empty()).then(|| (PILES, piles_to_json(&complete.deepest)));
-        Ok(CompleteFiles { files, reports, values: piles.into_iter().collect() })
+        let (values, charge) = (piles.into_iter().collect(), Some(complete.charge));
+        Ok(CompleteFiles { files, reports, values, charge })
     }
 }
 

@@ -46,6 +46,8 @@ pub(super) struct CompleteCoverage {
     pub reports: Vec<(CoverageFile, Box<dyn DescribedReport>)>,
     /// The deepest windows, if they were requested.
     pub deepest: Vec<NamedPile>,
+    /// Pays for the names of the contigs in `reports`. The ordered tally pays for their rows.
+    pub charge: Charge,
 }
 
 /// The coverage of an output, as an ordered tally.
@@ -70,7 +72,8 @@ struct CoverageOutput {
     report: CoverageReport<BedPages<PageQueue>>,
     /// The deepest windows, if the run is described.
     piles: Option<Piles>,
-    _contigs: Charge,
+    /// Pays for the contigs.
+    charge: Charge,
 }
 
 impl CoverageTally {
@@ -93,7 +96,7 @@ impl CoverageTally {
     ) -> Result<()> {
         let &FileSetup { header, is_described, in_flight, ledger, console } = setup;
         let n = header.references().len() as u64;
-        let _contigs = ledger.charge(COVERAGE, n * CONTIG_BYTES)?;
+        let charge = ledger.charge(COVERAGE, n * CONTIG_BYTES)?;
         let bed = self.request.bed.as_ref();
         let regions = bed.map(|bed| CoverageRegions::read_bed(bed, header, ledger)).transpose()?;
         if let Some(regions) = &regions {
@@ -108,7 +111,7 @@ impl CoverageTally {
         let report = new_report(&files, &options, &contigs, &regions, is_described)?;
         let join = CoverageJoin::new(&self.lengths);
         let piles = is_described.then(Piles::default);
-        let output = CoverageOutput { options, contigs, regions, join, report, piles, _contigs };
+        let output = CoverageOutput { options, contigs, regions, join, report, piles, charge };
         (*lock(&self.files), *lock(&self.output)) = (Some(files), Some(output));
         Ok(())
     }
@@ -141,7 +144,8 @@ impl CoverageTally {
         files.write_pending()?;
         let files = Arc::into_inner(files);
         let files = files.ok_or_else(|| Error::bug("files of coverage are in use at the end"))?;
-        Ok(Some(CompleteCoverage { files: files.complete(contigs)?, reports, deepest }))
+        let files = files.complete(contigs)?;
+        Ok(Some(CompleteCoverage { files, reports, deepest, charge: output.charge }))
     }
 }
 
