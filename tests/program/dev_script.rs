@@ -455,8 +455,8 @@ fn each_target_is_fuzzed_and_one_that_fails_stops_none() {
     let chmod = std::env::split_paths(&path).map(|at| at.join("chmod")).find(|at| at.exists());
     symlink(chmod.unwrap(), machine.0.path("tools/chmod")).unwrap();
     std::fs::create_dir_all(machine.0.path("fuzz/src")).unwrap();
-    let row = |name: &str, most| {
-        format!("    Target {{ name: \"{name}\", most: {most}, run: f, seeds: g }},\n")
+    let row = |name: &str, max_bytes| {
+        format!("    Target {{ name: \"{name}\", max_bytes: {max_bytes}, run: f, seeds: g }},\n")
     };
     machine.0.file("fuzz/src/lib.rs", row("one", 10) + &row("two", 20) + &row("three", 30));
     machine.program("bin/cargo", FUZZED);

@@ -107,3 +107,12 @@ replays!(
     sam_line,
     steps,
 );
+
+#[test]
+fn the_script_that_fuzzes_knows_each_target() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("dev");
+    let refused = std::process::Command::new(script).args(["fuzz", "unknown"]).output().unwrap();
+    let said = String::from_utf8(refused.stderr).unwrap();
+    let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
+    assert_eq!(said.trim_end().rsplit_once(": ").unwrap().1, names.join(" "), "{said}");
+}
