@@ -398,7 +398,7 @@ pub const CONTIGS: &str = "reports/mosdepth.summary.txt";
 
 /// Returns the mean depth from mosdepth's summary, in the row whose column `chrom` is `name`.
 pub fn mosdepth_mean(run: &RunPart<'_>, name: &str) -> Option<Quantity> {
-    run.items(CONTIGS).into_iter().find(|row| row.text("chrom") == name)?.number("mean")
+    run.items(CONTIGS).find(|row| row.text("chrom") == name)?.number("mean")
 }
 
 const TARGETS: &str = "reports/hs_metrics/rows/0";
@@ -442,7 +442,7 @@ fn even_coverage(run: &RunPart<'_>) -> Option<Quantity> {
 }
 
 fn has_targets(run: &RunPart<'_>) -> bool {
-    run.at(TARGETS).is_some() || run.items(CONTIGS).iter().any(|row| row.text("chrom") == "total_region")
+    run.at(TARGETS).is_some() || run.items(CONTIGS).any(|row| row.text("chrom") == "total_region")
 }
 
 /// Returns the title of a metric in this run. If the run has targets, titles of coverage metrics

@@ -310,6 +310,24 @@ mod tests {
     }
 
     #[test]
+    fn contigs_and_libraries_named_by_digits_are_drawn() {
+        let mut value = bare("x");
+        let contig = |name: Value| json!({"chrom": name, "length": 9, "bases": 18, "mean": 2.0});
+        let library = |name: u32| json!({"LIBRARY": name, "ESTIMATED_LIBRARY_SIZE": 900, "READ_PAIRS_EXAMINED": 50});
+        value["reports"] = json!({
+            "mosdepth.summary.txt": [contig(json!(22)), contig(json!("total"))],
+            "duplicates": {"rows": [library(7), library(8)]},
+        });
+        let text = render_page(&[&value], &PageOptions::default());
+        for (title, name) in
+            [("Coverage by contig", ">22<"), ("Expected yield of more sequencing", ">8<")]
+        {
+            let figure = text.split("<figure").find(|it| it.contains(title)).unwrap_or(&text);
+            assert!(figure.split("<table").next().unwrap().contains(name), "{title}: {figure}");
+        }
+    }
+
+    #[test]
     fn samples_are_side_by_side() {
         let (one, two) = (bare("one"), bare("two"));
         let text = render_page(&[&one, &two], &PageOptions::default());

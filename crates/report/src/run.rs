@@ -141,9 +141,9 @@ impl<'a> RunPart<'a> {
     }
 
     /// Returns the items of the list at a path. Empty if the list is missing.
-    pub fn items(&self, path: &str) -> Vec<RunPart<'a>> {
+    pub fn items(&self, path: &str) -> impl Iterator<Item = RunPart<'a>> + use<'a> {
         let (items, list) = (self.list(path).iter().enumerate(), self.pointer(path));
-        items.map(|(i, value)| RunPart { value, pointer: format!("{list}/{i}") }).collect()
+        items.map(move |(i, value)| RunPart { value, pointer: format!("{list}/{i}") })
     }
 
     /// Returns the field names of this part. Empty if it is not an object.
@@ -176,7 +176,7 @@ impl<'a> RunPart<'a> {
 
     /// Returns the rows of a report for which `is_wanted` is true.
     pub fn rows(&self, report: &str, is_wanted: impl Fn(&RunPart<'a>) -> bool) -> Vec<RunPart<'a>> {
-        self.items(&format!("reports/{report}/rows")).into_iter().filter(is_wanted).collect()
+        self.items(&format!("reports/{report}/rows")).filter(is_wanted).collect()
     }
 
     /// Returns the first row of a report that covers all reads and for which `is_wanted` is true.
@@ -185,7 +185,7 @@ impl<'a> RunPart<'a> {
         report: &str,
         is_wanted: impl Fn(&RunPart<'a>) -> bool,
     ) -> Option<RunPart<'a>> {
-        let mut rows = self.items(&format!("reports/{report}/rows")).into_iter();
+        let mut rows = self.items(&format!("reports/{report}/rows"));
         rows.find(|row| row.is_of_all() && is_wanted(row))
     }
 
@@ -201,7 +201,12 @@ impl<'a> RunPart<'a> {
 
     /// Returns the lane name of a row, from `READ_GROUP`. Picard writes the PU of the read group there.
     pub fn lane_name(&self) -> String {
-        match self.at("READ_GROUP") {
+        self.name("READ_GROUP")
+    }
+
+    /// Returns the name at a path. A name of digits, such as contig 1, is a number in the description.
+    pub fn name(&self, path: &str) -> String {
+        match self.at(path) {
             Some(Value::String(name)) => name.clone(),
             other => other.map_or_else(String::new, Value::to_string),
         }

@@ -114,7 +114,7 @@ struct QualityBin {
 fn recalibration_figure(sample: &PageSample<'_>) -> Option<Figure> {
     let (mut series, mut names, mut tables) = (Vec::new(), Vec::new(), Vec::new());
     for (report, name) in RECALIBRATION_TABLES {
-        let rows = sample.run.items(&format!("reports/{report}/qualities"));
+        let rows: Vec<RunPart<'_>> = sample.run.items(&format!("reports/{report}/qualities")).collect();
         if rows.is_empty() {
             continue;
         }

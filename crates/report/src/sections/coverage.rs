@@ -184,16 +184,19 @@ fn depth_histogram_figure(sample: &PageSample<'_>) -> Option<Figure> {
 }
 
 /// A row of `mosdepth.summary.txt`.
-#[derive(Deserialize)]
-struct ContigDepth<'a> {
-    chrom: &'a str,
+struct ContigDepth {
+    chrom: String,
     length: f64,
     mean: f64,
 }
 
 fn contig_figure(sample: &PageSample<'_>) -> Option<Figure> {
-    let rows = sample.run.items(CONTIGS);
-    let mut contigs: Vec<ContigDepth<'_>> = rows.iter().filter_map(|row| row.read("")).collect();
+    let rows: Vec<RunPart<'_>> = sample.run.items(CONTIGS).collect();
+    let depth = |row: &RunPart<'_>| {
+        let chrom = row.name("chrom");
+        Some(ContigDepth { chrom, length: row.value("length")?, mean: row.value("mean")? })
+    };
+    let mut contigs: Vec<ContigDepth> = rows.iter().filter_map(depth).collect();
     contigs.retain(|it| !it.chrom.ends_with("_region") && it.chrom != "total");
     if contigs.is_empty() {
         return None;
@@ -220,7 +223,7 @@ fn contig_figure(sample: &PageSample<'_>) -> Option<Figure> {
         alt: "Bars of the mean depth by contig.".into(),
         svg: draw_bars(
             &Axes { x: "", y: "Mean depth (×)", ..Axes::default() },
-            contigs.iter().map(|it| (it.chrom.to_string(), it.mean)).collect(),
+            contigs.into_iter().map(|it| (it.chrom, it.mean)).collect(),
         ),
         table: table_of_rows(
             &rows,

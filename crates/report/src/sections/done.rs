@@ -51,7 +51,7 @@ fn input_table(run: &RunPart<'_>) -> Markup {
         let sum = file.at("xxh128").map_or_else(Cell::dash, |_| Cell::code(file.text("xxh128")));
         vec![Cell::code(file.text("path")), file.cell("bytes", NumberFormat::Bytes), sum]
     };
-    let rows: Vec<Vec<Cell>> = run.items("inputs").iter().map(row).collect();
+    let rows: Vec<Vec<Cell>> = run.items("inputs").map(|it| row(&it)).collect();
     scrollable_table("Inputs", &["File", "Size", "Checksum (XXH3-128)"], &rows)
 }
 
@@ -64,7 +64,7 @@ fn output_table(run: &RunPart<'_>) -> Markup {
             file.cell("reads", NumberFormat::Plain),
         ]
     };
-    let rows: Vec<Vec<Cell>> = run.items("outputs").iter().map(row).collect();
+    let rows: Vec<Vec<Cell>> = run.items("outputs").map(|it| row(&it)).collect();
     scrollable_table("Outputs", &["File", "Type", "Size", "Records"], &rows)
 }
 

@@ -83,7 +83,7 @@ fn saturation_figure(sample: &PageSample<'_>, rows: &[RunPart<'_>]) -> Option<Fi
         let size = row.value("ESTIMATED_LIBRARY_SIZE").filter(|size| *size > 0.0);
         let pairs =
             row.value("READ_PAIRS_EXAMINED")? - row.value("READ_PAIR_OPTICAL_DUPLICATES").unwrap_or(0.0);
-        let name = row.text("LIBRARY").to_string();
+        let name = row.name("LIBRARY");
         libraries.extend(size.filter(|_| pairs > 0.0).map(|size| (name, size, pairs)));
     }
     let (names, series): (Vec<String>, Vec<Vec<(f64, f64)>>) = libraries

@@ -20,7 +20,7 @@ struct FastqcFile<'a> {
 
 impl<'a> FastqcFile<'a> {
     fn new(file: &RunPart<'a>) -> Self {
-        FastqcFile { name: file.text("file"), modules: file.items("modules") }
+        FastqcFile { name: file.text("file"), modules: file.items("modules").collect() }
     }
 
     /// Finds a module by its FastQC name.
@@ -36,7 +36,7 @@ impl<'a> FastqcFile<'a> {
 
 pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     let files: Vec<FastqcFile<'_>> =
-        sample.run.items("reports/fastqc").iter().map(FastqcFile::new).collect();
+        sample.run.items("reports/fastqc").map(|file| FastqcFile::new(&file)).collect();
     // With more lines than colours, lines could not be distinguished.
     let drawn = files.get(..files.len().min(COLORS))?;
     if drawn.is_empty() {

@@ -5,13 +5,14 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use crate::plot::{Axes, Figure, draw_grouped_bars, draw_lines};
+use crate::run::RunPart;
 use crate::section::{PageSample, facts_list, wrap_figures};
 use crate::table::{Cell, scrollable_table, table_of_cells, table_of_rows};
 use crate::text::NumberFormat;
 
 pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     let run = &sample.run;
-    let stages = run.items("stages");
+    let stages: Vec<RunPart<'_>> = run.items("stages").collect();
     let about = facts_list(&[
         ("Wall-clock time", run.cell("time/seconds", NumberFormat::Seconds)),
         ("CPU time", run.cell("time/cpu_seconds", NumberFormat::Seconds)),
@@ -41,7 +42,6 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     let table = table_of_cells("Run stages", &titles, &rows);
     let users: Vec<Vec<Cell>> = run
         .items("resources/memory_at_peak")
-        .iter()
         .map(|user| vec![Cell::text(user.text("name")), user.cell("bytes", NumberFormat::Bytes)])
         .collect();
     let limit = run.value("resources/memory_limit_bytes").unwrap_or(0.0) / MIB;
@@ -97,7 +97,7 @@ struct UsageSample {
 /// Draws resident memory and spilled bytes over time. `None` if the run was so short that it has
 /// fewer than [`MIN_SAMPLES`] samples.
 fn memory_over_time_figure(sample: &PageSample<'_>) -> Option<Figure> {
-    let rows = sample.run.items("samples");
+    let rows: Vec<RunPart<'_>> = sample.run.items("samples").collect();
     if rows.len() < MIN_SAMPLES {
         return None;
     }
