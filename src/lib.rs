@@ -1,6 +1,6 @@
 //! readmill: sequencing reads in, analysis-ready reads out, in one pass and a fixed amount of memory.
 //!
-//! A [`Plan`] describes a run; [`run`] carries it out. The command line (`src/cli`) only makes plans.
+//! A [`Plan`] describes a run; [`run()`] carries it out. The command line (`src/cli`) only makes plans.
 //! Other programs can make plans, too, and add their own steps and tallies with [`run_with`]: see
 //! `examples/`.
 //!

@@ -67,7 +67,7 @@ fn check_edits(record: RecordRef<'_>, header: &Header, out: &mut Vec<u8>) {
     assert_eq!(all, 1, "a field that was set is there once");
 }
 
-/// Seeds of [`stream`]: the chunk size, then a header and records.
+/// Seeds of [`check_stream`]: the chunk size, then a header and records.
 pub fn stream_seeds() -> Vec<Vec<u8>> {
     let simulated = seeds::simulated_sample();
     let file = |cut: u8, header: &Header, records: &[Vec<u8>]| {

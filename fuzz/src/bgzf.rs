@@ -25,7 +25,7 @@ thread_local! {
 const MAX_BLOCKS: usize = 3;
 const MAX_COMPRESSED_BYTES: usize = 4096;
 
-/// Seeds of [`blocks`]: a byte that selects the test, and its data.
+/// Seeds of [`check_blocks`]: a byte that selects the test, and its data.
 pub fn block_seeds() -> Vec<Vec<u8>> {
     let text = seeds::LINES.join("\n").into_bytes();
     let mut file = vec![0];

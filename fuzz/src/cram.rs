@@ -278,7 +278,7 @@ fn simulated_batches() -> Vec<Batch> {
     vec![batch(&records[..6]), batch(&records[..1]), batch(&records[records.len() - 2..])]
 }
 
-/// Seeds of [`container`]: the version with the header fields of a container, then one part
+/// Seeds of [`check_container`]: the version with the header fields of a container, then one part
 /// per block.
 pub fn container_seeds() -> Vec<Vec<u8>> {
     STATE.with_borrow_mut(|state| {
@@ -322,7 +322,7 @@ pub fn check_container(bytes: &[u8]) {
     });
 }
 
-/// Seeds of [`codec`]: a compression method, an uncompressed size, and compressed data.
+/// Seeds of [`check_codec`]: a compression method, an uncompressed size, and compressed data.
 pub fn codec_seeds() -> Vec<Vec<u8>> {
     let text = [&(seeds::HEADER.len() as u32).to_le_bytes(), seeds::HEADER.as_bytes()].concat();
     let mut gzip = flate2::read::GzEncoder::new(&text[..], flate2::Compression::fast());

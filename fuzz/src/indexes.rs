@@ -37,7 +37,7 @@ thread_local! {
     static CRAM: OnceCell<IndexedSample> = const { OnceCell::new() };
 }
 
-/// Seeds of [`regions`]: a byte that selects the indexed file, and an index.
+/// Seeds of [`check_index`]: a byte that selects the indexed file, and an index.
 pub fn index_seeds() -> Vec<Vec<u8>> {
     let of = |kind: u8, sample: &IndexedSample| {
         let with_kind = |index: &Vec<u8>| [&[kind], &index[..]].concat();

@@ -36,7 +36,7 @@ fn compressed_fasta() -> (Vec<u8>, Vec<u8>) {
     (file, index)
 }
 
-/// Seeds of [`indexed`]: a FASTA, its .fai (empty if there is none), and its .gzi.
+/// Seeds of [`check_reference`]: a FASTA, its .fai (empty if there is none), and its .gzi.
 pub fn reference_seeds() -> Vec<Vec<u8>> {
     let (file, gzi) = compressed_fasta();
     vec![

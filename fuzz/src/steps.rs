@@ -87,7 +87,7 @@ fn prepare_steps() -> Result<PreparedSteps> {
     Ok(PreparedSteps { header, steps })
 }
 
-/// Seeds of [`batch`]: a byte that selects what is tested, then records without
+/// Seeds of [`check_batch`]: a byte that selects what is tested, then records without
 /// `block_size`.
 pub fn batch_seeds() -> Vec<Vec<u8>> {
     let zoo = seeds::seed_records();

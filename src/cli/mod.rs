@@ -7,7 +7,7 @@
 //! 3. The subcommand creates a [`Plan`] from its flags, and [`process`] runs it. A few commands on
 //!    files (`files.rs`, `page.rs`, `compare.rs`) need no plan.
 //!
-//! An [`Error`] in any step is logged by [`fail`], which also chooses the exit code.
+//! An [`Error`] in any step is logged by [`log_error`], which also chooses the exit code.
 
 mod addons;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
@@ -182,7 +182,7 @@ pub fn main() -> ExitCode {
 }
 
 /// The command line of `view`. clap needs more time to build the flags of all commands than `view`
-/// needs to read a small region, so [`parse`] builds only these flags for `view`.
+/// needs to read a small region, so [`parse_command_line`] builds only its flags.
 #[derive(Parser)]
 #[command(name = "readmill", version, max_term_width = 100, subcommand_required = true)]
 struct ViewCli {

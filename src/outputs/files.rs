@@ -231,8 +231,8 @@ impl CompleteOutput {
     }
 
     /// Renames the files and the index, either all or none, and removes older indexes. Returns
-    /// notes about removed files. The caller must log them only when signals are no longer [held
-    /// off](readmill_process::signal::hold_off), because the reader of the log may block.
+    /// notes about removed files. The caller must log them only when signals are no longer
+    /// [deferred](readmill_process::signal::defer_signals), because the reader of the log may block.
     pub fn rename(self) -> Result<Vec<String>> {
         let (mut files, notes) = self.prepare_rename();
         AtomicFile::rename_all(&mut files)?;

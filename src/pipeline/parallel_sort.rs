@@ -25,7 +25,7 @@ pub fn sort_lists<T: Send, U: Send>(
     Ok(sorted)
 }
 
-/// Implements [`Sorting`] for duplicate marking: sorts chunks of packed items on the threads of a
+/// Implements [`ChunkSorter`] for duplicate marking: sorts chunks of packed items on the threads of a
 /// crew.
 pub struct ThreadedSort(pub Crew);
 

@@ -1,9 +1,8 @@
 //! The .crai index: gzipped text with a line for each contig of each slice (CRAM specification 3.1,
 //! section 12).
 //!
-//! [`CraiBuilder`] creates it while a file is written, or from an existing file (with
-//! [`crate::SliceScanner`]). [`CraiIndex`] reads it and finds the containers that may hold the
-//! reads of a region.
+//! [`CraiBuilder`] creates it while a file is written, or from the slices of an existing file.
+//! [`CraiIndex`] reads it and finds the containers that may hold the reads of a region.
 
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -29,7 +29,7 @@ const NUMBER_SEPARATORS: &[u8] = b"._:";
 
 /// Returns the name without the read number that follows `separator`: `SRR1.7` for `SRR1.7.1`.
 ///
-/// The separator comes from [`numbers_of_mates`]. `/1` and `/2` are not removed here, but by
+/// The separator comes from [`parse_mate_numbers`]. `/1` and `/2` are not removed here, but by
 /// [`template_name`]; for `readmill import`, by htsjdk's rule (`src/aligning/read_names.rs`).
 pub(crate) fn strip_read_number(name: &[u8], separator: Option<u8>) -> &[u8] {
     match name {

@@ -24,7 +24,7 @@
 //! *Locks.* The lock of a slot is held to move a pointer in or out, never while a block is read,
 //! inflated, counted or parsed.
 //!
-//! *Waiting.* [`reach`] provides the text that a thread needs. It sums published blocks, waits for
+//! *Waiting.* [`fill_until`] provides the text that a thread needs. It sums published blocks, waits for
 //! blocks that other threads are filling, fills them itself if that takes long, and claims free
 //! blocks. No thread waits forever, because the next block to sum is in one of three states:
 //!
@@ -246,7 +246,7 @@ pub(crate) enum Reach {
     Full,
 }
 
-/// A text that [`reach`] can fill: `FastqText`, or a simulated one in the tests.
+/// A text that [`fill_until`] can fill: `FastqText`, or a simulated one in the tests.
 pub(crate) trait Supply {
     type Content: Clone;
 

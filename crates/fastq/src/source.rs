@@ -417,7 +417,7 @@ const PIPE_READ_SIZE: usize = 64 << 10;
 const MAX_BUFFERED: usize = 64 << 20;
 
 /// If there are several pipes, replaces them with streams that are read together
-/// ([`join_as_twins`]).
+/// ([`join_pipes_for_reading`]).
 fn join_pipes(handles: Vec<(PathBuf, InputHandle)>) -> Vec<(PathBuf, InputHandle)> {
     let is_pipe = |(_, handle): &&(PathBuf, InputHandle)| matches!(handle, InputHandle::Pipe(_));
     if handles.iter().filter(is_pipe).count() < 2 {

@@ -28,7 +28,7 @@ impl ReferenceContigs {
     }
 
     /// Returns the index of a contig in the reference, and its length in bases. `contig` is its
-    /// index in the header. See [`Matched::place`].
+    /// index in the header. See [`Matched::locate_contig`].
     #[inline]
     pub fn place(&self, contig: i32) -> Result<Option<(u32, u32)>> {
         self.contigs.locate_contig(contig)

@@ -1,7 +1,7 @@
 //! Counts that depend on the order of reads, such as depths, sites, targets, and statistics of a
 //! sorted file.
 //!
-//! A [`Tally`](crate::Tally) can be added up in any order. The counts here cannot: whether a
+//! A [`Tally`] can be added up in any order. The counts here cannot: whether a
 //! position is covered once or twice depends on the adjacent batches. So the work has a parallel
 //! and a serial half:
 //!

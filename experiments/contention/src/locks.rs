@@ -269,7 +269,7 @@ struct Node {
 /// Lock cohorting of Dice, Marathe and Shavit 2015: one lock for the machine, and a queue on each
 /// node.
 ///
-/// A holder passes both to the next thread on its node, until that has happened [`MOST`] times;
+/// A holder passes both to the next thread on its node, until that has happened [`MAX_LOCAL_HANDOFFS`] times;
 /// then other nodes get their turn.
 struct Cohort {
     /// Needs no thread numbers, since only the first thread of a node enters it.

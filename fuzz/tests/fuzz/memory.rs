@@ -5,7 +5,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 thread_local! {
-    /// Bytes that this thread has allocated and not freed since [`measure`] began, and
+    /// Bytes that this thread has allocated and not freed since [`measure_peak_bytes`] began, and
     /// their peak.
     static LIVE: Cell<isize> = const { Cell::new(0) };
     static PEAK: Cell<isize> = const { Cell::new(0) };

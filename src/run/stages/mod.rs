@@ -198,7 +198,7 @@ impl<'a> RunState<'a> {
         Ok(FirstDecisions { anchor, duplicates, slices: 0 })
     }
 
-    /// Returns the collector of template ends with the settings from [`RunState::decide`]. `None`
+    /// Returns the collector of template ends with the settings from [`RunState::make_first_decisions`]. `None`
     /// if duplicates are not marked.
     fn duplicate_ends(&self, decided: &FirstDecisions) -> Result<Option<DuplicateEnds>> {
         let (Some(wanted), Some((pairing, distance))) =
@@ -282,7 +282,7 @@ impl<'a> RunState<'a> {
         })
     }
 
-    /// Returns a sink for a stage that writes no reads, because [`RunState::ingest`] requires one.
+    /// Returns a sink for a stage that writes no reads, because [`RunState::ingest_input`] requires one.
     fn make_null_sink(&self) -> Result<Sink> {
         Sink::create(&Output::nowhere(), &self.header, false, &self.memory.ledger, self.console)
     }

@@ -76,8 +76,8 @@ pub fn measure(title: &str, work: &BenchSetup, contenders: &[Contender]) -> Resu
     save_table(title, work, &rows, floor::FLOOR_NAME, contenders)
 }
 
-/// Adds the table to the data file of this benchmark. Cells have the same digits as printed by
-/// [`print`].
+/// Adds the table to the data file of this benchmark. Its cells have the digits that [`print_table`]
+/// prints.
 pub fn save_table(
     title: &str,
     work: &BenchSetup,

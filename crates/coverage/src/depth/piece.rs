@@ -31,7 +31,7 @@ pub(crate) struct ContigPart {
     pub(crate) spans: Vec<AlignedBlock>,
     /// Start and end of each read. Empty unless [`DepthRules::is_pileup`] is set.
     pub(crate) reads: Vec<AlignedBlock>,
-    /// Sums of base qualities by position. Empty unless [`DepthRules::by_position`] is set.
+    /// Sums of base qualities by position. Empty unless [`DepthRules::sums_by_position`] is set.
     pub(crate) qualities: Vec<PositionQuality>,
 }
 

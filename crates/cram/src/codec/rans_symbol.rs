@@ -36,7 +36,7 @@ impl RansSymbol {
     }
 
     /// Returns the state after the symbol. `state` must be less than
-    /// [`shorten_from`](Self::shorten_from).
+    /// [`renormalise_from`](Self::renormalise_from).
     #[inline(always)]
     pub fn next_state(&self, state: u32) -> u32 {
         let quotient = ((u64::from(state) * u64::from(self.reciprocal)) >> 32) as u32 >> self.shift;

@@ -23,7 +23,7 @@ pub(crate) struct InsertSize {
     levels: Arc<Levels>,
 }
 
-/// The columns of the table. [`row`] pushes its values in the same order.
+/// The columns of the table. [`make_row`] pushes its values in the same order.
 const COLUMNS: [&str; 23] = [
     "MEDIAN_INSERT_SIZE",
     "MODE_INSERT_SIZE",

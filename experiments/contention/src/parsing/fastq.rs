@@ -20,8 +20,8 @@ pub struct FastqSource {
     end: usize,
     offset: u64,
     endless: bool,
-    /// The error of a failed read. [`Source::check`] returns it, so that `characters` need not
-    /// handle errors.
+    /// The error of a failed read. [`FastqSource::check_records`] returns it, so that
+    /// [`FastqSource::take_characters`] need not handle errors.
     failed: Option<io::Error>,
 }
 
