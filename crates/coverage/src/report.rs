@@ -244,9 +244,15 @@ impl<L: LineReceiver> CoverageReport<L> {
     /// Returns the maximum number of bytes on the heap while `piece` is added.
     pub fn max_bytes_to_add(&self, piece: &CoveragePiece) -> u64 {
         let rows = self.rows.as_ref();
-        let growth =
-            rows.map_or(0, |rows| max_growth(rows.capacity(), rows.len() + 2 * piece.contigs.len()));
+        let growth = rows.map_or(0, |rows| max_growth(rows.capacity(), rows.len() + max_rows_of(piece)));
         self.heap_bytes() + (growth * size_of::<SummaryRow>()) as u64
+    }
+
+    /// Makes room for the rows of the summary that `piece` may complete, so that the list grows only
+    /// where [`CoverageReport::max_bytes_to_add`] has said so. Call this before
+    /// [`CoverageJoin::add_piece`](crate::CoverageJoin::add_piece).
+    pub fn reserve_rows(&mut self, piece: &CoveragePiece) {
+        self.rows.iter_mut().for_each(|rows| rows.reserve(max_rows_of(piece)));
     }
 
     /// Writes the totals of all contigs. Call this after
@@ -487,6 +493,15 @@ impl<L: LineReceiver> CoverageReport<L> {
         self.scratch = text;
         Ok(())
     }
+}
+
+/// Rows that [`CoverageReport::finish`] and [`CoverageJoin::finish`](crate::CoverageJoin::finish) add
+/// to the summary: two of the last contig, and two of all contigs.
+const FINAL_ROWS: usize = 4;
+
+/// Returns the maximum number of rows of the summary after `piece` is added and no other one.
+fn max_rows_of(piece: &CoveragePiece) -> usize {
+    2 * piece.contigs.len() + FINAL_ROWS
 }
 
 impl<L: LineReceiver> DepthReceiver for CoverageReport<L> {

@@ -194,6 +194,7 @@ impl OrderedTally for CoverageTally {
         let Some(CoverageOutput { join, report, piles, .. }) = &mut *output else {
             return Err(Error::bug("a piece was added to coverage without files"));
         };
+        report.reserve_rows(&piece);
         match piles {
             Some(piles) => join.add_piece(piece, &mut BothReceivers(report, piles)),
             None => join.add_piece(piece, report),
