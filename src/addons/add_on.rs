@@ -297,7 +297,7 @@ pub struct MemoryShare {
 pub struct RoomShare {
     /// The name that `--explain` shows.
     pub name: UserName,
-    /// The share is one part of this number of equal parts: 8 means an eighth.
+    /// The share is one part of this number of equal parts, at least 2: 8 means an eighth.
     pub parts: u64,
 }
 

@@ -203,8 +203,7 @@ impl ReportFiles {
             let Some(&PlannedFile { name, is_list_item, time, .. }) = planned.get(number) else {
                 return Err(Error::bug("an add-on completed a file that it does not have"));
             };
-            let report = complete.reports.iter().find(|(of_file, _)| *of_file == number);
-            if let Some((_, report)) = report.filter(|_| target.is_file()) {
+            if let Some((_, report)) = complete.reports.iter().find(|(of_file, _)| *of_file == number) {
                 self.keep_report((name, is_list_item), &**report, report.format_text())?;
             }
             let what = ReportFile::AddOn(add_on, number);
@@ -299,12 +298,14 @@ impl ReportFiles {
             started: VERSION,
         };
         let mut files = self.find_of_add_on(add_on, FileTime::AtEnd).into_iter();
+        let miscounted = || Error::bug("an add-on planned and wrote different numbers of reports");
         each(&names, &mut |report| match (files.next(), report) {
             (Some(file), ReportContents::Text(text)) => self.write(file, &text),
             (Some(file), ReportContents::Parts(parts)) => self.write_parts(file, parts),
             (Some(file), ReportContents::Described(report)) => self.write_report(file, &*report),
-            (None, _) => Ok(()),
-        })
+            (None, _) => Err(miscounted()),
+        })?;
+        files.next().map_or(Ok(()), |_| Err(miscounted()))
     }
 
     /// Takes the complete files, to be renamed. Dropping `self` removes the directories created for

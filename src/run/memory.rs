@@ -330,7 +330,7 @@ fn take_for_unusual_reads(division: &mut Division, plan: &Plan, min_room: u64) -
     for (number, add_on) in add_ons.by_turn() {
         let Some(RoomShare { name, parts }) = add_on.room_share() else { continue };
         let free = division.remainder();
-        let bytes = (free / parts).min(free.saturating_sub(min_room));
+        let bytes = (free / parts.max(2)).min(free.saturating_sub(min_room));
         if bytes > 0 {
             division.add_share(name, bytes);
         }
@@ -358,7 +358,7 @@ fn aligning_crew(threads: usize) -> Crew {
 /// Returns by how much `-m` must grow to give reads `bytes` more memory. The result may be larger
 /// than `bytes`, because counts in output order and add-ons take a part of the memory for reads.
 pub fn extra_memory_for_room(plan: &Plan, memory: &Memory, bytes: u64) -> u64 {
-    let with_share = |bytes: u64, parts: u64| bytes.saturating_mul(parts).div_ceil(parts - 1);
+    let with_share = |bytes: u64, parts: u64| bytes.saturating_mul(parts).div_ceil(parts.max(2) - 1);
     let mut wanted = memory.room.saturating_add(bytes);
     if waits_and_counts(plan) {
         wanted = with_share(wanted, IN_ORDER_PART);

@@ -88,7 +88,7 @@ impl AddOn for ReadTally {
     }
 
     fn stage_identity(&self) -> String {
-        format!("{} {:?}", self.spec.name, self.file)
+        format!("{} {:?} {:?}", self.spec.name, self.file, self.stats)
     }
 
     fn start(&self, setup: &AddOnSetup<'_>) -> Result<Box<dyn RunningAddOn>> {
