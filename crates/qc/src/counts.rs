@@ -200,6 +200,11 @@ pub(crate) fn count_bytes(bytes: &[u8], meets: impl Fn(u8) -> bool) -> u64 {
     count_pairs(bytes, bytes, |byte, _| meets(byte))
 }
 
+/// Returns the Phred score of an error rate, rounded.
+pub(crate) fn error_rate_to_phred(rate: f64) -> i64 {
+    (-10.0 * rate.log10() + 0.5).floor() as i64
+}
+
 /// Divides `a` by `b`. As in Picard, the quotient is 0 if `b` is 0.
 pub(crate) fn divide_or_zero(a: f64, b: f64) -> f64 {
     if b == 0.0 { 0.0 } else { a / b }

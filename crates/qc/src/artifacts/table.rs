@@ -4,6 +4,7 @@ use std::array::from_fn;
 
 use readmill_format::metrics::{MetricsFile, MetricsRow};
 
+use crate::counts::error_rate_to_phred;
 use crate::substitutions::Libraries;
 
 /// Number of contexts. A context is three bases, as the digits of a number in base 4, from A = 0 to
@@ -179,11 +180,6 @@ impl Observed {
     }
 }
 
-/// Returns the Phred score of an error rate, rounded.
-fn phred_score(rate: f64) -> i64 {
-    (-10.0 * rate.log10() + 0.5).floor() as i64
-}
-
 impl<'a> LibraryBases<'a> {
     fn new(counts: &[u64], name: &'a [u8], libraries: &'a Libraries, is_tandem: bool) -> Self {
         let at = |context, call, way| counts.get((context * CALLS + call) * WAYS + way);
@@ -235,7 +231,7 @@ impl<'a> LibraryBases<'a> {
     /// Returns the row of a substitution in a summary. `rate` selects the rate of its artifact:
     /// pre-adapter or bait bias.
     fn summary_row(&self, of: Substitution, rate: fn(&Observed) -> f64, names: &[Named]) -> MetricsRow {
-        let quality = |contexts| phred_score(rate(&self.sum_contexts(of, contexts)));
+        let quality = |contexts| error_rate_to_phred(rate(&self.sum_contexts(of, contexts)));
         let mut row = self.begin_row(of);
         row.push_integer(quality(Contexts::Middle(of.reference)));
         let middle = of.reference << 2;
@@ -282,7 +278,8 @@ pub(super) fn fill(
                 for counts in [it.supporting, it.refuting] {
                     row.push_integer(counts.reference).push_integer(counts.called);
                 }
-                row.push_decimal(it.pre_adapter_rate()).push_integer(phred_score(it.pre_adapter_rate()));
+                row.push_decimal(it.pre_adapter_rate())
+                    .push_integer(error_rate_to_phred(it.pre_adapter_rate()));
                 rows[0].push(row);
                 let mut row = library.begin_row(of);
                 row.push_text(&context.name());
@@ -290,7 +287,8 @@ pub(super) fn fill(
                     row.push_integer(counts.reference).push_integer(counts.called);
                 }
                 row.push_decimal(it.forward.error_rate()).push_decimal(it.reverse.error_rate());
-                row.push_decimal(it.bait_bias_rate()).push_integer(phred_score(it.bait_bias_rate()));
+                row.push_decimal(it.bait_bias_rate())
+                    .push_integer(error_rate_to_phred(it.bait_bias_rate()));
                 rows[2].push(row);
                 // A substitution and its complement on the other strand are the same error.
                 let strand = |base: usize| if of.reference >= 2 { 3 - base } else { base };

@@ -5,6 +5,7 @@ use readmill_format::metrics::{MetricsFile, MetricsRow};
 use super::bins::{BINS, GcCounts, GcReads};
 use super::options::GcBiasOptions;
 use super::scan::GcWindows;
+use crate::counts::error_rate_to_phred;
 use crate::levels::MetricsUnit;
 
 /// Columns of the details, before the columns of the level.
@@ -124,7 +125,7 @@ impl GcBiasUnit<'_> {
         let windows = self.windows.0[gc];
         let quality = match bin.errors {
             0 => 0,
-            errors => phred_score(errors as f64 / bin.bases as f64),
+            errors => error_rate_to_phred(errors as f64 / bin.bases as f64),
         };
         let relative = |reads: f64| match windows {
             0 => 0.0,
@@ -166,9 +167,4 @@ impl GcBiasUnit<'_> {
         }
         sums
     }
-}
-
-/// Returns the Phred score of an error rate, rounded.
-fn phred_score(errors: f64) -> i64 {
-    (-10.0 * errors.log10() + 0.5).floor() as i64
 }

@@ -139,7 +139,7 @@ struct JumpingCounts {
 
 /// Bytes of memory of an entry of [`JumpingCounts::by_size`], in a tree whose nodes are half full, and of the bins that are
 /// made of it at the end.
-const BYTES_PER_SIZE: u64 = 128;
+const BYTES_PER_SIZE: u64 = 160;
 
 /// Pairs of one insert size.
 #[derive(Clone, Copy, Default)]
