@@ -88,7 +88,7 @@ def test_every_block_is_run_or_said_not_to_be():
     assert sorted(starts) == sorted([*RUN, *NOT_RUN])
     for start in NOT_RUN:
         paragraph = PAGE.partition(start)[0].rpartition("\n#")[2]
-        assert "This manifest was not run" in paragraph
+        assert "We have not run this manifest" in paragraph
 
 
 def test_the_command_at_the_top(home):

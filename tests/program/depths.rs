@@ -3,6 +3,7 @@
 use std::fs;
 
 use readmill_simulate::{Profile, Sample};
+use serde_json::Value;
 
 use crate::support::resources::{least_memory, words};
 use crate::support::{ProgramRun, TestDir, arg, bgzip, readmill};
@@ -56,7 +57,10 @@ fn files_do_not_depend_on_resources_or_stages_or_on_who_wrote_the_reads() {
         run(&format!("{prep} -o {} {} -@ 8 -m 256M", path("b.bam"), qc("b")));
         let stages = path(&format!("stages{number}"));
         run(&format!("{prep} -o {} {} --resume {stages}", path("c.bam"), qc("c")));
-        run(&format!("qc {} -o {} --metrics {METRICS} {options}", path("a.bam"), path("d")));
+        let json = path("d.json");
+        run(&format!("qc {} -o {} --metrics {METRICS} {options} --json {json}", path("a.bam"), path("d")));
+        let described: Value = serde_json::from_str(&fs::read_to_string(json).expect("a description")).expect("JSON");
+        FILES.iter().for_each(|name| assert!(described["reports"][&name[1..]].is_object(), "{name}"));
         run(&format!("sort {} -o {} {} -m 128M", path("a.bam"), path("e.bam"), qc("e")));
         run(&format!("filter {} -o {} -O sam {}", path("a.bam"), path("f.sam"), qc("f")));
         for name in FILES {
