@@ -117,7 +117,7 @@ impl ReportLayout {
     fn write_directories(&self, rows: &[CorpusRow], out: &mut String) {
         let _ = writeln!(out, "{} By directory\n", self.heading);
         out.push_str(
-            "Number of files that give the same result. \"2 of 5\" means that 3 of the 5 compared files differ.\n\n",
+            "This table shows how many files give the same result. \"2 of 5\" means that 3 of the 5 compared files differ.\n\n",
         );
         write_table_header(out, &[&["directory", "files"], self.comparisons].concat());
         let mut all: BTreeMap<&str, Vec<&CorpusRow>> = BTreeMap::new();
