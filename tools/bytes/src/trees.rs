@@ -92,20 +92,22 @@ impl Tree {
         }
         let debug = self.target.join("debug");
         fs::create_dir_all(&debug)?;
-        // The fingerprints are copied last: without them, Cargo rebuilds everything.
-        for part in ["deps", "build", ".fingerprint"] {
+        // The fingerprints get their name last: without them, Cargo rebuilds everything.
+        let fingerprints = debug.join(".fingerprint.copy");
+        for (part, copy) in [("deps", &debug), ("build", &debug), (".fingerprint", &fingerprints)] {
             let mut copied = Command::new("cp");
-            copied.args(["-a", "--"]).arg(other.join("debug").join(part)).arg(&debug);
+            copied.args(["-a", "--"]).arg(other.join("debug").join(part)).arg(copy);
             ensure!(copied.status()?.success(), "cannot copy {part} of {}", other.display());
         }
         // Cargo identifies a crate of the workspace by its path in the workspace, so it would take
         // those of the other tree for this tree's.
-        for entry in fs::read_dir(debug.join(".fingerprint"))? {
+        for entry in fs::read_dir(&fingerprints)? {
             let entry = entry?;
             if entry.file_name().as_bytes().starts_with(b"readmill") {
                 fs::remove_dir_all(entry.path())?;
             }
         }
+        fs::rename(&fingerprints, debug.join(".fingerprint"))?;
         Ok(())
     }
 
