@@ -92,7 +92,7 @@ pub struct ApplyingFlags {
 
 fn parse_prior(text: &str) -> Result<f64, String> {
     let prior: f64 = text.parse().map_err(|_| format!("{text:?} is not a number"))?;
-    (-1.0..=93.0).contains(&prior).then_some(prior).ok_or_else(|| "the maximum quality is 93".into())
+    (-1.0..=93.0).contains(&prior).then_some(prior).ok_or_else(|| "it must be from -1 to 93".into())
 }
 
 /// Regions whose reads are counted. A region is given as text, or as the name of a file that

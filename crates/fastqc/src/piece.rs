@@ -142,7 +142,7 @@ impl FastqcPiece {
         self.near_counts.add_bases(bases);
         self.near_counts.add_quals(quals);
         if bases.len().max(quals.len()) > NEAR_POSITIONS {
-            self.add_distant_change([bases, quals], room)?;
+            self.add_distant_bases([bases, quals], room)?;
         }
         let in_piece = self.length_and_gc.len() as u32;
         let adapters = &mut self.adapters;
@@ -183,7 +183,7 @@ impl FastqcPiece {
     }
 
     #[cold]
-    fn add_distant_change(&mut self, texts: [&[u8]; 2], room: &CountingRoom) -> Result<()> {
+    fn add_distant_bases(&mut self, texts: [&[u8]; 2], room: &CountingRoom) -> Result<()> {
         let rest = texts.map(|text| text.get(NEAR_POSITIONS..).unwrap_or_default());
         let bytes = rest[0].len() + rest[1].len();
         let (needed, old) = (self.far_bytes.len() + bytes, self.far_bytes.capacity());
