@@ -168,15 +168,14 @@ pub fn estimate_needs(aligning: &Aligning) -> Result<AlignNeeds> {
         #[cfg(feature = "bwa")]
         plan::Aligner::Bwa(ref options) => {
             use readmill_align::bwa;
-            let index = bwa::FILES.memory_bytes(&bwa::FILES.find_prefix(aligning.reference()?)?)?;
+            let index = bwa::FILES.memory_bytes(aligning.reference()?)?;
             let bases = options.cohort_bases.unwrap_or(bwa::BwaOptions::COHORT_BASES);
             (index, bwa::scratch_bytes(MAX_USUAL_READ_BASES), bases)
         }
         #[cfg(feature = "minibwa")]
         plan::Aligner::Minibwa(ref options) => {
             use readmill_align::minibwa;
-            let index =
-                minibwa::FILES.memory_bytes(&minibwa::FILES.find_prefix(aligning.reference()?)?)?;
+            let index = minibwa::FILES.memory_bytes(aligning.reference()?)?;
             let bases = options.cohort_bases.unwrap_or(minibwa::MinibwaOptions::COHORT_BASES);
             (index, minibwa::scratch_bytes(MAX_USUAL_READ_BASES), bases)
         }

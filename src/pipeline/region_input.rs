@@ -11,7 +11,7 @@ use readmill_format::text;
 use readmill_input::regions::RequestedRegions;
 use readmill_process::atomic_file::with_suffix;
 use readmill_process::console::Console;
-use readmill_record::{Error, ErrorKind, Header, Ledger, Result, make_room};
+use readmill_record::{Error, Header, Ledger, Result, make_room};
 
 use crate::plan::{RegionRequest, pipe_without_index_error};
 
@@ -95,9 +95,7 @@ pub fn find_index(path: &Path, given: Option<&Path>, console: &Console) -> Resul
         None => {
             let name = with_suffix(path, endings[endings.len() - 1]);
             let what = format!("{shown} has no index ({} does not exist)", name.display());
-            // The same kind of error as for any other missing file.
-            let missing = Error { kind: ErrorKind::Io, ..Error::usage(what) };
-            Err(missing.hint(format!(
+            Err(Error::missing_file(what).hint(format!(
                 "create the index with readmill index {shown}; if the file is not sorted, sort it first with readmill sort {shown} -o OUT.bam"
             )))
         }

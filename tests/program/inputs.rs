@@ -156,7 +156,7 @@ fn sequences_are_those_of_all_inputs() {
 
     dir.file("4.sam", "@SQ\tSN:a\tLN:800\n");
     let refused = run(&dir, "sort -q", &["1.sam", "4.sam"]);
-    assert_eq!(refused.code, Some(1));
+    assert_eq!(refused.code, Some(2));
     for words in ["a has 900 bases in ", "1.sam and 800 in ", "4.sam"] {
         assert!(refused.stderr.contains(words), "{}", refused.stderr);
     }

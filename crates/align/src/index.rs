@@ -266,24 +266,52 @@ impl IndexFiles {
             _ => match &missing[..] {
                 [lacking] if lacking.to_string_lossy().ends_with(".bwt.2bit.64") => {
                     let what = format!("there is only a bwa 0.7 index, which lacks {}", lacking.display());
-                    return Error::usage(what).file(reference).hint(
+                    return Error::missing_file(what).file(reference).hint(
                         "add --complete-index, which builds this file first, or build the index with `readmill index REF`",
                     );
                 }
                 [_, ..] if is_partial => {
                     let lacking: Vec<String> = missing.iter().map(|file| file.display().to_string()).collect();
-                    Error::usage(format!("the index for {} lacks {}", self.aligner, lacking.join(" and ")))
+                    Error::missing_file(format!("the index for {} lacks {}", self.aligner, lacking.join(" and ")))
                 }
-                _ => Error::usage(format!("there is no index for {}", self.aligner)),
+                _ => Error::missing_file(format!("there is no index for {}", self.aligner)),
             }
             .hint(self.hint),
         };
         error.file(reference)
     }
 
-    /// Returns the memory of the loaded index in bytes, computed from its files without loading it.
-    pub fn memory_bytes(&self, prefix: &Path) -> Result<u64> {
-        (self.check)(prefix).map(|described| described.bytes)
+    /// Returns the memory of the loaded index of this reference in bytes, computed from its files
+    /// without loading it.
+    ///
+    /// # Errors
+    /// There is no complete index, its files are damaged, or it cannot be of this reference.
+    pub fn memory_bytes(&self, reference: &Path) -> Result<u64> {
+        let description = (self.check)(&self.find_prefix(reference)?)?;
+        refuse_shorter_reference(reference, description.bases())?;
+        Ok(description.bytes)
+    }
+}
+
+/// Returns an error if the FASTA file has fewer bytes than the bases of its index: it was replaced
+/// after the index was built. Checks only uncompressed files that exist, because the aligner itself
+/// needs only the index.
+fn refuse_shorter_reference(reference: &Path, indexed_bases: u64) -> Result<()> {
+    let mut first = [0];
+    let opened = File::open(reference).and_then(|mut file| {
+        file.read_exact(&mut first)?;
+        file.metadata()
+    });
+    match opened {
+        Ok(about) if about.is_file() && first == *b">" && about.len() < indexed_bases => {
+            Err(Error::input(format!(
+                "this file has {} bytes, but its index was built from {indexed_bases} bases",
+                about.len()
+            ))
+            .file(reference)
+            .hint("if the file was replaced, build its index again: readmill index REF"))
+        }
+        _ => Ok(()),
     }
 }
 

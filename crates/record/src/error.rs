@@ -85,6 +85,12 @@ impl Error {
         Self::new(ErrorKind::Input, what)
     }
 
+    /// Returns an error for a file that a command needs and that does not exist, where `what` says more
+    /// than the system does.
+    pub fn missing_file(what: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Io, what)
+    }
+
     /// Returns an error for a request that cannot be met as given, such as mutually exclusive flags or
     /// too little memory.
     pub fn usage(what: impl Into<String>) -> Self {

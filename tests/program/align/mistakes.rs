@@ -43,12 +43,28 @@ fn a_part_of_an_index_is_no_index() {
     let (dir, files) = dir();
     let [one, two] = files.each_ref().map(|path| arg(path));
     let bare = arg(&dir.file("bare.fa", ">c\nACGT\n"));
-    refused(&dir, &["align", &bare, &one, &two], 1, &["bare.fa: there is no index", "readmill index"]);
+    refused(&dir, &["align", &bare, &one, &two], 3, &["bare.fa: there is no index", "readmill index"]);
     for suffix in [".amb", ".ann", ".pac"] {
         std::fs::copy(format!("{}{suffix}", reference()), format!("{bare}{suffix}")).expect("a copy");
     }
     let words = ["lacks", "bare.fa.bwt.2bit.64", "readmill index"];
-    refused(&dir, &["align", &bare, &one, &two], 1, &words);
+    refused(&dir, &["align", &bare, &one, &two], 3, &words);
+}
+
+#[test]
+fn a_reference_that_was_replaced_after_it_was_indexed_is_refused() {
+    let (dir, files) = dir();
+    let one = arg(&files[0]);
+    let own = arg(&dir.file("own.fa", ">other\nACGT\n"));
+    for suffix in [".amb", ".ann", ".pac", ".bwt.2bit.64"] {
+        std::fs::copy(format!("{}{suffix}", reference()), format!("{own}{suffix}")).expect("a copy");
+    }
+    let words = ["own.fa: this file has 12 bytes, but its index was built from ", "readmill index"];
+    refused(&dir, &["align", &own, &one], 2, &words);
+    // The aligner reads only the index, so the FASTA file may be missing.
+    std::fs::remove_file(&own).expect("the file");
+    let done = readmill(["align", &own, &one, "-o", "-"]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
 }
 
 /// 200 bytes of an index changed at random ended the process by a signal.
@@ -181,7 +197,7 @@ fn a_missing_file_of_the_index_is_named_without_the_fasta_too() {
     for suffix in [".ann", ".pac", ".bwt.2bit.64"] {
         std::fs::copy(format!("{}{suffix}", reference()), format!("{own}{suffix}")).expect("a copy");
     }
-    refused(&dir, &["align", &own, &one], 1, &["the index for bwa mem lacks", "own.fa.amb"]);
+    refused(&dir, &["align", &own, &one], 3, &["the index for bwa mem lacks", "own.fa.amb"]);
 }
 
 /// fasterq-dump's names, "its mate is called SRR1.1.2".

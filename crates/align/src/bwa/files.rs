@@ -27,7 +27,7 @@ pub const FILES: IndexFiles = IndexFiles {
 /// happen before the C code loads the index, because that code exits if a file is damaged.
 pub(super) fn check_index_files(prefix: &Path) -> Result<IndexDescription> {
     if let Some(first) = FILES.missing_files(prefix).first() {
-        return Err(Error::usage("this file, a part of the index for bwa mem, is missing")
+        return Err(Error::missing_file("this file, a part of the index for bwa mem, is missing")
             .file(first)
             .hint("build the index with `readmill index REF`"));
     }

@@ -63,7 +63,7 @@ impl<'a> MergedSequence<'a> {
         let name = || String::from_utf8_lossy(line.get(b"SN").unwrap_or_default()).into_owned();
         let hint = "all inputs must be aligned to the same reference";
         if length != self.length {
-            return Err(Error::usage(format!(
+            return Err(Error::input(format!(
                 "reference sequence {} has {} bases in input {} and {length} in input {}",
                 name(),
                 self.length,
@@ -75,7 +75,7 @@ impl<'a> MergedSequence<'a> {
         let Some(md5) = line.get(b"M5") else { return Ok(()) };
         let (first, given) = *self.md5.get_or_insert((md5, input));
         if !first.eq_ignore_ascii_case(md5) {
-            return Err(Error::usage(format!(
+            return Err(Error::input(format!(
                 "reference sequence {} has the MD5 sum {} in input {} and {} in input {}",
                 name(),
                 String::from_utf8_lossy(first),
