@@ -1,10 +1,12 @@
 //! `readmill cat`: joins BAM files without decompressing their records.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use readmill_process::console::Console;
 use readmill_record::header::HeaderLine;
-use readmill_record::{Error, Header, Ledger, Result};
+use readmill_record::header::text::ReadsFormat;
+use readmill_record::{Error, Header, Ledger, Result, input_file};
 
 use crate::blocks::{BamBlocks, check_contigs, write_eof_block, write_header};
 use crate::{FileOutput, head};
@@ -38,7 +40,8 @@ pub fn join_files(
     let given = header.is_some();
     let mut first: Option<&Path> = None;
     for path in &options.inputs {
-        let input = BamBlocks::open(path, options.allow_missing_eof, ledger).map_err(add_join_hint)?;
+        let input = BamBlocks::open(path, options.allow_missing_eof, ledger)
+            .map_err(|e| add_join_hint(e, path))?;
         console.warn_about_header(path, &input.header);
         let common = header.get_or_insert_with(|| input.header.clone());
         check_contigs(&input.header, common, !given).map_err(|e| {
@@ -82,7 +85,7 @@ fn add_read_groups(
     };
     add(first);
     for path in &paths[1..] {
-        if !path.is_file() {
+        if path.exists() && !path.is_file() {
             console.write_warning(&format!(
                 "{} is a pipe, so read groups that only this input has are missing from the output header",
                 path.display()
@@ -94,11 +97,25 @@ fn add_read_groups(
     if lines.len() == before { Ok(()) } else { header.replace_lines(b"RG", lines, &[b"PG", b"CO"]) }
 }
 
-/// Adds a hint to an error about a file that is not BAM: the command that joins such files.
-pub fn add_join_hint(error: Error) -> Error {
-    match error.hint {
-        None => error.hint("to join CRAM or SAM files, use readmill merge"),
-        Some(_) => error,
+/// Bytes from which the format of a file is recognised.
+const START_BYTES: u64 = 4096;
+
+/// Replaces the error about a file that is not BAM, but CRAM or SAM, by one that names the command
+/// for such files.
+fn add_join_hint(error: Error, path: &Path) -> Error {
+    let mut start = Vec::new();
+    if path.is_file() {
+        let opened = input_file::open_input(path);
+        let _ = opened.and_then(|file| file.take(START_BYTES).read_to_end(&mut start));
+    }
+    match ReadsFormat::recognize(&start) {
+        Some(format @ (ReadsFormat::Cram | ReadsFormat::Sam)) => Error::input(format!(
+            "this is {}, but only BAM files can be joined block by block",
+            format.name()
+        ))
+        .file(path)
+        .hint("to join CRAM or SAM files, use readmill merge"),
+        _ => error,
     }
 }
 
