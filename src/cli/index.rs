@@ -100,10 +100,18 @@ enum MemoryOrMinShift {
     MinShift(u8),
 }
 
+/// Minimum memory limit that is not taken for a mistyped bin size, in bytes.
+const MIN_MEMORY_BYTES: u64 = 1 << 20;
+
 fn parse_amount(text: &str) -> std::result::Result<MemoryOrMinShift, String> {
     match text.parse::<u8>() {
         Ok(shift @ 1..=30) => Ok(MemoryOrMinShift::MinShift(shift)),
-        _ => parse_size(text).map(MemoryOrMinShift::Memory),
+        _ => match parse_size(text)? {
+            bytes @ ..MIN_MEMORY_BYTES => Err(format!(
+                "{bytes} bytes are too few; give a bin size from 1 to 30, or a memory limit with a unit, such as 64M"
+            )),
+            bytes => Ok(MemoryOrMinShift::Memory(bytes)),
+        },
     }
 }
 
@@ -336,7 +344,8 @@ impl FaidxArgs {
         let reference = Reference::open(&self.reference, ledger).map_err(|e| e.file(&self.reference))?;
         let [fasta, fai, gzi] = &indexing::fasta_and_index_paths(&self.reference);
         let mut out = FileOutput::open(self.output.as_deref(), &[fasta, fai, gzi])?;
-        indexing::write_sequences(&reference, &self.regions, self.length, &mut out)?;
+        let warn = |what: &str| write_log_line(&format!("readmill: warning: {what}"));
+        indexing::write_sequences(&reference, &self.regions, self.length, warn, &mut out)?;
         out.finish()
     }
 }

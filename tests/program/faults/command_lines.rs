@@ -35,9 +35,48 @@ fn flags_that_do_not_exist_or_make_no_sense() {
 }
 
 #[test]
+fn a_bin_size_is_no_memory_limit() {
+    request_is_refused("index IN -m 31", &["31 bytes are too few", "1 to 30", "64M"]);
+    request_is_refused("index IN -m 768", &["768"]);
+}
+
+#[test]
+fn what_cannot_be_joined_or_is_missing_is_named() {
+    let folders = TestFolders::new();
+    folders.input("x.bam", bam(&many(10, 100)));
+    folders.input("s.sam", "@HD\tVN:1.6\n@SQ\tSN:chr1\tLN:1000000\n");
+    let missing = folders.readmill(["cat", "in/x.bam", "in/none.bam", "-o", "out/x.bam"]);
+    missing.fails(3, &["in/none.bam", "No such file"]);
+    assert!(!missing.stderr.contains("pipe") && !missing.stderr.contains("merge"), "{}", missing.stderr);
+    let text = folders.readmill(["cat", "in/s.sam", "in/x.bam", "-o", "out/x.bam"]);
+    text.fails(2, &["in/s.sam: this is SAM", "readmill merge"]);
+    let twice = folders.readmill(["report", "in/r.json", "in/r.json", "-o", "out/r.html"]);
+    twice.fails(1, &["in/r.json is given twice"]);
+    assert_eq!(folders.left(), [""; 0]);
+}
+
+#[test]
+fn a_region_behind_the_end_of_its_contig_is_cut_with_a_warning() {
+    let folders = TestFolders::new();
+    folders.input("r.fa", ">c1\nACGTACGT\n");
+    for (region, text, warning) in [
+        ("c1:5-8", ">c1:5-8\nACGT\n", ""),
+        ("c1:5-", ">c1:5-\nACGT\n", ""),
+        ("c1:5-30", ">c1:5-30\nACGT\n", "c1:5-30 is cut short, because the contig has 8 bases"),
+        ("c1:20-30", ">c1:20-30\n", "c1:20-30 has no bases, because the contig has 8 bases"),
+    ] {
+        let done = folders.readmill(["faidx", "in/r.fa", region, "-o", "out/r.fa"]);
+        done.succeeds();
+        assert_eq!(std::fs::read_to_string(folders.out("r.fa")).unwrap(), text);
+        assert_eq!(done.stderr.contains("warning"), !warning.is_empty(), "{}", done.stderr);
+        assert!(done.stderr.contains(warning), "{}", done.stderr);
+    }
+}
+
+#[test]
 fn an_index_needs_a_sorted_bam_file() {
     request_is_refused("prep IN -o OUT.bam --write-index", &["index", "--sort coordinate"]);
-    request_is_refused("sort IN -o OUT.sam --write-index", &["index"]);
+    request_is_refused("sort IN -o OUT.sam --write-index", &["this format", "write BAM or CRAM"]);
     request_is_refused("markdup IN -o OUT.bam --write-index=csi", &["index"]);
     request_is_refused("sort IN --write-index", &["index", "-o"]);
     request_is_refused("sort IN -o OUT.bam --write-index --no-index", &["--no-index"]);

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use readmill_format::reference::{Reference, make_index};
-use readmill_format::region::{ContigPart, unknown_contig_words};
+use readmill_format::region::{ContigPart, NO_END, unknown_contig_words};
 use readmill_process::atomic_file::{AtomicFile, with_suffix};
 use readmill_process::same_file::ensure_output_is_not_input;
 use readmill_record::{Error, Ledger, Result};
@@ -51,19 +51,27 @@ pub fn faidx(path: &Path, fai: Option<&Path>, ledger: &Ledger) -> Result<Written
 
 /// Writes the sequences of regions, such as `chr1:1-2000`, in FASTA format, as `samtools faidx`
 /// does. `width` is the number of bases per line, by default that of the FASTA file; 0 writes each
-/// sequence on one line.
+/// sequence on one line. `warn` gets a warning for each region that ends after its contig.
 ///
 /// # Errors
-/// Fails if a region is not in the FASTA file, or if reading or writing fails.
+/// Fails if a contig is not in the FASTA file, or if reading or writing fails.
 pub fn write_sequences(
     reference: &Reference,
     regions: &[String],
     width: Option<usize>,
+    warn: impl Fn(&str),
     out: &mut dyn Write,
 ) -> Result<()> {
     let failed = |e: &std::io::Error| Error::io("the sequences cannot be written", e);
     for text in regions {
-        let (number, start, end) = parse_region(reference, text)?;
+        let ContigPart { contig: number, start, end } = parse_region(reference, text)?;
+        let length = reference.contig_length(number);
+        if end != NO_END && end > i64::from(length) {
+            let what = if start < i64::from(length) { "is cut short" } else { "has no bases" };
+            warn(&format!("{text} {what}, because the contig has {length} bases"));
+        }
+        let within = |place: i64| u32::try_from(place).map_or(length, |it| it.min(length));
+        let (start, end) = (within(start), within(end));
         let width = width.unwrap_or(reference.line_bases(number));
         writeln!(out, ">{text}").map_err(|e| failed(&e))?;
         let mut column = 0;
@@ -87,15 +95,10 @@ pub fn write_sequences(
     out.flush().map_err(|e| failed(&e))
 }
 
-/// Parses a region, in the same syntax as for reads. Returns the contig, the first base (0-based),
-/// and the end (exclusive).
-fn parse_region(reference: &Reference, text: &str) -> Result<(u32, u32, u32)> {
+/// Parses a region, in the same syntax as for reads.
+fn parse_region(reference: &Reference, text: &str) -> Result<ContigPart> {
     let names = || reference.contigs().map(|(name, _)| name);
     let find = |name: &[u8]| names().position(|own| own == name).and_then(|at| u32::try_from(at).ok());
     let part = ContigPart::parse(text, find, || unknown_contig_words("the reference", names()));
-    let ContigPart { contig, start, end } =
-        part.map_err(|what| Error::usage(what).file(reference.path()))?;
-    let within =
-        |place: i64| u32::try_from(place).map_or(u32::MAX, |it| it.min(reference.contig_length(contig)));
-    Ok((contig, within(start), within(end)))
+    part.map_err(|what| Error::usage(what).file(reference.path()))
 }
