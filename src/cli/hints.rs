@@ -157,6 +157,29 @@ pub fn remove_suggestions(mut error: clap::Error) -> clap::Error {
     error
 }
 
+/// Replaces the flag in an error about its value by the environment variable that gave the value, if
+/// the flag is not on the command line.
+pub fn name_environment_variable(mut error: clap::Error, words: &[OsString]) -> clap::Error {
+    use clap::error::{ContextKind, ContextValue};
+    const VARIABLES: [(&str, &str, &str); 3] = [
+        ("--threads", "-@", "READMILL_THREADS"),
+        ("--memory", "-m", "READMILL_MEMORY"),
+        ("--log-format", "--log-format", "READMILL_LOG_FORMAT"),
+    ];
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg) else { return error };
+    let found = VARIABLES.iter().find(|(long, ..)| flag.split(' ').next() == Some(*long));
+    if let Some((long, short, variable)) = found
+        && std::env::var_os(variable).is_some()
+        && !words.iter().any(|word| {
+            let word = word.as_encoded_bytes();
+            word.starts_with(long.as_bytes()) || word.starts_with(short.as_bytes())
+        })
+    {
+        error.insert(ContextKind::InvalidArg, ContextValue::String((*variable).into()));
+    }
+    error
+}
+
 /// Returns the error for several inputs without an output. It suggests a command line with a flag
 /// before each file, because one of the inputs is probably meant as the output.
 pub fn missing_output_error(inputs: &[PathBuf], flags: &[(&str, &PathBuf)]) -> Error {

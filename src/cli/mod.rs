@@ -211,7 +211,8 @@ fn parse_as<T: Parser>(words: &[OsString]) -> Result<T, clap::Error> {
     let command = help::complete_help(T::command());
     let colour = if hints::wants_colour(words) { ColorChoice::Auto } else { ColorChoice::Never };
     let mut command = command.color(colour).version(version).long_version(env!("CARGO_PKG_VERSION"));
-    let matches = command.try_get_matches_from_mut(words)?;
+    let matches = command.try_get_matches_from_mut(words);
+    let matches = matches.map_err(|error| hints::name_environment_variable(error, words))?;
     T::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 

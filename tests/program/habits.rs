@@ -64,7 +64,11 @@ fn threads_and_memory_have_defaults_in_the_environment() {
     assert!(said.contains("1 thread in total, 200 MiB of memory in total"), "{said}");
     let said = run(&folders, &line.replace(" in/x.bam", " -m 300M in/x.bam")).stderr;
     assert!(said.contains("300 MiB of memory in total"), "a flag counts more: {said}");
-    run(&folders, "READMILL_MEMORY=lots $0 sort in/x.bam -o out/x.bam 2>&1 | grep -q lots").succeeds();
+    // An error names the variable or the flag that has the wrong value.
+    let line = "READMILL_MEMORY=lots $0 sort in/x.bam -o out/x.bam";
+    run(&folders, line).fails(1, &["lots", "READMILL_MEMORY"]);
+    run(&folders, &format!("{line} -m few")).fails(1, &["few", "--memory"]);
+    run(&folders, "READMILL_THREADS=all $0 sort in/x.bam").fails(1, &["all", "READMILL_THREADS"]);
 }
 
 #[test]
