@@ -25,9 +25,10 @@ use readmill_sort::Order;
 /// unmapped reads, and replaces the read groups and the sequence dictionary.
 #[derive(Args)]
 pub struct DemoArgs {
-    /// Write the simulated reads and the results to this directory
-    #[arg(short, long, value_name = "DIR", default_value = "readmill-demo")]
-    output: PathBuf,
+    /// Write the simulated reads and the results to this directory [default: readmill-demo, or
+    /// readmill-demo-page with --page]
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
     /// Simulate N read pairs
     #[arg(long, value_name = "N")]
     pairs: Option<u64>,
@@ -62,10 +63,12 @@ impl DemoArgs {
 
     /// Runs the demonstration. `plan` returns the plan of a command line, which `--page` needs.
     pub fn run(&self, plan: impl Fn(&[String]) -> Result<Plan>) -> Result<()> {
-        let dir = &self.output;
+        // Each demonstration has files of its own, so that none replaces the reference of another.
+        let default = if self.page { "readmill-demo-page" } else { "readmill-demo" };
+        let dir = self.output.as_deref().unwrap_or(Path::new(default));
         std::fs::create_dir_all(dir).map_err(|e| write_error(dir, &e))?;
         if self.page {
-            return self.run_with_page(plan);
+            return self.run_with_page(dir, plan);
         }
         let mut profile = Profile::demo();
         if let Some(pairs) = self.pairs {
@@ -101,8 +104,7 @@ impl DemoArgs {
     }
 
     /// Simulates a sample with four lanes, and writes the HTML report of its run (`--page`).
-    fn run_with_page(&self, plan: impl Fn(&[String]) -> Result<Plan>) -> Result<()> {
-        let dir = &self.output;
+    fn run_with_page(&self, dir: &Path, plan: impl Fn(&[String]) -> Result<Plan>) -> Result<()> {
         let fault = Fault::ALL.iter().find(|(name, _)| Some(*name) == self.plant.as_deref());
         let mut profile = Profile::gallery(fault.map(|(_, fault)| *fault));
         if let Some(pairs) = self.pairs {
