@@ -59,6 +59,12 @@ const PAGE_BYTES: u64 = 4 << 20;
 impl ReportArgs {
     /// Writes the report. The memory of each run file is charged before the file is read.
     pub fn write_report(&self) -> Result<()> {
+        for (number, path) in self.files.iter().enumerate() {
+            if self.files[..number].contains(path) {
+                return Err(Error::usage(format!("{} is given twice", path.display()))
+                    .hint("give each run file once"));
+            }
+        }
         let limits = self.limits.load_limits()?;
         let sheet = |path: &PathBuf| {
             let sheet = Sheet::parse(&read_small_text(path, MAX_BYTES)?);
