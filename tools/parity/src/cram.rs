@@ -22,7 +22,7 @@ const FORMATS: [&str; 5] = [
     "version=3.1,fast",
     "version=3.1,small",
 ];
-const QUICK_FORMATS: usize = 3;
+const QUICK_FORMATS: usize = 2;
 
 /// Maximum number of reads in a random input, large enough for codecs that are not chosen for small
 /// blocks. (Names are ASCII only, because htsjdk reads names as UTF-8.)

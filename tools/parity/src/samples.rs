@@ -52,8 +52,9 @@ pub fn simulated_samples(pairs: u64) -> Vec<Sample> {
             name: name.to_owned(),
             about,
             is_first: seed == 1,
-            // With `--quick`, these samples are skipped: patterned, single, amplicon.
-            is_quick: ![2, 4, 7].contains(&seed),
+            // With `--quick`, these samples are skipped: patterned, umi, single, amplicon. The sample
+            // `spliced` has UMIs, too.
+            is_quick: ![2, 3, 4, 7].contains(&seed),
             has_ties: profile.umi_names,
             has_umis: profile.umi_names,
             has_all_kinds: profile.unmapped_per_mille > base.unmapped_per_mille,
