@@ -191,7 +191,7 @@ fn parse_clip_action(text: &str) -> std::result::Result<ClipAction, String> {
         "mask" => Ok(ClipAction::Mask),
         number => match number.parse() {
             Ok(quality) if quality <= 93 => Ok(ClipAction::Quality(quality)),
-            _ => Err(format!("{text:?} is none of cut, mask and a quality from 0 to 93")),
+            _ => Err(format!("{text:?} is not cut, mask or a quality from 0 to 93")),
         },
     }
 }

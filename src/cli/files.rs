@@ -31,7 +31,7 @@ pub enum FileCommand {
     Faidx(FaidxArgs),
     /// Write the sequence dictionary of a FASTA file
     Dict(DictArgs),
-    /// Check quickly that files are complete (header and end-of-file marker)
+    /// Quickly check that files are complete (header and end-of-file marker)
     Quickcheck(QuickcheckArgs),
     /// Print the header and the first records
     Head(HeadArgs),

@@ -81,7 +81,7 @@ fn parse_encoding(text: &str) -> Result<EncodingChoice, String> {
         name => name
             .parse()
             .map(|encoding| EncodingChoice(Some(encoding)))
-            .map_err(|_: Error| format!("{text:?} is none of standard, illumina, solexa and detect")),
+            .map_err(|_: Error| format!("{text:?} is not one of standard, illumina, solexa and detect")),
     }
 }
 

@@ -28,7 +28,7 @@ pub struct ReadTagFlags {
     /// The UMI is the part of the name after the seventh colon, or after SEPARATOR.
     #[arg(long, value_name = "SEPARATOR", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = parse_umi_separator)]
     umi_from_name: Option<NameUmis>,
-    /// Read structures, which tell where UMIs, barcodes and template bases are, such as 8M3S+T,+T
+    /// Read structures, which say where UMIs, barcodes and template bases are, such as 8M3S+T,+T
     ///
     /// Give one structure for each read of a template, then those of index reads, as in '+T +T 9M'.
     /// 8M3S+T means a UMI of 8 bases (written to RX and QX), 3 bases to skip, and template bases to

@@ -83,8 +83,12 @@ impl Sink {
     ) -> Result<Self> {
         let (format, index) = (&output.format, output.index);
         let is_sorted = sorted || header.declares_coordinate_order();
-        if index.is_required() && !(is_sorted && format.can_have_index(index)) {
-            return Err(Error::usage("only a BAM or CRAM file sorted by coordinate can be indexed")
+        if index.is_required() && !format.can_have_index(index) {
+            return Err(Error::usage("an output of this format cannot have this index")
+                .hint("write BAM or CRAM (-O), without =bai or =csi for CRAM, or omit --write-index"));
+        }
+        if index.is_required() && !is_sorted {
+            return Err(Error::usage("only a file sorted by coordinate can be indexed")
                 .hint("sort the file (readmill sort; in prep and align: --sort coordinate), or omit --write-index"));
         }
         let files = OutputFiles::open(output)?;

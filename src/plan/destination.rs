@@ -166,7 +166,7 @@ impl SplitBy {
             ("contigs", most) => Ok(SplitBy::Contigs(most)),
             ("records", Some(most)) => Ok(SplitBy::Records(most)),
             ("records", None) => Err("records needs a number: records=1000000".to_string()),
-            _ => Err(format!("{text:?} is none of read-group, contigs, contigs=BASES and records=N")),
+            _ => Err(format!("{text:?} is not one of read-group, contigs, contigs=BASES and records=N")),
         }
     }
 

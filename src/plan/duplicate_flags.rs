@@ -441,7 +441,7 @@ impl DuplicateFlags {
         if default && !optical && self.metrics.is_none() && self.metrics_json.is_none() {
             return Ok(());
         }
-        Err(Error::usage("flags for marking duplicates are given, but duplicates are not marked")
+        Err(Error::usage("options for marking duplicates are given, but duplicates are not marked")
             .hint("add --mark-duplicates or --remove-duplicates"))
     }
 }

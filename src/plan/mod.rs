@@ -235,8 +235,10 @@ impl Plan {
             let bootstrap =
                 recalibration.table_request().is_some_and(|table_request| table_request.bootstrap);
             if bootstrap && self.order() != Order::Coordinate {
-                return Err(Error::usage("--bqsr-bootstrap needs reads sorted by coordinate")
-                    .hint("add --sort coordinate"));
+                return Err(Error::usage(
+                    "--bqsr-bootstrap needs --sort coordinate, even if the input is sorted",
+                )
+                .hint("add --sort coordinate"));
             }
         }
         self.steps.duplicates.as_ref().map_or(Ok(()), Duplicates::check_conflicts)

@@ -36,8 +36,9 @@ impl Forecast {
         }
         let free = available.map_or("unknown".to_string(), |free| format!("{} MiB", free >> 20));
         write_log_line(&format!(
-            "  expected: {} runs on disk and the rest in memory; {} MiB of disk space needed, {free} free",
+            "  expected: {} run{} on disk and the rest in memory; {} MiB of disk space needed, {free} free",
             self.runs,
+            if self.runs == 1 { "" } else { "s" },
             self.disk >> 20,
         ));
         if self.sorted {

@@ -267,10 +267,11 @@ impl Memory {
         if room < min_room {
             let least = division.needed().saturating_add(min_room).div_ceil(MIB);
             return Err(Error::usage(format!(
-                "this command needs at least -m {least}M with {threads} threads, but -m is {}M",
+                "this command needs at least -m {least}M with {}, but -m is {}M",
+                count_threads(threads),
                 plan.resources.memory / MIB
             ))
-            .hint("raise -m, or use fewer threads"));
+            .hint(if threads == 1 { "raise -m" } else { "raise -m, or use fewer threads" }));
         }
         let ledger = Ledger::with_capacity(division.total);
         let charges = division.shares.iter().map(|&(name, bytes)| ledger.charge(name, bytes));
@@ -353,6 +354,11 @@ fn min_crew(threads: usize) -> Crew {
 /// Returns the crew for aligning, in which some tickets take much longer than others.
 fn aligning_crew(threads: usize) -> Crew {
     Crew { threads, in_flight: 4 * threads }
+}
+
+/// Returns the number of threads in words: `1 thread`, `2 threads`.
+pub fn count_threads(threads: usize) -> String {
+    format!("{threads} thread{}", if threads == 1 { "" } else { "s" })
 }
 
 /// Returns by how much `-m` must grow to give reads `bytes` more memory. The result may be larger

@@ -16,7 +16,7 @@ use readmill_record::{Header, Ledger};
 
 use crate::pipeline::StepCounts;
 use crate::plan::{Destination, FastqFiles, Plan, SplitNames};
-use crate::run::memory::Memory;
+use crate::run::memory::{Memory, count_threads};
 
 #[derive(Debug, Default)]
 pub struct RunSummary {
@@ -102,7 +102,8 @@ fn describe_inputs(plan: &Plan) -> String {
     match &plan.inputs[..] {
         [] => String::new(),
         [one] => one.display().to_string(),
-        [first, rest @ ..] => format!("{} and {} more", first.display(), rest.len()),
+        [first, _] => format!("{} and 1 other file", first.display()),
+        [first, rest @ ..] => format!("{} and {} other files", first.display(), rest.len()),
     }
 }
 
@@ -114,21 +115,25 @@ pub fn log_start(plan: &Plan, memory: &Memory, console: &Console) {
     }
     let mib = |bytes: u64| bytes >> 20;
     console.write_line(&format!(
-        "readmill {} {}: {} -> {}; {} thread{} in total, {} MiB of memory in total, temporary files in {}",
+        "readmill {} {}: {} -> {}; {} in total, {} MiB of memory in total, temporary files in {}",
         env!("CARGO_PKG_VERSION"),
         plan.command.name(),
         describe_inputs(plan),
         describe_output(plan),
-        memory.crew.threads,
-        if memory.crew.threads == 1 { "" } else { "s" },
+        count_threads(memory.crew.threads),
         mib(plan.resources.memory),
-        plan.resources.temp_dirs.iter().map(|dir| dir.display().to_string()).collect::<Vec<_>>().join(", "),
+        plan.resources
+            .temp_dirs
+            .iter()
+            .map(|dir| dir.display().to_string())
+            .collect::<Vec<_>>()
+            .join(", "),
     ));
     if let Some((limit, whose)) =
         limit::available_memory().filter(|(limit, _)| *limit < plan.resources.memory)
     {
         console.write_warning(&format!(
-            "-m allows {} MiB, but {whose} only {} MiB; if the run needs more, it is killed; lower -m",
+            "-m allows {} MiB, but {whose} only {} MiB; if the run needs more, it may be killed; use a smaller -m",
             mib(plan.resources.memory),
             mib(limit),
         ));

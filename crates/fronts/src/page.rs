@@ -27,7 +27,7 @@ A link to readmill with the name of the tool does the same: `ln -s \"$(command -
 
 ```
 readmill: samtools sort -@ 3 -m 1G -o sorted.bam in.bam
-readmill: is: readmill sort -@ 4 -m 4096M -o sorted.bam -l 6 --no-index in.bam
+readmill: runs as: readmill sort -@ 4 -m 4096M -o sorted.bam -l 6 --no-index in.bam
 ```
 
 `readmill samtools sort --help` lists the options of a subcommand and their translation.

@@ -134,7 +134,7 @@ impl Tool {
         let is_asked = asked.is_some() || std::env::var_os(EXPLAIN_VARIABLE).is_some_and(|it| it != "0");
         if is_asked {
             write_log_line(&format!("readmill: {typed}"));
-            write_log_line(&format!("readmill: is: {}", line.to_shell_line()));
+            write_log_line(&format!("readmill: runs as: {}", line.to_shell_line()));
         }
         let words = std::iter::once("readmill".to_string()).chain(line.words);
         let source = line.source.map(|source| source.words.into_iter().map(OsString::from).collect());

@@ -128,7 +128,7 @@ fn check_ending(start: &[u8], end: &[u8]) -> Result<()> {
         return Ok(());
     };
     Err(Error::input(what)
-        .hint("download or create it again, or use --allow-missing-eof to read the part that exists"))
+        .hint("download or create it again; if it ends between two blocks, --allow-missing-eof reads what is there"))
 }
 
 /// Returns up to 16 inflated bytes of gzip data, to recognize its content.

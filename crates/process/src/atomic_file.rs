@@ -58,7 +58,7 @@ impl AtomicFile {
         let name = match &older {
             Some(meta) if meta.is_dir() => {
                 return Err(Error::usage(format!("{} is a directory", path.display()))
-                    .hint("give a file name with -o"));
+                    .hint("give the name of a file"));
             }
             Some(meta) if !meta.is_file() => {
                 let file = File::options().write(true).open(path).map_err(|e| failed(&e))?;

@@ -47,7 +47,9 @@ pub fn create_and_lock(partial: &Path, shown: &Path) -> Result<File> {
         let is_missing = e.kind() == ErrorKind::NotFound;
         let error = failed(&input_file::explain_url_error(e, shown));
         match partial.parent() {
-            Some(directory) if is_missing && !shown.to_string_lossy().contains("://") => {
+            Some(directory)
+                if is_missing && !directory.exists() && !shown.to_string_lossy().contains("://") =>
+            {
                 let name = directory.display();
                 error.hint(format!("the directory {name} does not exist; create it: mkdir -p {name}"))
             }

@@ -11,10 +11,10 @@ use readmill_report::{Assay, Limits};
 
 #[derive(Args)]
 pub struct LimitFlags {
-    /// Use the metric thresholds of this assay type [default: wgs]
+    /// Use the metric thresholds for this assay type [default: wgs]
     #[arg(long, value_name = "ASSAY", value_parser = assay_parser())]
     assay: Option<String>,
-    /// Replace default metric thresholds by those in this JSON file (docs/report.md)
+    /// Replace default metric thresholds with those in this JSON file (docs/report.md)
     #[arg(long, value_name = "FILE")]
     qc_thresholds: Option<PathBuf>,
 }

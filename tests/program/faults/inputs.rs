@@ -248,7 +248,7 @@ fn a_read_on_a_contig_that_the_header_lacks() {
     for columns in ["chr9\t5\t60\t4M\t*\t0", "chr1\t5\t60\t4M\tchr9\t7"] {
         let text = format!("{HEADER}r\t0\t{columns}\t0\tACGT\tIIII\n");
         let words =
-            ["record 1 (read r)", "\"chr9\" is not in the header", "samtools reheader", "unmapped"];
+            ["record 1 (read r)", "\"chr9\" is not in the header", "add an @SQ line", "unmapped"];
         refused("x.sam", text.as_bytes(), &words);
     }
 }

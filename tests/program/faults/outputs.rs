@@ -30,7 +30,7 @@ fn a_place_that_cannot_be_written() {
     sort(&folders, "none/x.bam")
         .fails(3, &["none/x.bam cannot be written", "No such file", "mkdir -p none"]);
     sort(&folders, "in/x.bam/x.bam").fails(3, &["in/x.bam/x.bam cannot be written", "Not a directory"]);
-    sort(&folders, "out").fails(1, &["out is a directory", "give a file name"]);
+    sort(&folders, "out").fails(1, &["out is a directory", "give the name of a file"]);
     assert!(folders.lines(Path::new("in/x.bam")).len() == 10, "the input is whole");
 }
 

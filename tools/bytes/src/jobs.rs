@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn messages_are_understood() {
         let refusal =
-            "readmill: error: this command needs at least -m 39M with 1 threads, but -m is 1M; raise -m";
+            "readmill: error: this command needs at least -m 39M with 1 thread, but -m is 1M; raise -m";
         assert_eq!(parse_min_memory(refusal), Some("39M"));
         assert_eq!(parse_min_memory("readmill 0.0.0 sort: a -> b"), None);
         assert!(is_unknown("error: unexpected argument '--foo' found\n\nUsage: readmill\n"));

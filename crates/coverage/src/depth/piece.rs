@@ -384,6 +384,6 @@ fn unsorted_read_error(batch: &Batch, span: Span) -> Error {
 }
 
 pub(crate) fn unsorted_error() -> Error {
-    Error::input("the read is before the previous one, but depth needs reads sorted by coordinate")
+    Error::input("the read is before the previous one, but depths need reads sorted by coordinate")
         .hint("sort the file first: readmill sort IN -o OUT.bam")
 }

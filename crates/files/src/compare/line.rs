@@ -195,10 +195,15 @@ impl fmt::Display for DifferenceCounts {
         ];
         let parts = columns.chain(tags).chain(others).filter(|(_, n)| *n > 0);
         let parts: Vec<String> = parts.map(|(name, n)| format!("{name} {n}")).collect();
-        writeln!(f, "{} records differ in step: {}", self.records, parts.join(", "))?;
         writeln!(
             f,
-            "flags differ in {} records (duplicate bit only: {})",
+            "{} records differ from the record at the same position in the other file: {}",
+            self.records,
+            parts.join(", ")
+        )?;
+        writeln!(
+            f,
+            "only FLAG differs in {} of them (only the duplicate bit: {})",
             self.flags, self.duplicate_bit
         )
     }

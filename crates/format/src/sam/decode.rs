@@ -204,7 +204,8 @@ impl LineParser {
 
 /// What to do if a read is on a contig that the header lacks. samtools removes the position of such
 /// a read, and warns.
-const UNKNOWN_CONTIG_HINT: &str = "add an @SQ line for it to the header (samtools reheader), or make such reads unmapped: samtools view -b";
+const UNKNOWN_CONTIG_HINT: &str =
+    "add an @SQ line for it to the header, or make such reads unmapped: samtools view -b";
 
 impl Placement {
     fn bai_bin(&self, span: i64) -> u16 {
