@@ -28,7 +28,8 @@ struct PendingCounts {
 }
 
 impl LaneCounts {
-    /// Creates the counts of a lane with `files`.
+    /// Creates empty counts for a lane that reads `files`. Files that `counter` does not count are
+    /// omitted.
     pub fn new(counter: &Arc<dyn InputCounter>, files: &[PathBuf]) -> Self {
         let numbers = files.iter().filter_map(|file| Some((file.clone(), counter.file_number(file)?)));
         let files = numbers.collect();

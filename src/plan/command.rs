@@ -12,7 +12,7 @@ pub enum Command {
     Align,
     /// Conversion of unaligned reads to unaligned records.
     Import,
-    /// Merging of alignments into unaligned reads, as Picard MergeBamAlignment does.
+    /// Merging of alignments into unaligned reads, as in Picard MergeBamAlignment.
     MergeAlignment,
     Sort,
     Merge,

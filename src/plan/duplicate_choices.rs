@@ -5,13 +5,14 @@ use readmill_markdup::{DuplicateTypes, PairEnds, Strategy};
 
 use super::choice::Choice;
 
+/// Which records of a duplicate template are flagged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DuplicateMode {
     /// `Template` if the input is grouped by name, otherwise `Coordinate`.
     Auto,
-    /// All records of the template, as Picard does for query-grouped input.
+    /// Flag all records of a duplicate template, as Picard does for queryname-grouped input.
     Template,
-    /// Only mapped primary records, as Picard does for coordinate-sorted input.
+    /// Flag only mapped primary records, as Picard does for coordinate-sorted input.
     Coordinate,
 }
 

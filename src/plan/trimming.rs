@@ -5,7 +5,7 @@ use std::path::Path;
 use readmill_record::{Error, Result};
 use readmill_trim::TrimOptions;
 
-/// How reads are trimmed before they are aligned, as fastp does.
+/// How reads are trimmed before alignment. The rules are those of fastp.
 #[derive(Clone, Debug)]
 pub struct Trimming {
     pub options: TrimOptions,

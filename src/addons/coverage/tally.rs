@@ -77,7 +77,8 @@ struct CoverageOutput {
 }
 
 impl CoverageTally {
-    /// Creates a tally of reads with `header`, without files.
+    /// Creates a tally for reads with this header. Its files are set later, by
+    /// [`open_files`](Self::open_files).
     pub fn new(request: &CoverageRequest, header: &Header) -> Self {
         let lengths = header.references().iter().map(|contig| contig.length).collect();
         let (request, options) = (request.clone(), Arc::new(request.reads.clone()));

@@ -34,7 +34,7 @@ impl ReadTally {
         ReadTally { spec, file: file.into(), stats: StatsOptions::default() }
     }
 
-    /// Creates a request for statistics with `options`.
+    /// Creates a request for samtools-style statistics with `options`, written to `file`.
     pub fn with_stats(options: StatsOptions, file: impl Into<PathBuf>) -> Self {
         ReadTally { spec: &stats::SPEC, file: file.into(), stats: options }
     }

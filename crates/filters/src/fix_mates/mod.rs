@@ -158,7 +158,8 @@ struct TemplateBuffers {
 }
 
 impl FixMates {
-    /// Creates the step for reads on the sequences of `header`.
+    /// Creates the step. `header` is the header of the reads; the step needs its reference
+    /// sequences.
     pub fn new(rules: MateRules, header: &Header) -> Self {
         let references = header.references().into();
         let (counts, scratch) = Default::default();

@@ -62,7 +62,7 @@ pub(crate) struct RnaTotals {
 impl RnaCounting {
     pub(crate) const THREAD_BYTES: u64 = 1 << 20;
 
-    /// Creates the count for reads with this header.
+    /// Creates empty counts. Resolves the contigs of IGNORE_SEQUENCE against `header`.
     ///
     /// # Errors
     /// The header lacks a contig of IGNORE_SEQUENCE.
