@@ -420,8 +420,8 @@ impl RunState<'_> {
         Ok((charges, free))
     }
 
-    /// Returns the maximum memory of a record in the sort buffer in bytes, in addition to the
-    /// record itself.
+    /// Returns the maximum number of bytes that a record takes in the sort buffer beyond the record
+    /// itself.
     fn record_overhead(&self, inputs: &Inputs, duplicate_ends: Option<&DuplicateEnds>) -> u64 {
         let steps: usize = self.steps.iter().map(|step| step.max_growth_bytes()).sum();
         let ends = duplicate_ends.map_or(0, DuplicateEnds::max_bytes_per_record);

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use readmill_record::tag::{self, Tag};
 use readmill_record::{Charge, Error, Header, Ledger, Prepaid, RecordRef, Result};
 
-/// Number of qualities: 0 to 93, the printable characters of SAM.
+/// Number of possible base qualities: 0 to 93, which SAM writes as the printable characters `!` to
+/// `~`.
 pub const QUALITIES: usize = 94;
 
 pub const MAX_QUALITY: u8 = QUALITIES as u8 - 1;

@@ -214,8 +214,8 @@ impl Claims {
         self.options.numbering
     }
 
-    /// Checks the layout against the first records. Returns a probable mistake: mates in files of
-    /// single reads, or swapped or unrelated files.
+    /// Checks the layout against the first records. Returns a certain or likely mistake, such as
+    /// mates in a file of single reads, or swapped or unrelated files.
     pub fn layout_doubt(&self) -> Option<LayoutDoubt> {
         match &self.files[..self.read_files] {
             [one, two] => {

@@ -38,7 +38,7 @@ impl FirstRead {
     }
 }
 
-/// A probable mistake in the layout of the files, found by
+/// A certain or likely mistake in the layout of the files, found by
 /// [`Claims::layout_doubt`](crate::Claims::layout_doubt).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LayoutDoubt {

@@ -239,10 +239,14 @@ fn lock_slot<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The reason why [`fill_until`] stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
+    /// The goal is met.
     Enough,
+    /// The text ends before the goal.
     End,
+    /// All slots are taken: an earlier block must be released first.
     Full,
 }
 

@@ -150,7 +150,8 @@ impl FastqText {
         (self.slots + threads) * (self.rules.block_bytes + compressed)
     }
 
-    /// Fills blocks until `lines` lines of the text are in memory or released.
+    /// Fills blocks until the first `lines` lines of the text are in memory or have been released,
+    /// the text ends, or no slot is free.
     pub fn reach(&self, lines: u64) -> Reach {
         fill_until(self, self.rules.patience, Goal::Lines(lines))
     }

@@ -167,7 +167,7 @@ impl GivenFlags {
         Ok(self.parse_values(name)?.pop())
     }
 
-    /// Returns all values of a repeatable flag, in their order.
+    /// Parses all values of a repeatable flag, in the order given.
     ///
     /// # Errors
     /// A value cannot be parsed; the error names the flag.

@@ -130,8 +130,8 @@ fn rules_from_flags(given: &GivenFlags) -> Result<Option<RevertRules>> {
     }))
 }
 
-/// The parts that are reverted: `true` means that the part is reverted, unless the field says
-/// otherwise.
+/// What is reverted. A field that is `true` means that its part is reverted, unless the comment of
+/// the field says otherwise.
 #[derive(Clone, Debug)]
 struct RevertRules {
     alignments: bool,

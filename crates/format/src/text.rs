@@ -246,7 +246,7 @@ impl LineReader {
         Ok(true)
     }
 
-    /// Returns the current line without its end (LF or CRLF).
+    /// Returns the current line without its line ending (LF or CRLF).
     pub fn line(&self) -> &[u8] {
         &self.bytes[self.line.clone()]
     }

@@ -26,10 +26,9 @@ impl Sheet {
     /// Parses the text of a sample sheet.
     ///
     /// # Errors
-    ///
-    /// If the sheet is empty or has a single column, if a line and the first line have different
-    /// numbers of cells, or if a sample has two lines. The message does not name the file; the caller
-    /// adds it.
+    /// Fails if the sheet is empty or has only one column, if a line has a different number of
+    /// cells from the first line, or if a sample occurs twice. The message does not name the file;
+    /// the caller adds it.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut lines =
             text.lines().map(|line| line.trim_end_matches('\r')).filter(|line| !line.trim().is_empty());

@@ -116,7 +116,7 @@ pub struct WrittenRange {
 /// The sorted runs of all slices, and the sums over them.
 #[derive(Default)]
 pub struct Slices {
-    /// The runs, without empty ones.
+    /// The non-empty runs.
     pub runs: Vec<SpilledRun>,
     pub records: u64,
     /// Size of the largest record in bytes.
@@ -282,7 +282,8 @@ impl<'a> RunState<'a> {
         })
     }
 
-    /// Returns a sink for a stage that writes no reads, because [`RunState::ingest_input`] requires one.
+    /// Returns a sink that writes nothing, for stages that write no reads.
+    /// [`RunState::ingest_input`] requires a sink.
     fn make_null_sink(&self) -> Result<Sink> {
         Sink::create(&Output::nowhere(), &self.header, false, &self.memory.ledger, self.console)
     }

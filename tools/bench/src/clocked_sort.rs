@@ -46,7 +46,7 @@ use crate::options::Order;
 #[derive(clap::Args)]
 pub struct ClockedSortArgs {
     input: PathBuf,
-    /// Output, written without its end
+    /// Output, written without the BAM header and the BGZF EOF block
     to: PathBuf,
     /// Compression level
     level: u8,

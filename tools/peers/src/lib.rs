@@ -240,8 +240,8 @@ pub fn build_readmill() -> Result<PathBuf> {
     Ok(target_directory().join("release/readmill").canonicalize()?)
 }
 
-/// Finds a program whose `--version` prints its version after the word `mark`, or installs its
-/// package.
+/// Finds the program `name`, or installs it from `package`. In its `--version` output, the version
+/// follows the word `mark`.
 fn find_versioned(name: &'static str, package: &str, mark: &str) -> Result<Tool> {
     let program = find_or_install(name, package)?;
     let text = output_of(Command::new(&program).arg("--version"))?;

@@ -43,7 +43,7 @@ pub struct MinibwaOptions {
     pub unpaired: Option<i32>,
     /// `-P`: skip pairing and mate rescue.
     pub skip_pairing: bool,
-    /// `--rescue`: number of hits for which mate rescue is tried (10).
+    /// `--rescue`: maximum number of hits for which mate rescue is tried (10).
     pub max_mate_rescues: Option<i32>,
     /// `-I`: the insert size, which is then not estimated. It applies to FR pairs only.
     pub insert: Option<MinibwaInsertSize>,

@@ -301,14 +301,14 @@ impl<'a> StoredTags<'a> {
     }
 }
 
-/// Returns whether a field has the value `nm`, in a type that is read back as the same number.
+/// Returns whether a decoder can recompute this NM field: its value is `nm`, and an unsigned field
+/// has the smallest type that holds it, which is the type that decoders write. Signed types match
+/// in any width, because SAM does not distinguish them.
 fn is_same_nm(field: Field<'_>, nm: u32) -> bool {
     match (field.kind, field.value) {
         (b'C', &[n]) => nm == u32::from(n),
         (b'S', &[a, b]) => nm > 0xff && nm == u32::from(u16::from_le_bytes([a, b])),
         (b'I', &[a, b, c, d]) => nm > 0xffff && nm == u32::from_le_bytes([a, b, c, d]),
-        // SAM does not distinguish integer types: a non-negative number of a signed type is read
-        // back as unsigned.
         (b'c', &[n]) => i64::from(nm) == i64::from(n.cast_signed()),
         (b's', &[a, b]) => i64::from(nm) == i64::from(i16::from_le_bytes([a, b])),
         (b'i', &[a, b, c, d]) => i64::from(nm) == i64::from(i32::from_le_bytes([a, b, c, d])),

@@ -165,7 +165,8 @@ fn fastq_error() -> Error {
     Error::input("FASTQ files cannot be indexed").hint("give the FASTA file of the reference")
 }
 
-/// Returns the error for an uncompressed file. Its hint depends on what the file seems to be.
+/// Returns the error for an uncompressed file. Its message and hint depend on what the file seems
+/// to be.
 fn not_compressed_error(start: &[u8], path: &Path) -> Error {
     if is_sam(start) {
         return Error::input(

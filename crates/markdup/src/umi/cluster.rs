@@ -27,8 +27,8 @@ pub enum Method {
     Exact,
     /// A UMI and the UMIs that may be errors of it: near it, and at most half as frequent.
     Directional,
-    /// Groups of UMIs linked by nearness. Each group is divided among its most frequent UMIs, as
-    /// few of them as needed for all others to be near one.
+    /// Groups of UMIs linked by nearness. Each group is divided among its most frequent UMIs, using
+    /// as few as needed for every other UMI to be near one of them.
     Adjacency,
     /// Groups of UMIs linked by nearness, over any number of steps.
     Cluster,

@@ -394,7 +394,8 @@ fn compare_with_samtools(
     Ok(CorpusVerdict::Same)
 }
 
-/// Returns the last line of the message if the program refuses its input.
+/// Runs the program. If it fails, returns the last non-empty line of its standard error, without
+/// the prefix of readmill's errors.
 fn refusal_message(mut command: Command) -> Result<Option<String>> {
     let output = command.stdin(Stdio::null()).output()?;
     if output.status.success() {

@@ -125,8 +125,8 @@ fn format_cell(row: &[&str]) -> String {
     }
 }
 
-/// Formats the quantized qualities as `FROM-TO:COUNT:VALUE`, separated by spaces. The value `=`
-/// means that qualities are unchanged.
+/// Formats the quantized qualities as `FROM-TO:COUNT:VALUE` (`FROM:COUNT:VALUE` for a single
+/// quality), separated by spaces. The value `=` means that the qualities are unchanged.
 fn format_quantized_ranges(mut rows: &[Vec<&str>]) -> String {
     let mut ranges = Vec::new();
     while let Some(first) = rows.first() {
