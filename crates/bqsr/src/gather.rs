@@ -15,8 +15,9 @@ use super::report::{Arguments, CovariateRow, GroupRows, QualityRow, Quantization
 ///
 /// Only the sum and one report are in memory at a time.
 ///
-/// # Errors Fails, as GATK does, if the longest context or the maximum cycle differs, or if no
-/// report has any rows.
+/// # Errors
+/// Fails, as GATK does, if the longest context or the maximum cycle differs, or if no report has
+/// any rows.
 pub fn gather_reports(reports: impl IntoIterator<Item = Result<RecalReport>>) -> Result<RecalReport> {
     let mut reports = reports.into_iter();
     let mut sum = reports.next().ok_or_else(|| Error::usage("there is no report to gather"))??;

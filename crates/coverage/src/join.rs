@@ -123,8 +123,9 @@ const MIN_WAITING: usize = 256;
 
 const WAITING_BYTES: usize = size_of::<WaitingRead>() + 64;
 
-/// Returns an upper bound of the elements that a vector allocates to grow from `capacity` to
-/// `length`: its capacity doubles.
+/// Returns an upper bound on the number of elements that a vector allocates when it grows from
+/// `capacity` to `length`. A vector doubles its capacity, or grows to `length` if that is more.
+/// (Its minimum of four elements is ignored.)
 pub(crate) fn max_growth(capacity: usize, length: usize) -> usize {
     if length > capacity { 2 * length } else { 0 }
 }

@@ -53,7 +53,7 @@ impl CraiEntry {
         is_whole.then_some(entry)
     }
 
-    /// Returns a lower bound of the file offset at which the slice ends. The index does not store
+    /// Returns a lower bound on the file offset at which the slice ends. The index does not store
     /// the size of the container header, so it counts as zero.
     fn min_end(&self) -> u64 {
         let CraiEntry { container, slice: (at, size), .. } = self;

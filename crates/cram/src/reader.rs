@@ -85,7 +85,7 @@ impl Sizes {
     }
 }
 
-/// Returns an upper bound of the memory for the parts (name, SEQ, QUAL, CIGAR, tags) of a record
+/// Returns an upper bound on the memory for the parts (name, SEQ, QUAL, CIGAR, tags) of a record
 /// that takes `record` bytes as BAM. BAM stores a base and its quality in one and a half bytes;
 /// during decoding they take three: in SEQ, in QUAL, and in the bases read from the stream.
 pub fn parts_bound(record: usize) -> usize {
@@ -118,7 +118,7 @@ impl Container {
         &self.bytes
     }
 
-    /// Returns an upper bound of the size of the records as BAM, in bytes. Decoding stops with an
+    /// Returns an upper bound on the size of the records as BAM, in bytes. Decoding stops with an
     /// error at a record that would exceed it, so callers can reserve this much in advance.
     ///
     /// A record takes 36 bytes in addition to its name, CIGAR, SEQ, QUAL and optional fields; SEQ

@@ -54,7 +54,7 @@ pub enum Claim {
 }
 
 impl Claim {
-    /// Returns an upper bound of the size of the claim's records as BAM, in bytes.
+    /// Returns an upper bound on the size of the claim's records as BAM, in bytes.
     pub fn max_bam_bytes(&self) -> usize {
         match self {
             Claim::Blocks(chunk) => chunk.inflated,
@@ -64,7 +64,7 @@ impl Claim {
         }
     }
 
-    /// Returns an upper bound of the number of records, if it is known without opening the claim.
+    /// Returns an upper bound on the number of records, if it is known without opening the claim.
     pub fn max_records(&self) -> Option<usize> {
         match self {
             Claim::Container(container, _) => Some(container.header.records),
@@ -95,7 +95,7 @@ impl Claim {
     }
 }
 
-/// Returns an upper bound of the size of SAM lines as BAM, in bytes. Two characters of a B:i array
+/// Returns an upper bound on the size of SAM lines as BAM, in bytes. Two characters of a B:i array
 /// become four bytes; the shortest line (22 characters) becomes 38 bytes of fixed fields.
 pub(crate) fn max_text_bam_bytes(text: &[u8]) -> usize {
     2 * text.len() + 64

@@ -106,8 +106,8 @@ impl<'a, T: ChunkSorter> DuplicateMarks<'a, T> {
     /// are already in this order). In template mode, it is the one whose template is first in the
     /// input.
     ///
-    /// # Errors The candidates for optical duplicates of one set do not fit in memory, or the spill
-    /// fails.
+    /// # Errors
+    /// The candidates for optical duplicates of one set do not fit in memory, or the spill fails.
     pub fn mark_sets<S: ItemLayout>(&mut self, items: &ItemSorters<S>) -> Result<()> {
         let mut fragments = FragmentScan::<S>::new(items.fragments.merge(self.spill)?)?;
         let mut paired_ends = items.paired_ends.merge(self.spill)?;

@@ -31,7 +31,7 @@ pub(crate) struct ByQuality {
     counts: Vec<u64>,
     #[serde(skip)]
     pairs: Vec<u16>,
-    /// Upper bound of the number of pairs in each list since the last flush.
+    /// Upper bound on the number of pairs in each list since the last flush.
     #[serde(skip)]
     waiting: usize,
 }

@@ -1,5 +1,5 @@
 //! The subcommand `serial`: times of the sort phases that run on one thread at a time, and the
-//! lower bound of the sort time that they imply.
+//! lower bound on the sort time that they imply.
 //!
 //! `serial-once` clocks the phases; readmill itself is also measured, to check that both do the
 //! same work. A pass cannot be faster than its CPU time divided by the number of cores, nor than

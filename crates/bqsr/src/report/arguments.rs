@@ -120,7 +120,8 @@ impl Arguments {
 
     /// Sets the argument in one row of the table. Unknown names are ignored, as in GATK.
     ///
-    /// # Errors Fails if the value is invalid, or requests something that GATK 4 does not support.
+    /// # Errors
+    /// Fails if the value is invalid, or requests something that GATK 4 does not support.
     pub fn set_argument(&mut self, name: &str, value: &str) -> Result<()> {
         let wrong = || Error::input(format!("{name} is {value}, which is not a valid value"));
         let optional = || (value != "null").then(|| value.to_owned());

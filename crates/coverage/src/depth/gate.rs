@@ -85,7 +85,8 @@ impl Gate {
         }
     }
 
-    /// Returns an upper bound of the bytes that the gate allocates for `reads` more reads.
+    /// Returns an upper bound on the number of bytes that the gate allocates for `reads` more
+    /// reads.
     pub fn max_growth(&self, reads: usize) -> u64 {
         match &self.0 {
             Rule::Mates(Mates { ends, .. }) => {

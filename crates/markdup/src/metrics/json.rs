@@ -20,7 +20,7 @@ impl DuplicationMetrics {
     /// because a header may have many libraries. Bytes in names that are not UTF-8 are replaced
     /// with U+FFFD.
     ///
-    /// # Errors `put` fails.
+    /// # Errors
     /// `put` returned an error.
     pub fn write_json(
         &self,

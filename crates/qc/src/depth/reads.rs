@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The counted reads of a piece, in their order. Pieces keep them to count depths, and to find
-/// mates and capped bases in later pieces.
+/// The counted reads of a piece, in the order of the records. Pieces keep them to count depths, and
+/// to find mates and capped bases in later pieces.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Reads {
     pub list: Vec<CountedRead>,

@@ -26,8 +26,8 @@ const MAX_VALUES: usize = 1 << 22;
 /// claim 268 million aligned bases without any base in the record.
 const AT_ONCE: u32 = 1 << 16;
 
-/// Reads that span more reference bases than this, and more than they have bases, are charged
-/// before they are processed.
+/// A read is charged before it is processed if it spans more reference bases than this and more
+/// than its own length.
 const FAR: u64 = AT_ONCE as u64;
 
 /// The value of each base. It is above noise, because bases of any quality count.
@@ -112,7 +112,8 @@ impl OrderedTally for RnaCounting {
 impl PieceMaker for RnaMaker {
     type Piece = RnaPiece;
 
-    /// `charge` pays for the depths of reads that span many more positions than they have bases.
+    /// `charge` pays for the depths of reads that span more than `FAR` reference bases and more
+    /// than their own length.
     fn make(&mut self, batch: &Batch, charge: &mut Charge) -> Result<RnaPiece> {
         let counting = Arc::clone(&self.counting);
         let mut piece = RnaPiece::default();
@@ -164,8 +165,9 @@ impl PieceMaker for RnaMaker {
     }
 }
 
-/// Returns the maximum memory in bytes that the bases of a read in exons may take. 0 if the read
-/// does not span many more bases than it has. `group` is the group of the read.
+/// Returns the maximum memory in bytes that the bases of a read in exons may take. 0 unless the
+/// read spans more than `FAR` reference bases and more than its own length. `group` is the group of
+/// the read.
 fn far_bytes(counting: &RnaCounting, record: RecordRef<'_>, group: usize) -> u64 {
     let place = u32::try_from(record.ref_id()).ok().zip(u32::try_from(record.pos()).ok());
     let Some((contig, start)) = place else { return 0 };
@@ -198,7 +200,7 @@ impl FoundBases {
         self.functions.shrink_to(1 << 16);
     }
 
-    /// Finds the contribution of a record, applying Picard's filters in their order.
+    /// Finds the contribution of a record, applying the filters in Picard's order.
     fn count_record(&mut self, counting: &RnaCounting, record: RecordRef<'_>) {
         let flags = record.flags();
         self.counts.records = 1;

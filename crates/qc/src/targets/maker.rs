@@ -19,8 +19,8 @@ use crate::unsorted::unsorted_error;
 /// Maximum number of bytes of base values in a part, unless a single read has more.
 const MAX_VALUES: usize = 1 << 22;
 
-/// Reads that span more reference bases than this, and more than they have bases, are charged
-/// before they are processed, because a long deletion needs memory that the batch has not paid for.
+/// A read is charged before it is processed if it spans more reference bases than this and more
+/// than its own length, because a long deletion needs memory that the batch has not paid for.
 const FAR: u64 = 1 << 16;
 
 const INSERTION: u32 = 1;
@@ -227,7 +227,7 @@ impl TargetMaker {
         unit.piece.parts.push(UnitPart { reads, depths });
     }
 
-    /// Finds the contribution of a record, applying Picard's filters in their order.
+    /// Finds the contribution of a record, applying the filters in Picard's order.
     fn count_record(
         &mut self,
         counting: &TargetCounting,
@@ -310,8 +310,9 @@ impl FoundTargets {
     }
 }
 
-/// Returns the maximum memory in bytes that the deleted bases of a read on targets may take. 0 if
-/// the read does not span many more bases than it has. `group` is the group of the read.
+/// Returns the maximum memory in bytes that the deleted bases of a read on targets may take. 0
+/// unless the read spans more than `FAR` reference bases and more than its own length. `group` is
+/// the group of the read.
 fn deleted_bytes(
     counting: &TargetCounting,
     rules: &TargetRules,

@@ -66,8 +66,8 @@ struct OpenContig {
     positions: Option<LocusCap>,
 }
 
-/// Reads of earlier pieces that later reads may overlap, in their order. They may include reads
-/// that no later read can reach, which are removed from time to time.
+/// Reads of earlier pieces that later reads may overlap, in the order of the records. They may
+/// include reads that no later read can reach, which are removed from time to time.
 #[derive(Default)]
 struct Waiting {
     reads: Reads,
