@@ -182,7 +182,7 @@ impl CovariateWorker {
             return Ok(None);
         };
         read.mark_mismatches(contig, length, &mut self.window)?;
-        read.mark_skipped(record.ref_id() as u32, counting.preserve_less_than, &mut self.cursor)?;
+        read.mark_skipped_bases(record.ref_id() as u32, counting.preserve_less_than, &mut self.cursor)?;
         Ok(Some(group))
     }
 
@@ -253,7 +253,7 @@ impl CountedRead {
 
     /// Marks the bases that are not counted: bases with low quality, bases other than A, C, G and
     /// T, and bases at known sites.
-    fn mark_skipped(&mut self, contig: u32, preserve: u8, cursor: &mut SiteCursor) -> Result<()> {
+    fn mark_skipped_bases(&mut self, contig: u32, preserve: u8, cursor: &mut SiteCursor) -> Result<()> {
         let kept = self.counted_range();
         let (codes, qualities) = (&self.codes[kept.clone()], &self.qualities[kept]);
         let bases = self.findings.iter_mut().zip(codes.iter().zip(qualities));

@@ -154,7 +154,7 @@ impl<'a, P: Pass> Runner<'a, P> {
     fn complete_job(&self, done: JobResult<'a, P>) -> Option<PassJob<'a, P>> {
         let mut board = self.lock_board();
         match board.record_result(done) {
-            Some(job) => self.leave_with(job, board),
+            Some(job) => self.leave_board_with_job(job, board),
             None => self.wait_for_job(board),
         }
     }
@@ -172,7 +172,7 @@ impl<'a, P: Pass> Runner<'a, P> {
                 return None;
             }
             if let Some(job) = board.take_job() {
-                return self.leave_with(job, board);
+                return self.leave_board_with_job(job, board);
             }
             board.sleepers += 1;
             board = self.wakeup.wait(board).unwrap_or_else(PoisonError::into_inner);
@@ -182,7 +182,7 @@ impl<'a, P: Pass> Runner<'a, P> {
 
     /// Releases the board, wakes another thread if there is a job for it, and returns `job`. Sleepers
     /// are counted, because notifying costs a system call even if no thread sleeps.
-    fn leave_with(
+    fn leave_board_with_job(
         &self,
         job: PassJob<'a, P>,
         board: MutexGuard<'_, Board<'a, P>>,

@@ -218,9 +218,10 @@ impl Claims {
     /// mates in a file of single reads, or swapped or unrelated files.
     pub fn layout_doubt(&self) -> Option<LayoutDoubt> {
         match &self.files[..self.read_files] {
-            [one, two] => {
-                layout::check_pair([one.name(), two.name()], [one.first_records(), two.first_records()])
-            }
+            [one, two] => layout::check_file_pair(
+                [one.name(), two.name()],
+                [one.first_records(), two.first_records()],
+            ),
             [one] if self.segments == 2 => layout::check_interleaved(one.name(), one.first_records()),
             [one] => layout::check_single(one.name(), one.first_records()),
             _ => None,

@@ -160,7 +160,7 @@ pub(crate) fn check_interleaved(file: &Path, reads: &[FirstRead]) -> Option<Layo
     }
 }
 
-pub(crate) fn check_pair(files: [&Path; 2], reads: [&[FirstRead]; 2]) -> Option<LayoutDoubt> {
+pub(crate) fn check_file_pair(files: [&Path; 2], reads: [&[FirstRead]; 2]) -> Option<LayoutDoubt> {
     let certain = |what: String, hint| Some(LayoutDoubt::Certain(Error::input(what).hint(hint)));
     for (file, reads) in files.into_iter().zip(reads) {
         if is_interleaved(reads) && read_numbers(reads).next().is_some() {
@@ -278,7 +278,7 @@ mod tests {
     fn pair(one: &[&str], two: &[&str]) -> String {
         // The bases of mates differ, because the second file starts with an additional record.
         let two = [&["first"], two].concat();
-        said(check_pair([Path::new("x"), Path::new("y")], [&reads(one), &reads(&two)[1..]]))
+        said(check_file_pair([Path::new("x"), Path::new("y")], [&reads(one), &reads(&two)[1..]]))
     }
 
     #[test]
@@ -393,7 +393,7 @@ mod tests {
     fn the_same_reads_twice_are_no_pairs() {
         let twice = |heads: &[&str]| {
             let reads = reads(heads);
-            said(check_pair([Path::new("x"), Path::new("y")], [&reads, &reads]))
+            said(check_file_pair([Path::new("x"), Path::new("y")], [&reads, &reads]))
         };
         assert_eq!(twice(&["a/1", "b/1"]), "!x and y have the same reads");
         assert_eq!(twice(&["a", "b"]), "", "two reads may be alike");

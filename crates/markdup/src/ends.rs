@@ -298,7 +298,7 @@ impl DuplicateEnds {
                     self.rules.emit_pair::<S>(seen, arriving, |pair| push_words(pairs, pair), end);
                 });
             if let Some((replaced, (record, seed))) = replaced {
-                self.push_unmatched::<S>(replaced, record, seed, part);
+                self.push_unmatched_read::<S>(replaced, record, seed, part);
             }
         }
         self.flush_pending::<S>(&mut pending, part);
@@ -322,14 +322,14 @@ impl DuplicateEnds {
         part: &mut EndsPart,
     ) {
         for (_, read, (record, seed)) in pending.drain(..) {
-            self.push_unmatched::<S>(read, record, seed, part);
+            self.push_unmatched_read::<S>(read, record, seed, part);
         }
     }
 
     /// Stores a read whose mate is not adjacent as a half. With [`MatePairing::InBatchThenName`],
     /// the half has the ordinal of its template, and read groups are ignored, because the name
     /// alone identifies a template.
-    fn push_unmatched<S: ItemLayout>(
+    fn push_unmatched_read<S: ItemLayout>(
         &self,
         read: ReadSummary,
         record: RecordRef<'_>,

@@ -6,7 +6,7 @@ use crate::profile::Fault;
 use crate::raw::{RawRecord, append_number_tag, append_text_tag, set_block_size};
 use crate::read::{SimulatedRead, Supplementary, write_sa};
 use crate::rng::Rng;
-use crate::sample::{Sample, read_groups};
+use crate::sample::{Sample, make_read_groups};
 use crate::template::{CopyLibrary, RecentTemplates, SplitPart, Template, TemplateKind};
 
 struct TemplateGroup {
@@ -36,7 +36,7 @@ pub struct SampleRecords<'a> {
 impl<'a> SampleRecords<'a> {
     pub(crate) fn new(sample: &'a Sample) -> Self {
         let profile = &sample.profile;
-        let list = read_groups(profile);
+        let list = make_read_groups(profile);
         let count = list.len() as u32;
         let open = |(i, group): (usize, crate::sample::ReadGroup)| TemplateGroup {
             id: group.id.into_bytes(),

@@ -99,7 +99,7 @@ pub(crate) struct ReadGroup {
     unit: String,
 }
 
-pub(crate) fn read_groups(profile: &Profile) -> Vec<ReadGroup> {
+pub(crate) fn make_read_groups(profile: &Profile) -> Vec<ReadGroup> {
     const INDEXES: [&str; 4] = ["ATCACG", "CGATGT", "TTAGGC", "TGACCA"];
     let (instrument, flowcell) = machine_names(profile.flowcell);
     let group = |i: u32| {
@@ -119,7 +119,7 @@ pub(crate) fn format_header(profile: &Profile) -> String {
     for (name, length) in &profile.contigs {
         text.push_str(&format!("@SQ\tSN:{name}\tLN:{length}\n"));
     }
-    for ReadGroup { id, library, unit } in read_groups(profile) {
+    for ReadGroup { id, library, unit } in make_read_groups(profile) {
         let library = library + 1;
         text.push_str(&format!(
             "@RG\tID:{id}\tSM:SIM1\tLB:LIB{library}\tPL:ILLUMINA\tPU:{unit}\tCN:SIM\n"

@@ -26,7 +26,7 @@ pub(super) fn parse_report(text: &[u8], charge: &mut Charge) -> Result<RecalRepo
     let (arguments, stated) = parse_arguments(text_table("Arguments")?, charge)?;
     let quantization = parse_quantization(text_table("Quantized")?)?;
     let mut groups = parse_groups(text_table("RecalTable0")?, charge)?;
-    parse_reported(text_table("RecalTable1")?, &mut groups, charge)?;
+    parse_reported_qualities(text_table("RecalTable1")?, &mut groups, charge)?;
     parse_covariates(text_table("RecalTable2")?, &arguments, &mut groups, charge)?;
     Ok(RecalReport { arguments, printed_arguments: stated, quantization, groups })
 }
@@ -106,7 +106,7 @@ fn parse_groups(text_table: &TextTable<'_>, charge: &mut Charge) -> Result<Vec<G
     Ok(groups)
 }
 
-fn parse_reported(
+fn parse_reported_qualities(
     text_table: &TextTable<'_>,
     groups: &mut [GroupRows],
     charge: &mut Charge,

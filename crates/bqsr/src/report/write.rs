@@ -76,7 +76,7 @@ pub(super) fn format_report(report: &RecalReport) -> Vec<u8> {
         write_value(&mut cells[2], report.quantization.map[quality]);
     });
     write_groups(&mut out, report);
-    write_reported(&mut out, report);
+    write_reported_qualities(&mut out, report);
     write_covariates(&mut out, report);
     out
 }
@@ -116,7 +116,7 @@ fn write_groups(out: &mut Vec<u8>, report: &RecalReport) {
 }
 
 /// Returns the rows of RecalTable1, each with its read group and its empirical quality.
-fn sort_reported(report: &RecalReport) -> Vec<(&Vec<u8>, u8, &QualityRow)> {
+fn sorted_quality_rows(report: &RecalReport) -> Vec<(&Vec<u8>, u8, &QualityRow)> {
     let mut rows = Vec::new();
     for group in &report.groups {
         let from = rows.len();
@@ -128,7 +128,8 @@ fn sort_reported(report: &RecalReport) -> Vec<(&Vec<u8>, u8, &QualityRow)> {
 
 /// Returns the rows of RecalTable1 about substitutions.
 pub(super) fn reported_value(report: &RecalReport) -> Value {
-    let rows = sort_reported(report).into_iter().filter(|(_, _, row)| row.event == ErrorEvent::Mismatch);
+    let rows =
+        sorted_quality_rows(report).into_iter().filter(|(_, _, row)| row.event == ErrorEvent::Mismatch);
     let value = |(name, empirical, row): (&Vec<u8>, u8, &QualityRow)| {
         json!({
             "read_group": String::from_utf8_lossy(name),
@@ -141,8 +142,8 @@ pub(super) fn reported_value(report: &RecalReport) -> Value {
     rows.map(value).collect()
 }
 
-fn write_reported(out: &mut Vec<u8>, report: &RecalReport) {
-    write_table(out, &REPORTED, &sort_reported(report), |(name, empirical, row), cells| {
+fn write_reported_qualities(out: &mut Vec<u8>, report: &RecalReport) {
+    write_table(out, &REPORTED, &sorted_quality_rows(report), |(name, empirical, row), cells| {
         cells[0].extend_from_slice(name);
         write_value(&mut cells[1], row.quality);
         write_value(&mut cells[2], row.event.letter());

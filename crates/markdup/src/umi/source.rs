@@ -154,7 +154,7 @@ pub fn parse_name_umi(qname: &[u8], separator: Option<u8>) -> Result<Umi> {
             .hint("set where UMIs are, for example tag:RX, or name:_ (after the last _)")
     })?;
     let parsed =
-        if text.iter().any(|b| b"r_".contains(b)) { parse_restored(text) } else { Umi::parse(text) };
+        if text.iter().any(|b| b"r_".contains(b)) { parse_restored_umi(text) } else { Umi::parse(text) };
     parsed.ok_or_else(|| illegal_umi_error(text, "in the read name"))
 }
 
@@ -170,7 +170,7 @@ fn is_two_umis(field: &[u8]) -> bool {
 
 /// Parses a UMI whose parts may be joined by `_`, and marked with `r` if they are reverse
 /// complemented.
-fn parse_restored(text: &[u8]) -> Option<Umi> {
+fn parse_restored_umi(text: &[u8]) -> Option<Umi> {
     let mut umi = Umi::NONE;
     for (number, part) in text.split(|b| b"+-_".contains(b)).enumerate() {
         if number > 0 {

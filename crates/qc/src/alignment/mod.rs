@@ -173,7 +173,7 @@ impl EndAlignments {
         let flags = read.flags;
         self.add_to_counter(AlignmentCounter::Reads, 1);
         if !flags.is_qc_fail() {
-            self.add_passing(metric, read, context.room)?;
+            self.count_passing_read(metric, read, context.room)?;
             if !flags.is_unmapped() {
                 return self.add_bases(read, context);
             }
@@ -182,7 +182,7 @@ impl EndAlignments {
     }
 
     /// Counts a read that passes vendor quality checks: lengths, clips and adapters.
-    fn add_passing(
+    fn count_passing_read(
         &mut self,
         metric: &AlignmentSummary,
         read: &PreparedRead<'_>,
@@ -209,14 +209,14 @@ impl EndAlignments {
             self.add_to_counter(AlignmentCounter::AdapterReads, 1);
         }
         if !flags.is_unmapped() {
-            self.add_aligned(metric, read, soft);
+            self.count_aligned_read(metric, read, soft);
         }
         Ok(())
     }
 
     /// Counts an aligned read that passes vendor quality checks. `soft` is the number of its
     /// soft-clipped bases.
-    fn add_aligned(&mut self, metric: &AlignmentSummary, read: &PreparedRead<'_>, soft: u64) {
+    fn count_aligned_read(&mut self, metric: &AlignmentSummary, read: &PreparedRead<'_>, soft: u64) {
         let (flags, record) = (read.flags, read.record);
         let cigar = record.cigar();
         self.add_to_counter(AlignmentCounter::SoftClipped, soft);
