@@ -53,8 +53,8 @@ pub fn bench_four_steps(work: &BenchSetup, flags: &BqsrFlags) -> Result<()> {
     let job = RecalibrationBench { sorting: SortBench::from_work(work), truth: &truth };
     let mut contenders = vec![
         job.recalibrate_with_readmill("readmill"),
-        job.readmill_table("readmill, the table alone"),
-        job.readmill_marks("readmill without recalibration"),
+        job.make_table_with_readmill("readmill, the table alone"),
+        job.mark_with_readmill("readmill without recalibration"),
     ];
     // Without the spill floor, because the spill may include duplicate ends.
     contenders.extend(floor::floor_contenders(work, &contenders[0])?.into_iter().take(1));
@@ -85,10 +85,10 @@ pub fn bench_bqsr_alone(work: &mut BenchSetup, flags: &BqsrFlags) -> Result<()> 
     let work = &*work;
     let job = RecalibrationBench { sorting: SortBench::from_work(work), truth: &truth };
     let gatk = work.find_peer(Peer::Gatk);
-    let mut counting = vec![job.readmill_counts("readmill bqsr table")];
+    let mut counting = vec![job.count_with_readmill("readmill bqsr table")];
     if let Some(program) = &gatk {
         truth.index_for_gatk(work, program)?;
-        counting.push(job.gatk_counting(program));
+        counting.push(job.count_with_gatk(program));
     }
     measure(&table_title("Count errors of sorted reads", work), work, &counting)?;
     // All programs apply the same table. It is created again here, because outputs are removed
@@ -96,9 +96,9 @@ pub fn bench_bqsr_alone(work: &mut BenchSetup, flags: &BqsrFlags) -> Result<()> 
     counting[0].measure(&work.directory)?;
     let table = job.table_path("given");
     std::fs::rename(job.table_path("readmill"), &table)?;
-    let mut applying = vec![job.readmill_applies("readmill bqsr apply", &table)];
+    let mut applying = vec![job.apply_with_readmill("readmill bqsr apply", &table)];
     applying.extend(floor::floor_contenders(work, &applying[0])?.into_iter().take(1));
-    applying.extend(gatk.map(|program| job.gatk_applying(&program, &table)));
+    applying.extend(gatk.map(|program| job.apply_with_gatk(&program, &table)));
     measure(&table_title("Give sorted reads new qualities", work), work, &applying)?;
     Ok(std::fs::remove_file(sorted)?)
 }

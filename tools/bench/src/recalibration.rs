@@ -72,23 +72,23 @@ impl RecalibrationBench<'_> {
     }
 
     pub fn recalibrate_with_readmill(&self, name: &str) -> Contender {
-        self.readmill_with(name, "--bqsr")
+        self.recalibrate_with_readmill_flags(name, "--bqsr")
     }
 
     /// Counts errors with readmill during the sort, without applying the result.
-    pub fn readmill_table(&self, name: &str) -> Contender {
-        self.readmill_with(name, "--bqsr-table-only")
+    pub fn make_table_with_readmill(&self, name: &str) -> Contender {
+        self.recalibrate_with_readmill_flags(name, "--bqsr-table-only")
     }
 
-    pub fn readmill_marks(&self, name: &str) -> Contender {
+    pub fn mark_with_readmill(&self, name: &str) -> Contender {
         let mut contender = MarkBench(self.sorting).mark_with_readmill(name, "--optical-distance 100");
         let call = &mut contender.stages[0][0];
         *call = call.clone().arg("--metrics").arg(self.work().file("readmill.metrics"));
         contender
     }
 
-    fn readmill_with(&self, name: &str, words: &str) -> Contender {
-        let mut contender = self.readmill_marks(name);
+    fn recalibrate_with_readmill_flags(&self, name: &str, words: &str) -> Contender {
+        let mut contender = self.mark_with_readmill(name);
         let call = &mut contender.stages[0][0];
         let asked = self.with_truth(call.clone().add_words(words));
         *call = asked.arg("--bqsr-table").arg(self.table_path("readmill"));
@@ -131,14 +131,14 @@ impl RecalibrationBench<'_> {
         let stages = vec![
             vec![quietly(marks)],
             vec![quietly(sort)],
-            vec![self.gatk_counts(program, &sorted)],
-            vec![self.gatk_applies(program, &sorted, &table)],
+            vec![self.base_recalibrator_call(program, &sorted)],
+            vec![self.apply_bqsr_call(program, &sorted, &table)],
         ];
         let contender = self.new_contender(&program.title(), file("gatk.bam"), stages);
         Contender { runs: self.options().picard_runs, ..contender }
     }
 
-    pub fn readmill_counts(&self, name: &str) -> Contender {
+    pub fn count_with_readmill(&self, name: &str) -> Contender {
         let Options { threads, limit, .. } = self.options();
         let memory = limit.map(|memory| format!("-m {memory}M")).unwrap_or_default();
         let call = Call::new(&self.work().readmill).add_words("bqsr table").arg(self.sorting.data);
@@ -147,7 +147,7 @@ impl RecalibrationBench<'_> {
         self.new_contender(name, self.table_path("readmill"), vec![vec![call]])
     }
 
-    pub fn readmill_applies(&self, name: &str, table: &Path) -> Contender {
+    pub fn apply_with_readmill(&self, name: &str, table: &Path) -> Contender {
         let output = self.work().file("readmill.bam");
         let call = Call::new(&self.work().readmill).add_words("bqsr apply").arg(self.sorting.data);
         let call = call.arg("--bqsr-table").arg(table).arg("-o").arg(&output);
@@ -155,26 +155,26 @@ impl RecalibrationBench<'_> {
         self.new_contender(name, output, vec![vec![call]])
     }
 
-    pub fn gatk_counting(&self, program: &Program) -> Contender {
-        let call = self.gatk_counts(program, self.sorting.data);
+    pub fn count_with_gatk(&self, program: &Program) -> Contender {
+        let call = self.base_recalibrator_call(program, self.sorting.data);
         let name = format!("{} BaseRecalibrator", program.title());
         let contender = self.new_contender(&name, self.table_path("gatk"), vec![vec![call]]);
         Contender { runs: self.options().picard_runs, ..contender }
     }
 
-    pub fn gatk_applying(&self, program: &Program, table: &Path) -> Contender {
-        let call = self.gatk_applies(program, self.sorting.data, table);
+    pub fn apply_with_gatk(&self, program: &Program, table: &Path) -> Contender {
+        let call = self.apply_bqsr_call(program, self.sorting.data, table);
         let name = format!("{} ApplyBQSR", program.title());
         let contender = self.new_contender(&name, self.work().file("gatk.bam"), vec![vec![call]]);
         Contender { runs: self.options().picard_runs, ..contender }
     }
 
-    fn gatk_counts(&self, program: &Program, sorted: &Path) -> Call {
+    fn base_recalibrator_call(&self, program: &Program, sorted: &Path) -> Call {
         let call = Call::new(program).add_words("BaseRecalibrator -I").arg(sorted);
         self.with_truth(call.arg("-O").arg(self.table_path("gatk")))
     }
 
-    fn gatk_applies(&self, program: &Program, sorted: &Path, table: &Path) -> Call {
+    fn apply_bqsr_call(&self, program: &Program, sorted: &Path, table: &Path) -> Call {
         let output = self.work().file("gatk.bam");
         let call = self.gatk_tool(program, "ApplyBQSR", sorted, &output, self.sorting.level.min(9));
         let call = call.arg("--bqsr-recal-file").arg(table);

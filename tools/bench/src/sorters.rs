@@ -41,15 +41,15 @@ impl<'a> SortBench<'a> {
     }
 
     pub fn sort_with_readmill(&self, name: &str) -> Contender {
-        self.readmill_with(name, "--no-index")
+        self.sort_with_readmill_flags(name, "--no-index")
     }
 
     /// Sorts with readmill, which writes an index if the order allows it.
     pub fn sort_with_readmill_indexed(&self, name: &str) -> Contender {
-        self.readmill_with(name, "")
+        self.sort_with_readmill_flags(name, "")
     }
 
-    fn readmill_with(&self, name: &str, words: &str) -> Contender {
+    fn sort_with_readmill_flags(&self, name: &str, words: &str) -> Contender {
         let output = self.work.file("readmill.bam");
         let call = Call::new(&self.work.readmill).arg("sort").arg(self.data).arg("-o").arg(&output);
         let call = match self.options().order {
