@@ -39,7 +39,7 @@ pub const METRICS: &[Metric] = &[
         name: "Reads dropped by trimming",
         form: NumberFormat::Share,
         section: "trimming",
-        hint: "fragments so short that the reads are mostly adapter, or low-quality reads",
+        hint: "low-quality reads, or fragments so short that the reads are mostly adapter",
         find: trimmed_away_share,
     },
     Metric {
@@ -47,7 +47,7 @@ pub const METRICS: &[Metric] = &[
         name: "Adapter bases",
         form: NumberFormat::Share,
         section: "trimming",
-        hint: "fragments shorter than the reads, which run into the adapter; trimming removed it",
+        hint: "fragments shorter than the reads, so the reads run into the adapter (trimming removed it)",
         find: |run| {
             let (part, whole) = ("adapter_cutting/adapter_trimmed_bases", "total_bases");
             Quantity::share(run.part("trimming")?.number(part), run.part(TRIMMED_BEFORE)?.number(whole))
@@ -98,8 +98,8 @@ pub const METRICS: &[Metric] = &[
         name: "Optical duplicates",
         form: NumberFormat::Share,
         section: "duplicates",
-        hint: "single clusters called as several: an overloaded flow cell, or an underloaded patterned \
-            flow cell",
+        hint: "one cluster called as several, because of an overloaded flow cell or an underloaded \
+            patterned flow cell",
         find: optical_duplicate_share,
     },
     Metric {
@@ -123,8 +123,8 @@ pub const METRICS: &[Metric] = &[
         name: "Inserts shorter than the reads",
         form: NumberFormat::Share,
         section: "inserts",
-        hint: "fragments shorter than the reads, which run into the adapter; trim adapters, and prepare \
-            longer fragments",
+        hint: "fragments shorter than the reads, so the reads run into the adapter; trim adapters, or \
+            prepare longer fragments",
         find: short_insert_share,
     },
     Metric {
@@ -132,15 +132,15 @@ pub const METRICS: &[Metric] = &[
         name: "Q30 bases",
         form: NumberFormat::Share,
         section: "qualities",
-        hint: "a low-quality sequencing run",
+        hint: "an overloaded flow cell, old reagents, or reads too long for the chemistry",
         find: q30_share,
     },
     Metric {
         key: "worst_cycle",
-        name: "Lowest mean quality in a cycle",
+        name: "Lowest mean quality of a cycle",
         form: NumberFormat::Decimal(1, ""),
         section: "qualities",
-        hint: "a failed cycle or read end: a bubble, or a problem with a reagent or the focus",
+        hint: "a failed cycle, for example because of a bubble, a bad reagent or lost focus",
         find: worst_cycle,
     },
     Metric {
@@ -148,7 +148,7 @@ pub const METRICS: &[Metric] = &[
         name: "Highest N content in a cycle",
         form: NumberFormat::Decimal(2, "\u{a0}%"),
         section: "qualities",
-        hint: "a cycle whose bases could not be called",
+        hint: "a failed cycle, in which bases could not be called",
         find: max_n_percent,
     },
     Metric {
@@ -172,8 +172,8 @@ pub const METRICS: &[Metric] = &[
         name: "Mean coverage",
         form: NumberFormat::Decimal(1, "×"),
         section: "coverage",
-        hint: "too little sequencing, loss to duplicates or overlapping mates, or targets that were not \
-            captured",
+        hint: "too little sequencing, reads lost as duplicates, overlapping mates, or targets that were \
+            not captured",
         find: mean_coverage,
     },
     Metric {
@@ -181,7 +181,7 @@ pub const METRICS: &[Metric] = &[
         name: "Bases covered ≥ 20×",
         form: NumberFormat::Share,
         section: "coverage",
-        hint: "low mean coverage, or lost regions; variants there will be missed",
+        hint: "low mean coverage, or regions without coverage, where variants will be missed",
         find: |run| share_at_depth(run, 20),
     },
     Metric {
@@ -468,7 +468,7 @@ pub fn metric_place(metric: &Metric, run: &RunPart<'_>) -> Option<String> {
             let histogram = run.part(CYCLE_HISTOGRAM)?;
             let (cycles, means) = (histogram.column("CYCLE"), histogram.column("MEAN_QUALITY"));
             let (cycle, _) = cycles.iter().zip(&means).min_by(|a, b| a.1.total_cmp(b.1))?;
-            Some(format!("cycle {cycle}; read 2 cycles follow those of read 1"))
+            Some(format!("cycle {cycle}; cycles of read 2 are numbered after those of read 1"))
         }
         "n_of_cycle" => {
             let (row, _) = max_n_row(run)?;

@@ -39,7 +39,7 @@ pub fn summarize_outcomes(outcomes: &[MetricOutcome]) -> String {
     let has = |n: usize| if n == 1 { "has a warning" } else { "have warnings" };
     match (count(Grade::Bad), count(Grade::Look)) {
         (0, 0) if all == 0 => "No metric with a threshold is available.".into(),
-        (0, 0) if all == 1 => "The only metric with a threshold passed.".into(),
+        (0, 0) if all == 1 => "One metric has a threshold, and it passed.".into(),
         (0, 0) => format!("All {all} metrics passed."),
         (0, look) => format!("{look} of {all} metrics {}; none failed.", has(look)),
         (bad, 0) => format!("{bad} of {all} metrics failed."),

@@ -71,7 +71,7 @@ const GALLERY: &[Planted] = &[
     Planted {
         name: "cycle",
         fault: Some("cycle"),
-        shown_by: &["Lowest mean quality in a cycle"],
+        shown_by: &["Lowest mean quality of a cycle"],
         follow: &["Highest N content in a cycle"],
     },
     Planted {

@@ -80,9 +80,13 @@ fn mapping_quality_figure(sample: &PageSample<'_>) -> Option<Figure> {
     Some(Figure {
         id: sample.element_id("mapq-plot"),
         title: "Mapping quality",
-        reading: "Primary reads by mapping quality. Reads with 0 align equally well to several places."
+        reading: "Primary reads by mapping quality. Reads with mapping quality 0 align equally well to \
+            several places."
             .into(),
-        alt: format!("Bars of reads by mapping quality; {} have mapping quality 0.", plain_number(zero)),
+        alt: format!(
+            "Bars of reads by mapping quality; {} reads have mapping quality 0.",
+            plain_number(zero)
+        ),
         svg: draw_bars(&Axes { x: "Mapping quality", y: "Reads", ..Axes::default() }, bars_of.to_vec()),
         table: table_of_cells("Mapping quality", &["Mapping quality", "Reads"], &rows),
         ..Figure::default()

@@ -50,9 +50,9 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
         title: "Artifact scores by substitution",
         reading: "Higher Phred scores are better; 30 means 1 false base in 1,000. Pre-adapter damage \
             affects one read of a pair; bait bias affects one strand of the reference. With several \
-            libraries, each bar shows the worst one."
+            libraries, each bar shows the lowest score."
             .into(),
-        alt: "Pairs of bars of the pre-adapter and bait bias score of each substitution.".into(),
+        alt: "Paired bars: pre-adapter and bait bias scores of each substitution.".into(),
         legend: vec!["pre-adapter".into(), "bait bias".into()],
         svg: draw_grouped_bars(&axes, groups),
         table: html! {

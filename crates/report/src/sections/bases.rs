@@ -47,7 +47,8 @@ fn cycle_quality_figure(sample: &PageSample<'_>) -> Option<Figure> {
         id: sample.element_id("cycles-plot"),
         title: "Mean quality by cycle",
         reading:
-            "Read 2 cycles follow those of read 1. A slow decline is normal; a notch is a failed cycle."
+            "The cycles of read 2 follow those of read 1. A slow decline is normal; a sudden dip indicates \
+            a failed cycle."
                 .into(),
         alt: format!(
             "Line of mean quality by cycle. The lowest is {least:.1}, in cycle {}.",
@@ -76,7 +77,7 @@ fn quality_figure(sample: &PageSample<'_>) -> Option<Figure> {
         title: "Base quality distribution",
         reading: "Bases by quality. Q20 means 1 error in 100 bases, Q30 1 error in 1,000.".into(),
         alt: format!(
-            "Bars of the number of bases by quality; most have quality {}.",
+            "Bars of the number of bases by quality; the most frequent quality is {}.",
             plain_number(most)
         ),
         svg: draw_bars(&Axes { x: "Base quality (Phred)", y: "Bases", ..Axes::default() }, bars),
@@ -140,8 +141,8 @@ fn recalibration_figure(sample: &PageSample<'_>) -> Option<Figure> {
         has_lines: true,
         id: sample.element_id("recalibration-plot"),
         title: "Reported and empirical quality",
-        reading: "Empirical quality is computed from mismatches outside known variants, over all read \
-            groups. Points on the diagonal are well calibrated."
+        reading: "Empirical quality is computed from mismatches outside known variants, averaged over \
+            all read groups. Points on the diagonal are well calibrated."
             .into(),
         alt: "Lines of empirical quality by reported quality, with the diagonal.".into(),
         legend: names,
@@ -191,7 +192,7 @@ fn base_content_figure(sample: &PageSample<'_>) -> Option<Figure> {
         title: "Base content by cycle",
         reading:
             "Lines should be flat, with A close to T and C close to G. Waves at the start come from \
-            priming or fragmentation; a drift at the end is adapter."
+            priming or fragmentation; a drift at the end indicates adapter sequence."
                 .into(),
         alt: "Lines of the percentage of A, C, G, T and N by cycle.".into(),
         legend: ["A", "C", "G", "T", "N"].map(String::from).to_vec(),
@@ -240,7 +241,8 @@ pub fn make_gc_section(sample: &PageSample<'_>) -> Option<Markup> {
         id: sample.element_id("gc-plot"),
         title: "Coverage by GC content",
         reading: "Coverage relative to the mean, for GC contents with enough reference windows. A flat \
-            line at 1 means no bias."
+            line at 1 means no bias. The second line shows the number of reference windows, scaled to a \
+            maximum of 1."
             .into(),
         alt: "Line of relative coverage by the GC content of reference windows, with the number of \
             windows."

@@ -134,11 +134,11 @@ fn cumulative_coverage_figure(sample: &PageSample<'_>) -> Option<Figure> {
         id: sample.element_id("shares-plot"),
         title: "Cumulative coverage",
         reading:
-            "Percentage of bases covered at each depth or deeper, as counted by --coverage. Picard's \
-            values are lower because it excludes unreliable reads and bases. A steep drop means even \
+            "Percentage of bases with at least each depth, from the --coverage files. Picard reports \
+            lower values because it excludes low-quality reads and bases. A steep drop means even \
             coverage."
                 .into(),
-        alt: "Falling lines of the percentage of bases covered at each depth or deeper.".into(),
+        alt: "Falling lines: percentage of bases with at least each depth.".into(),
         legend,
         svg: draw_lines(&axes, series),
         table,
@@ -169,8 +169,9 @@ fn depth_histogram_figure(sample: &PageSample<'_>) -> Option<Figure> {
         has_lines: true,
         id: sample.element_id("depths-plot"),
         title: "Depth distribution",
-        reading: "Bases by depth, counting only reads and bases that are usable for variant calling. A \
-            second peak, or a spike at 0, indicates lost regions."
+        reading: "Bases by depth, after Picard's read and base filters. A spike at 0 indicates regions \
+            that were not captured or amplified; a second peak can be a sex chromosome or a copy-number \
+            change."
             .into(),
         alt: "Curve of the number of bases by depth.".into(),
         svg: draw_lines(&Axes { x: "Depth (×)", y: "Bases", ..Axes::default() }, vec![shown]),
@@ -227,7 +228,7 @@ fn contig_figure(sample: &PageSample<'_>) -> Option<Figure> {
         ),
         table: table_of_rows(
             &rows,
-            "Coverage by contig (_region: only its targets)",
+            "Coverage by contig (rows ending in _region count only target regions)",
             &[
                 ("chrom", "Contig"),
                 ("length", "Length (bases)"),

@@ -59,8 +59,8 @@ fn set_size_figure(sample: &PageSample<'_>) -> Option<Figure> {
     Some(Figure {
         id: sample.element_id("sets-plot"),
         title: "Duplicate set sizes",
-        reading: "A set of size 1 is a molecule that was sequenced once. A long tail means that few \
-            molecules were copied many times."
+        reading: "A set of size 1 is a molecule that was sequenced once. A long tail means that \
+            a small number of molecules was amplified many times."
             .into(),
         alt: format!(
             "Bars of the number of duplicate sets by size; the largest set has {} templates.",
@@ -106,9 +106,9 @@ fn saturation_figure(sample: &PageSample<'_>, rows: &[RunPart<'_>]) -> Option<Fi
         has_lines: true,
         id: sample.element_id("saturation-plot"),
         title: "Expected yield of more sequencing",
-        reading: "Expected unique read pairs by sequenced read pairs, up to four times the current \
-            number, from the estimated library size. Where the curve is flat, more sequencing gives \
-            mainly duplicates."
+        reading: "Expected number of unique read pairs, up to four times the current number of \
+            sequenced pairs, from the estimated library size. Where the curve is flat, more sequencing \
+            yields mostly duplicates."
             .into(),
         alt: "Curves of the expected number of unique read pairs by sequenced read pairs.".into(),
         legend: names,

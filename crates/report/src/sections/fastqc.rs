@@ -57,7 +57,8 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
         (wrap_figures(figures, []))
         @if left > 0 {
             p class="note" {
-                "Plots show the first " (COLORS) " files; " (left) " more are in the JSON."
+                "Plots show the first " (COLORS) " files; the JSON file also has the "
+                @if left == 1 { "other file." } @else { "other " (left) "." }
             }
         }
         @for file in drawn {
@@ -161,7 +162,7 @@ impl LineFigure<'_> {
             title: self.title,
             reading: self.reading.into(),
             alt: format!(
-                "A line for each of {}: {} by {}.",
+                "One line per file ({}): {} by {}.",
                 join_words(&legend),
                 self.axes.y,
                 self.axes.x
@@ -177,8 +178,8 @@ fn gc_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<Figure
     let figure = LineFigure {
         id: "read-gc-plot",
         title: "GC content per read",
-        reading: "Reads by GC content. A single smooth peak is normal; sharp peaks are adapters, and a second broad \
-            peak is another species.",
+        reading: "Reads by GC content. A single smooth peak is normal; sharp peaks indicate adapters, and a \
+            second broad peak indicates another species.",
         module: "Per sequence GC content",
         axes: Axes {
             x: "GC content (%)",
@@ -217,8 +218,8 @@ fn adapter_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<F
     let figure = LineFigure {
         id: "adapters-plot",
         title: "Adapter content",
-        reading: "Percentage of reads in which an adapter starts at or before this position, for the most frequent \
-            adapter. The table lists all adapters.",
+        reading: "Percentage of reads in which an adapter starts at or before each position. The line shows the \
+            most frequent adapter at each position; the table lists all adapters.",
         module,
         axes: Axes {
             x: "Position in read (bases)",
@@ -236,7 +237,7 @@ fn mean_quality_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Opt
     let figure = LineFigure {
         id: "means-plot",
         title: "Mean quality per read",
-        reading: "Reads by mean base quality. A peak on the left means that a part of the flow cell or of the run \
+        reading: "Reads by mean base quality. A peak at low quality means that part of the flow cell or of the run \
             failed.",
         module: "Per sequence quality scores",
         axes: Axes {
@@ -282,7 +283,7 @@ fn position_quality_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) ->
     let figure = LineFigure {
         id: "positions-plot",
         title: "Mean quality by position",
-        reading: "A slow decline is normal; a notch is a failed cycle.",
+        reading: "A slow decline is normal; a sudden dip indicates a failed cycle.",
         module,
         axes: Axes {
             x: "Position in read (bases)",
@@ -344,10 +345,13 @@ fn duplication_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Opti
     Some(Figure {
         id: sample.element_id("levels-plot"),
         title: "Sequence duplication levels",
-        reading: "Reads by the number of occurrences of their sequence in the file. Only bases are compared. Deep or \
-            targeted sequencing also duplicates sequences, which is not a fault."
+        reading: "Reads by how often their sequence occurs in the file. Only sequences are compared, not alignments. \
+            Deep or targeted sequencing also produces repeated sequences; this is not a fault."
             .into(),
-        alt: format!("Bars of reads by sequence duplication level, for {} files.", known.len()),
+        alt: match known.len() {
+            1 => "Bars of reads by sequence duplication level, for one file.".into(),
+            files => format!("Bars of reads by sequence duplication level, for {files} files."),
+        },
         legend: known.iter().map(|(file, _)| file.name.to_string()).collect(),
         svg: draw_grouped_bars(&axes, groups),
         table: html! {
@@ -429,7 +433,10 @@ mod tests {
     fn many_files_have_verdicts_but_not_all_figures() {
         let files: Vec<Value> = (0..9).map(|i| file(&format!("{i}.fq"))).collect();
         let body = body(&json!({"reports": {"fastqc": files}})).unwrap();
-        assert!(body.contains("first 7 files; 2 more") && body.contains("8.fq"), "{body}");
+        assert!(
+            body.contains("first 7 files; the JSON file also has the other 2.") && body.contains("8.fq"),
+            "{body}"
+        );
         assert!(!body.contains("Overrepresented sequences: 8.fq"), "{body}");
         assert_eq!(super::tests::body(&json!({"reports": {}})), None);
     }

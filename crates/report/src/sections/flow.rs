@@ -42,7 +42,7 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     for (title, reads) in trimming.chain(named.iter().map(|(title, reads)| (*title, reads))) {
         rows.push(vec![Cell::text(title), Cell::number(Some(reads), NumberFormat::Plain)]);
     }
-    let table = table_of_cells("Reads at each step", &["Reads", "Count"], &rows);
+    let table = table_of_cells("Reads at each step", &["Category", "Count"], &rows);
     let (Some(all), Some(mapped)) = (value("Primary reads").filter(|all| *all > 0.0), value("Mapped"))
     else {
         let facts = [("Records read", reads("reads/read")), ("Records written", reads("reads/written"))];
@@ -81,7 +81,7 @@ fn flow_figure(sample: &PageSample<'_>, reads: &FlowCounts) -> Figure {
     let mut alt =
         format!("Of {all} reads, {mapped} are mapped, and {duplicates} of these are duplicates.");
     if trimmed_away > 0.0 {
-        reading += " The bottom bands are reads dropped by trimming and filters.";
+        reading += " The bottom bands show reads dropped by trimming and filters.";
         alt = format!("Trimming dropped {trimmed_away} of {sequenced} reads. {alt}");
     }
     Figure {

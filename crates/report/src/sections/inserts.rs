@@ -18,8 +18,8 @@ const FIELDS: &[TableField<'_>] = &[
     ("STANDARD_DEVIATION", "Standard deviation", NumberFormat::Decimal(1, "")),
     ("MIN_INSERT_SIZE", "Minimum", NumberFormat::Plain),
     ("MAX_INSERT_SIZE", "Maximum", NumberFormat::Plain),
-    ("WIDTH_OF_50_PERCENT", "Width holding 50 % of pairs", NumberFormat::Plain),
-    ("WIDTH_OF_90_PERCENT", "Width holding 90 % of pairs", NumberFormat::Plain),
+    ("WIDTH_OF_50_PERCENT", "Width around the median that holds 50 % of pairs", NumberFormat::Plain),
+    ("WIDTH_OF_90_PERCENT", "Width around the median that holds 90 % of pairs", NumberFormat::Plain),
 ];
 
 pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {

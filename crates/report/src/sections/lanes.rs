@@ -48,14 +48,12 @@ fn outlier_sentences(lanes: &[LaneStats]) -> Markup {
         @if insert.is_some() || gc.is_some() {
             p class="lead" {
                 @if let Some(it) = insert {
-                    "The insert size of lane " code { (name(it.lane)) }
-                    " differs most from the median of the other lanes: by "
-                    (it.source.to_html(NumberFormat::Share)) ". "
+                    "Lane " code { (name(it.lane)) } " differs most in insert size: by "
+                    (it.source.to_html(NumberFormat::Share)) " from the median of the other lanes. "
                 }
                 @if let Some(it) = gc {
-                    "The GC content of lane " code { (name(it.lane)) }
-                    " differs most from the median of the other lanes: by "
-                    (it.source.to_html(NumberFormat::Points)) "."
+                    "Lane " code { (name(it.lane)) } " differs most in GC content: by "
+                    (it.source.to_html(NumberFormat::Points)) " from the median of the other lanes."
                 }
             }
         }
@@ -84,8 +82,8 @@ fn lane_insert_figure(sample: &PageSample<'_>, lanes: &[LaneStats]) -> Option<Fi
         id: sample.element_id("lanes-plot"),
         title: "Insert size by lane",
         reading:
-            "Read pairs by insert size, as a percentage of each lane. The curves of lanes from the \
-            same library overlap; a different curve means another library or another sample."
+            "Read pairs by insert size, as a percentage of each lane's pairs. Lanes of the same library \
+            have overlapping curves; a curve that differs suggests another library or sample."
                 .into(),
         alt: format!("Curves of the insert sizes of {} lanes.", names.len()),
         legend: names,

@@ -38,7 +38,8 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
             stage.cell("spilled_bytes", NumberFormat::Bytes),
         ]);
     }
-    let titles = ["Stage", "Wall-clock time", "CPU time", "Peak memory so far", "Spilled to disk"];
+    let titles =
+        ["Stage", "Wall-clock time", "CPU time", "Peak memory by end of stage", "Spilled to disk"];
     let table = table_of_cells("Run stages", &titles, &rows);
     let users: Vec<Vec<Cell>> = run
         .items("resources/memory_at_peak")
@@ -60,7 +61,7 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
             id: sample.element_id("memory-plot"),
             title: "Peak memory by stage",
             reading:
-                "Peak memory of the process up to the end of each stage. The line is the memory limit."
+                "Peak memory of the process up to the end of each stage. The line marks the memory limit."
                     .into(),
             alt: "Bars of the peak memory up to the end of each stage, and a line at the memory limit."
                 .into(),
@@ -74,7 +75,7 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
                 },
                 memory,
             ),
-            table: scrollable_table("Peak memory by component", &["Component", "Memory"], &users),
+            table: scrollable_table("Memory by component at the peak", &["Component", "Memory"], &users),
             ..Figure::default()
         }),
         memory_over_time_figure(sample),
@@ -115,7 +116,7 @@ fn memory_over_time_figure(sample: &PageSample<'_>) -> Option<Figure> {
         has_lines: true,
         id: sample.element_id("memory-over-time-plot"),
         title: "Memory over time",
-        reading: "Resident memory, and the total spilled to disk so far.".into(),
+        reading: "Resident memory, and the total amount of data spilled to disk up to that time.".into(),
         alt: "Lines of resident memory and spilled data by seconds since the start.".into(),
         legend: vec!["resident memory".into(), "spilled to disk".into()],
         svg: draw_lines(

@@ -59,7 +59,7 @@ pub fn tile_figure(sample: &PageSample<'_>) -> Option<Figure> {
         indicate flow cell edges, a bubble, or overloaded tiles."
             .to_string();
     if by_group.len() > COLORS {
-        reading += &format!(" The plot shows {COLORS} of {} read groups.", by_group.len());
+        reading += &format!(" The plot shows the first {COLORS} of {} read groups.", by_group.len());
     }
     Some(Figure {
         has_lines: true,

@@ -104,7 +104,8 @@ fn dropped_read_figure(sample: &PageSample<'_>, trimming: &RunPart<'_>) -> Optio
         id: sample.element_id("dropped-plot"),
         title: "Reads dropped by trimming",
         reading:
-            "By reason. A pair is dropped if either read fails; both reads count under the worse result."
+            "Dropped reads by reason. If one read of a pair fails, both are dropped, and both are counted \
+            under the more serious reason."
                 .into(),
         alt: format!("Bars of dropped reads by reason. {}.", said.join(", ")),
         svg: draw_bars(&Axes { x: "", y: "Reads", ..Axes::default() }, drawn),
@@ -142,7 +143,7 @@ fn base_share_figure(
         id: sample.element_id("rates-plot"),
         title: "Base quality and GC before and after trimming",
         reading:
-            "Trimming removes low-quality read ends and reads, so the Q20 and Q30 percentages rise. \
+            "Trimming removes low-quality reads and read ends, so the Q20 and Q30 percentages rise. \
             GC content should hardly change."
                 .into(),
         alt: "Bars of the percentages of Q20, Q30 and GC bases, before and after trimming.".into(),
