@@ -69,7 +69,7 @@ pub struct GatherArgs {
     /// Recalibration tables made with the same arguments
     #[arg(value_name = "TABLE", required = true)]
     tables: Vec<PathBuf>,
-    /// Write the sum of the tables to this file; - for standard output
+    /// Write the combined table to this file; - for standard output
     #[arg(short, long, value_name = "TABLE")]
     output: PathBuf,
 }

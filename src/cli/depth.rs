@@ -87,7 +87,7 @@ pub struct DepthArgs {
     /// Read the names of the inputs from this file, one per line
     #[arg(short = 'f', long, value_name = "FILE", conflicts_with_all = ["inputs", "customized_index"])]
     file_list: Option<PathBuf>,
-    /// Also count reads with these flags, although they are excluded by default
+    /// Count reads with these flags, which are excluded by default
     #[arg(short = 'g', long, value_name = "FLAGS", help_heading = "Reads")]
     include_again: Vec<Flags>,
     /// Also exclude reads with any of these flags [default: UNMAP,SECONDARY,QCFAIL,DUP]
@@ -297,7 +297,7 @@ pub struct BedcovArgs {
     /// Give the index files after the inputs: IN... INDEX...
     #[arg(short = 'X', long)]
     customized_index: bool,
-    /// Also count reads with these flags, although they are excluded by default
+    /// Count reads with these flags, which are excluded by default
     #[arg(short = 'g', long, value_name = "FLAGS", help_heading = "Reads")]
     include_again: Vec<Flags>,
     /// Also exclude reads with any of these flags [default: UNMAP,SECONDARY,QCFAIL,DUP]

@@ -37,7 +37,7 @@ pub struct FastqArgs {
     last: Option<PathBuf>,
     /// Write reads that are neither read 1 nor read 2 to this file [default: standard output]
     ///
-    /// These are reads whose FLAG marks neither read 1 nor read 2, or both.
+    /// These are reads with neither or both of the flags READ1 (0x40) and READ2 (0x80).
     #[arg(short = '0', value_name = "FILE")]
     other: Option<PathBuf>,
     /// Write singletons to this file [default: to the file for read 1 or read 2]

@@ -26,8 +26,8 @@ pub struct SamePassFlags {
     copy_to: Vec<String>,
     /// Write some reads only to another file. May be repeated; the first match counts
     ///
-    /// Values: FILE=unmapped, FILE=discordant, FILE=duplicates, or FILE=EXPRESSION. If reads are
-    /// neither sorted nor marked, FILE=dropped writes the reads that filters drop.
+    /// Values: FILE=unmapped, FILE=discordant, FILE=duplicates, or FILE=EXPRESSION. FILE=dropped
+    /// writes the reads that filters drop; it cannot be combined with sorting or duplicate marking.
     #[arg(long, value_name = "FILE=WHAT")]
     move_to: Vec<String>,
 }

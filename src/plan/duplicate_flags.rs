@@ -44,7 +44,7 @@ pub struct DuplicateFlags {
     /// With --rules picard, duplicate flags are always reset.
     #[arg(long)]
     clear_marks: bool,
-    /// Include reads that failed quality control (flag 0x200) (--rules samtools)
+    /// Also mark reads that failed quality control (flag 0x200; --rules samtools)
     #[arg(long)]
     include_fails: bool,
     /// Compare only reads of the same read group (--rules samtools)

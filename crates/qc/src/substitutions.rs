@@ -16,7 +16,7 @@ pub struct SubstitutionOptions {
     /// Minimum insert size for counting substitutions [default: 60]
     #[arg(long, alias = "MINIMUM_INSERT_SIZE", value_name = "N", value_parser = parse_size())]
     pub minimum_insert_size: Option<u32>,
-    /// Maximum for substitutions; 0: no limit [default: 600]
+    /// Maximum insert size for counting substitutions; 0 means no limit [default: 600]
     #[arg(long, alias = "MAXIMUM_INSERT_SIZE", value_name = "N", value_parser = parse_size())]
     pub maximum_insert_size: Option<u32>,
     /// Also count substitutions of unpaired reads; ignore the insert size
