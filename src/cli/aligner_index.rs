@@ -15,7 +15,7 @@ pub fn build_index_or_remove(
     partials: &[PathBuf],
     build: impl FnOnce(&mut dyn FnMut(IndexStage)) -> Result<()>,
 ) -> Result<()> {
-    signal::register_for_removal(partials, &format!("the index {}", prefix.display()));
+    signal::register_for_removal(partials, &format!("the index with prefix {}", prefix.display()));
     let mut all_or_none = None;
     let built = build(&mut |stage| match stage {
         IndexStage::Read | IndexStage::Write => {}

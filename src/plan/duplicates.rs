@@ -103,7 +103,7 @@ impl Duplicates {
             && matches!(umis.source, UmiSource::Inline { second: 0, .. })
         {
             return Err(Error::usage("--umi-method paired needs a UMI in both reads")
-                .hint("give the number of bases for each read, such as inline:8+8"));
+                .hint("give the number of UMI bases in each read, such as inline:8+8"));
         }
         Ok(())
     }

@@ -57,11 +57,11 @@ pub fn check_index_mark(path: &Path) -> Result<()> {
         return Ok(());
     }
     let what = format!(
-        "{} names an index after {INDEX_MARK}, which readmill does not support here",
+        "{} contains {INDEX_MARK} and an index name, which readmill does not support here",
         path.display()
     );
     Err(Error::usage(what).hint(
-        "omit that part: only view reads an index, and a new index is always named after its file (X.bam.bai, or X.bam.csi with --write-index=csi)",
+        "omit ##idx## and the index name; only `readmill view` accepts the index name of an input, and a new index is always named after its file: X.bam.bai (X.bam.csi with --write-index=csi)",
     ))
 }
 

@@ -90,8 +90,9 @@ impl PlannedJob {
             );
             return Err(Error::usage(what).hint("use an empty directory for the stages"));
         }
-        create_synced_directory(directory)
-            .map_err(|e| Error::io(format!("{} cannot be created", directory.display()), &e))?;
+        create_synced_directory(directory).map_err(|e| {
+            Error::io(format!("directory {} cannot be created", directory.display()), &e)
+        })?;
         job.write(directory)?;
         let (hash, sources) = (job.hash(), RefCell::default());
         Ok(PlannedJob { directory: directory.into(), hash, job, plan, sources })

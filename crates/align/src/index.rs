@@ -188,6 +188,7 @@ fn parse_head(head: &[u8]) -> FastaLine<'_> {
 pub struct IndexFiles {
     pub(crate) aligner: &'static str,
     pub(crate) suffixes: &'static [&'static str],
+    /// The hint of the error for a missing index. `REF` stands for the reference.
     pub(crate) hint: &'static str,
     /// Reads the description of the index with this prefix, and checks the sizes of its files
     /// against it.
@@ -254,6 +255,9 @@ impl IndexFiles {
         const FIRST: &str = "give the reference first: readmill align REF READS...";
         let missing = self.missing_files(prefix);
         let is_partial = missing.len() < self.suffixes.len();
+        // Without the FASTA file, an index cannot be built from it.
+        let shown =
+            if reference.is_file() { reference.display().to_string() } else { "REF".to_string() };
         let error = match (reference.metadata(), reads_format_of_file(reference)) {
             (Err(error), _) if !is_partial => Error::io("the reference cannot be opened", &error)
                 .hint("give the FASTA file that you indexed with `readmill index` as the first file, before the reads"),
@@ -266,9 +270,9 @@ impl IndexFiles {
             _ => match &missing[..] {
                 [lacking] if lacking.to_string_lossy().ends_with(".bwt.2bit.64") => {
                     let what = format!("there is only a bwa 0.7 index, which lacks {}", lacking.display());
-                    return Error::missing_file(what).file(reference).hint(
-                        "add --complete-index, which builds this file first, or build the index with `readmill index REF`",
-                    );
+                    return Error::missing_file(what).file(reference).hint(format!(
+                        "add --complete-index, which builds this file first, or build the index with `readmill index {shown}`"
+                    ));
                 }
                 [_, ..] if is_partial => {
                     let lacking: Vec<String> = missing.iter().map(|file| file.display().to_string()).collect();
@@ -276,7 +280,7 @@ impl IndexFiles {
                 }
                 _ => Error::missing_file(format!("there is no index for {}", self.aligner)),
             }
-            .hint(self.hint),
+            .hint(self.hint.replace("REF", &shown)),
         };
         error.file(reference)
     }
@@ -309,7 +313,10 @@ fn refuse_shorter_reference(reference: &Path, indexed_bases: u64) -> Result<()> 
                 about.len()
             ))
             .file(reference)
-            .hint("if the file was replaced, build its index again: readmill index REF"))
+            .hint(format!(
+                "if the file was replaced, build its index again: readmill index {}",
+                reference.display()
+            )))
         }
         _ => Ok(()),
     }

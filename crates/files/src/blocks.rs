@@ -165,11 +165,12 @@ pub fn write_eof_block(out: &mut FileOutput) -> Result<()> {
 }
 
 /// Returns an error if records with header `old` would refer to different contigs under header
-/// `new`. With `names`, the contig names must also be equal.
+/// `new`. With `names`, the contig names must also be equal. `places` says in the message where the
+/// two headers are.
 ///
 /// # Errors
 /// Fails if the contigs differ.
-pub fn check_contigs(old: &Header, new: &Header, names: bool) -> Result<()> {
+pub fn check_contigs(old: &Header, new: &Header, names: bool, places: [&str; 2]) -> Result<()> {
     let (old, new) = (old.references(), new.references());
     let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
     if new.len() < old.len() {
@@ -180,12 +181,14 @@ pub fn check_contigs(old: &Header, new: &Header, names: bool) -> Result<()> {
     for (number, (old, new)) in old.iter().zip(new).enumerate() {
         if old.length != new.length || names && old.name != new.name {
             let what = format!(
-                "contig {} is {} with {} bases in one header, and {} with {} bases in the other",
+                "contig {} is {} with {} bases in {}, and {} with {} bases in {}",
                 number + 1,
                 text(&old.name),
                 old.length,
+                places[0],
                 text(&new.name),
-                new.length
+                new.length,
+                places[1]
             );
             return Err(Error::input(what));
         }

@@ -44,7 +44,8 @@ pub fn join_files(
             .map_err(|e| add_join_hint(e, path))?;
         console.warn_about_header(path, &input.header);
         let common = header.get_or_insert_with(|| input.header.clone());
-        check_contigs(&input.header, common, !given).map_err(|e| {
+        let places = ["this file", if given { "the given header" } else { "the first file" }];
+        check_contigs(&input.header, common, !given, places).map_err(|e| {
             e.file(path).hint("to join files with different contigs, use readmill merge")
         })?;
         if !given && input.header.references().len() != common.references().len() {

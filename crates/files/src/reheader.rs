@@ -23,6 +23,9 @@ pub struct ReheaderOptions {
 
 const COPY_BYTES: usize = 1 << 20;
 
+/// Where the two headers are that [`check_contigs`] compares.
+const PLACES: [&str; 2] = ["the input", "the new header"];
+
 /// Copies the reads of a file to `out` under a new header.
 ///
 /// # Errors
@@ -43,7 +46,7 @@ pub fn replace_header(
         replace_cram_header(options, &header, &mut out, console, ledger).map_err(|e| e.file(input))?;
     } else {
         let blocks = BamBlocks::open_as_is(input, options.allow_missing_eof, ledger)?;
-        check_contigs(&blocks.header, &header, false).map_err(|e| e.file(&options.header))?;
+        check_contigs(&blocks.header, &header, false, PLACES).map_err(|e| e.file(&options.header))?;
         write_header(&header, &mut out, ledger)?;
         blocks.copy_records(&mut out, |bytes| console.advance(bytes))?;
         write_eof_block(&mut out)?;
@@ -105,7 +108,7 @@ fn replace_cram_header(
         ))
         .hint("convert the file to CRAM 3 first: readmill filter FILE -o NEW.cram"));
     }
-    check_contigs(old, header, false)?;
+    check_contigs(old, header, false, PLACES)?;
     check_read_groups(old, header)?;
     out.write_buffered(&cram::header_container(header, version)?)?;
     let mut file = open()?;

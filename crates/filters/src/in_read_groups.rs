@@ -78,7 +78,7 @@ impl Filter for InReadGroupsRequest {
         let mut prepaid = Prepaid::new(context.ledger.empty_charge("read groups"));
         if let Some((path, keep)) = self.list_file() {
             if !keep && !ids.is_empty() {
-                return Err(Error::usage("read groups to keep and read groups to drop are both given")
+                return Err(Error::usage("both read groups to keep and read groups to drop are given")
                     .hint("use --in-read-group or ^FILE, not both"));
             }
             let mut reading = context.ledger.empty_charge("read groups");

@@ -42,7 +42,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
                 let request =
                     request.get_or_insert_with(|| OptionalFieldsRequest { named: Vec::new(), keep });
                 if request.keep != keep {
-                    let what = "optional fields to keep and optional fields to remove are both given";
+                    let what = "both optional fields to keep and optional fields to remove are given";
                     return Err(Error::usage(what)
                         .hint("give only the fields to keep, or only the fields to remove"));
                 }

@@ -19,8 +19,9 @@ impl MadeDirectories {
         let missing = |directory: &&Path| !directory.as_os_str().is_empty() && !directory.exists();
         let missing = Vec::from_iter(file.ancestors().skip(1).take_while(missing));
         for directory in missing.into_iter().rev() {
-            signal::create_directory(directory)
-                .map_err(|e| Error::io(format!("{} cannot be created", directory.display()), &e))?;
+            signal::create_directory(directory).map_err(|e| {
+                Error::io(format!("directory {} cannot be created", directory.display()), &e)
+            })?;
             self.made.push(directory.to_path_buf());
         }
         Ok(())

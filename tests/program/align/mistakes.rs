@@ -43,11 +43,12 @@ fn a_part_of_an_index_is_no_index() {
     let (dir, files) = dir();
     let [one, two] = files.each_ref().map(|path| arg(path));
     let bare = arg(&dir.file("bare.fa", ">c\nACGT\n"));
-    refused(&dir, &["align", &bare, &one, &two], 3, &["bare.fa: there is no index", "readmill index"]);
+    let hint = format!("readmill index {bare}`");
+    refused(&dir, &["align", &bare, &one, &two], 3, &["bare.fa: there is no index", &hint[..]]);
     for suffix in [".amb", ".ann", ".pac"] {
         std::fs::copy(format!("{}{suffix}", reference()), format!("{bare}{suffix}")).expect("a copy");
     }
-    let words = ["lacks", "bare.fa.bwt.2bit.64", "readmill index"];
+    let words = ["lacks", "bare.fa.bwt.2bit.64", &hint[..]];
     refused(&dir, &["align", &bare, &one, &two], 3, &words);
 }
 

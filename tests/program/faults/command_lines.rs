@@ -388,7 +388,7 @@ fn a_name_of_another_kind_of_file_is_refused() {
     refused(
         &folders,
         "sort in/a.bam##idx##in/a.bai -o out/x.bam",
-        &["##idx##", "only view reads an index"],
+        &["##idx##", "only `readmill view` accepts"],
     );
     assert_eq!(folders.left(), [""; 0]);
 }

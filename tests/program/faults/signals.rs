@@ -251,7 +251,8 @@ mod index {
             assert!(left.len() == 3 && left.iter().all(|name| name.ends_with(".partial")), "{left:?}");
             let ended = paused.stop_by(signal);
             assert_eq!(ended.status.code(), Some(128 + signal));
-            let said = format!("readmill: stopped by {name}; the index out/x was not written\n");
+            let said =
+                format!("readmill: stopped by {name}; the index with prefix out/x was not written\n");
             assert_eq!(ended.stderr, said);
             assert_eq!(folders.left(), [""; 0], "{name}");
         }

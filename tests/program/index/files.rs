@@ -94,7 +94,12 @@ fn cat_joins_files_block_by_block() {
     assert_eq!(records(&text(&arg(&dir.file("listed.bam", done.stdout)))).len(), 3_053);
     let other = arg(&dir.file("other.bam", bam(&reads(5, &[5_000], 0))));
     let out = arg(&dir.path("refused.bam"));
-    refused(&dir, &["cat", &one, &other, "-o", &out], 2, &["other.bam", "contig 1", "readmill merge"]);
+    refused(
+        &dir,
+        &["cat", &one, &other, "-o", &out],
+        2,
+        &["other.bam", "contig 1", "bases in this file, and", "in the first file", "readmill merge"],
+    );
     let cut = stored(&raw_bam(&a), 1_000);
     let cut = arg(&dir.file("cut.bam", &cut[..cut.len() - 100]));
     refused(&dir, &["cat", &one, &cut, "-o", &out], 2, &["cut.bam", "truncated"]);
@@ -128,6 +133,10 @@ fn reheader_changes_the_header_alone() {
         let fewer = arg(&dir.file("fewer.sam", "@HD\tVN:1.6\n@SQ\tSN:chr0\tLN:3000000\n"));
         let out = arg(&dir.path("refused"));
         refused(&dir, &["reheader", &fewer, &arg(&input), "-o", &out], 2, &["1 contigs"]);
+        let shorter = std::fs::read_to_string(&header).unwrap().replace("LN:9000", "LN:8000");
+        let shorter = arg(&dir.file("shorter.sam", shorter));
+        let words = ["c1 with 9000 bases in the input", "chr1 with 8000 bases in the new header"];
+        refused(&dir, &["reheader", &shorter, &arg(&input), "-o", &out], 2, &words);
         let cut = std::fs::read(&input).unwrap();
         let cut = arg(&dir.file("cut", &cut[..cut.len() - 20]));
         refused(&dir, &["reheader", &header, &cut, "-o", &out], 2, &["cut"]);

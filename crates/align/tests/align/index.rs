@@ -90,7 +90,8 @@ fn an_index_is_found_under_the_names_that_are_in_use() {
     let file = place.path().join("ref.fa.gz");
     std::fs::write(&file, ">a\nACGT\n").unwrap();
     let error = bwa::FILES.find_prefix(&file).unwrap_err();
-    assert!(error.to_string().contains("readmill index REF"), "{error}");
+    let hint = format!("readmill index {}`", file.display());
+    assert!(error.to_string().contains(&hint), "{error}");
     std::fs::remove_file(&file).unwrap(); // an index does without it
     for prefix in ["ref", "ref.fa"] {
         let prefix = place.path().join(prefix);

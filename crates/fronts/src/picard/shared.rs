@@ -75,9 +75,15 @@ pub fn translate_sort_order(given: &ParsedArguments, name: &str) -> Result<&'sta
         "coordinate" => Ok("coordinate"),
         "queryname" => Ok("queryname"),
         "unsorted" => Ok("none"),
-        _ => Err(given
-            .refusal_error(&format!("SORT_ORDER {name} is not supported"))
-            .hint("use coordinate, queryname or unsorted; readmill sort --template-coordinate is similar to duplicate")),
+        _ => {
+            let hint = match name {
+                "duplicate" => {
+                    "use coordinate, queryname or unsorted, or readmill sort --template-coordinate, which is similar"
+                }
+                _ => "use coordinate, queryname or unsorted",
+            };
+            Err(given.refusal_error(&format!("SORT_ORDER {name} is not supported")).hint(hint))
+        }
     }
 }
 

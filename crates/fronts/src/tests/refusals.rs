@@ -62,7 +62,8 @@ fn what_is_not_taken_of_samtools_is_refused_by_name_with_the_way() {
 #[test]
 fn what_is_not_taken_of_other_tools_is_refused_by_name_with_the_way() {
     check_refusals(&[
-        ("picard SortSam I=a O=b SO=duplicate", ["duplicate", "coordinate"]),
+        ("picard SortSam I=a O=b SO=duplicate", ["duplicate", "readmill sort --template-coordinate"]),
+        ("picard SortSam I=a O=b SO=foo", ["SORT_ORDER foo", "queryname or unsorted"]),
         ("picard SortSam I=a I=c O=b SO=coordinate", ["twice", ""]),
         ("gatk MarkDuplicates -I a -O b -M c --TMP_DIR=x", ["a separate argument", "give --TMP_DIR x"]),
         ("gatk MarkDuplicates -I a -O b -M c --NIX=x", ["no option --NIX=x", ""]),
