@@ -66,6 +66,10 @@ impl DemoArgs {
         // Each demonstration has files of its own, so that none replaces the reference of another.
         let default = if self.page { "readmill-demo-page" } else { "readmill-demo" };
         let dir = self.output.as_deref().unwrap_or(Path::new(default));
+        if dir.exists() && !dir.is_dir() {
+            return Err(Error::usage(format!("{} is not a directory", dir.display()))
+                .hint("give a directory for the simulated reads and the results: -o DIR"));
+        }
         std::fs::create_dir_all(dir).map_err(|e| write_error(dir, &e))?;
         if self.page {
             return self.run_with_page(dir, plan);

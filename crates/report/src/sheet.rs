@@ -30,21 +30,21 @@ impl Sheet {
     /// cells from the first line, or if a sample occurs twice. The message does not name the file;
     /// the caller adds it.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let mut lines =
-            text.lines().map(|line| line.trim_end_matches('\r')).filter(|line| !line.trim().is_empty());
-        let head: Vec<&str> =
-            lines.next().ok_or("the sample sheet is empty")?.split('\t').map(str::trim).collect();
+        let mut lines = (1_usize..)
+            .zip(text.lines().map(|line| line.trim_end_matches('\r')))
+            .filter(|(_, line)| !line.trim().is_empty());
+        let (_, head) = lines.next().ok_or("the sample sheet is empty")?;
+        let head: Vec<&str> = head.split('\t').map(str::trim).collect();
         if head.len() < 2 {
             return Err("the first line must have at least two column names, separated by tabs".into());
         }
         let names = head.iter().skip(1).map(|name| (*name).to_string()).collect();
         let mut samples = BTreeMap::new();
-        for (i, line) in lines.enumerate() {
+        for (number, line) in lines {
             let cells: Vec<String> = line.split('\t').map(|cell| cell.trim().to_string()).collect();
             if cells.len() != head.len() {
                 return Err(format!(
-                    "line {} has {} cells, but the first line has {}",
-                    i + 2,
+                    "line {number} has {} cells, but the first line has {}",
                     cells.len(),
                     head.len()
                 ));
@@ -52,7 +52,7 @@ impl Sheet {
             let mut cells = cells.into_iter();
             let sample = cells.next().unwrap_or_default();
             if samples.insert(sample.clone(), cells.collect()).is_some() {
-                return Err(format!("sample {sample} has two lines"));
+                return Err(format!("line {number}: sample {sample} is listed twice"));
             }
         }
         Ok(Sheet { names, samples })
@@ -93,6 +93,6 @@ mod tests {
         assert_eq!(wrong(""), "the sample sheet is empty");
         assert!(wrong("sample\n").starts_with("the first line must have"));
         assert_eq!(wrong("s\tb\na\t1\t2\n"), "line 2 has 3 cells, but the first line has 2");
-        assert_eq!(wrong("s\tb\na\t1\na\t2\n"), "sample a has two lines");
+        assert_eq!(wrong("s\tb\na\t1\n\na\t2\n"), "line 4: sample a is listed twice");
     }
 }

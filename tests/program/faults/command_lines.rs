@@ -390,6 +390,7 @@ fn a_name_of_another_kind_of_file_is_refused() {
         "sort in/a.bam##idx##in/a.bai -o out/x.bam",
         &["##idx##", "only `readmill view` accepts"],
     );
+    refused(&folders, "demo -o in/a.bam", &["in/a.bam is not a directory", "-o DIR"]);
     assert_eq!(folders.left(), [""; 0]);
 }
 

@@ -11,7 +11,7 @@ use minibwa_sys as sys;
 use readmill_record::{Error, Result};
 
 use super::hits::Hits;
-use super::memory::{L2bLayout, MinibwaIndex, suppress_messages};
+use super::memory::{L2bLayout, MinibwaIndex, allocation_error, suppress_messages};
 use super::options::{DifferenceField, MinibwaInsertSize, MinibwaOptions, Preset};
 use crate::kernel::given::{self, set_both_if_given, set_if_given};
 
@@ -64,7 +64,9 @@ impl ThreadBuffer {
     pub(super) fn new() -> Result<Self> {
         // SAFETY: no preconditions.
         let scratch = ptr::NonNull::new(unsafe { sys::mb_tbuf_init(1) });
-        scratch.map(ThreadBuffer).ok_or_else(|| Error::bug("minibwa: not enough memory for a thread"))
+        scratch
+            .map(ThreadBuffer)
+            .ok_or_else(|| allocation_error("minibwa: cannot allocate memory for a thread"))
     }
 }
 

@@ -37,6 +37,11 @@ unsafe impl Sync for MinibwaIndex {}
 /// Length in bases of the words whose rows minibwa looks up in advance (0.6, `mb_idx_load`).
 const PREFIX_BASES: i32 = 10;
 
+/// Returns the error for memory that the C code could not allocate.
+pub(super) fn allocation_error(what: &str) -> Error {
+    Error::usage(what).hint("free memory, or use a machine with more")
+}
+
 impl MinibwaIndex {
     /// Loads and checks the index.
     ///
@@ -51,7 +56,8 @@ impl MinibwaIndex {
         // index of its own.
         let index = unsafe { libc::calloc(1, size_of::<IndexLayout>()) }.cast::<IndexLayout>();
         let index = MinibwaIndex(
-            ptr::NonNull::new(index).ok_or_else(|| Error::bug("minibwa: not enough memory"))?,
+            ptr::NonNull::new(index)
+                .ok_or_else(|| allocation_error("minibwa: cannot allocate memory for the index"))?,
         );
         // SAFETY: there is no other reference to the index yet, and the names are C strings that
         // outlive the calls. If loading fails, `drop` frees the parts that exist.
