@@ -40,15 +40,19 @@ pub(crate) enum IndexFault {
 /// that starts at it cannot extend beyond the end of the text.
 pub(crate) const READ_BACK_BASES: u64 = 300_000;
 
-/// Reads the last `most` bases of the text back, then a quarter as many at samples spread over the
+/// Reads the last `max_bases` bases of the text back, then a quarter as many at samples spread over the
 /// rest.
 ///
 /// `among_last` is the number of sampled suffixes, including the empty one, whose stored start is
-/// within the last `most` bases. It must equal the number found by reading back.
-pub(crate) fn check_text(index: &impl Transform, most: u64, among_last: u64) -> Result<(), IndexFault> {
+/// within the last `max_bases` bases. It must equal the number found by reading back.
+pub(crate) fn check_text(
+    index: &impl Transform,
+    max_bases: u64,
+    among_last: u64,
+) -> Result<(), IndexFault> {
     let (length, period) = (index.length(), index.sample_period());
     let (mut row, mut at, mut found) = (0, length, 1);
-    while at > length.saturating_sub(most) {
+    while at > length.saturating_sub(max_bases) {
         (row, at) = step_back(index, row, at)?;
         found += u64::from(row % period == 0);
     }
@@ -58,7 +62,7 @@ pub(crate) fn check_text(index: &impl Transform, most: u64, among_last: u64) -> 
     if at == 0 {
         return if index.base_before(row).is_none() { Ok(()) } else { Err(IndexFault::Transform) };
     }
-    let mut left = most.div_ceil(4);
+    let mut left = max_bases.div_ceil(4);
     for row in (period..=length).step_by((period * length.div_ceil(left)) as usize) {
         let (mut row, mut at) = (row, index.sampled_start(row));
         while left > 0 && at > 0 {

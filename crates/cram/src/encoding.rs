@@ -224,10 +224,16 @@ impl SeriesEncoding {
         Ok(())
     }
 
-    /// Appends the next byte array to `out` and returns its length. A stored length above `most` is
-    /// an error. An array with a stop byte needs no limit, because its bytes are already in memory.
+    /// Appends the next byte array to `out` and returns its length. A stored length above
+    /// `max_length` is an error. An array with a stop byte needs no limit, because its bytes are
+    /// already in memory.
     #[inline]
-    pub fn read_array(&self, streams: &mut Streams, most: usize, out: &mut Vec<u8>) -> Result<usize> {
+    pub fn read_array(
+        &self,
+        streams: &mut Streams,
+        max_length: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<usize> {
         match self {
             SeriesEncoding::ArrayStop(stop, at) => {
                 let stream = streams.external_block(*at)?;
@@ -238,7 +244,7 @@ impl SeriesEncoding {
                 Ok(n)
             }
             SeriesEncoding::ArrayLength(lengths, values) => {
-                let n = usize::try_from(lengths.read_number(streams)?).ok().filter(|&n| n <= most);
+                let n = usize::try_from(lengths.read_number(streams)?).ok().filter(|&n| n <= max_length);
                 let n = n.ok_or_else(|| damaged_cram("an array of bytes is too long"))?;
                 values.read_bytes(streams, n, out)?;
                 Ok(n)

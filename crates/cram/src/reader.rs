@@ -241,15 +241,20 @@ fn cut_short() -> Error {
 const CONTAINER: &str = "a container of the CRAM file";
 
 impl Reader {
-    /// Opens `input` and reads its header. `most` limits the memory of a container including its
-    /// records. The header container is charged to `ledger` while it is read. With
+    /// Opens `input` and reads its header. `max_container` limits the memory of a container
+    /// including its records. The header container is charged to `ledger` while it is read. With
     /// `allow_missing_eof`, a file without an end-of-file container is accepted.
     ///
     /// # Errors
     /// The input is not CRAM 2.0 to 3.1, its header is damaged or truncated, or it does not fit in
     /// memory.
-    pub fn open(input: Input, allow_missing_eof: bool, most: Limit, ledger: &Ledger) -> Result<Self> {
-        Self::open_by(Header::parse_and_mend, input, allow_missing_eof, most, ledger)
+    pub fn open(
+        input: Input,
+        allow_missing_eof: bool,
+        max_container: Limit,
+        ledger: &Ledger,
+    ) -> Result<Self> {
+        Self::open_by(Header::parse_and_mend, input, allow_missing_eof, max_container, ledger)
     }
 
     /// Opens `input` like [`Reader::open`], but accepts header lines that other programs refuse.
@@ -257,17 +262,17 @@ impl Reader {
     pub fn open_as_is(
         input: Input,
         allow_missing_eof: bool,
-        most: Limit,
+        max_container: Limit,
         ledger: &Ledger,
     ) -> Result<Self> {
-        Self::open_by(Header::parse_within, input, allow_missing_eof, most, ledger)
+        Self::open_by(Header::parse_within, input, allow_missing_eof, max_container, ledger)
     }
 
     fn open_by(
         read_header: fn(&[u8], &Ledger) -> Result<Header>,
         mut input: Input,
         allow_missing_eof: bool,
-        most: Limit,
+        max_container: Limit,
         ledger: &Ledger,
     ) -> Result<Self> {
         let mut definition = [0; 26];
@@ -291,7 +296,7 @@ impl Reader {
             header,
             offset,
             allow_missing_eof,
-            max_container: most,
+            max_container,
             ended,
             implied_bytes: 0,
         };
@@ -326,10 +331,10 @@ impl Reader {
         self.implied_bytes = implied_bytes;
     }
 
-    /// Limits the memory of each later container, including its records, to `most`. A larger
+    /// Limits the memory of each later container, including its records, to `max_container`. A larger
     /// container is an error.
-    pub fn limit_containers(&mut self, most: Limit) {
-        self.max_container = most;
+    pub fn limit_containers(&mut self, max_container: Limit) {
+        self.max_container = max_container;
     }
 
     /// Continues with the container at file offset `offset`, where `input` must start. Reading by

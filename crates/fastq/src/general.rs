@@ -39,9 +39,9 @@ pub(crate) struct RecordParser<'a> {
 
 impl<'a> RecordParser<'a> {
     /// Creates a parser that starts at position `at`, which is the start of record `records`
-    /// (0-based) of the file. A record may have up to `most` bytes.
-    pub fn new(text: &'a FastqText, at: TextPosition, records: u64, most: usize) -> Self {
-        RecordParser { text, block: None, at, records, max: most, name: None, numbering: None }
+    /// (0-based) of the file. A record may have up to `max_bytes` bytes.
+    pub fn new(text: &'a FastqText, at: TextPosition, records: u64, max_bytes: usize) -> Self {
+        RecordParser { text, block: None, at, records, max: max_bytes, name: None, numbering: None }
     }
 
     /// Sets the separator `numbering`, which is removed from the ends of names together with the

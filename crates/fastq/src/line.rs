@@ -81,11 +81,13 @@ pub(crate) fn describe_name_fault(name: &[u8]) -> Option<&'static str> {
 pub(crate) fn is_graphic(bytes: &[u8]) -> bool {
     // Computes the maximum without an early exit, so that the compiler can check sixteen bytes at a
     // time. The last piece overlaps the previous one.
-    let greatest = |piece: &[u8]| piece.iter().fold(0, |most: u8, b| most.max(b.wrapping_sub(b'!')));
+    let greatest =
+        |piece: &[u8]| piece.iter().fold(0, |max_offset: u8, b| max_offset.max(b.wrapping_sub(b'!')));
     let (pieces, rest) = bytes.as_chunks::<32>();
     let last = bytes.last_chunk::<32>().map_or(rest, |last| last);
-    let most = pieces.iter().fold(greatest(last), |most, piece| most.max(greatest(piece)));
-    most <= b'~' - b'!'
+    let max_offset =
+        pieces.iter().fold(greatest(last), |max_offset, piece| max_offset.max(greatest(piece)));
+    max_offset <= b'~' - b'!'
 }
 
 #[cfg(test)]

@@ -192,13 +192,13 @@ impl FastqText {
 
     /// Appends the text between `from` and `to` to `out`; without `to`, up to the end of the text.
     /// Returns false if the text has been released, cannot be read, or would make `out` longer than
-    /// `most` bytes.
+    /// `max_bytes` bytes.
     pub fn copy_text(
         &self,
         from: TextPosition,
         to: Option<TextPosition>,
         out: &mut Vec<u8>,
-        most: usize,
+        max_bytes: usize,
     ) -> bool {
         let last = to.map_or_else(|| self.ring.summed().0, |to| to.block + 1);
         for number in from.block..last {
@@ -208,7 +208,7 @@ impl FastqText {
             }
             let start = if number == from.block { from.offset } else { 0 };
             let end = to.filter(|to| to.block == number).map_or(block.text().len(), |to| to.offset);
-            if out.len() + (end - start) > most {
+            if out.len() + (end - start) > max_bytes {
                 return false;
             }
             out.extend_from_slice(&block.text()[start..end]);

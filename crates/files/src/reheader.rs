@@ -98,8 +98,8 @@ fn replace_cram_header(
     ledger: &Ledger,
 ) -> Result<()> {
     let open = || input_file::open_input(&options.input).map_err(|e| Error::io("cannot be opened", &e));
-    let most = Limit::part_of(ledger.free(), 2, ledger);
-    let reader = Reader::open_as_is(Box::new(open()?), true, most, ledger)?;
+    let max_container = Limit::part_of(ledger.free(), 2, ledger);
+    let reader = Reader::open_as_is(Box::new(open()?), true, max_container, ledger)?;
     let (version, start, old) = (reader.version(), reader.offset(), reader.header());
     if version.major != 3 {
         return Err(Error::input(format!(

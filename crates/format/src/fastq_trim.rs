@@ -70,7 +70,7 @@ impl FastqTrim {
         if let Some(quality) = self.quality {
             length = length.min(quality_trim_point(&qualities[start..kept], quality).max(1));
         }
-        start..start + self.max_bases[end].map_or(length, |most| length.min(most))
+        start..start + self.max_bases[end].map_or(length, |max_bases| length.min(max_bases))
     }
 }
 
@@ -94,19 +94,19 @@ impl FastqClip {
 
 /// Returns the number of bases that remain after trimming low qualities at the end with bwa's algorithm,
 /// as implemented by `TrimmingUtil` of htsjdk 4.2.0.
-fn quality_trim_point(qualities: &[u8], least: i32) -> usize {
-    let (mut score, mut most, mut point) = (0_i32, 0, qualities.len());
-    if least < 1 {
+fn quality_trim_point(qualities: &[u8], min_quality: i32) -> usize {
+    let (mut score, mut max_score, mut point) = (0_i32, 0, qualities.len());
+    if min_quality < 1 {
         return 0;
     }
     for (at, &letter) in qualities.iter().enumerate().rev() {
         // Java's integers wrap around, so a huge threshold cuts only the last base.
-        score = score.wrapping_add(least.wrapping_sub(i32::from(letter) - i32::from(b'!')));
+        score = score.wrapping_add(min_quality.wrapping_sub(i32::from(letter) - i32::from(b'!')));
         if score < 0 {
             break;
         }
-        if score > most {
-            (most, point) = (score, at);
+        if score > max_score {
+            (max_score, point) = (score, at);
         }
     }
     point
@@ -139,11 +139,8 @@ mod tests {
         format!("{} {}", text(&bases[kept.clone()]), text(&qualities[kept]))
     }
 
-    fn clip(action: ClipAction, least: usize) -> FastqTrim {
-        FastqTrim {
-            clip: Some(FastqClip { tag: *b"XT", action, min_position: least }),
-            ..FastqTrim::default()
-        }
+    fn clip(action: ClipAction, min_position: usize) -> FastqTrim {
+        FastqTrim { clip: Some(FastqClip { tag: *b"XT", action, min_position }), ..FastqTrim::default() }
     }
 
     #[test]
@@ -171,7 +168,7 @@ mod tests {
         assert_eq!(trimmed(&ends, 77, ""), "CG 67");
         assert_eq!(trimmed(&ends, 141, ""), "GTA 78!");
         assert_eq!(trimmed(&FastqTrim { skip: [9, 0], ..FastqTrim::default() }, 4, ""), " ");
-        let quality = |least| FastqTrim { quality: Some(least), ..FastqTrim::default() };
+        let quality = |min_quality| FastqTrim { quality: Some(min_quality), ..FastqTrim::default() };
         assert_eq!(trimmed(&quality(10), 4, ""), "ACGT 5678");
         assert_eq!(trimmed(&quality(40), 4, ""), "A 5");
         assert_eq!(trimmed(&quality(0), 4, ""), "A 5", "as Picard");
@@ -179,9 +176,9 @@ mod tests {
 
     #[test]
     fn a_quality_near_32_bits_trims_one_base_as_picard() {
-        for least in [i32::MAX, 1_200_000_000] {
-            let quality = FastqTrim { quality: Some(least), ..FastqTrim::default() };
-            assert_eq!(trimmed(&quality, 4, ""), "ACGT 5678", "{least}");
+        for min_quality in [i32::MAX, 1_200_000_000] {
+            let quality = FastqTrim { quality: Some(min_quality), ..FastqTrim::default() };
+            assert_eq!(trimmed(&quality, 4, ""), "ACGT 5678", "{min_quality}");
         }
     }
 }

@@ -23,8 +23,8 @@ impl FileSlice {
 impl Read for FileSlice {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let left = usize::try_from(self.end.saturating_sub(self.at)).unwrap_or(usize::MAX);
-        let most = into.len().min(left);
-        let n = self.file.read_at(&mut into[..most], self.at)?;
+        let max_bytes = into.len().min(left);
+        let n = self.file.read_at(&mut into[..max_bytes], self.at)?;
         self.at += n as u64;
         Ok(n)
     }

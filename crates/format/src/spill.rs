@@ -123,7 +123,7 @@ impl Spill {
             Some(system.f_bavail.saturating_mul(system.f_frsize))
         };
         let free: Option<Vec<u64>> = self.dirs.iter().map(free).collect();
-        free?.into_iter().min().map(|least| least.saturating_mul(self.dirs.len() as u64))
+        free?.into_iter().min().map(|min_free| min_free.saturating_mul(self.dirs.len() as u64))
     }
 
     /// Begins an empty extent at the end of the file that `turn` modulo the number of files selects.

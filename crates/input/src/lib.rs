@@ -56,7 +56,7 @@ enum SamText {
 
 enum InputFormat {
     Bam { blocks: BlockReader<Input>, rest: Vec<u8>, joints: ConcatenationCheck },
-    Sam { text: SamText, rest: Vec<u8>, ended: bool, most: Limit, long: Charge },
+    Sam { text: SamText, rest: Vec<u8>, ended: bool, max_line: Limit, long: Charge },
     Cram(Box<cram::Reader>),
     Regions(RegionReader),
 }
@@ -195,12 +195,12 @@ impl Source {
         }
     }
 
-    /// Limits the memory of later CRAM containers, including their records, to `most`. A larger
+    /// Limits the memory of later CRAM containers, including their records, to `max_container`. A larger
     /// container is an error. No effect on other formats.
-    pub fn limit_containers(&mut self, most: Limit) {
+    pub fn limit_containers(&mut self, max_container: Limit) {
         match &mut self.kind {
-            InputFormat::Cram(reader) => reader.limit_containers(most),
-            InputFormat::Regions(reader) => reader.limit_containers(most),
+            InputFormat::Cram(reader) => reader.limit_containers(max_container),
+            InputFormat::Regions(reader) => reader.limit_containers(max_container),
             InputFormat::Bam { .. } | InputFormat::Sam { .. } => {}
         }
     }
@@ -333,8 +333,8 @@ impl Source {
             header.add_note("removed the byte order mark at the start of the file");
         }
         let rest = rest.split_off(end);
-        let (most, long) = (options.max_line, options.ledger.empty_charge("a long line of SAM"));
-        Ok(Source { header, kind: InputFormat::Sam { text, rest, ended, most, long }, setup: None })
+        let (max_line, long) = (options.max_line, options.ledger.empty_charge("a long line of SAM"));
+        Ok(Source { header, kind: InputFormat::Sam { text, rest, ended, max_line, long }, setup: None })
     }
 
     /// Returns the next part of the input; `None` at the end. `reuse` is returned by
@@ -363,7 +363,7 @@ impl Source {
                 let container = reader.claim(reuse.compressed)?;
                 Ok(container.map(|container| Claim::Container(Box::new(container), None)))
             }
-            InputFormat::Sam { text, rest, ended, most, long } => {
+            InputFormat::Sam { text, rest, ended, max_line, long } => {
                 let mut searched = 0;
                 if rest.len() <= TEXT_CHUNK_BYTES {
                     long.resize(0); // a longer text is a line for which memory was short
@@ -388,15 +388,15 @@ impl Source {
                         }
                         return Ok((!lines.is_empty()).then_some(Claim::Text(lines)));
                     }
-                    if !most.allows(rest.len() as u64) {
-                        return Err(most.limit_error("a line", skip_line(text, rest)?));
+                    if !max_line.allows(rest.len() as u64) {
+                        return Err(max_line.limit_error("a line", skip_line(text, rest)?));
                     }
                     searched = rest.len();
                     // The line is longer than a chunk. The thread that opens it will charge it
                     // itself.
                     let more = rest.len() as u64; // the present length again, for each batch in flight
                     make_room(rest, TEXT_CHUNK_BYTES + PROBE_BYTES, long)
-                        .map_err(|error| error.hint(most.memory_hint(more)).as_retryable())?;
+                        .map_err(|error| error.hint(max_line.memory_hint(more)).as_retryable())?;
                     *ended = fill_text(text, rest, TEXT_CHUNK_BYTES)?;
                 }
             }
@@ -494,9 +494,9 @@ impl Opener {
             Claim::Container(container, wanted) => {
                 let decoder = self.cram.as_mut();
                 let decoder = decoder.ok_or_else(|| Error::bug("there is no decoder for CRAM"))?;
-                let least = if wanted.is_some() { Detail::Places } else { Detail::Flags };
+                let min_detail = if wanted.is_some() { Detail::Places } else { Detail::Flags };
                 let stop = wanted.as_ref().and_then(|wanted| wanted.decode_stop());
-                let options = cram::DecodeOptions { detail: self.detail.max(least), stop };
+                let options = cram::DecodeOptions { detail: self.detail.max(min_detail), stop };
                 decoder.open(&container, options, opened);
                 if let Some(wanted) = wanted {
                     opened.retain(|record| wanted.is_wanted(record));

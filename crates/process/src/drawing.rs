@@ -51,10 +51,11 @@ pub fn draw_bar(share: f64, width: usize) -> String {
     filled + &" ".repeat(spaces)
 }
 
-/// Returns a chart with one character per value, in eight heights. `most` is the value of a full
+/// Returns a chart with one character per value, in eight heights. `max_value` is the value of a full
 /// column.
-pub fn draw_columns(values: &[u64], most: u64) -> String {
-    let height = |value: u64| (value.min(most) as f64 / most.max(1) as f64 * 7.0).round() as usize;
+pub fn draw_columns(values: &[u64], max_value: u64) -> String {
+    let height =
+        |value: u64| (value.min(max_value) as f64 / max_value.max(1) as f64 * 7.0).round() as usize;
     values.iter().map(|&value| LOWER_EIGHTHS[height(value)]).collect()
 }
 

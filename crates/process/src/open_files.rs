@@ -10,7 +10,7 @@ pub fn raise_open_file_limit(files: usize) {
     let needed = files as u64 + OTHER_FILES;
     let limits = getrlimit(Resource::Nofile);
     if limits.current.is_some_and(|current| current < needed) {
-        let current = Some(limits.maximum.map_or(needed, |most| most.min(needed)));
+        let current = Some(limits.maximum.map_or(needed, |max_files| max_files.min(needed)));
         let _ = setrlimit(Resource::Nofile, Rlimit { current, ..limits }); // on error, the limit stays unchanged
     }
 }

@@ -137,11 +137,11 @@ impl Batch {
     }
 
     /// Removes the records before the batch returns to a pool, and frees the buffer if its capacity
-    /// exceeds `most` bytes. The buffer keeps its old contents, so that a reader can fill it again
+    /// exceeds `max_bytes` bytes. The buffer keeps its old contents, so that a reader can fill it again
     /// without zeroing it first.
-    pub fn clear_for_reuse(&mut self, most: usize) {
+    pub fn clear_for_reuse(&mut self, max_bytes: usize) {
         self.spans.clear();
-        if self.bytes.capacity() > most {
+        if self.bytes.capacity() > max_bytes {
             self.bytes = Vec::new();
         }
     }
@@ -233,7 +233,7 @@ impl Batch {
         let mut kept = std::mem::take(&mut self.spare_spans);
         kept.clear();
         self.is_slice = true;
-        let most = self.bytes.len() / 2 * 3;
+        let max_bytes = self.bytes.len() / 2 * 3;
         let (mut from, mut outcome) = (0, Ok(()));
         while from < all.len() && outcome.is_ok() {
             let to = all.len().min(from + records);
@@ -242,7 +242,7 @@ impl Batch {
             outcome = work(self);
             kept.extend_from_slice(&self.spans);
             from = to;
-            if self.bytes.len() > most {
+            if self.bytes.len() > max_bytes {
                 outcome = outcome.and(self.copy_without_gaps(kept.iter_mut().chain(&mut all[from..])));
             }
         }
@@ -357,10 +357,12 @@ mod tests {
     /// records.
     #[test]
     fn a_span_beyond_four_gigabytes_is_refused() {
-        let most = u32::MAX as usize;
-        let span = Span::new(most - 40, 40, Stamp::new(7, 0)).unwrap();
+        let max_bytes = u32::MAX as usize;
+        let span = Span::new(max_bytes - 40, 40, Stamp::new(7, 0)).unwrap();
         assert_eq!((span.start, span.len, span.stamp.ordinal()), (u32::MAX - 40, 40, 7));
-        for (start, len) in [(most - 39, 40), (most + 1, 0), (0, most + 1), (usize::MAX, 2)] {
+        for (start, len) in
+            [(max_bytes - 39, 40), (max_bytes + 1, 0), (0, max_bytes + 1), (usize::MAX, 2)]
+        {
             let error = Span::new(start, len, Stamp::default()).unwrap_err();
             assert!(error.what.contains("more than 4 GiB"), "{error}");
         }

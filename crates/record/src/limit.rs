@@ -42,8 +42,8 @@ impl Limit {
     }
 
     #[must_use]
-    pub fn capped_at(self, most: u64) -> Self {
-        Limit { bytes: self.bytes.min(most), ..self }
+    pub fn capped_at(self, max_bytes: u64) -> Self {
+        Limit { bytes: self.bytes.min(max_bytes), ..self }
     }
 
     pub fn bytes(self) -> u64 {
@@ -59,11 +59,11 @@ impl Limit {
     pub fn limit_error(self, what: &str, bytes: u64) -> Error {
         let mib = |bytes: u64| bytes.div_ceil(1 << 20);
         if self.parts == 0 {
-            let (needed, most) = (mib(bytes), self.bytes >> 20);
-            return Error::input(format!("{what} needs {needed} MiB, but the maximum is {most} MiB"));
+            let (needed, max_mib) = (mib(bytes), self.bytes >> 20);
+            return Error::input(format!("{what} needs {needed} MiB, but the maximum is {max_mib} MiB"));
         }
-        let (needed, most) = (mib(bytes), self.bytes >> 20);
-        Error::usage(format!("{what} needs {needed} MiB, but only {most} MiB are available"))
+        let (needed, max_mib) = (mib(bytes), self.bytes >> 20);
+        Error::usage(format!("{what} needs {needed} MiB, but only {max_mib} MiB are available"))
             .hint(self.memory_hint(bytes.saturating_sub(self.bytes)))
     }
 

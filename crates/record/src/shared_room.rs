@@ -58,16 +58,16 @@ impl CountingRoom {
     }
 
     /// Extends `list` with default values to at least `needed` elements: to the next power of two, but
-    /// not beyond `most`. Takes twice the growth from the room, because the lists of two threads exist
-    /// at the same time while they are merged.
+    /// not beyond `max_len`. Takes twice the growth from the room, because the lists of two threads
+    /// exist at the same time while they are merged.
     #[inline]
     pub fn lengthen_list<T: Clone + Default>(
         &self,
         list: &mut Vec<T>,
         needed: usize,
-        most: usize,
+        max_len: usize,
     ) -> Result<()> {
-        if list.len() >= needed { Ok(()) } else { self.grow_list(list, needed, most) }
+        if list.len() >= needed { Ok(()) } else { self.grow_list(list, needed, max_len) }
     }
 
     #[cold]
@@ -75,9 +75,9 @@ impl CountingRoom {
         &self,
         list: &mut Vec<T>,
         needed: usize,
-        most: usize,
+        max_len: usize,
     ) -> Result<()> {
-        let more = needed.next_power_of_two().min(most).max(needed) - list.len();
+        let more = needed.next_power_of_two().min(max_len).max(needed) - list.len();
         self.take_bytes(2 * (more * size_of::<T>()) as u64)?;
         list.reserve_exact(more);
         list.resize(list.len() + more, T::default());

@@ -48,13 +48,13 @@ impl SampleView<'_> {
         bases: &mut [u8],
         cigar: &mut Vec<u32>,
     ) -> usize {
-        let (n, most) = (bases.len(), 2 * MAX_INDEL_BASES as usize);
+        let (n, max_change) = (bases.len(), 2 * MAX_INDEL_BASES as usize);
         let five = locus.five as usize;
         let (from, to) = if locus.reverse {
             let end = five + 1 - clip;
-            ((end.saturating_sub(n + most)), end)
+            ((end.saturating_sub(n + max_change)), end)
         } else {
-            (five + clip, five + clip + n + most)
+            (five + clip, five + clip + n + max_change)
         };
         let variants = self.variants.within(from, to);
         if variants.is_empty() {

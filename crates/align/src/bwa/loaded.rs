@@ -47,10 +47,10 @@ impl LoadedBwaIndex<'_> {
         self.check_and_read_back(text::READ_BACK_BASES)
     }
 
-    fn check_and_read_back(&self, most: u64) -> Result<(), IndexFault> {
+    fn check_and_read_back(&self, max_bases: u64) -> Result<(), IndexFault> {
         self.check_firsts()?;
         self.check_blocks()?;
-        text::check_text(self, most, self.check_starts(most)?)
+        text::check_text(self, max_bases, self.check_starts(max_bases)?)
     }
 
     fn check_firsts(&self) -> Result<(), IndexFault> {
@@ -184,7 +184,7 @@ mod tests {
             }
         }
 
-        fn check(&self, most: u64) -> Result<(), IndexFault> {
+        fn check(&self, max_bases: u64) -> Result<(), IndexFault> {
             let (bases, firsts, whole, shift) = (self.bases, self.firsts, self.whole, SHIFT);
             let (blocks, packed) = (&self.blocks[..], &self.packed[..]);
             let starts = (&self.high[..], &self.low[..]);
@@ -197,13 +197,13 @@ mod tests {
                 samples: starts,
                 packed,
             }
-            .check_and_read_back(most)
+            .check_and_read_back(max_bases)
         }
 
-        fn changed(&self, most: u64, change: impl FnOnce(&mut Self)) -> Result<(), IndexFault> {
+        fn changed(&self, max_bases: u64, change: impl FnOnce(&mut Self)) -> Result<(), IndexFault> {
             let mut copy = self.clone();
             change(&mut copy);
-            copy.check(most)
+            copy.check(max_bases)
         }
     }
 
@@ -214,8 +214,8 @@ mod tests {
 
     #[test]
     fn a_whole_index_is_good_however_much_is_read_back() {
-        for most in [1, 16, 259, 260, 1000] {
-            assert_eq!(parts().check(most), Ok(()), "{most}");
+        for max_bases in [1, 16, 259, 260, 1000] {
+            assert_eq!(parts().check(max_bases), Ok(()), "{max_bases}");
         }
         assert_eq!(TransformParts::of(&[0; 33]).check(1000), Ok(()));
         assert_eq!(TransformParts::of(&[2]).check(1000), Ok(()));

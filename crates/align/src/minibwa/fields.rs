@@ -66,10 +66,10 @@ fn push_sa(segment: &Segment<'_>, own: &MinibwaHit, out: &mut Vec<u8>) {
 /// Appends n2, the number of secondary hits with a similar score, and lists them in XA unless there
 /// are too many.
 fn push_xa(segment: &Segment<'_>, own: &MinibwaHit, best: i32, out: &mut Vec<u8>) {
-    let least = f64::from(segment.settings.out_s) * f64::from(best);
+    let min_score = f64::from(segment.settings.out_s) * f64::from(best);
     let at = segment.hits.iter().position(|hit| std::ptr::eq(hit, own));
     let is_other = |hit: &&MinibwaHit| {
-        let good = hit.scores().is_some_and(|scores| f64::from(scores[2]) >= least);
+        let good = hit.scores().is_some_and(|scores| f64::from(scores[2]) >= min_score);
         good && !std::ptr::eq(*hit, own) && Some(hit.parent()) == at
     };
     let count = segment.hits.iter().filter(is_other).count();

@@ -52,8 +52,8 @@ impl Copy<'_> {
         let mut errors = 0;
         for seed in 1..=SEEDS {
             let (mut draw, mut bytes) = (Draw(seed << 32 | part.start as u64 | 1), good.clone());
-            let most = if seed % 4 == 0 { 1 } else { 200 };
-            for _ in 0..most.min(part.len()) {
+            let max_changes = if seed % 4 == 0 { 1 } else { 200 };
+            for _ in 0..max_changes.min(part.len()) {
                 let at = part.start + draw.below(part.len() as u64) as usize;
                 bytes[at] ^= 1 + draw.below(255) as u8;
             }

@@ -4,18 +4,18 @@
 /// at least 1.
 pub fn normalise_to(total: u32, counts: &[u32], frequencies: &mut [u16]) {
     let sum: u64 = counts.iter().map(|&n| u64::from(n)).sum();
-    let (mut left, mut most) = (total as i32, 0);
+    let (mut left, mut largest_at) = (total as i32, 0);
     for (i, &n) in counts.iter().enumerate() {
         let share = u64::from(n) * u64::from(total) / sum.max(1);
         frequencies[i] = if n > 0 { share.max(1) as u16 } else { 0 };
         left -= i32::from(frequencies[i]);
-        if frequencies[i] > frequencies[most] {
-            most = i;
+        if frequencies[i] > frequencies[largest_at] {
+            largest_at = i;
         }
     }
-    let largest = i32::from(frequencies[most]);
+    let largest = i32::from(frequencies[largest_at]);
     if largest + left > 0 {
-        frequencies[most] = (largest + left) as u16;
+        frequencies[largest_at] = (largest + left) as u16;
         return;
     }
     // Rounding rare symbols up to 1 took more than the largest frequency can give, so all large

@@ -202,7 +202,7 @@ impl ArithEncoder {
     }
 
     fn encode_entropy(&mut self, bytes: &[u8], flags: u8, out: &mut Vec<u8>) {
-        let symbols = bytes.iter().max().map_or(0, |&most| usize::from(most)) + 1;
+        let symbols = bytes.iter().max().map_or(0, |&max_symbol| usize::from(max_symbol)) + 1;
         out.push(symbols as u8); // 256 is 0
         let ordered = flags & ORDER != 0;
         self.literals.reset(if ordered { symbols } else { 1 }, symbols);

@@ -86,8 +86,8 @@ impl BlockCompressor {
             if kind == CompressionHint::Repeating { usize::MAX } else { self.compress_rans(raw, out) };
         let repeating =
             if kind == CompressionHint::Statistical { usize::MAX } else { self.compress_gzip(raw) };
-        let least = statistical.min(repeating);
-        if least >= raw.len() {
+        let min_size = statistical.min(repeating);
+        if min_size >= raw.len() {
             (Method::Raw, raw)
         } else if repeating < statistical {
             (Method::Gzip, &self.gzipped[..repeating])

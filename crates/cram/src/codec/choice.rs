@@ -103,8 +103,8 @@ impl Chooser {
                     Profile::Archive => StreamCodec::Arith(&mut self.arith),
                     _ => StreamCodec::Rans(&mut self.rans),
                 };
-                let most = self.profile.partition_bytes() as usize / MIN_BYTES_PER_TOKEN;
-                if self.names.encode(raw, most, codec, out) {
+                let max_tokens = self.profile.partition_bytes() as usize / MIN_BYTES_PER_TOKEN;
+                if self.names.encode(raw, max_tokens, codec, out) {
                     return Method::Names;
                 }
                 out.clear();

@@ -83,13 +83,13 @@ impl StreamReader {
     }
 }
 
-/// Reads and decompresses all streams. `size` limits each stream, `most` their total.
+/// Reads and decompresses all streams. `size` limits each stream, `max_sum` their total.
 fn read_streams(
     cursor: &mut ByteCursor<'_>,
     names: usize,
     by_arith: bool,
     size: usize,
-    most: usize,
+    max_sum: usize,
 ) -> Result<Vec<PositionReader>> {
     let (mut positions, mut sum): (Vec<PositionReader>, usize) = (Vec::new(), 0);
     while !cursor.0.is_empty() {
@@ -105,7 +105,7 @@ fn read_streams(
             }
             if kind != TYPE && names > 0 {
                 sum += names;
-                if sum > most {
+                if sum > max_sum {
                     return Err(too_many_tokens());
                 }
                 let mut bytes = vec![MATCH; names];
@@ -124,16 +124,16 @@ fn read_streams(
             let stored = cursor.read_uint7()? as usize;
             let (data, mut bytes) = (cursor.take_bytes(stored)?, Vec::new());
             // A token takes at most four bytes, and a stream has at most one token per name.
-            let most = 4 * names + size;
+            let max_bytes = 4 * names + size;
             if by_arith {
-                arith::decode(data, most, &mut bytes)?
+                arith::decode(data, max_bytes, &mut bytes)?
             } else {
-                nx16::decode(data, most, &mut bytes)?
+                nx16::decode(data, max_bytes, &mut bytes)?
             }
             bytes
         };
         sum += bytes.len();
-        if sum > most {
+        if sum > max_sum {
             return Err(too_many_tokens());
         }
         let last = positions.last_mut().ok_or_else(|| damaged_cram("the names have no first token"))?;

@@ -103,9 +103,9 @@ impl NameEncoder {
         true
     }
 
-    /// Tokenises all names. Returns false if a name is too long, or if there are more than `most`
+    /// Tokenises all names. Returns false if a name is too long, or if there are more than `max_tokens`
     /// tokens.
-    fn tokenise_names(&mut self, raw: &[u8], most: usize) -> bool {
+    fn tokenise_names(&mut self, raw: &[u8], max_tokens: usize) -> bool {
         self.tokens.clear();
         self.names.clear();
         self.last.clear();
@@ -119,7 +119,7 @@ impl NameEncoder {
             let first = self.tokens.len();
             let distance = self.find_repeated(raw, start, end);
             let mut name = if distance == 0 {
-                if end - start > usize::from(u8::MAX) || first > most {
+                if end - start > usize::from(u8::MAX) || first > max_tokens {
                     return false;
                 }
                 let texts = tokenise_name(&raw[start..end], start, &mut self.tokens);

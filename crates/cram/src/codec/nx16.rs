@@ -96,10 +96,10 @@ struct Runs {
 }
 
 impl Runs {
-    fn read(cursor: &mut ByteCursor<'_>, most: usize, n: usize) -> Result<Self> {
+    fn read(cursor: &mut ByteCursor<'_>, max_bytes: usize, n: usize) -> Result<Self> {
         let (size, literals) = (cursor.read_uint7()? as usize, cursor.read_uint7()? as usize);
         // A run length takes no more bytes than its run.
-        if literals > most || size / 2 > most + MAX_SYMBOL_LIST_BYTES {
+        if literals > max_bytes || size / 2 > max_bytes + MAX_SYMBOL_LIST_BYTES {
             return Err(damaged_cram("runs are longer than their expanded data"));
         }
         let mut lengths = Vec::new();

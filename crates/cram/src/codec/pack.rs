@@ -16,13 +16,13 @@ pub(super) const CAT: u8 = 32;
 pub(super) const RLE: u8 = 64;
 pub(super) const PACK: u8 = 128;
 
-/// Reads the uncompressed size, which follows the flags. A size above `most` is an error.
-pub(super) fn read_size(cursor: &mut ByteCursor<'_>, flags: u8, most: usize) -> Result<usize> {
+/// Reads the uncompressed size, which follows the flags. A size above `max_size` is an error.
+pub(super) fn read_size(cursor: &mut ByteCursor<'_>, flags: u8, max_size: usize) -> Result<usize> {
     if flags & NO_SIZE != 0 {
-        return Ok(most);
+        return Ok(max_size);
     }
     let size = cursor.read_uint7()? as usize;
-    if size > most {
+    if size > max_size {
         return Err(damaged_cram("a block contains more than its stated size"));
     }
     Ok(size)
@@ -35,15 +35,15 @@ pub(super) struct SymbolPacking<'a> {
 
 impl<'a> SymbolPacking<'a> {
     /// Reads the packing parameters from the front of the data. The packed data must not be larger
-    /// than `most`, its unpacked size.
-    pub fn read(cursor: &mut ByteCursor<'a>, most: usize) -> Result<Self> {
+    /// than `max_packed`, its unpacked size.
+    pub fn read(cursor: &mut ByteCursor<'a>, max_packed: usize) -> Result<Self> {
         let n = cursor.read_byte()?;
         if !(1..=16).contains(&n) {
             return Err(damaged_cram("a packed block has no symbols, or too many"));
         }
         let symbols = cursor.take_bytes(n as usize)?;
         let packed = cursor.read_uint7()? as usize;
-        if packed > most {
+        if packed > max_packed {
             return Err(damaged_cram("a packed block is larger than its content"));
         }
         Ok(SymbolPacking { symbols, packed })

@@ -14,20 +14,21 @@ pub struct RansSymbol {
 
 impl RansSymbol {
     /// Returns the effect of a symbol whose range starts at `start` and has width `frequency`. All
-    /// ranges together have width 2^`bits`. States of at least `most` are renormalised first.
+    /// ranges together have width 2^`bits`. States of at least `renormalise_from` are renormalised
+    /// first.
     ///
     /// The reciprocals are those described by Giesen for rANS. They are exact for states below
     /// 2^31.
-    fn new(start: u32, frequency: u32, bits: u32, most: u32) -> Self {
+    fn new(start: u32, frequency: u32, bits: u32, renormalise_from: u32) -> Self {
         let complement = ((1 << bits) - frequency) as u16;
         if frequency < 2 {
             let bias = (start + (1 << bits) - 1) as u16;
-            return RansSymbol { renormalise_from: most, reciprocal: !0, shift: 0, bias, complement };
+            return RansSymbol { renormalise_from, reciprocal: !0, shift: 0, bias, complement };
         }
         let shift = 32 - (frequency - 1).leading_zeros();
         let reciprocal = ((1u64 << (shift + 31)).div_ceil(u64::from(frequency))) as u32;
         RansSymbol {
-            renormalise_from: most,
+            renormalise_from,
             reciprocal,
             shift: shift as u8 - 1,
             bias: start as u16,
@@ -46,12 +47,12 @@ impl RansSymbol {
 }
 
 /// Fills `symbols` for one context, whose frequencies sum to at most 2^`bits`. A state of at least
-/// `most` times the frequency of a symbol is renormalised before that symbol.
-pub fn fill_symbols(frequencies: &[u16], bits: u32, most: u32, symbols: &mut [RansSymbol]) {
+/// `max_ratio` times the frequency of a symbol is renormalised before that symbol.
+pub fn fill_symbols(frequencies: &[u16], bits: u32, max_ratio: u32, symbols: &mut [RansSymbol]) {
     let mut start = 0;
     for (symbol, &f) in symbols.iter_mut().zip(frequencies).filter(|(_, f)| **f > 0) {
         let frequency = u32::from(f);
-        *symbol = RansSymbol::new(start, frequency, bits, most * frequency);
+        *symbol = RansSymbol::new(start, frequency, bits, max_ratio * frequency);
         start += frequency;
     }
 }

@@ -45,7 +45,7 @@ pub fn decode_features(
     fixed: &mut FixedFields,
     wanted: WantedTags,
 ) -> Result<()> {
-    let most = reader.reserve_parts(2 * fixed.length)?;
+    let max_bytes = reader.reserve_parts(2 * fixed.length)?;
     let (mut seq, mut qual) =
         (std::mem::take(&mut reader.scratch.seq), std::mem::take(&mut reader.scratch.qual));
     let (mut cigar, mut md) =
@@ -74,7 +74,7 @@ pub fn decode_features(
         next: 0,
         has_bases,
     };
-    let read = decode_all_features(reader, fixed, &mut building, &mut qual, most);
+    let read = decode_all_features(reader, fixed, &mut building, &mut qual, max_bytes);
     let (end, nm) = (building.at, building.nm);
     building.flush_md();
     building.close_operator();
@@ -119,7 +119,7 @@ fn decode_all_features(
     fixed: &FixedFields,
     building: &mut ReadBuilder<'_>,
     qual: &mut Vec<u8>,
-    most: usize,
+    max_bytes: usize,
 ) -> Result<()> {
     let (count, mut before) = (reader.series[Series::Fn as usize].read_number(reader.streams)?, 0usize);
     for _ in 0..count {
@@ -134,7 +134,7 @@ fn decode_all_features(
         if pos - 1 > building.next {
             building.add_matches(&mut reader.bases, pos - 1 - building.next, false)?;
         }
-        let left = most.checked_sub(building.md.len() + size_of_val(&building.cigar[..]));
+        let left = max_bytes.checked_sub(building.md.len() + size_of_val(&building.cigar[..]));
         decode_feature(
             reader,
             code,
@@ -170,10 +170,10 @@ fn decode_feature(
                 b'I' => Series::In,
                 _ => Series::Bb,
             };
-            let most = if building.has_bases { building.seq.len() - pos } else { left };
+            let max_bytes = if building.has_bases { building.seq.len() - pos } else { left };
             building.stored.clear();
-            let n = series[stored as usize].read_array(streams, most, building.stored)?;
-            if n > most {
+            let n = series[stored as usize].read_array(streams, max_bytes, building.stored)?;
+            if n > max_bytes {
                 return Err(damaged_cram("a feature is outside its read"));
             }
             if building.has_bases {

@@ -21,7 +21,7 @@ struct PendingFlags {
 }
 
 /// Appends `records` records to `opened`, which have FLAG and MAPQ but no name, position or bases.
-/// `most` limits the size of `opened` in bytes.
+/// `max_bytes` limits the size of `opened` in bytes.
 ///
 /// Reads only the series for FLAG and MAPQ.
 /// [`Scheme::needed_blocks`](crate::scheme::Scheme::needed_blocks) has ensured that they have
@@ -33,12 +33,12 @@ pub fn decode_flags(
     series: &Encodings,
     streams: &mut Streams,
     records: usize,
-    most: usize,
+    max_bytes: usize,
     opened: &mut OpenedChunk,
 ) -> Result<()> {
     let mut number = |of: Series| series[of as usize].read_number(streams);
     let start = opened.bytes_mut().len();
-    if records.saturating_mul(RECORD.len()) > most.saturating_sub(start) {
+    if records.saturating_mul(RECORD.len()) > max_bytes.saturating_sub(start) {
         return Err(exceeds_container_error());
     }
     let mut known = vec![PendingFlags { flags: 0, mate_flags: 0, mapq: 0, next: 0, first: 0 }; records];

@@ -157,8 +157,8 @@ impl Decoder {
             let mut slice =
                 ByteCursor(slice.ok_or_else(|| damaged_cram("a slice starts outside its container"))?);
             let records_left = container.header.records - records;
-            let most = SliceLimits { bound, parts, records: records_left, sizes };
-            records += self.decode_slice(&mut slice, (&scheme, &blocks), wanted, most, opened)?;
+            let limits = SliceLimits { bound, parts, records: records_left, sizes };
+            records += self.decode_slice(&mut slice, (&scheme, &blocks), wanted, limits, opened)?;
         }
         Ok(())
     }
@@ -168,7 +168,7 @@ impl Decoder {
         cursor: &mut ByteCursor<'_>,
         (scheme, blocks): (&Scheme, &Blocks),
         wanted: DecodeOptions,
-        most: SliceLimits,
+        limits: SliceLimits,
         opened: &mut OpenedChunk,
     ) -> Result<usize> {
         let version = self.setup.version;
@@ -179,14 +179,14 @@ impl Decoder {
             &mut self.streams,
             &mut self.embedded,
             blocks,
-            most.sizes,
+            limits.sizes,
         )?;
-        if slice.records > most.records {
+        if slice.records > limits.records {
             return Err(exceeds_container_error());
         }
         let (series, tags) = scheme.resolve_blocks(&self.streams);
         if let Blocks::Only(_) = blocks {
-            flags::decode_flags(&series, &mut self.streams, slice.records, most.bound, opened)?;
+            flags::decode_flags(&series, &mut self.streams, slice.records, limits.bound, opened)?;
             return Ok(slice.records);
         }
         let places_only = wanted.detail <= Detail::Places;
@@ -217,7 +217,7 @@ impl Decoder {
             scratch: &mut self.scratch,
             last_pos: i64::from(slice.start),
             max_parts_bytes: 0,
-            parts: most.parts,
+            parts: limits.parts,
             extra: &mut self.extra,
             first_records: HashMap::new(),
         };
@@ -225,9 +225,9 @@ impl Decoder {
         for _ in 0..slice.records {
             let bytes = opened.bytes_mut();
             let at = bytes.len();
-            reader.max_parts_bytes = parts_bound(most.bound.saturating_sub(at));
+            reader.max_parts_bytes = parts_bound(limits.bound.saturating_sub(at));
             let read = reader.decode_next(&mut self.notes, bytes);
-            let fits = bytes.len() <= most.bound;
+            let fits = bytes.len() <= limits.bound;
             if let Err(error) = read.and(if fits { Ok(()) } else { Err(exceeds_container_error()) }) {
                 bytes.truncate(at);
                 self.notes.truncate(self.notes.iter().take_while(|note| note.at < at).count());

@@ -83,8 +83,8 @@ fn break_it(text: &mut Vec<u8>, random: &mut Random) {
 
 /// Generates the texts of one or two files.
 fn texts(files: usize, segments: usize, random: &mut Random) -> Vec<Vec<u8>> {
-    let most = random.pick(&[3, 40, 400, 1500]);
-    let templates = random.below(most);
+    let max_templates = random.pick(&[3, 40, 400, 1500]);
+    let templates = random.below(max_templates);
     let shape = random.pick(&[Shape::Strict, Shape::Strict, Shape::Strict, Shape::Loose, Shape::Broken]);
     let end: &[u8] = if random.chance(20) { b"\r\n" } else { b"\n" };
     // With records of thousands of bytes, there is no room for all batches in flight.

@@ -22,8 +22,8 @@ const CONTAINER_PARTS: u64 = 2;
 /// Fails if the file is damaged or not sorted by coordinate, or if there is too little memory.
 pub fn index_cram(file: File, options: &IndexOptions, workshop: &IndexJob<'_>) -> Result<FinishedIndex> {
     let IndexJob { crew, ledger, console, .. } = workshop;
-    let most = Limit::part_of(ledger.free(), CONTAINER_PARTS * crew.in_flight as u64, ledger);
-    let mut reader = Reader::open(Box::new(file), options.allow_missing_eof, most, ledger)?;
+    let max_container = Limit::part_of(ledger.free(), CONTAINER_PARTS * crew.in_flight as u64, ledger);
+    let mut reader = Reader::open(Box::new(file), options.allow_missing_eof, max_container, ledger)?;
     let header = reader.header().clone();
     let references = References::new(&header, None, &Cache::default(), ledger)?;
     let setup = Setup::new(reader.version(), &header, references, b"")?;

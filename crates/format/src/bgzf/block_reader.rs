@@ -56,10 +56,10 @@ impl Chunk {
 
     /// Returns whether the chunk has reached one of its limits. `compressed` is the size of its
     /// blocks so far; the buffer may already hold bytes of later blocks.
-    fn is_full(&self, compressed: usize, most_blocks: usize) -> bool {
+    fn is_full(&self, compressed: usize, max_blocks: usize) -> bool {
         self.inflated >= CHUNK_INFLATED_BYTES
             || compressed >= CHUNK_COMPRESSED_BYTES
-            || self.blocks.len() >= most_blocks
+            || self.blocks.len() >= max_blocks
     }
 }
 

@@ -66,8 +66,8 @@ impl Deflater {
     pub fn deflate_block(&mut self, payload: &[u8], out: &mut Vec<u8>) {
         let Some(compressor) = &mut self.compressor else { return store_block(payload, out) };
         let (before, data) = self.block.split_at_mut(HEADER_BYTES);
-        let most = (payload.len() + MAX_SLACK_BYTES).min(data.len() - FOOTER_BYTES);
-        let room = &mut data[..most];
+        let max_bytes = (payload.len() + MAX_SLACK_BYTES).min(data.len() - FOOTER_BYTES);
+        let room = &mut data[..max_bytes];
         let n = match compressor.compress(payload, room) {
             Some(n) if n <= payload.len() + STORING_BYTES => n,
             _ => return store_block(payload, out),

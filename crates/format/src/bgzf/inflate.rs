@@ -128,9 +128,9 @@ impl<R: Read> InflateReader<R> {
         Ok(n - left)
     }
 
-    /// Returns up to `most` of the next bytes, inflating the next chunk if necessary. The slice is empty
-    /// at the end of the file.
-    fn next_bytes(&mut self, most: usize) -> Result<&[u8]> {
+    /// Returns up to `max_bytes` of the next bytes, inflating the next chunk if necessary. The
+    /// slice is empty at the end of the file.
+    fn next_bytes(&mut self, max_bytes: usize) -> Result<&[u8]> {
         while self.at == self.bytes.len() {
             if !self.blocks.next_chunk(&mut self.chunk)? {
                 return Ok(&[]);
@@ -141,7 +141,7 @@ impl<R: Read> InflateReader<R> {
                 .inspect_err(|_| self.bytes.clear())?;
         }
         let from = self.at;
-        self.at += most.min(self.bytes.len() - from);
+        self.at += max_bytes.min(self.bytes.len() - from);
         Ok(&self.bytes[from..self.at])
     }
 }

@@ -129,8 +129,8 @@ impl ContigNames<'_> {
     fn read_argument(&self, argument: &str, padding: u32, into: &mut IntervalCollector) -> Result<()> {
         let mut add = |region: ParsedRegion| {
             let length = self.contig(region.contig).length;
-            let most = if length > 0 { length } else { i32::MAX as u32 };
-            let end = region.end.saturating_add(padding).min(most);
+            let max_end = if length > 0 { length } else { i32::MAX as u32 };
+            let end = region.end.saturating_add(padding).min(max_end);
             into.push_interval(region.contig, region.start.saturating_sub(padding), end);
         };
         if is_unmapped(argument) {

@@ -192,8 +192,8 @@ struct FileRangeReader<'a> {
 
 impl Read for FileRangeReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        let most = into.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
-        let n = self.file.read_at(&mut into[..most], self.at)?;
+        let max_bytes = into.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        let n = self.file.read_at(&mut into[..max_bytes], self.at)?;
         self.at += n as u64;
         self.left -= n as u64;
         Ok(n)

@@ -162,17 +162,17 @@ fn append_array(value: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
             count += 1;
         }
     } else {
-        let (mut least, mut most) = (0i64, 0i64);
+        let (mut min_value, mut max_value) = (0i64, 0i64);
         let (low, high, width) =
             element_range(kind).ok_or("the element type of B is none of c, C, s, S, i, I and f")?;
         for element in elements.clone() {
             let value = parse_integer(element).ok_or("B needs whole numbers of 32 bits")?;
             out.extend_from_slice(&value.to_le_bytes()[..width]);
-            (least, most) = (least.min(value), most.max(value));
+            (min_value, max_value) = (min_value.min(value), max_value.max(value));
             count += 1;
         }
-        if least < low || most > high {
-            let kind = fitting_type(least, most).ok_or("B needs whole numbers of 32 bits")?;
+        if min_value < low || max_value > high {
+            let kind = fitting_type(min_value, max_value).ok_or("B needs whole numbers of 32 bits")?;
             out.truncate(start);
             out.extend_from_slice(&[b'B', kind, 0, 0, 0, 0]);
             let width = element_range(kind).map_or(4, |(_, _, width)| width);
@@ -199,13 +199,13 @@ fn element_range(kind: u8) -> Option<(i64, i64, usize)> {
 
 /// Returns the element type that htslib uses if the declared type does not hold all values. (htslib
 /// stores 255 in two bytes.)
-fn fitting_type(least: i64, most: i64) -> Option<u8> {
+fn fitting_type(min_value: i64, max_value: i64) -> Option<u8> {
     let fits = |kind: u8| {
         let (low, high, _) = element_range(kind)?;
         let high = if kind == b'C' { high - 1 } else { high };
-        (least >= low && most <= high).then_some(kind)
+        (min_value >= low && max_value <= high).then_some(kind)
     };
-    let kinds = if least < 0 { b"csi" } else { b"CSI" };
+    let kinds = if min_value < 0 { b"csi" } else { b"CSI" };
     kinds.iter().find_map(|&kind| fits(kind))
 }
 

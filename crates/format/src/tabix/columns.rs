@@ -55,12 +55,12 @@ impl TextPreset {
     /// Returns whether a line looks like this format.
     pub fn is_line_of_kind(self, line: &[u8]) -> bool {
         let columns = line.iter().filter(|&&byte| byte == b'\t').count() + 1;
-        let least = match self {
+        let min_columns = match self {
             TextPreset::Vcf => 8,
             TextPreset::Bed => 3,
             TextPreset::Gff => 8,
         };
-        columns >= least && self.parse_place(line).is_some()
+        columns >= min_columns && self.parse_place(line).is_some()
     }
 
     pub(super) fn parse_place(self, line: &[u8]) -> Option<LinePlace<'_>> {

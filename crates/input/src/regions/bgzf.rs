@@ -217,9 +217,9 @@ impl BgzfRegions {
         let Region::Part(part) = region else { return self.begin_unplaced() };
         let before =
             self.resume.as_ref().filter(|it| self.regions.each_once && it.contig == part.contig);
-        let (from, least) = before.map_or((i64::MIN, 0), |before| (before.end, before.offset));
-        let ranges = self.index.file_ranges(&part, least);
-        self.resume = Some(Resume { contig: part.contig, offset: least, end: part.end });
+        let (from, min_offset) = before.map_or((i64::MIN, 0), |before| (before.end, before.offset));
+        let ranges = self.index.file_ranges(&part, min_offset);
+        self.resume = Some(Resume { contig: part.contig, offset: min_offset, end: part.end });
         let middle = match self.kind {
             RecordKind::Bam { .. } => self.index.first_offset(part.contig, part.end - 1),
             RecordKind::Text { .. } => 0,

@@ -127,8 +127,8 @@ impl CramRegions {
         self.bytes
     }
 
-    pub fn limit_containers(&mut self, most: Limit) {
-        self.reader.limit_containers(most);
+    pub fn limit_containers(&mut self, max_container: Limit) {
+        self.reader.limit_containers(max_container);
     }
 
     /// Returns the next container; `None` after the last one. The memory of `reuse` is reused.

@@ -41,9 +41,9 @@ impl RegionReader {
         }
     }
 
-    pub fn limit_containers(&mut self, most: Limit) {
+    pub fn limit_containers(&mut self, max_container: Limit) {
         if let RegionReader::Cram(reader) = self {
-            reader.limit_containers(most);
+            reader.limit_containers(max_container);
         }
     }
 }

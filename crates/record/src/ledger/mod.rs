@@ -186,21 +186,22 @@ impl Ledger {
         let users = if users.is_empty() { users } else { format!(" (in use: {users})") };
         let kept_back = if sums.keepers.contains(&name) { 0 } else { sums.unused_kept_bytes() };
         let free = self.capacity().saturating_sub(sums.used).saturating_sub(kept_back) >> 20;
-        let mut least = sums.used.saturating_add(bytes).saturating_add(kept_back);
+        let mut min_capacity = sums.used.saturating_add(bytes).saturating_add(kept_back);
         if sums.keepers.contains(&name) {
             // Reads that wait to be sorted take all free memory, so only the kept part of any additional
             // memory counts.
             let lacks = sums.used_by_keepers.saturating_add(bytes).saturating_sub(sums.kept_bytes);
-            least = least.max(self.capacity().saturating_add(lacks.saturating_mul(sums.kept_share)));
+            min_capacity =
+                min_capacity.max(self.capacity().saturating_add(lacks.saturating_mul(sums.kept_share)));
         }
         // Many small charges may follow this one, so the step is not smaller than this.
         let step = (self.capacity() / 8).min(MAX_STEP);
-        let least = mib_rounded_up(least.max(self.capacity().saturating_add(step)));
+        let min_mib = mib_rounded_up(min_capacity.max(self.capacity().saturating_add(step)));
         let (bytes, capacity) = (mib_rounded_up(bytes), self.capacity() >> 20);
         Error::usage(format!(
             "{name}: needs {bytes} MiB, but only {free} MiB of {capacity} MiB are free{users}"
         ))
-        .hint(format!("raise -m to {least}M or more"))
+        .hint(format!("raise -m to {min_mib}M or more"))
     }
 
     fn lock_sums(&self) -> MutexGuard<'_, LedgerSums> {
@@ -346,13 +347,17 @@ impl Charge {
         }
     }
 
-    /// Runs `step` with a charge of at least `most` bytes, the maximum that the step has in use at any
-    /// time. Then sets the charge to the bytes that the step returns with its result.
+    /// Runs `step` with a charge of at least `max_bytes` bytes, the maximum that the step has in
+    /// use at any time. Then sets the charge to the bytes that the step returns with its result.
     ///
     /// # Errors
     /// Fails if the bytes are not free (see [`Charge::grow_to`]) or the step fails.
-    pub fn charge_around<T>(&mut self, most: u64, step: impl FnOnce() -> Result<(T, u64)>) -> Result<T> {
-        self.grow_to(most)?;
+    pub fn charge_around<T>(
+        &mut self,
+        max_bytes: u64,
+        step: impl FnOnce() -> Result<(T, u64)>,
+    ) -> Result<T> {
+        self.grow_to(max_bytes)?;
         let (done, bytes) = step()?;
         self.resize(bytes);
         Ok(done)

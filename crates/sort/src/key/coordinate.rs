@@ -121,7 +121,7 @@ impl Minimiser {
         let (seq, length) = (record.seq(), record.l_seq());
         let none = Minimiser { kmer: u64::MAX, place: 1 - KMER_BASES as i64, reverse: false };
         let (mut forward, mut reverse) = (0, 0);
-        let (mut least, mut least_reverse) =
+        let (mut min_forward, mut min_reverse) =
             (none, Minimiser { kmer: u64::MAX, place: 0, reverse: true });
         for i in 0..length {
             let base = usize::from(seq[i / 2] >> (4 * (1 - i % 2)) & 15);
@@ -131,15 +131,16 @@ impl Minimiser {
                 continue;
             }
             let (there, here) = (reverse ^ KMER_MASK, forward ^ KMER_MASK);
-            if here < least.kmer {
-                least = Minimiser { kmer: here, place: (i + 1 - KMER_BASES) as i64, reverse: false };
+            if here < min_forward.kmer {
+                min_forward =
+                    Minimiser { kmer: here, place: (i + 1 - KMER_BASES) as i64, reverse: false };
             }
-            if there < least_reverse.kmer {
+            if there < min_reverse.kmer {
                 let place = (length - 1 - i) as i64;
-                least_reverse = Minimiser { kmer: there, place, reverse: true };
+                min_reverse = Minimiser { kmer: there, place, reverse: true };
             }
         }
-        if least_reverse.kmer < least.kmer { least_reverse } else { least }
+        if min_reverse.kmer < min_forward.kmer { min_reverse } else { min_forward }
     }
 }
 

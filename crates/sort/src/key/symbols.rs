@@ -169,12 +169,13 @@ fn load_last_word(name: &[u8], at: usize) -> u64 {
     rest.iter().take(8).rev().fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
-/// Counts the bytes of `word`, from the lowest, before the first byte greater than `most`. `most`
-/// is below 128.
+/// Counts the bytes of `word`, from the lowest, before the first byte greater than `max_byte`.
+/// `max_byte` is below 128.
 #[inline]
-fn count_bytes_up_to(word: u64, most: u64) -> u32 {
-    // A byte above `most` overflows into its highest bit. A carry can only reach later bytes.
-    let above = (word.wrapping_add((127 - most) * 0x0101_0101_0101_0101) | word) & 0x8080_8080_8080_8080;
+fn count_bytes_up_to(word: u64, max_byte: u64) -> u32 {
+    // A byte above `max_byte` overflows into its highest bit. A carry can only reach later bytes.
+    let above =
+        (word.wrapping_add((127 - max_byte) * 0x0101_0101_0101_0101) | word) & 0x8080_8080_8080_8080;
     above.trailing_zeros() / 8
 }
 
@@ -289,9 +290,9 @@ fn put_symbols<const NATURAL: bool>(mut symbols: Symbols<'_, NATURAL>, key: &mut
 /// Returns the length of the common prefix of `a` and `b`. Compares 16 bytes at a time: names of
 /// one sequencing run usually share between 16 and 32 bytes.
 fn measure_common_prefix(a: &[u8], b: &[u8]) -> usize {
-    let most = a.len().min(b.len());
+    let max_length = a.len().min(b.len());
     let mut alike = 0;
-    while alike < most {
+    while alike < max_length {
         let low = load_word(a, alike) ^ load_word(b, alike);
         let high = load_word(a, alike + 8) ^ load_word(b, alike + 8);
         let differing = u128::from(high) << 64 | u128::from(low);
@@ -300,7 +301,7 @@ fn measure_common_prefix(a: &[u8], b: &[u8]) -> usize {
             break;
         }
     }
-    alike.min(most)
+    alike.min(max_length)
 }
 
 #[cfg(test)]

@@ -299,12 +299,12 @@ mod tests {
     #[test]
     fn far_positions_keep_their_order() {
         let at = |pos, cigar| TestRead { pos, cigar, ..TestRead::default() };
-        let most = &[(4, (1 << 28) - 1); 40];
+        let max_clips = &[(4, (1 << 28) - 1); 40];
         assert_in_order(
             &header(1),
             &[
-                at(0, most),
-                at(1, most),
+                at(0, max_clips),
+                at(1, max_clips),
                 at(0, &[(4, 65538)]),
                 at(0, &[(4, 65537)]),
                 at(0, &[(4, 65536)]),

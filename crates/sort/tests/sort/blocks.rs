@@ -111,7 +111,7 @@ fn blocks_of_a_range_are_those_of_the_whole() {
         // records are larger than a partition.
         let length = |random: &mut Rng| match 40u64 << random.below64(13) {
             _ if random.below64(150) == 0 => 3 << 20,
-            least => (least + random.below64(least)).min(200_000) as usize,
+            min_length => (min_length + random.below64(min_length)).min(200_000) as usize,
         };
         let records = draw_records(&mut random, 20 << 20, length);
         let partitions = cut_partitions(&records);

@@ -96,7 +96,7 @@ fn ranges_of_random_runs_are_together_the_whole_merge() {
     type Positions = fn(u64, &mut Rng) -> u64;
     let kinds: [Positions; 5] =
         [|_, r| r.below64(500), |_, _| 7, |i, _| i, |i, _| 1_000_000 - i, |_, r| r.below64(1 << 19)];
-    let (mut random, mut most) = (Rng::new(5), 0);
+    let (mut random, mut max_starts) = (Rng::new(5), 0);
     for (kind, pos) in kinds.into_iter().enumerate() {
         for runs in [1, 2, 5] {
             let long = if kind % 2 == 0 { 3 << 20 } else { 60_000 };
@@ -106,7 +106,7 @@ fn ranges_of_random_runs_are_together_the_whole_merge() {
                 let starts = ranges::divide_order(&sources, wanted).unwrap();
                 assert!(starts.len() < wanted, "{} starts for {wanted} ranges", starts.len());
                 assert!(starts.is_sorted_by_key(|start| start.bytes));
-                most = most.max(starts.len());
+                max_starts = max_starts.max(starts.len());
                 let mut cuts = Vec::new();
                 for number in 0..=starts.len() {
                     let start = number.checked_sub(1).map(|before| &starts[before]);
@@ -116,7 +116,7 @@ fn ranges_of_random_runs_are_together_the_whole_merge() {
             }
         }
     }
-    assert!(most > 5, "{most} starts at most are no test");
+    assert!(max_starts > 5, "{max_starts} starts at most are no test");
 }
 
 #[test]

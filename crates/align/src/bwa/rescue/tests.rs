@@ -57,8 +57,8 @@ impl Random {
 
     /// Returns a part of the piece with random substitutions, deletions and insertions, or random
     /// letters.
-    fn mate(&mut self, piece: &[u8], most: usize) -> Vec<u8> {
-        let count = 1 + self.below(most);
+    fn mate(&mut self, piece: &[u8], max_letters: usize) -> Vec<u8> {
+        let count = 1 + self.below(max_letters);
         if self.below(8) == 0 {
             return self.letters(count);
         }
@@ -86,7 +86,7 @@ struct Rescues {
 }
 
 impl Rescues {
-    fn new(count: usize, longest: usize, least: c_int, random: &mut Random) -> Self {
+    fn new(count: usize, longest: usize, min_score: c_int, random: &mut Random) -> Self {
         let mut rescues = Rescues::default();
         for hit in 0..count {
             let length = 1 + random.below(PIECE);
@@ -97,7 +97,7 @@ impl Rescues {
                 mate: rescues.mates.len() as i32,
                 piece_len: piece.len() as i32,
                 mate_len: mate.len() as i32,
-                ask: SECOND | FIND_START | least,
+                ask: SECOND | FIND_START | min_score,
                 hit: hit as i32,
                 ..RescuePair::default()
             });
@@ -134,7 +134,7 @@ impl Rescues {
     }
 
     /// Runs both phases, with the steps that bwa-mem3 takes between them.
-    fn scored(mut self, kernel: *const RescueKernel, bytes: bool, least: c_int) -> Vec<RescueHit> {
+    fn scored(mut self, kernel: *const RescueKernel, bytes: bool, min_score: c_int) -> Vec<RescueHit> {
         let none = RescueHit {
             score: 0,
             piece_end: -1,
@@ -148,7 +148,7 @@ impl Rescues {
         self.run(kernel, bytes, 0, &mut hits);
         self.pairs.retain_mut(|pair| {
             let hit = &hits[pair.hit as usize];
-            if hit.score < least {
+            if hit.score < min_score {
                 return false;
             }
             let (piece, mate) = (pair.piece as usize, pair.mate as usize);
@@ -216,10 +216,10 @@ fn scores_ends_and_starts_are_those_of_the_kernel_for_avx2() {
             let older = made(make, scoring);
             for (bytes, factor) in [(true, 19), (true, 5), (false, 19), (false, 5)] {
                 let longest = if bytes { (254 + different) / same } else { MATE as i32 - 20 };
-                let least = factor * same;
-                let rescues = Rescues::new(200, longest as usize, least, random);
+                let min_score = factor * same;
+                let rescues = Rescues::new(200, longest as usize, min_score, random);
                 let [there, here] =
-                    [newer, older].map(|kernel| rescues.clone().scored(kernel, bytes, least));
+                    [newer, older].map(|kernel| rescues.clone().scored(kernel, bytes, min_score));
                 for (at, (there, here)) in there.iter().zip(&here).enumerate() {
                     assert_eq!(
                         here, there,

@@ -55,17 +55,17 @@ impl Read for Trickle {
         if self.1.chance(1) {
             std::thread::yield_now();
         }
-        let most = self.1.pick(&[1, 7, 100, 5000]);
-        let n = into.len().min(1 + self.1.below(most));
+        let max_bytes = self.1.pick(&[1, 7, 100, 5000]);
+        let n = into.len().min(1 + self.1.below(max_bytes));
         self.0.read(&mut into[..n])
     }
 }
 
 /// Compresses the text in independent pieces of at most some thousand bytes.
-fn members(text: &[u8], random: &mut Random, most: usize, mut pack: impl FnMut(&[u8])) {
+fn members(text: &[u8], random: &mut Random, max_bytes: usize, mut pack: impl FnMut(&[u8])) {
     let mut rest = text;
     while !rest.is_empty() {
-        let (piece, after) = rest.split_at(rest.len().min(1 + random.below(most)));
+        let (piece, after) = rest.split_at(rest.len().min(1 + random.below(max_bytes)));
         pack(piece);
         rest = after;
     }
@@ -81,8 +81,8 @@ pub fn pack(text: &[u8], packing: Packing, random: &mut Random) -> Vec<u8> {
         }),
         Packing::Bgzf => {
             let mut deflater = Deflater::new(Codec::default(), 1);
-            let most = if random.chance(50) { 40 } else { 4000 };
-            members(text, random, most, |piece| deflater.deflate_block(piece, &mut out));
+            let max_bytes = if random.chance(50) { 40 } else { 4000 };
+            members(text, random, max_bytes, |piece| deflater.deflate_block(piece, &mut out));
             out.extend_from_slice(&EOF_BLOCK);
         }
         Packing::Zstd => members(text, random, 20_000, |piece| {

@@ -88,10 +88,10 @@ pub struct ChunkJoiner {
 
 impl ChunkJoiner {
     /// Returns a joiner for a file whose first chunk begins with `header` bytes of the file header.
-    /// `most` is the maximum size of a record.
-    pub fn new(header: usize, most: Limit) -> Self {
+    /// `max_record` is the maximum size of a record.
+    pub fn new(header: usize, max_record: Limit) -> Self {
         let (partial, partial_at, records) = Default::default();
-        ChunkJoiner { header: Some(header), partial, partial_at, records, max_record: most }
+        ChunkJoiner { header: Some(header), partial, partial_at, records, max_record }
     }
 
     /// Takes the next chunk and determines where its records start.

@@ -220,10 +220,10 @@ impl BamIndex {
     }
 
     /// Returns the ranges of the file that contain all records of a region, in order and without the
-    /// parts before offset `least`. Ranges that share a block are merged.
-    pub fn file_ranges(&self, part: &ContigPart, least: u64) -> Vec<FileRange> {
+    /// parts before offset `min_offset`. Ranges that share a block are merged.
+    pub fn file_ranges(&self, part: &ContigPart, min_offset: u64) -> Vec<FileRange> {
         let Some(contig) = self.contigs.get(&part.contig) else { return Vec::new() };
-        let least = least.max(self.first_offset(part.contig, part.start));
+        let min_offset = min_offset.max(self.first_offset(part.contig, part.start));
         let span = 1i64 << (self.min_shift + 3 * self.depth).min(62);
         // Positions beyond the last window count as if they were in it.
         let (first, last) = (part.start.clamp(0, span - 1), (part.end - 1).clamp(0, span - 1));
@@ -235,8 +235,10 @@ impl BamIndex {
             let bins = contig.bins[from..].iter().take_while(|bin| bin.number <= number(last));
             for bin in bins {
                 let chunks = &contig.chunks[bin.first as usize..bin.end as usize];
-                let chunks = chunks.iter().filter(|chunk| chunk.end > least);
-                ranges.extend(chunks.map(|chunk| FileRange { begin: chunk.begin.max(least), ..*chunk }));
+                let chunks = chunks.iter().filter(|chunk| chunk.end > min_offset);
+                ranges.extend(
+                    chunks.map(|chunk| FileRange { begin: chunk.begin.max(min_offset), ..*chunk }),
+                );
             }
         }
         ranges.sort_unstable_by_key(|range| range.begin);
@@ -398,8 +400,8 @@ mod tests {
         BamIndex::open(file.path(), FILE, wanted.iter().copied(), all, ledger)
     }
 
-    fn ranges(index: &BamIndex, start: i64, end: i64, least: u64) -> Vec<(u64, u64)> {
-        let ranges = index.file_ranges(&ContigPart { contig: 0, start, end }, least);
+    fn ranges(index: &BamIndex, start: i64, end: i64, min_offset: u64) -> Vec<(u64, u64)> {
+        let ranges = index.file_ranges(&ContigPart { contig: 0, start, end }, min_offset);
         ranges.iter().map(|range| (range.begin, range.end)).collect()
     }
 

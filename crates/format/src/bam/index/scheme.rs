@@ -153,8 +153,8 @@ impl IndexScheme {
     /// Returns the first and the last window that a record overlaps. Position -1 counts as 0, as in
     /// htslib. Positions beyond the last window count as part of it; htslib refuses to index them.
     pub(super) fn window_range(self, place: RecordInterval) -> (u32, u32) {
-        let most = (1 << (3 * self.depth)) - 1;
-        let window = |position: i64| (position.max(0) >> self.min_shift).min(most) as u32;
+        let max_window = (1 << (3 * self.depth)) - 1;
+        let window = |position: i64| (position.max(0) >> self.min_shift).min(max_window) as u32;
         (window(place.start), window(place.end - 1))
     }
 

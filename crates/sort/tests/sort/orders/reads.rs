@@ -277,11 +277,11 @@ fn raw(read: &SampleRead, fields: &[u8]) -> Vec<u8> {
     raw
 }
 
-/// Draws an input of up to `most` reads.
-pub fn draw_input(random: &mut ReadGenerator, most: usize) -> Vec<SampleRead> {
+/// Draws an input of up to `max_reads` reads.
+pub fn draw_input(random: &mut ReadGenerator, max_reads: usize) -> Vec<SampleRead> {
     let (mut known, mut reads) = (Vec::new(), Vec::new());
     let tagged = random.below(8);
-    for serial in 0..2 + random.below(most - 1) {
+    for serial in 0..2 + random.below(max_reads - 1) {
         let read = draw_read(random, serial as u32, &known, tagged);
         known.push(read.name.clone());
         reads.push(read);
