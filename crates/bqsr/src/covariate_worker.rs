@@ -174,9 +174,9 @@ impl CovariateWorker {
             return Ok(None);
         }
         let bases = read.alignment.len();
-        let most = counting.arguments.maximum_cycle_value as usize;
-        if bases > most {
-            return Err(too_many_cycles_error(bases, most));
+        let max_cycles = counting.arguments.maximum_cycle_value as usize;
+        if bases > max_cycles {
+            return Err(too_many_cycles_error(bases, max_cycles));
         }
         let Some((contig, length)) = reference.contigs.locate_contig(record.ref_id())? else {
             return Ok(None);
@@ -199,8 +199,8 @@ impl CovariateWorker {
     }
 }
 
-pub fn too_many_cycles_error(bases: usize, most: usize) -> Error {
-    Error::input(format!("the read has {bases} cycles, but the maximum is {most}"))
+pub fn too_many_cycles_error(bases: usize, max_cycles: usize) -> Error {
+    Error::input(format!("the read has {bases} cycles, but the maximum is {max_cycles}"))
         .hint("raise --maximum-cycle-value when you make the table")
 }
 

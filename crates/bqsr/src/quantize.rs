@@ -34,7 +34,7 @@ fn merge_cheapest(intervals: &mut Vec<QualityInterval>) {
     let mut cheapest: Option<(usize, f64)> = None;
     for (at, pair) in intervals.windows(2).enumerate() {
         let penalty = compute_merge_penalty(&pair[0], &pair[1]);
-        if cheapest.is_none_or(|(_, least)| penalty < least) {
+        if cheapest.is_none_or(|(_, min_penalty)| penalty < min_penalty) {
             cheapest = Some((at, penalty));
         }
     }

@@ -77,10 +77,10 @@ impl Recalibration {
             ))
             .hint("make the table with a smaller --mismatches-context-size"));
         }
-        let most = report.arguments.maximum_cycle_value;
-        if most > MAX_CYCLES {
+        let max_cycles = report.arguments.maximum_cycle_value;
+        if max_cycles > MAX_CYCLES {
             return Err(Error::input(format!(
-                "the table allows {most} cycles, but the maximum is {MAX_CYCLES}"
+                "the table allows {max_cycles} cycles, but the maximum is {MAX_CYCLES}"
             ))
             .hint("make the table with a smaller --maximum-cycle-value"));
         }

@@ -42,8 +42,8 @@ impl DepthChanges {
     /// Starts a new list of changes at `base`, for a batch with `bytes` bytes of records. Changes at
     /// `length` or later are ignored.
     pub fn start_batch(&mut self, base: u32, length: u32, bytes: u64) {
-        let most = ((bytes >> ARRAY_SHIFT) as usize).max(MIN_ARRAY_BASES);
-        (self.base, self.length, self.max_near) = (base, length, most);
+        let max_near = ((bytes >> ARRAY_SHIFT) as usize).max(MIN_ARRAY_BASES);
+        (self.base, self.length, self.max_near) = (base, length, max_near);
         self.near.clear();
         self.far.clear();
     }

@@ -97,11 +97,11 @@ pub(crate) struct DepthSummary {
 }
 
 impl DepthSummary {
-    /// Creates an empty summary whose minimum starts with `least`. mosdepth 0.3.3 starts with 0 for
+    /// Creates an empty summary whose minimum starts with `min_depth`. mosdepth 0.3.3 starts with 0 for
     /// the totals and for the regions of the first contig, so their minimum is always 0. All others
     /// start with `u32::MAX`.
-    pub(crate) fn new(least: u32) -> Self {
-        DepthSummary { length: 0, bases: 0, min_depth: least, max_depth: 0 }
+    pub(crate) fn new(min_depth: u32) -> Self {
+        DepthSummary { length: 0, bases: 0, min_depth, max_depth: 0 }
     }
 
     #[inline]

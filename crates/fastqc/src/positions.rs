@@ -104,7 +104,7 @@ fn quality_percentile(quals: &[u64; QUAL_COUNT], skipped: usize, percent: u64) -
 pub(crate) fn make_base_module(totals: &Totals, no_group: bool) -> Module {
     let length = totals.positions.lengths[0];
     let positions = Vec::from_iter(totals.positions.iter().take(length));
-    let (mut rows, mut most) = (Vec::new(), 0.0_f64);
+    let (mut rows, mut max_difference) = (Vec::new(), 0.0_f64);
     for group in make_groups(length, no_group) {
         let sum = |letter| {
             positions[group.range()].iter().map(|at: &&FastqcPosition| at.letters[letter]).sum()
@@ -112,12 +112,12 @@ pub(crate) fn make_base_module(totals: &Totals, no_group: bool) -> Module {
         let counts: [u64; 4] = [0, 1, 2, 3].map(sum);
         let total: u64 = counts.iter().sum();
         let [a, c, g, t] = counts.map(|count| (count as f64 / total as f64) * 100.0);
-        most = most.max((c - g).abs()).max((t - a).abs());
+        max_difference = max_difference.max((c - g).abs()).max((t - a).abs());
         rows.push(format_row(group, [g, a, t, c]));
     }
     Module {
         name: "Per base sequence content",
-        status: Status::from_limits(most, LETTER_LIMITS),
+        status: Status::from_limits(max_difference, LETTER_LIMITS),
         deduplicated: None,
         columns: ["Base", "G", "A", "T", "C"].map(String::from).into(),
         rows,
@@ -132,16 +132,16 @@ pub(crate) fn make_n_module(totals: &Totals, no_group: bool) -> Module {
         reads[at] = reads[at + 1] + totals.lengths.get(at + 1).copied().unwrap_or(0);
     }
     let n = Vec::from_iter(totals.positions.iter().take(length).map(|at| at.letters[4]));
-    let (mut rows, mut most) = (Vec::new(), 0.0_f64);
+    let (mut rows, mut max_percent) = (Vec::new(), 0.0_f64);
     for group in make_groups(length, no_group) {
         let [count, total]: [u64; 2] = [&n, &reads].map(|counts| counts[group.range()].iter().sum());
         let percent = 100.0 * (count as f64 / total as f64);
-        most = most.max(percent);
+        max_percent = max_percent.max(percent);
         rows.push(format_row(group, [percent]));
     }
     Module {
         name: "Per base N content",
-        status: Status::from_limits(most, N_LIMITS),
+        status: Status::from_limits(max_percent, N_LIMITS),
         deduplicated: None,
         columns: ["Base", "N-Count"].map(String::from).into(),
         rows,
@@ -165,7 +165,8 @@ pub(crate) fn make_adapter_module(totals: &Totals, no_group: bool) -> Module {
         };
     }
     let groups = make_groups(longest - adapters::ADAPTER_BASES + 1, no_group);
-    let (mut rows, mut most) = (Vec::from_iter(groups.iter().map(|group| vec![group.name()])), 0.0_f64);
+    let (mut rows, mut max_percent) =
+        (Vec::from_iter(groups.iter().map(|group| vec![group.name()])), 0.0_f64);
     for starts in &totals.adapters.starts {
         let mut started = 0;
         for (group, row) in groups.iter().zip(&mut rows) {
@@ -175,14 +176,14 @@ pub(crate) fn make_adapter_module(totals: &Totals, no_group: bool) -> Module {
                 percent += (started as f64 * 100.0) / totals.reads as f64;
             }
             percent /= group.range().len() as f64;
-            most = most.max(percent);
+            max_percent = max_percent.max(percent);
             row.push(java::format_double(percent));
         }
     }
     let columns = std::iter::once("Position").chain(ADAPTERS.iter().map(|(name, _)| *name));
     Module {
         name,
-        status: Status::from_limits(most, ADAPTER_LIMITS),
+        status: Status::from_limits(max_percent, ADAPTER_LIMITS),
         deduplicated: None,
         columns: columns.map(String::from).collect(),
         rows,

@@ -146,10 +146,10 @@ fn make_mean_quality_module(totals: &Totals) -> Option<Module> {
     let last = counts.iter().rposition(|&reads| reads > 0)?;
     let offset =
         i64::from(FastqcEncoding::from_min_char(totals.lowest).offset) - i64::from(MIN_QUAL_CHAR);
-    let most = counts.iter().max()?;
-    let most_frequent = counts.iter().position(|reads| reads == most)? as i64 - offset;
+    let max_reads = counts.iter().max()?;
+    let commonest_quality = counts.iter().position(|reads| reads == max_reads)? as i64 - offset;
     let row = |at: usize| vec![(at as i64 - offset).to_string(), java::format_double(counts[at] as f64)];
-    let [warn, fail] = MEAN_QUALITY_LIMITS.map(|limit| most_frequent <= limit);
+    let [warn, fail] = MEAN_QUALITY_LIMITS.map(|limit| commonest_quality <= limit);
     Some(Module {
         name: "Per sequence quality scores",
         status: Status::from_warns_and_fails(warn, fail),

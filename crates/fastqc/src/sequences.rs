@@ -58,7 +58,7 @@ fn make_duplication_module(totals: &Totals, order: &[u32]) -> Module {
         let count = estimate_sequence_count(totals.reads_at_limit, totals.reads, times, sequences);
         let level = DUPLICATION_LEVELS
             .iter()
-            .position(|(_, most)| times <= *most)
+            .position(|(_, max_times)| times <= *max_times)
             .unwrap_or(DUPLICATION_LEVELS.len() - 1);
         let reads = count * times as f64;
         sum_of_different += count;
@@ -110,11 +110,11 @@ fn estimate_sequence_count(limit: u64, reads: u64, times: u64, found: u64) -> f6
     }
     // The probability that a sequence is missed. FastQC stops below a probability that would change
     // the result by less than 0.01 sequences.
-    let (mut missed, least) = (1.0, 1.0 - known / (known + 0.01));
+    let (mut missed, min_missed) = (1.0, 1.0 - known / (known + 0.01));
     for read in 0..limit {
         let left = reads - read;
         missed *= (left as f64 - times as f64) / left as f64;
-        if missed < least {
+        if missed < min_missed {
             missed = 0.0;
             break;
         }
@@ -136,11 +136,11 @@ fn make_overrepresented_module(totals: &Totals, sequences: &DistinctSequences, o
             contaminants::find_source(sequence).unwrap_or_else(|| "No Hit".into()),
         ]
     };
-    let most = often.first().map_or(0.0, |&number| percent(number));
+    let max_percent = often.first().map_or(0.0, |&number| percent(number));
     let columns = ["Sequence", "Count", "Percentage", "Possible Source"];
     Module {
         name: "Overrepresented sequences",
-        status: Status::from_warns_and_fails(!often.is_empty(), most > OVERREPRESENTED_LIMITS[1]),
+        status: Status::from_warns_and_fails(!often.is_empty(), max_percent > OVERREPRESENTED_LIMITS[1]),
         deduplicated: None,
         columns: if often.is_empty() { Vec::new() } else { columns.map(String::from).into() },
         rows: often.iter().map(row).collect(),

@@ -146,13 +146,13 @@ impl Tiles {
         let of_tile =
             |tile: &&Tile| groups.iter().map(|group| tile.mean_quality(group.range(), offset)).collect();
         let mut means: Vec<Vec<f64>> = tiles.iter().map(of_tile).collect();
-        let mut most = 0.0;
+        let mut max_deviation = 0.0;
         for group in 0..groups.len() {
             let mean = means.iter().fold(0.0, |sum, means| sum + means[group]) / tiles.len() as f64;
             for means in &mut means {
                 means[group] -= mean;
-                if means[group].abs() > most {
-                    most = means[group].abs();
+                if means[group].abs() > max_deviation {
+                    max_deviation = means[group].abs();
                 }
             }
         }
@@ -164,7 +164,7 @@ impl Tiles {
         });
         Some(Module {
             name: "Per tile sequence quality",
-            status: Status::from_limits(most, DEVIATION_LIMITS),
+            status: Status::from_limits(max_deviation, DEVIATION_LIMITS),
             deduplicated: None,
             columns: ["Tile", "Base", "Mean"].map(String::from).into(),
             rows: rows.collect(),

@@ -14,9 +14,9 @@ pub struct DiscardLimit {
 }
 
 impl DiscardLimit {
-    /// Creates an empty count. `most` is the maximum fraction of reads that may be dropped, 0 to 1.
-    pub(crate) fn new(most: f64) -> Self {
-        DiscardLimit { max_share: most, ..DiscardLimit::default() }
+    /// Creates an empty count. `max_share` is the maximum fraction of reads that may be dropped, 0 to 1.
+    pub(crate) fn new(max_share: f64) -> Self {
+        DiscardLimit { max_share, ..DiscardLimit::default() }
     }
 
     pub(crate) fn add_counts(&self, dropped: u64, all: u64) {

@@ -16,7 +16,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     .with_aliases(&["filter-mapping-quality", "min-MQ"])
     .with_samtools_names(&["q"])],
     parse: |given, filters| {
-        filters.extend(given.parse_value("min-mapq")?.map(|least| MinMapq { min_mapq: least }));
+        filters.extend(given.parse_value("min-mapq")?.map(|min_mapq| MinMapq { min_mapq }));
         Ok(())
     },
 };
@@ -67,10 +67,10 @@ mod tests {
         let header = header("@SQ SN:c LN:100");
         let reads = [0, 19, 20, 21, 255].map(|q| format!("q{q} 0 c 5 {q} 4M * 0 0 ACGT IIII"));
         let reads = reads.each_ref().map(String::as_str);
-        for (least, answer) in
+        for (min_mapq, answer) in
             [(0, "q0 q19 q20 q21 q255"), (1, "q19 q20 q21 q255"), (20, "q20 q21 q255"), (255, "q255")]
         {
-            let mut step = MinMapq { min_mapq: least }.into_step();
+            let mut step = MinMapq { min_mapq }.into_step();
             assert_eq!(kept(&mut step, &header, &reads), answer);
             let left = answer.split(' ').count() as u64;
             assert_eq!(step.counts()[0].1, 5 - left);

@@ -15,8 +15,8 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     )
     .with_samtools_names(&["min-qlen"])],
     parse: |given, filters| {
-        let least = given.parse_value("min-query-length")?.filter(|&least: &u32| least > 0);
-        filters.extend(least.map(|least| MinQueryLength { min_bases: least }));
+        let min_bases = given.parse_value("min-query-length")?.filter(|&min_bases: &u32| min_bases > 0);
+        filters.extend(min_bases.map(|min_bases| MinQueryLength { min_bases }));
         Ok(())
     },
 };

@@ -149,14 +149,14 @@ pub struct ByContigs {
 }
 
 impl ByContigs {
-    /// Packs contigs, in header order, into groups of at most `most` bases. `None` means the length
-    /// of the longest contig, as in elPrep split. A contig longer than `most` has its own group.
-    pub fn new(header: &Header, most: Option<u64>) -> Self {
+    /// Packs contigs, in header order, into groups of at most `max_bases` bases. `None` means the length
+    /// of the longest contig, as in elPrep split. A contig longer than `max_bases` has its own group.
+    pub fn new(header: &Header, max_bases: Option<u64>) -> Self {
         let lengths = || header.references().iter().map(|reference| u64::from(reference.length));
-        let most = most.unwrap_or_else(|| lengths().max().unwrap_or(0));
+        let max_bases = max_bases.unwrap_or_else(|| lengths().max().unwrap_or(0));
         let (mut places, mut group, mut filled) = (Vec::new(), 0, 0);
         for length in lengths() {
-            if filled + length > most && !places.is_empty() {
+            if filled + length > max_bases && !places.is_empty() {
                 (group, filled) = (group + 1, 0);
             }
             filled += length;

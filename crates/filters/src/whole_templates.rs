@@ -182,8 +182,8 @@ mod tests {
         "g 141 * 0 0 * * 0 0 C I",
     ];
 
-    fn step(keep_first: bool, most: f64) -> WholeTemplates {
-        let discarded = Arc::new(DiscardLimit::new(most));
+    fn step(keep_first: bool, max_share: f64) -> WholeTemplates {
+        let discarded = Arc::new(DiscardLimit::new(max_share));
         WholeTemplates { keep_first, dropped: 0, discarded }
     }
 

@@ -145,7 +145,8 @@ fn identify_instrument(instrument: &[u8]) -> Option<Identified> {
     let start = instrument.iter().position(u8::is_ascii_digit)?;
     let (letters, number) = instrument.split_at(start);
     let digits = number.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let found = INSTRUMENTS.iter().find(|&&(name, least, ..)| name == letters && digits >= least);
+    let found =
+        INSTRUMENTS.iter().find(|&&(name, min_digits, ..)| name == letters && digits >= min_digits);
     found.map(|&(_, _, kind, why)| (kind, why))
 }
 

@@ -69,12 +69,12 @@ pub struct Candidates {
 }
 
 impl Candidates {
-    /// Adds a member. A set of more than `most` members is neither stored nor searched. Returns the
-    /// change in the number of stored members, which the caller uses to limit memory.
-    pub fn add(&mut self, member: SetMember, most: u64) -> i64 {
+    /// Adds a member. A set of more than `max_set_size` members is neither stored nor searched.
+    /// Returns the change in the number of stored members, which the caller uses to limit memory.
+    pub fn add(&mut self, member: SetMember, max_set_size: u64) -> i64 {
         let before = self.located.len() as i64;
         self.count += 1;
-        if self.count > most {
+        if self.count > max_set_size {
             self.located = Vec::new();
         } else if member.location.tile != Location::NONE.tile {
             if self.located.len() == self.located.capacity() {
@@ -93,10 +93,10 @@ impl Candidates {
         self.count == 0
     }
 
-    pub fn merge_part(&mut self, other: Candidates, most: u64) {
+    pub fn merge_part(&mut self, other: Candidates, max_set_size: u64) {
         self.count += other.count;
         self.located.extend(other.located);
-        if self.count > most {
+        if self.count > max_set_size {
             self.located = Vec::new();
         }
     }

@@ -152,13 +152,13 @@ impl<T: ChunkSorter> ResolverRun<'_, T> {
         if items.fragments.is_empty() {
             items.paired_ends = Sorter::default(); // paired ends are only compared with single reads
         }
-        let most = duplicate_ends
+        let max_candidates = duplicate_ends
             .rules
             .optical
             .map_or(0, |optical| optical.max_set_size.min(items.pairs.len()));
         let beside = self.name_groups.bytes() + templates.as_ref().map_or(0, Sorter::bytes);
         (self.resolver.in_use)(items.filled_bytes() + beside);
-        if items.bytes() + beside + most * CANDIDATE_BYTES > room {
+        if items.bytes() + beside + max_candidates * CANDIDATE_BYTES > room {
             items.spill(threads, spill, 0)?;
         }
         threads.sort(items.pairs.chunks_mut())?;

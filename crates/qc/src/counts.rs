@@ -131,13 +131,13 @@ impl SortedCounts {
     /// Returns the key with the largest count, the smallest of several such keys. 0 if nothing was
     /// counted.
     pub fn mode(&self) -> f64 {
-        let mut most = (0, 0);
+        let mut max_bin = (0, 0);
         for &(key, count) in &self.0 {
-            if count > most.1 {
-                most = (key, count);
+            if count > max_bin.1 {
+                max_bin = (key, count);
             }
         }
-        most.0 as f64
+        max_bin.0 as f64
     }
 
     pub fn min(&self) -> i64 {

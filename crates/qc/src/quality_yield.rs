@@ -91,7 +91,7 @@ impl ReadMetric for QualityYield {
 
 impl Yield {
     fn add_quals(&mut self, quals: &[u8], offset: u8) {
-        let at_least = |least: u8| count_bytes(quals, |qual| qual >= least + offset);
+        let at_least = |min_qual: u8| count_bytes(quals, |qual| qual >= min_qual + offset);
         self.q20 += at_least(20);
         self.q30 += at_least(30);
         let few = |quals: &[u8]| u64::from(quals.iter().map(|&qual| u32::from(qual)).sum::<u32>());

@@ -383,8 +383,8 @@ fn lanes_section(runs: &[RunPart<'_>]) -> Markup {
 /// Finds lanes that are far from the other lanes of their sample, and more than three times nearer
 /// to the lanes of another sample.
 fn find_swaps(lanes: &[PlacedLane]) -> Vec<Swap> {
-    let most = lanes.iter().map(|lane| lane.run + 1).max().unwrap_or(0);
-    let mut of_runs: Vec<Vec<&PlacedLane>> = vec![Vec::new(); most];
+    let run_count = lanes.iter().map(|lane| lane.run + 1).max().unwrap_or(0);
+    let mut of_runs: Vec<Vec<&PlacedLane>> = vec![Vec::new(); run_count];
     lanes.iter().for_each(|lane| of_runs.get_mut(lane.run).into_iter().for_each(|it| it.push(lane)));
     let sorted = |which: usize| -> Vec<SortedValues> {
         let value = |lane: &&PlacedLane| lane.values.get(which).copied();
@@ -396,7 +396,7 @@ fn find_swaps(lanes: &[PlacedLane]) -> Vec<Swap> {
         let [insert, gc] = [without.map(|it| it[0]), without.map(|it| it[1])];
         Some([of(&inserts, insert)?, of(&gcs, gc)?])
     };
-    let middles: Vec<Option<[f64; 2]>> = (0..most).map(|run| middle(run, None)).collect();
+    let middles: Vec<Option<[f64; 2]>> = (0..run_count).map(|run| middle(run, None)).collect();
     let distance = |lane: &PlacedLane, middle: [f64; 2]| {
         let [insert, gc] = lane.values;
         let apart = [(insert - middle[0]).abs() / middle[0].max(1.0), (gc - middle[1]).abs()];

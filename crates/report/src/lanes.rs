@@ -105,9 +105,11 @@ fn find_furthest_lane(
     let distances = known
         .iter()
         .map(|(lane, own)| (*lane, distance(*own, all.median_without(Some(*own)).unwrap_or(*own))));
-    let (lane, most) = distances.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
+    let (lane, max_distance) = distances.max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)))?;
     let rule = NumberRule::Function { is: name, key: None };
-    most.is_finite().then(|| LaneDistance { lane, source: Quantity::new(most, "/reports", rule) })
+    max_distance
+        .is_finite()
+        .then(|| LaneDistance { lane, source: Quantity::new(max_distance, "/reports", rule) })
 }
 
 pub fn median(values: Vec<f64>) -> Option<f64> {

@@ -376,8 +376,8 @@ fn q30_share(run: &RunPart<'_>) -> Option<Quantity> {
 
 fn worst_cycle(run: &RunPart<'_>) -> Option<Quantity> {
     let means = run.part(CYCLE_HISTOGRAM)?.part("MEAN_QUALITY")?;
-    let least = means.column("").into_iter().min_by(f64::total_cmp)?;
-    Some(Quantity::new(least, means.pointer(""), NumberRule::Function { is: "min", key: None }))
+    let min_mean = means.column("").into_iter().min_by(f64::total_cmp)?;
+    Some(Quantity::new(min_mean, means.pointer(""), NumberRule::Function { is: "min", key: None }))
 }
 
 /// Returns the row of Picard's base distribution by cycle with the highest N percentage, and that
@@ -433,9 +433,9 @@ fn share_at_depth(run: &RunPart<'_>, depth: u32) -> Option<Quantity> {
 /// run has them.
 fn even_coverage(run: &RunPart<'_>) -> Option<Quantity> {
     let of = |report: &str, total: &str| {
-        let least = (mosdepth_mean(run, total)?.value / 5.0).ceil();
+        let min_depth = (mosdepth_mean(run, total)?.value / 5.0).ceil();
         let report = run.part(&format!("reports/{report}"))?;
-        let at = report.column("depth").iter().position(|it| *it == least)?;
+        let at = report.column("depth").iter().position(|it| *it == min_depth)?;
         report.number(&format!("share/{at}"))
     };
     of("mosdepth.region.dist.txt", "total_region").or_else(|| of("mosdepth.global.dist.txt", "total"))

@@ -207,11 +207,11 @@ fn apply_axes(layout: Layout, axes: &Axes<'_>) -> Layout {
     if !axes.y.is_empty() {
         layout = layout.with_y_label(axes.y);
     }
-    if let Some((least, most)) = axes.x_range {
-        layout = layout.with_x_axis_min(least).with_x_axis_max(most);
+    if let Some((min_x, max_x)) = axes.x_range {
+        layout = layout.with_x_axis_min(min_x).with_x_axis_max(max_x);
     }
-    if let Some((least, most)) = axes.y_range {
-        layout = layout.with_y_axis_min(least).with_y_axis_max(most);
+    if let Some((min_y, max_y)) = axes.y_range {
+        layout = layout.with_y_axis_min(min_y).with_y_axis_max(max_y);
     }
     for (at, name) in &axes.marks {
         layout = layout.with_reference_line(label_line(ReferenceLine::vertical(*at), name));

@@ -49,8 +49,8 @@ pub fn find_adapter(read: &[u8], adapter: &[u8], shifts: &mut Shifts) -> Option<
         return None;
     }
     shifts.set_text(read);
-    let most = adapter.len() / BASES_PER_MISMATCH;
-    let found = shifts.find_shift(adapter, starts, most, |start| {
+    let max_mismatches = adapter.len() / BASES_PER_MISMATCH;
+    let found = shifts.find_shift(adapter, starts, max_mismatches, |start| {
         let length = (read.len() - start).min(adapter.len());
         starts_like_adapter(&read[start..], &adapter[..length], length)
     });

@@ -53,7 +53,7 @@ pub fn judge_read(bases: &[u8], qualities: &[u8], options: &TrimOptions) -> Filt
         }
     }
     match options.complexity {
-        Some(least) if !is_complex(bases, least) => FilterVerdict::LowComplexity,
+        Some(min_percent) if !is_complex(bases, min_percent) => FilterVerdict::LowComplexity,
         _ => FilterVerdict::Passed,
     }
 }
@@ -69,11 +69,11 @@ fn has_low_quality(qualities: &[u8], filter: &QualityFilter) -> bool {
         && sum().saturating_sub(33 * length) / length < u64::from(filter.min_average_quality)
 }
 
-/// Returns whether at least `least` percent of the bases differ from the next base. A read of one
+/// Returns whether at least `min_percent` percent of the bases differ from the next base. A read of one
 /// base has no next base, so it never passes, as in fastp.
-fn is_complex(bases: &[u8], least: u8) -> bool {
+fn is_complex(bases: &[u8], min_percent: u8) -> bool {
     let differing = bases.iter().zip(&bases[1..]).filter(|(one, next)| one != next).count();
-    bases.len() > 1 && differing * 100 >= usize::from(least) * (bases.len() - 1)
+    bases.len() > 1 && differing * 100 >= usize::from(min_percent) * (bases.len() - 1)
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ const MAX_OTHER_BASES: usize = 5;
 pub const BASES: [u8; 4] = *b"ATCG";
 
 /// Returns the length of the read without its poly-G tail, or the full length if the tail is
-/// shorter than `least`.
-pub fn length_without_poly_g(bases: &[u8], least: usize) -> usize {
+/// shorter than `min_length`.
+pub fn length_without_poly_g(bases: &[u8], min_length: usize) -> usize {
     let length = bases.len();
     let (mut others, mut first, mut looked_at) = (0, length.saturating_sub(1), 0);
     for (at, &base) in bases.iter().enumerate().rev() {
@@ -20,13 +20,13 @@ pub fn length_without_poly_g(bases: &[u8], least: usize) -> usize {
         } else {
             others += 1;
         }
-        let too_many = others > (looked_at + 1) / BASES_PER_OTHER && looked_at + 1 >= least;
+        let too_many = others > (looked_at + 1) / BASES_PER_OTHER && looked_at + 1 >= min_length;
         if others > MAX_OTHER_BASES || too_many {
             break;
         }
         looked_at += 1;
     }
-    if looked_at >= least { first } else { length }
+    if looked_at >= min_length { first } else { length }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +36,10 @@ pub struct Tail {
     pub length: usize,
 }
 
-/// Returns the longest tail of one repeated base, or `None` if it is shorter than `least`.
+/// Returns the longest tail of one repeated base, or `None` if it is shorter than `min_length`.
 ///
 /// N counts as every base. The tail may have length 0, because fastp counts such tails too.
-pub fn find_poly_x_tail(bases: &[u8], least: usize) -> Option<Tail> {
+pub fn find_poly_x_tail(bases: &[u8], min_length: usize) -> Option<Tail> {
     let length = bases.len();
     let (mut counts, mut looked_at) = ([0; 4], 0);
     for &base in bases.iter().rev() {
@@ -49,16 +49,16 @@ pub fn find_poly_x_tail(bases: &[u8], least: usize) -> Option<Tail> {
         let now = looked_at + 1;
         let allowed = MAX_OTHER_BASES.min(now / BASES_PER_OTHER);
         let is_none = counts.iter().all(|count| now - count > allowed);
-        if is_none && (looked_at >= BASES_PER_OTHER || now + 1 >= least) {
+        if is_none && (looked_at >= BASES_PER_OTHER || now + 1 >= min_length) {
             break;
         }
         looked_at = now;
     }
-    if looked_at + 1 < least {
+    if looked_at + 1 < min_length {
         return None;
     }
-    let most = counts.iter().copied().max().unwrap_or(0);
-    let base = counts.iter().position(|&count| count == most).unwrap_or(0);
+    let max_count = counts.iter().copied().max().unwrap_or(0);
+    let base = counts.iter().position(|&count| count == max_count).unwrap_or(0);
     // The tail starts at the first `BASES[base]` among the bases that were examined.
     let from = length.saturating_sub(looked_at + 1);
     let first = bases[from..].iter().position(|&it| it == BASES[base]);

@@ -97,9 +97,9 @@ fn filtering_json(options: &TrimOptions, tally: &TrimTally) -> Value {
 
 fn insert_size_json(sizes: &[u64]) -> Value {
     let (known, unknown) = sizes.split_at(MAX_INSERT_SIZE);
-    let most = known.iter().copied().max().unwrap_or(0);
+    let max_pairs = known.iter().copied().max().unwrap_or(0);
     json!({
-        "peak": known.iter().position(|&pairs| pairs == most),
+        "peak": known.iter().position(|&pairs| pairs == max_pairs),
         "unknown": unknown[0],
         "histogram": known,
     })

@@ -61,17 +61,18 @@ impl Shifts {
 
     /// Returns the first shift in `shifts` for which `is_it` returns true.
     ///
-    /// `is_it` is called only for shifts at which the first bases of `other` have at most `most`
-    /// differences. Bases that extend beyond the end of the text do not count as differences.
+    /// `is_it` is called only for shifts at which the first bases of `other` have at most
+    /// `max_differences` differences. Bases that extend beyond the end of the text do not count as
+    /// differences.
     pub fn find_shift(
         &self,
         other: &[u8],
         shifts: Range<usize>,
-        most: usize,
+        max_differences: usize,
         mut is_it: impl FnMut(usize) -> bool,
     ) -> Option<usize> {
         for first in (0..shifts.end).step_by(64) {
-            let mut alive = self.find_possible_shifts(other, first / 64, most);
+            let mut alive = self.find_possible_shifts(other, first / 64, max_differences);
             let range = shifts.start.saturating_sub(first).min(64)..(shifts.end - first).min(64);
             alive &= low_bits_mask(range.end) & !low_bits_mask(range.start);
             while alive != 0 {
@@ -85,18 +86,18 @@ impl Shifts {
         None
     }
 
-    /// Returns a mask of the shifts in this block that have at most `most` differences. All bits
-    /// are set (nothing is rejected) if `most` exceeds the counters or the block is beyond the
-    /// text.
-    fn find_possible_shifts(&self, other: &[u8], block: usize, most: usize) -> u64 {
+    /// Returns a mask of the shifts in this block that have at most `max_differences` differences.
+    /// All bits are set (nothing is rejected) if `max_differences` exceeds the counters or the
+    /// block is beyond the text.
+    fn find_possible_shifts(&self, other: &[u8], block: usize, max_differences: usize) -> u64 {
         let (Some(low), Some(high)) = (self.differing.get(block), self.differing.get(block + 1)) else {
             return u64::MAX;
         };
-        if most > MAX_DIFFERENCES {
+        if max_differences > MAX_DIFFERENCES {
             return u64::MAX;
         }
-        // The counters start at a value from which `most + 1` differences make them overflow.
-        let start = MAX_DIFFERENCES - most;
+        // The counters start at a value from which `max_differences + 1` differences make them overflow.
+        let start = MAX_DIFFERENCES - max_differences;
         let mut counter = [0, 1, 2].map(|bit| if start >> bit & 1 == 1 { u64::MAX } else { 0 });
         let mut dead = 0;
         for (bases, some) in other[..other.len().min(COMPARED_BASES)].chunks(4).enumerate() {
@@ -124,13 +125,13 @@ fn low_bits_mask(bits: usize) -> u64 {
 mod tests {
     use super::*;
 
-    /// Finds all shifts with at most `most` differences by comparing every base.
-    fn slow(text: &[u8], other: &[u8], shifts: Range<usize>, most: usize) -> Vec<usize> {
+    /// Finds all shifts with at most `max_differences` differences by comparing every base.
+    fn slow(text: &[u8], other: &[u8], shifts: Range<usize>, max_differences: usize) -> Vec<usize> {
         let differences = |shift: usize| {
             let pairs = text[shift.min(text.len())..].iter().zip(other.iter().take(COMPARED_BASES));
             pairs.filter(|&(&a, &b)| a != b || CLASS_OF_LETTER[usize::from(a)] == 5).count()
         };
-        shifts.filter(|&shift| differences(shift) <= most).collect()
+        shifts.filter(|&shift| differences(shift) <= max_differences).collect()
     }
 
     #[test]
@@ -149,10 +150,10 @@ mod tests {
             };
             let (one, other) = (text(260), text(80));
             let shifts = (case % 5) * 13..case % 270;
-            let most = case % 9;
+            let max_differences = case % 9;
             let (mut found, mut all) = (Vec::new(), Shifts::default());
             all.set_text(&one);
-            let none = all.find_shift(&other, shifts.clone(), most, |shift| {
+            let none = all.find_shift(&other, shifts.clone(), max_differences, |shift| {
                 found.push(shift);
                 false
             });
@@ -161,11 +162,11 @@ mod tests {
                 &one,
                 &other,
                 shifts.clone(),
-                if most > MAX_DIFFERENCES { usize::MAX } else { most },
+                if max_differences > MAX_DIFFERENCES { usize::MAX } else { max_differences },
             );
             assert_eq!(found, wanted, "{case}");
             if let Some(&first) = wanted.first() {
-                assert_eq!(all.find_shift(&other, shifts, most, |_| true), Some(first));
+                assert_eq!(all.find_shift(&other, shifts, max_differences, |_| true), Some(first));
             }
         }
     }

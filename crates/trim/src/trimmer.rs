@@ -239,8 +239,8 @@ impl<'a> Trimmer<'a> {
         left: &mut KeptPart,
         tally: &mut TrimTally,
     ) {
-        if let Some(least) = self.options.min_poly_x_bases
-            && let Some(tail) = poly::find_poly_x_tail(left.kept_slices(reads.read(at)).0, least)
+        if let Some(min_bases) = self.options.min_poly_x_bases
+            && let Some(tail) = poly::find_poly_x_tail(left.kept_slices(reads.read(at)).0, min_bases)
         {
             tally.count_tail(tail);
             left.shorten_to(left.len() - tail.length);

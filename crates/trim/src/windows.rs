@@ -61,10 +61,10 @@ impl WindowCut<'_> {
 
     fn cut_front(&mut self, window: QualityWindow) -> Option<()> {
         self.require_room(window)?;
-        let (size, least) = (window.bases, min_quality_sum(window));
+        let (size, min_sum) = (window.bases, min_quality_sum(window));
         let mut at = self.start;
         let mut sum = self.quality_sum(at..at + size);
-        while sum < least {
+        while sum < min_sum {
             at += 1;
             if at + size >= self.end {
                 break;
@@ -83,10 +83,10 @@ impl WindowCut<'_> {
 
     fn cut_right(&mut self, window: QualityWindow) -> Option<()> {
         self.require_room(window)?;
-        let (size, least) = (window.bases, min_quality_sum(window));
+        let (size, min_sum) = (window.bases, min_quality_sum(window));
         let mut at = self.start;
         let mut sum = self.quality_sum(at..at + size);
-        while sum >= least {
+        while sum >= min_sum {
             at += 1;
             if at + size >= self.end {
                 return Some(());
@@ -104,11 +104,11 @@ impl WindowCut<'_> {
 
     fn cut_tail(&mut self, window: QualityWindow) -> Option<()> {
         self.require_room(window)?;
-        let (size, least) = (window.bases, min_quality_sum(window));
+        let (size, min_sum) = (window.bases, min_quality_sum(window));
         // The index after the window's last base.
         let mut behind = self.end;
         let mut sum = self.quality_sum(behind - size..behind);
-        while sum < least {
+        while sum < min_sum {
             behind -= 1;
             if behind <= self.start + size {
                 break;

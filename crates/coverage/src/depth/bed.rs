@@ -205,7 +205,7 @@ impl<W: FnMut(&[u8]) -> Result<()>> BedCoverage<W> {
     fn add_depths(&mut self, bases: u64, depths: &[u32]) {
         for (file, &depth) in self.files.iter_mut().zip(depths) {
             file.bases += bases * u64::from(depth);
-            if self.options.min_depth.is_some_and(|least| u64::from(depth) >= least) {
+            if self.options.min_depth.is_some_and(|min_depth| u64::from(depth) >= min_depth) {
                 file.deep += bases;
             }
         }

@@ -52,8 +52,8 @@ impl Gate {
     pub fn new(kind: GateKind) -> Self {
         Gate(match kind {
             GateKind::Mates => Rule::Mates(Mates::default()),
-            GateKind::MaxDepth(most) => {
-                Rule::MaxDepth(DepthLimit { max_reads: most, ..DepthLimit::default() })
+            GateKind::MaxDepth(max_reads) => {
+                Rule::MaxDepth(DepthLimit { max_reads, ..DepthLimit::default() })
             }
         })
     }
@@ -68,8 +68,8 @@ impl Gate {
             clips.push(match place {
                 (Some(contig), Some(start)) if rules.keeps_read(record) => match &mut self.0 {
                     Rule::Mates(mates) => mates.clip_start(record, contig, start),
-                    Rule::MaxDepth(most) => {
-                        u32::from(most.exceeds_limit(record, contig, start)) * SKIP_READ
+                    Rule::MaxDepth(limit) => {
+                        u32::from(limit.exceeds_limit(record, contig, start)) * SKIP_READ
                     }
                 },
                 _ => 0,
@@ -81,7 +81,7 @@ impl Gate {
     pub fn heap_bytes(&self) -> u64 {
         match &self.0 {
             Rule::Mates(mates) => (mates.ends.capacity() * MATE_BYTES) as u64,
-            Rule::MaxDepth(most) => (most.ends.capacity() * size_of::<u32>()) as u64,
+            Rule::MaxDepth(limit) => (limit.ends.capacity() * size_of::<u32>()) as u64,
         }
     }
 

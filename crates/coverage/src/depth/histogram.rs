@@ -65,8 +65,8 @@ impl Histogram {
         // samtools multiplies in 32 bits, and may overflow.
         let height = |&count: &u32| f64::from(factor.wrapping_mul(count)) / f64::from(bins.width);
         let heights = Vec::from_iter(bins.counts.iter().map(height));
-        let most = heights.iter().fold(0.0, |most: f64, &height| most.max(height));
-        let row_height = most / f64::from(ROW_COUNT);
+        let max_height = heights.iter().fold(0.0, |max_height: f64, &height| max_height.max(height));
+        let row_height = max_height / f64::from(ROW_COUNT);
         *text += &format!("{name} ({}bp)\n", format_bases(f64::from(*length)));
         for row in (0..ROW_COUNT).rev() {
             let floor = row_height * f64::from(row);
@@ -86,7 +86,7 @@ impl Histogram {
             }
             *text += border;
             text.push(' ');
-            *text += &self.row_legend(row, bins, own, most);
+            *text += &self.row_legend(row, bins, own, max_height);
             text.push('\n');
         }
         let columns = heights.len() as u32;
@@ -100,7 +100,13 @@ impl Histogram {
             &format!("{:padding$}{}\n", " ", center_label(&format_bases(f64::from(bins.window.end))));
     }
 
-    fn row_legend(&self, row: u32, bins: &HistogramBins, own: &ContigCoverage, most: f64) -> String {
+    fn row_legend(
+        &self,
+        row: u32,
+        bins: &HistogramBins,
+        own: &ContigCoverage,
+        max_height: f64,
+    ) -> String {
         let bases = f64::from(bins.window.end) - f64::from(bins.window.start);
         let tally = &own.tally;
         match row {
@@ -117,8 +123,8 @@ impl Histogram {
                 format!("Mean mapQ:       {}", format_general(mean, 3))
             }
             1 => format!("Histo bin width: {}bp", format_bases(f64::from(bins.width))),
-            0 if self.draws_depth => format!("Histo max cov:   {}", format_general(most, 5)),
-            0 => format!("Histo max bin:   {}%", format_general(most, 5)),
+            0 if self.draws_depth => format!("Histo max cov:   {}", format_general(max_height, 5)),
+            0 => format!("Histo max bin:   {}%", format_general(max_height, 5)),
             _ => String::new(),
         }
     }

@@ -242,7 +242,7 @@ impl DepthPieceMaker {
     ) -> Result<()> {
         let DepthRules { min_base_quality, window, sums_by_position: by_position, .. } = *self.rules;
         let length = self.lengths.get(part.contig as usize).copied().unwrap_or(0);
-        let (least, most) = match window {
+        let (min_start, max_end) = match window {
             Some(window) if window.contig == part.contig => (window.start, window.end),
             Some(_) => (0, 0),
             None => (0, length),
@@ -253,7 +253,7 @@ impl DepthPieceMaker {
             match op {
                 op if ALIGNED_OPERATORS >> op & 1 != 0 => {
                     let end = at.saturating_add(n);
-                    let (from, to) = (at.max(least), end.min(most));
+                    let (from, to) = (at.max(min_start), end.min(max_end));
                     if from < to {
                         let first = in_read + (from - at) as usize;
                         let all = qualities.get(first..).unwrap_or_default();
@@ -293,17 +293,17 @@ impl DepthPieceMaker {
         Ok(())
     }
 
-    /// Counts the bases in `from..to` whose quality is at least `least`. Bases without a quality
+    /// Counts the bases in `from..to` whose quality is at least `min_quality`. Bases without a quality
     /// (after the end of `qualities`) count.
     #[inline]
-    fn add_bases(&mut self, from: u32, to: u32, least: u32, qualities: &[u8]) {
-        if least == 0 {
+    fn add_bases(&mut self, from: u32, to: u32, min_quality: u32, qualities: &[u8]) {
+        if min_quality == 0 {
             self.changes.add((from, 1));
             self.changes.add((to, -1));
             return;
         }
         let own = &qualities[..qualities.len().min((to - from) as usize)];
-        let counts = |quality: u8| u32::from(quality) >= least;
+        let counts = |quality: u8| u32::from(quality) >= min_quality;
         let mut counted = false;
         for (position, &quality) in (from..to).zip(own) {
             if counts(quality) != counted {

@@ -66,14 +66,14 @@ fn contigs() -> Arc<[(String, u32)]> {
 /// Index of a file, its records that have not been counted, and its gate.
 type RestOfFile<'a> = (usize, &'a [Vec<u8>], Option<Gate>);
 
-/// Counts the reads of all files in pieces of up to `most` reads. The order of files is random.
+/// Counts the reads of all files in pieces of up to `max_reads` reads. The order of files is random.
 fn count<S: TallySink>(
     files: &[Reads],
     rules: &DepthRules,
     gate: Option<GateKind>,
     mut sink: S,
     rng: &mut Rng,
-    most: usize,
+    max_reads: usize,
 ) -> Result<S> {
     let rules = Arc::new(rules.clone());
     let mut maker = DepthPieceMaker::new(&rules, &files[0].lengths());
@@ -88,7 +88,7 @@ fn count<S: TallySink>(
             rest.remove(at);
             continue;
         }
-        let (now, later) = records.split_at((1 + rng.index(most)).min(records.len()));
+        let (now, later) = records.split_at((1 + rng.index(max_reads)).min(records.len()));
         *records = later;
         let mut batch = Batch::default();
         now.iter().for_each(|raw| batch.push(raw, Stamp::default()).unwrap());
@@ -104,7 +104,7 @@ fn lines(
     gate: Option<GateKind>,
     options: &LineOptions,
     rng: &mut Rng,
-    most: usize,
+    max_reads: usize,
 ) -> Result<String> {
     let mut text = Vec::new();
     let write = |more: &[u8]| {
@@ -112,7 +112,7 @@ fn lines(
         Ok(())
     };
     let lines = DepthLines::new(options.clone(), &contigs(), files.len(), write);
-    count(files, rules, gate, lines, rng, most)?.finish()?;
+    count(files, rules, gate, lines, rng, max_reads)?.finish()?;
     Ok(String::from_utf8(text).unwrap())
 }
 
@@ -223,10 +223,14 @@ fn lines_are_those_of_all_positions() {
         if window.is_some() && mates {
             continue; // mates outside the window are not seen
         }
-        for most in [1, 3, 50, 10_000] {
-            let given = lines(&files, &rules, gate, &options, &mut rng, most).unwrap();
+        for max_reads in [1, 3, 50, 10_000] {
+            let given = lines(&files, &rules, gate, &options, &mut rng, max_reads).unwrap();
             let other = given.lines().zip(expected.lines()).find(|(given, expected)| given != expected);
-            assert_eq!((other, given.len()), (None, expected.len()), "seed {seed}, pieces up to {most}");
+            assert_eq!(
+                (other, given.len()),
+                (None, expected.len()),
+                "seed {seed}, pieces up to {max_reads}"
+            );
         }
     }
 }
@@ -258,7 +262,7 @@ fn tables_are_those_of_all_positions() {
             ..DepthRules::default()
         };
         let models: Vec<Model> = files.iter().map(|file| model(file, &rules, false)).collect();
-        for most in [1, 40, 10_000] {
+        for max_reads in [1, 40, 10_000] {
             let mut text = Vec::new();
             let options = TableOptions { min_depth, window: None, header: false, histogram: None };
             let write = |more: &[u8]| {
@@ -266,7 +270,7 @@ fn tables_are_those_of_all_positions() {
                 Ok(())
             };
             let table = CoverageTable::new(options, &contigs(), write);
-            let table = count(&files, &rules, None, table, &mut rng, most).unwrap();
+            let table = count(&files, &rules, None, table, &mut rng, max_reads).unwrap();
             assert!(!table.finish().unwrap());
             let text = String::from_utf8(text).unwrap();
             assert_eq!(text.lines().count(), CONTIGS.len());
@@ -318,9 +322,10 @@ fn reads_that_are_not_sorted_are_refused_wherever_pieces_end() {
     let read = |contig: &str, place: u32| format!("r\t0\t{contig}\t{place}\t9\t3M\t*\t0\t0\tAAA\tIII\n");
     for (first, second) in [(read("c0", 50), read("c0", 40)), (read("c1", 1), read("c0", 1))] {
         let files = [Reads::of(&[head, &first, &second].concat())];
-        for most in [1, 2] {
+        for max_reads in [1, 2] {
             let rules = DepthRules::default();
-            let given = lines(&files, &rules, None, &LineOptions::default(), &mut Rng::new(3), most);
+            let given =
+                lines(&files, &rules, None, &LineOptions::default(), &mut Rng::new(3), max_reads);
             assert!(given.unwrap_err().what.contains("is before the previous one"));
         }
     }

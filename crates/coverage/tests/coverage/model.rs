@@ -112,10 +112,10 @@ fn sam(rng: &mut Rng, pairs: u32) -> String {
     for n in 0..pairs {
         let contig = [0, 1, 1, 3, 3, 3, 4][rng.index(7)];
         let [a, b] = [rng.pick(&forms), rng.pick(&forms)];
-        let most = CONTIGS[contig] - 150;
+        let max_start = CONTIGS[contig] - 150;
         // Most reads of one contig are at a few positions.
-        let first = rng.below(most) / [1, 1, 20][rng.index(3)];
-        let second = (first + [0, 0, 1, 10, 40, 200, 2000][rng.index(7)]).min(most);
+        let first = rng.below(max_start) / [1, 1, 20][rng.index(3)];
+        let second = (first + [0, 0, 1, 10, 40, 200, 2000][rng.index(7)]).min(max_start);
         let name = if rng.is_once_in(40) { rng.below(4) } else { 10 + n };
         for (of_pair, form, place, mate) in [(64, a, first, second), (128, b, second, first)] {
             let duplicate = if rng.is_once_in(15) { 0x400 } else { 0 };
@@ -161,11 +161,15 @@ fn depths_do_not_depend_on_where_pieces_begin() {
         let mapq = if seed % 4 == 3 { 20 } else { 0 };
         let options = ReadOptions { fast_mode, min_mapq: mapq, ..ReadOptions::default() };
         let expected = lines(&reads, &options);
-        for most in [1, 2, 7, 100, 10_000] {
-            let files = reads.files(&options, &report, None, || 1 + rng.index(most));
+        for max_reads in [1, 2, 7, 100, 10_000] {
+            let files = reads.files(&options, &report, None, || 1 + rng.index(max_reads));
             let given = &files[".per-base.bed.gz"];
             let other = given.lines().zip(expected.lines()).find(|(given, expected)| given != expected);
-            assert_eq!((other, given.len()), (None, expected.len()), "seed {seed}, pieces up to {most}");
+            assert_eq!(
+                (other, given.len()),
+                (None, expected.len()),
+                "seed {seed}, pieces up to {max_reads}"
+            );
         }
         let file = |size: usize| reads.files(&options, &report, None, || size);
         assert_eq!(file(13), file(usize::MAX));

@@ -74,8 +74,8 @@ impl Marker {
     /// A stringency is out of range, an adapter has only N after truncation, or there is no
     /// adapter.
     pub fn new(rules: &AdapterRules) -> Result<Self> {
-        for Stringency { min_bases: least_bases, error_rate } in [rules.single, rules.pair] {
-            if least_bases == 0 {
+        for Stringency { min_bases, error_rate } in [rules.single, rules.pair] {
+            if min_bases == 0 {
                 return Err(Error::usage("the minimum number of matching adapter bases is 0")
                     .hint("require at least 1; Picard's defaults are 12, and 6 in pairs"));
             }

@@ -90,16 +90,20 @@ impl Translation<'_> {
     }
 
     fn translate_repeats(&mut self) -> Result<(), String> {
-        let least = self.parse_count()?;
-        let (least, most) = if self.take_byte(b',') {
-            (Some(least.unwrap_or(0)), self.parse_count()?)
+        let min_repeats = self.parse_count()?;
+        let (min_repeats, max_repeats) = if self.take_byte(b',') {
+            (Some(min_repeats.unwrap_or(0)), self.parse_count()?)
         } else {
-            (least, least)
+            (min_repeats, min_repeats)
         };
-        match (least, most) {
-            (Some(least), None) if self.take_byte(b'}') => self.out.push_str(&format!("{{{least},}}")),
-            (Some(least), Some(most)) if least <= most && self.take_byte(b'}') => {
-                self.out.push_str(&format!("{{{least},{most}}}"));
+        match (min_repeats, max_repeats) {
+            (Some(min_repeats), None) if self.take_byte(b'}') => {
+                self.out.push_str(&format!("{{{min_repeats},}}"));
+            }
+            (Some(min_repeats), Some(max_repeats))
+                if min_repeats <= max_repeats && self.take_byte(b'}') =>
+            {
+                self.out.push_str(&format!("{{{min_repeats},{max_repeats}}}"));
             }
             _ => return Err("a { is not followed by {n}, {n,}, {,m} or {n,m}".to_string()),
         }

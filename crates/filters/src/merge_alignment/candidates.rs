@@ -52,7 +52,7 @@ impl<'a> TemplateHits<'a> {
         let gaps = || operators().filter(|op| matches!(op.1, 1 | 2)).count();
         let is_ignored = hit.flags.is_unmapped()
             || !maps_bases(operators())
-            || rules.max_gaps.is_some_and(|most| gaps() > most);
+            || rules.max_gaps.is_some_and(|max_gaps| gaps() > max_gaps);
         if is_ignored {
             return Ok(());
         }

@@ -197,7 +197,7 @@ impl Merger {
     /// Returns whether a primary alignment looks like contamination: clips on both sides, and fewer
     /// aligned bases than the rules require.
     fn is_contaminant(&mut self, hits: &TemplateHits<'_>, rows: &Arrangement) -> bool {
-        let Some(least) = self.rules.min_unclipped else { return false };
+        let Some(min_unclipped) = self.rules.min_unclipped else { return false };
         let row = rows.primary.or_else(|| {
             let is_primary = |row: &[Option<usize>], hits: &[AlignmentHit<'_>], at: usize| {
                 let hit = row.get(at).copied().flatten().map(|at| hits[at].flags);
@@ -214,7 +214,8 @@ impl Merger {
             let clips =
                 self.ops.chunk_by(|one, next| one.1 == next.1).filter(|run| run[0].1 == SOFT_CLIP);
             let unclipped = self.ops.iter().filter(|op| consumes_query(op.1) && op.1 != SOFT_CLIP);
-            unclipped.map(|op| u64::from(op.0)).sum::<u64>() < u64::from(least) && clips.count() >= 2
+            unclipped.map(|op| u64::from(op.0)).sum::<u64>() < u64::from(min_unclipped)
+                && clips.count() >= 2
         })
     }
 

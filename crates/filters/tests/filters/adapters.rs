@@ -16,7 +16,7 @@ fn lines() -> Vec<[&'static str; 7]> {
 }
 
 fn rules(pruning: Option<Pruning>) -> AdapterRules {
-    let stringency = |least_bases| Stringency { min_bases: least_bases, error_rate: 0.1 };
+    let stringency = |min_bases| Stringency { min_bases, error_rate: 0.1 };
     AdapterRules {
         adapters: ["INDEXED", "DUAL_INDEXED", "PAIRED_END"]
             .map(|name| name.parse().expect("a name"))

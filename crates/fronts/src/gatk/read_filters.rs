@@ -149,10 +149,11 @@ fn expression_with_arguments(given: &ParsedArguments, name: &str) -> Result<Stri
             ))
         }
         "MappingQualityReadFilter" => {
-            let least = needed(number("--minimum-mapping-quality", Some("10"))?, "a quality")?;
-            let most = number("--maximum-mapping-quality", None)?;
-            let most = most.map_or(String::new(), |most| format!(" && mapq <= {most}"));
-            Ok(format!("mapq >= {least}{most}"))
+            let min_mapq = needed(number("--minimum-mapping-quality", Some("10"))?, "a quality")?;
+            let max_mapq = number("--maximum-mapping-quality", None)?;
+            let max_condition =
+                max_mapq.map_or(String::new(), |max_mapq| format!(" && mapq <= {max_mapq}"));
+            Ok(format!("mapq >= {min_mapq}{max_condition}"))
         }
         "ReadLengthReadFilter" => {
             let longest = needed(number("--max-read-length", None)?, "--max-read-length")?;

@@ -179,14 +179,14 @@ fn add_pair_flags(line: &mut NativeLine, given: &ParsedArguments) -> Result<()> 
 }
 
 fn add_alignment_flags(line: &mut NativeLine, given: &ParsedArguments) -> Result<()> {
-    let most = given.last_value("--MAX_INSERTIONS_OR_DELETIONS").unwrap_or("1");
-    line.add_flag("--max-gaps", Some(most).filter(|most| *most != "-1"));
+    let max_gaps = given.last_value("--MAX_INSERTIONS_OR_DELETIONS").unwrap_or("1");
+    line.add_flag("--max-gaps", Some(max_gaps).filter(|max_gaps| *max_gaps != "-1"));
     let primary = translate_value(given, "--PRIMARY_ALIGNMENT_STRATEGY", &PRIMARY_STRATEGIES)?;
     line.add_flag("--primary", primary.filter(|name| *name != "best-mapq"));
     let contaminants = translate_value(given, "--UNMAPPED_READ_STRATEGY", &CONTAMINANT_STRATEGIES)?;
     if given.is_set("--UNMAP_CONTAMINANT_READS") {
-        let least = given.last_value("--MIN_UNCLIPPED_BASES").unwrap_or("32");
-        line.add([format!("--unmap-contaminants={least}")]);
+        let min_unclipped = given.last_value("--MIN_UNCLIPPED_BASES").unwrap_or("32");
+        line.add([format!("--unmap-contaminants={min_unclipped}")]);
         line.add_flag("--contaminant-alignments", contaminants.filter(|name| *name != "leave"));
     }
     let [first, last] =

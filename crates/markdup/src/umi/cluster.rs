@@ -249,12 +249,12 @@ mod tests {
     #[test]
     fn all_within_the_distance_are_found_and_no_others() {
         let random = &mut Rng::new(2);
-        for (symbols, most) in [(&b"ACGT"[..], 6), (b"ACGTN-", 5), (b"AC", 12), (b"A-", 42)] {
+        for (symbols, max_length) in [(&b"ACGT"[..], 6), (b"ACGTN-", 5), (b"AC", 12), (b"A-", 42)] {
             for (number, edits) in
                 [(MAX_WITHOUT_INDEX, 1), (200, 0), (200, 1), (200, 2), (100, 5), (100, u32::MAX)]
             {
                 let umis = |_| {
-                    let length = most - random.below64(3).min(1);
+                    let length = max_length - random.below64(3).min(1);
                     umi(&text(random, symbols, length))
                 };
                 let umis: Vec<Umi> = (0..number).map(umis).collect();
@@ -317,10 +317,11 @@ mod tests {
     fn how_much_rarer_an_error_is() {
         let both =
             |parent, child, method| clusters(&[("AA", parent), ("AC", child)], method, 1).len() == 1;
-        let most = |parent, method| (1..=parent).rev().find(|&child| both(parent, child, method));
-        let most = |method| [1, 2, 3, 4, 5, 100].map(|parent| most(parent, method).unwrap_or(0));
-        assert_eq!(most(Method::Directional), [1, 1, 2, 2, 3, 50]);
-        assert_eq!(most(Method::Paired), [1, 2, 2, 3, 3, 51]);
+        let max_child = |parent, method| (1..=parent).rev().find(|&child| both(parent, child, method));
+        let max_children =
+            |method| [1, 2, 3, 4, 5, 100].map(|parent| max_child(parent, method).unwrap_or(0));
+        assert_eq!(max_children(Method::Directional), [1, 1, 2, 2, 3, 50]);
+        assert_eq!(max_children(Method::Paired), [1, 2, 2, 3, 3, 51]);
     }
 
     #[test]
@@ -343,9 +344,9 @@ mod tests {
 
     /// Returns random distinct UMIs with their counts, in order of arrival. Many differ from
     /// another UMI in only a few symbols.
-    fn random_seen(random: &mut Rng, symbols: &[u8], length: u64, most: u64) -> Vec<(String, u64)> {
+    fn random_seen(random: &mut Rng, symbols: &[u8], length: u64, max_umis: u64) -> Vec<(String, u64)> {
         let mut seen: Vec<(String, u64)> = Vec::new();
-        for _ in 0..1 + random.below64(most) {
+        for _ in 0..1 + random.below64(max_umis) {
             let length = length - u64::from(random.below64(8) == 0);
             let text = text(random, symbols, length);
             if seen.iter().all(|(other, _)| *other != text) {
@@ -410,9 +411,9 @@ mod tests {
     fn as_comparing_all_with_all() {
         let random = &mut Rng::new(3);
         for round in 0..80 {
-            let (symbols, length, most) =
+            let (symbols, length, max_umis) =
                 [(&b"ACGT"[..], 4, 50), (b"ACGTN", 3, 20), (b"ACGT-", 4, 50), (b"AC", 7, 60)][round % 4];
-            let counts = random_seen(random, symbols, length, most);
+            let counts = random_seen(random, symbols, length, max_umis);
             let seen = |(place, (text, count)): (usize, &(String, u64))| UmiCount {
                 umi: umi(text),
                 count: *count,

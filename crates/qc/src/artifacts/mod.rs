@@ -77,7 +77,7 @@ impl ReadMetric for SequencingArtifacts {
         let library = self.libraries.library_index(read.fields.read_group);
         let counts = &mut counts[library * LIBRARY..][..LIBRARY];
         let way = 2 * usize::from(read.is_second_of_pair()) + usize::from(read.flags.is_reverse());
-        let (quals, least) = self.qualities.counted_quals(read);
+        let (quals, min_qual) = self.qualities.counted_quals(read);
         for_each_block(read, Some(length), |block| {
             let quals = quals.get(block.base.min(quals.len())..).unwrap_or_default();
             let mut bases = read.bases.iter().skip(block.base).take(block.length).zip(quals);
@@ -95,7 +95,7 @@ impl ReadMetric for SequencingArtifacts {
                 for (codes, (base, qual)) in pieces {
                     let [before, at, after] = [codes[0], codes[1], codes[2]].map(base_digit);
                     let call = base_digit(*base);
-                    if u16::from(*qual) >= least && (before | at | after | call) & OTHER == 0 {
+                    if u16::from(*qual) >= min_qual && (before | at | after | call) & OTHER == 0 {
                         let context = (before << 4 | at << 2 | after) as usize;
                         counts[(context * CALLS + usize::from(call)) * WAYS + way] += 1;
                     }

@@ -148,7 +148,8 @@ fn make_row(
     row.push_integer(bins.min()).push_integer(bins.max());
     let widths = find_widths(bins, median);
     let calculated = (median + options.deviations.unwrap_or(10.0) * deviation) as i32;
-    let calculated = options.min_histogram_width.map_or(calculated, |least| calculated.max(least));
+    let calculated =
+        options.min_histogram_width.map_or(calculated, |min_width| calculated.max(min_width));
     bins.remove_keys_above(options.histogram_width.unwrap_or(calculated).into());
     let [mean, sd] = if bins.is_empty() { [0.0; 2] } else { [bins.mean(), bins.standard_deviation()] };
     row.push_decimal(mean).push_decimal(sd).push_integer(count).push_text(orientation.as_bytes());

@@ -202,9 +202,10 @@ impl OxoGCounting {
     /// Returns whether a record is counted, by its flags, mapping quality and insert size.
     fn is_counted(&self, record: RecordRef<'_>) -> bool {
         let (flags, options) = (record.flags(), &self.options);
-        let (least, most) = (options.minimum_insert_size(), options.maximum_insert_size());
+        let (min_size, max_size) = (options.minimum_insert_size(), options.maximum_insert_size());
         let size = record.tlen().unsigned_abs();
-        let fits = flags.is_paired() && (least..=most).contains(&size) || (least, most) == (0, 0);
+        let fits =
+            flags.is_paired() && (min_size..=max_size).contains(&size) || (min_size, max_size) == (0, 0);
         !(flags.is_secondary()
             || flags.is_unmapped()
             || flags.is_duplicate()
@@ -388,7 +389,7 @@ impl OxoGMaker {
         let place = counting.reference.place(contig_of_reads.cast_signed())?;
         let Some((contig, length)) = place else { return Ok(()) };
         let library = counting.libraries.library_index(read.fields.read_group);
-        let (quals, least) = counting.qualities.counted_quals(read);
+        let (quals, min_qual) = counting.qualities.counted_quals(read);
         let (is_reverse, is_second) = (read.flags.is_reverse(), read.is_second_of_pair());
         let counts = &mut counts[library * LIBRARY..][..LIBRARY];
         for_each_block(read, Some(length), |block| {
@@ -417,7 +418,7 @@ impl OxoGMaker {
                         let intervals = counting.intervals.as_ref();
                         intervals.is_some_and(|it| !it.overlaps(contig_of_reads, position, position + 1))
                     };
-                    if u16::from(*qual) < least || is_outside() {
+                    if u16::from(*qual) < min_qual || is_outside() {
                         continue;
                     }
                     // Oxidised G is read as T in read 1, and its complement is read as A in read 2.

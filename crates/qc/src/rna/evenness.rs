@@ -114,8 +114,8 @@ fn best_transcripts<'a>(
     }
     let mut means: Vec<f64> = best.iter().map(|best| best.mean).collect();
     means.sort_by(f64::total_cmp);
-    let least = means.get(means.len().saturating_sub(MAX_TRANSCRIPTS)).copied().unwrap_or_default();
-    best.retain(|best| best.mean >= least);
+    let min_mean = means.get(means.len().saturating_sub(MAX_TRANSCRIPTS)).copied().unwrap_or_default();
+    best.retain(|best| best.mean >= min_mean);
     best
 }
 

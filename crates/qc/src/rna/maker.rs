@@ -376,17 +376,17 @@ fn is_ribosomal(counting: &RnaCounting, contig: u32, record: RecordRef<'_>) -> b
     if start >= end {
         return false;
     }
-    let mut most = 0;
+    let mut max_overlap = 0;
     if let Some(ribosomal) = &counting.ribosomal {
         let first = ribosomal.first_ending_after(contig, start.clamp(0, u32::MAX.into()) as u32);
         for &(_, from, to) in ribosomal.intervals()[first..]
             .iter()
             .take_while(|it| it.0 == contig && i64::from(it.1) < end)
         {
-            most = most.max(end.min(to.into()) - start.max(from.into()));
+            max_overlap = max_overlap.max(end.min(to.into()) - start.max(from.into()));
         }
     }
-    most as f64 / (end - start) as f64 >= counting.ribosomal_share
+    max_overlap as f64 / (end - start) as f64 >= counting.ribosomal_share
 }
 
 /// Returns the number of reference bases that the mate spans, from the CIGAR in MC. `None` if MC is

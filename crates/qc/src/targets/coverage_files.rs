@@ -26,8 +26,8 @@ pub(super) fn put_per_target(
     for ((number, (&(contig, start, end), depths)), gc) in targets.zip(gc) {
         let length = end - start;
         let uncovered = f64::from(length - depths.covered);
-        let least = f64::from(if uncovered > 0.0 { 0 } else { depths.min });
-        let most = f64::from(depths.max);
+        let min_depth = f64::from(if uncovered > 0.0 { 0 } else { depths.min });
+        let max_depth = f64::from(depths.max);
         let coverage = depths.bases as f64 / f64::from(length);
         text.extend_from_slice(contigs.get(contig as usize).map_or(&b"*"[..], |it| &it.0));
         let _ = write!(text, "\t{}\t{end}\t{length}\t", start + 1);
@@ -36,10 +36,10 @@ pub(super) fn put_per_target(
             *gc,
             coverage,
             coverage / mean,
-            least / mean,
-            most / mean,
-            least,
-            most,
+            min_depth / mean,
+            max_depth / mean,
+            min_depth,
+            max_depth,
             uncovered / f64::from(length),
         ];
         for number in numbers {

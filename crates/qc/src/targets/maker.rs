@@ -80,13 +80,13 @@ impl Quals<'_> {
         }
     }
 
-    /// Returns the number of bases whose quality is at least `least`. `length` is the number of
+    /// Returns the number of bases whose quality is at least `min_qual`. `length` is the number of
     /// bases.
     #[inline]
-    fn count_at_least(self, least: u8, length: u32) -> u64 {
+    fn count_at_least(self, min_qual: u8, length: u32) -> u64 {
         match self {
-            Quals::Each(quals) => quals.iter().filter(|&&qual| as_java(qual) >= least).count() as u64,
-            Quals::Same(qual) if as_java(qual) >= least => length.into(),
+            Quals::Each(quals) => quals.iter().filter(|&&qual| as_java(qual) >= min_qual).count() as u64,
+            Quals::Same(qual) if as_java(qual) >= min_qual => length.into(),
             Quals::Same(_) => 0,
         }
     }
@@ -418,7 +418,7 @@ impl FoundTargets {
     fn add_aligned(&mut self, rules: &TargetRules, aligned: Aligned<'_>) {
         let Aligned { contig, start, length, quals } = aligned;
         let (end, targets) = (start.saturating_add(length), &rules.targets);
-        let least = rules.counted_bases().min_qual;
+        let min_counted_qual = rules.counted_bases().min_qual;
         let high = quals.count_at_least(rules.min_qual, length);
         let mut on_target = 0;
         let mut number = targets.first_ending_after(contig, start);
@@ -430,14 +430,16 @@ impl FoundTargets {
                 Quals::Each(_) => true,
                 // Bases that cannot count are not stored, because a CIGAR can claim any number of
                 // them.
-                Quals::Same(qual) => is_called(as_java(qual)) || is_good(as_java(qual), least),
+                Quals::Same(qual) => {
+                    is_called(as_java(qual)) || is_good(as_java(qual), min_counted_qual)
+                }
             };
             if is_counted {
                 let before = self.values.len();
                 quals.push_values((from - start) as usize, (to - start) as usize, &mut self.values);
                 let values = &self.values[before..];
                 on_target += values.iter().filter(|&&value| value >= rules.min_qual).count() as u64;
-                let is_covered = values.iter().any(|&value| is_good(value, least));
+                let is_covered = values.iter().any(|&value| is_good(value, min_counted_qual));
                 if is_covered && self.covered.last() != Some(&(number as u32)) {
                     self.covered.push(number as u32);
                 }

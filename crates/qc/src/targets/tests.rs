@@ -120,8 +120,8 @@ fn model(reads: &[&ModelRead], cap: u32) -> String {
     let mut by_depth = vec![0_u64; cap as usize + 1];
     called.values().for_each(|&depth| by_depth[depth.min(cap) as usize] += 1);
     let bases: u64 = good.values().map(|&depth| u64::from(depth)).sum();
-    let most = good.values().max().copied().unwrap_or_default();
-    format!("{by_depth:?} {quals:?} {all_quals:?} {bases} {} {most}", good.len())
+    let max_depth = good.values().max().copied().unwrap_or_default();
+    format!("{by_depth:?} {quals:?} {all_quals:?} {bases} {} {max_depth}", good.len())
 }
 
 fn named(header: &Header, lines: &str) -> NamedIntervals {

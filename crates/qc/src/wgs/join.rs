@@ -190,7 +190,7 @@ impl WgsJoin {
     /// Returns the maximum memory in bytes at any moment while `piece` is added, without the
     /// totals.
     pub(super) fn max_bytes(&self, piece: &WgsPiece) -> u64 {
-        let mut most = self.heap_bytes();
+        let mut max_heap_bytes = self.heap_bytes();
         for (join, piece) in self.by_rules.iter().zip(&piece.by_rules) {
             for piece in &piece.contigs {
                 let Some(last) = piece.reads.list.last().map(|read| read.start) else { continue };
@@ -209,10 +209,10 @@ impl WgsJoin {
                 let again = if is_capped { 2 * all } else { 0 };
                 let open_pages = piece.depths.pages.iter().filter(|it| end_of(it.number) > last.into());
                 let pages = OpenPages::bytes_of(open_pages.count());
-                most += (growth + again) as u64 + pages;
+                max_heap_bytes += (growth + again) as u64 + pages;
             }
         }
-        most
+        max_heap_bytes
     }
 }
 
@@ -359,10 +359,10 @@ mod tests {
 
     #[test]
     fn a_base_counts_if_its_quality_does_and_it_is_not_n() {
-        for (value, least, counts) in
+        for (value, min_qual, counts) in
             [(3, 3, true), (2, 3, false), (20, 20, true), (19, 20, false), (0x80 | 40, 20, false)]
         {
-            assert_eq!(is_good(value, least), counts, "{value} {least}");
+            assert_eq!(is_good(value, min_qual), counts, "{value} {min_qual}");
             assert!(!is_good(value, 128), "no quality is enough");
         }
     }

@@ -70,11 +70,11 @@ fn mapping_quality_figure(sample: &PageSample<'_>) -> Option<Figure> {
         ("50–59", 59.0),
         ("≥ 60", f64::INFINITY),
     ];
-    let mut least = -1.0;
-    let bars_of = BINS.map(|(name, most)| {
-        let is_own = |quality: f64| quality > least && quality <= most;
+    let mut previous_max = -1.0;
+    let bars_of = BINS.map(|(name, max_quality)| {
+        let is_own = |quality: f64| quality > previous_max && quality <= max_quality;
         let reads: f64 = columns.iter().filter(|it| is_own(it.0)).map(|it| it.1).sum();
-        least = most;
+        previous_max = max_quality;
         (name.to_string(), reads)
     });
     Some(Figure {

@@ -30,14 +30,14 @@ fn cycle_quality_figure(sample: &PageSample<'_>) -> Option<Figure> {
     if cycles.is_empty() {
         return None;
     }
-    let least = cycles.iter().zip(&means).min_by(|a, b| a.1.total_cmp(b.1));
-    let (cycle, least) = least.map_or((0.0, 0.0), |(cycle, mean)| (*cycle, *mean));
+    let worst = cycles.iter().zip(&means).min_by(|a, b| a.1.total_cmp(b.1));
+    let (cycle, min_quality) = worst.map_or((0.0, 0.0), |(cycle, mean)| (*cycle, *mean));
     let limit = sample.limits.limit("worst_cycle").and_then(|limit| limit.look);
-    let most = means.iter().copied().fold(41.0, f64::max);
+    let max_quality = means.iter().copied().fold(41.0, f64::max);
     let axes = Axes {
         x: "Cycle",
         y: "Mean quality (Phred)",
-        y_range: Some((0.0, most + 1.0)),
+        y_range: Some((0.0, max_quality + 1.0)),
         levels: limit.map(|limit| (limit, "threshold".to_string())).into_iter().collect(),
         marks: second_read_mark(sample),
         ..Axes::default()
@@ -51,7 +51,7 @@ fn cycle_quality_figure(sample: &PageSample<'_>) -> Option<Figure> {
             a failed cycle."
                 .into(),
         alt: format!(
-            "Line of mean quality by cycle. The lowest is {least:.1}, in cycle {}.",
+            "Line of mean quality by cycle. The lowest is {min_quality:.1}, in cycle {}.",
             plain_number(cycle)
         ),
         svg: draw_lines(&axes, vec![cycles.into_iter().zip(means).collect()]),
@@ -70,7 +70,8 @@ fn quality_figure(sample: &PageSample<'_>) -> Option<Figure> {
     if qualities.is_empty() {
         return None;
     }
-    let most = qualities.iter().zip(&counts).max_by(|a, b| a.1.total_cmp(b.1)).map_or(0.0, |it| *it.0);
+    let commonest_quality =
+        qualities.iter().zip(&counts).max_by(|a, b| a.1.total_cmp(b.1)).map_or(0.0, |it| *it.0);
     let bars = qualities.iter().zip(counts).map(|(quality, n)| (plain_number(*quality), n)).collect();
     Some(Figure {
         id: sample.element_id("qualities-plot"),
@@ -78,7 +79,7 @@ fn quality_figure(sample: &PageSample<'_>) -> Option<Figure> {
         reading: "Bases by quality. Q20 means 1 error in 100 bases, Q30 1 error in 1,000.".into(),
         alt: format!(
             "Bars of the number of bases by quality; the most frequent quality is {}.",
-            plain_number(most)
+            plain_number(commonest_quality)
         ),
         svg: draw_bars(&Axes { x: "Base quality (Phred)", y: "Bases", ..Axes::default() }, bars),
         table: table_of_columns(
@@ -131,11 +132,11 @@ fn recalibration_figure(sample: &PageSample<'_>) -> Option<Figure> {
         ];
         tables.push(table_of_rows(&rows, &format!("Base quality {name}"), &columns));
     }
-    let most = series.iter().flatten().map(|(x, y): &(f64, f64)| x.max(*y)).fold(0.0, f64::max);
+    let max_quality = series.iter().flatten().map(|(x, y): &(f64, f64)| x.max(*y)).fold(0.0, f64::max);
     if series.is_empty() {
         return None;
     }
-    series.push(vec![(0.0, 0.0), (most, most)]);
+    series.push(vec![(0.0, 0.0), (max_quality, max_quality)]);
     names.push("well calibrated".into());
     Some(Figure {
         has_lines: true,
@@ -178,11 +179,11 @@ fn base_content_figure(sample: &PageSample<'_>) -> Option<Figure> {
     }
     let keys = ["PCT_A", "PCT_C", "PCT_G", "PCT_T", "PCT_N"];
     let series = keys.map(|key| points_of_rows(&rows, "CYCLE", key)).to_vec();
-    let most = series.iter().flatten().map(|it| it.1).fold(40.0, f64::max);
+    let max_percent = series.iter().flatten().map(|it| it.1).fold(40.0, f64::max);
     let axes = Axes {
         x: "Cycle",
         y: "Bases (%)",
-        y_range: Some((0.0, most)),
+        y_range: Some((0.0, max_percent)),
         marks: second_read_mark(sample),
         ..Axes::default()
     };
@@ -223,11 +224,11 @@ pub fn make_gc_section(sample: &PageSample<'_>) -> Option<Markup> {
     let rows = run.rows("gc_bias.detail_metrics", |row| row.is_of_all() && has_all_reads(row));
     let mut windows = points_of_rows(&rows, "GC", "WINDOWS");
     let all: f64 = windows.iter().map(|it| it.1).sum();
-    let most = windows.iter().map(|it| it.1).fold(1.0, f64::max);
+    let max_windows = windows.iter().map(|it| it.1).fold(1.0, f64::max);
     let is_common = |gc: f64| windows.iter().any(|it| it.0 == gc && it.1 >= MIN_WINDOW_SHARE * all);
     let mut coverage = points_of_rows(&rows, "GC", "NORMALIZED_COVERAGE");
     coverage.retain(|it| is_common(it.0));
-    windows.iter_mut().for_each(|it| it.1 *= 1.0 / most);
+    windows.iter_mut().for_each(|it| it.1 *= 1.0 / max_windows);
     let axes = Axes {
         x: "GC content of the window (%)",
         y: "Relative coverage",

@@ -207,8 +207,8 @@ fn contig_figure(sample: &PageSample<'_>) -> Option<Figure> {
         // Keeps the longest contigs, in the order of the file.
         let mut lengths: Vec<f64> = contigs.iter().map(|it| it.length).collect();
         lengths.sort_by(|a, b| b.total_cmp(a));
-        let least = lengths.get(MAX_CONTIGS - 1).copied().unwrap_or(0.0);
-        contigs.retain(|it| it.length >= least);
+        let min_length = lengths.get(MAX_CONTIGS - 1).copied().unwrap_or(0.0);
+        contigs.retain(|it| it.length >= min_length);
         contigs.truncate(MAX_CONTIGS);
     }
     let shown = contigs.len();

@@ -203,18 +203,18 @@ fn adapter_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<F
     let columns: Vec<(&str, &str)> =
         std::iter::once("Position").chain(names.iter().copied()).map(|name| (name, name)).collect();
     let line = |columns: &RunPart<'_>| {
-        let mut most: Points =
+        let mut max_points: Points =
             parse_positions(columns, "Position").into_iter().map(|at| (at, 0.0)).collect();
         for name in &names {
             let percents = columns.column(name);
-            for (point, percent) in most.iter_mut().zip(percents) {
+            for (point, percent) in max_points.iter_mut().zip(percents) {
                 point.1 = point.1.max(percent / 100.0);
             }
         }
-        most
+        max_points
     };
-    let most = files.iter().filter_map(|file| file.module_columns(module));
-    let most = most.flat_map(|columns| line(&columns)).map(|it| it.1).fold(0.05, f64::max);
+    let modules = files.iter().filter_map(|file| file.module_columns(module));
+    let max_share = modules.flat_map(|columns| line(&columns)).map(|it| it.1).fold(0.05, f64::max);
     let figure = LineFigure {
         id: "adapters-plot",
         title: "Adapter content",
@@ -224,7 +224,7 @@ fn adapter_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) -> Option<F
         axes: Axes {
             x: "Position in read (bases)",
             y: "Percentage of reads",
-            y_range: Some((0.0, most)),
+            y_range: Some((0.0, max_share)),
             percent: true,
             ..Axes::default()
         },
@@ -279,7 +279,7 @@ fn position_quality_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) ->
     let line = |columns: &RunPart<'_>| column_points(columns, "Base", "Mean");
     let all =
         files.iter().filter_map(|file| file.module_columns(module)).flat_map(|columns| line(&columns));
-    let most = all.map(|it| it.1).fold(41.0, f64::max);
+    let max_quality = all.map(|it| it.1).fold(41.0, f64::max);
     let figure = LineFigure {
         id: "positions-plot",
         title: "Mean quality by position",
@@ -288,7 +288,7 @@ fn position_quality_figure(sample: &PageSample<'_>, files: &[FastqcFile<'_>]) ->
         axes: Axes {
             x: "Position in read (bases)",
             y: "Mean quality (Phred)",
-            y_range: Some((0.0, most + 1.0)),
+            y_range: Some((0.0, max_quality + 1.0)),
             ..Axes::default()
         },
         columns: &[

@@ -46,11 +46,11 @@ pub fn tile_figure(sample: &PageSample<'_>) -> Option<Figure> {
     };
     let mut worst = tiles.clone();
     worst.sort_by(|one, other| other.share.total_cmp(&one.share).then(one.at.cmp(&other.at)));
-    let most = worst.first().map_or(0.0, |tile| tile.share);
+    let max_share = worst.first().map_or(0.0, |tile| tile.share);
     let axes = Axes {
         x: "Tile (in order of tile number)",
         y: "Optical duplicate rate",
-        y_range: Some((0.0, most.max(0.01))),
+        y_range: Some((0.0, max_share.max(0.01))),
         percent: true,
         ..Axes::default()
     };
@@ -68,7 +68,7 @@ pub fn tile_figure(sample: &PageSample<'_>) -> Option<Figure> {
         reading,
         alt: format!(
             "Lines of the percentage of optical duplicates by tile; the maximum is {}.",
-            NumberFormat::Share.format_number(most)
+            NumberFormat::Share.format_number(max_share)
         ),
         legend: drawn.clone().map(|of| title(of)).collect(),
         svg: draw_lines(&axes, drawn.map(points).collect()),

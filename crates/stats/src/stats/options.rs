@@ -90,12 +90,13 @@ impl Default for CoverageBins {
 impl CoverageBins {
     const MAX_DEPTH: u32 = 1 << 24;
 
-    /// Creates bins of `step` depths. The caller has checked that `least <= most` and `step > 0`.
-    fn new(least: u32, most: u32, step: u32) -> Self {
-        let range = most - least;
+    /// Creates bins of `step` depths. The caller has checked that `min_depth <= max_depth` and
+    /// `step > 0`.
+    fn new(min_depth: u32, max_depth: u32, step: u32) -> Self {
+        let range = max_depth - min_depth;
         let step = if step > range + 1 { range.max(1) } else { step };
         let rows = 3 + (range / step) as usize;
-        CoverageBins { min_depth: least, max_depth: least + (range / step + 1) * step - 1, step, rows }
+        CoverageBins { min_depth, max_depth: min_depth + (range / step + 1) * step - 1, step, rows }
     }
 
     pub(super) fn bin_of_depth(&self, depth: u32) -> usize {
@@ -110,13 +111,13 @@ impl CoverageBins {
 
     /// Returns the range of depths of a bin as the text shows it, and the depth in the next column.
     pub(super) fn bin_label(&self, row: usize) -> (String, i64) {
-        let least = i64::from(self.min_depth);
-        let end = |row: usize| least + row as i64 * i64::from(self.step) - 1;
+        let min_depth = i64::from(self.min_depth);
+        let end = |row: usize| min_depth + row as i64 * i64::from(self.step) - 1;
         if row == 0 {
-            (format!("[<{least}]"), least - 1)
+            (format!("[<{min_depth}]"), min_depth - 1)
         } else if row + 1 == self.rows {
-            let most = end(row - 1);
-            (format!("[{most}<]"), most)
+            let max_depth = end(row - 1);
+            (format!("[{max_depth}<]"), max_depth)
         } else {
             (format!("[{}-{}]", end(row - 1) + 1, end(row)), end(row))
         }
@@ -130,14 +131,14 @@ impl FromStr for CoverageBins {
         let wrong = || format!("{text:?} does not have the form MIN,MAX,STEP");
         let numbers = text.split(',').map(|word| word.parse::<u32>().map_err(|_| wrong()));
         let numbers = numbers.collect::<Result<Vec<_>, _>>()?;
-        let &[least, most, step] = &numbers[..] else { return Err(wrong()) };
-        if most < least || most > CoverageBins::MAX_DEPTH {
+        let &[min_depth, max_depth, step] = &numbers[..] else { return Err(wrong()) };
+        if max_depth < min_depth || max_depth > CoverageBins::MAX_DEPTH {
             return Err(format!("MAX must be between MIN and {}: {text:?}", CoverageBins::MAX_DEPTH));
         }
         if step == 0 || step > CoverageBins::MAX_DEPTH {
             return Err(format!("STEP must be between 1 and {}: {text:?}", CoverageBins::MAX_DEPTH));
         }
-        Ok(CoverageBins::new(least, most, step))
+        Ok(CoverageBins::new(min_depth, max_depth, step))
     }
 }
 

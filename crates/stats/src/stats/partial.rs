@@ -240,12 +240,12 @@ pub(super) fn segment_index(flags: Flags) -> Option<usize> {
 fn count_trimmed_bases(record: RecordRef<'_>, quality: i32) -> u64 {
     const MIN: usize = 35;
     let quals = record.qual();
-    let most = (quals.len() + 1).saturating_sub(MIN);
+    let max_trimmed = (quals.len() + 1).saturating_sub(MIN);
     if quals.len() < MIN {
         return 0;
     }
     let (mut sum, mut best, mut trimmed) = (0i64, 0, 0);
-    for n in 0..most {
+    for n in 0..max_trimmed {
         let at = if record.flags().is_reverse() { n } else { quals.len() - 1 - n };
         sum += i64::from(quality) - i64::from(quals[at]);
         if sum < 0 {

@@ -81,9 +81,9 @@ fn fill_binomial_row(depth: usize, before: &[f64], share: &mut Vec<f64>) {
 fn sums_above(quals: &[u64], n: usize, samples: u32) -> Vec<u32> {
     let threshold = |depth: usize| 10.0 * (depth as f64 * std::f64::consts::LOG10_2 + LOG_ODDS);
     // The number of depths whose threshold a sum reaches. They are always the smallest depths.
-    let most = quals.len() * n;
-    let (mut reached, mut depth) = (Vec::with_capacity(most + 1), 0_u16);
-    for sum in 0..=most {
+    let max_sum = quals.len() * n;
+    let (mut reached, mut depth) = (Vec::with_capacity(max_sum + 1), 0_u16);
+    for sum in 0..=max_sum {
         while usize::from(depth) < n && threshold(depth.into()) <= sum as f64 {
             depth += 1;
         }

@@ -54,8 +54,11 @@ impl Wheel {
     pub(super) fn new(quals: &[u64]) -> Self {
         let all: f64 = quals.iter().map(|&count| count as f64).sum();
         let shares: Vec<f64> = quals.iter().map(|&count| count as f64 / all).collect();
-        let most = shares.iter().copied().fold(shares[0], |most, it| if it > most { it } else { most });
-        let shares: Vec<f64> = shares.into_iter().map(|share| share / most).collect();
+        let max_share = shares
+            .iter()
+            .copied()
+            .fold(shares[0], |max_share, it| if it > max_share { it } else { max_share });
+        let shares: Vec<f64> = shares.into_iter().map(|share| share / max_share).collect();
         let hopeless_from = |bin: usize| {
             let first = shares.len() * bin / BINS;
             let last = (shares.len() * (bin + 1) / BINS).min(shares.len() - 1);
