@@ -103,8 +103,8 @@ impl LaneInput {
             bytes.div_ceil(1 << 20),
             room.long >> 20
         );
-        let least = room.min_memory_for(bytes).div_ceil(1 << 20);
-        let error = Error::usage(what).hint(format!("raise -m to {least}M"));
+        let min_mib = room.min_memory_for(bytes).div_ceil(1 << 20);
+        let error = Error::usage(what).hint(format!("raise -m to {min_mib}M"));
         if self.is_trimmed {
             // Earlier templates were dropped, so the read number in the file is unknown.
             return error.qname(template_name(reads.read(longest).name)).file(&self.files[0]);

@@ -293,9 +293,9 @@ impl MergeAlignmentArgs {
         if both <= half {
             return Ok(());
         }
-        let (least, given) = ((2 * both).div_ceil(1 << 20), (2 * half) >> 20);
+        let (min_mib, given) = ((2 * both).div_ceil(1 << 20), (2 * half) >> 20);
         let what = format!(
-            "{} is in a different order and must be sorted by a second process, and each process gets half of the memory; this needs at least -m {least}M, but -m is {given}M",
+            "{} is in a different order and must be sorted by a second process, and each process gets half of the memory; this needs at least -m {min_mib}M, but -m is {given}M",
             aligned.display()
         );
         Err(Error::usage(what)

@@ -227,7 +227,7 @@ impl AdapterFlags {
             return Err(Error::usage("no adapter is left to search for")
                 .hint("keep at least one; to keep all, use --prune-adapters-after 0"));
         }
-        let stringency = |least_bases, error_rate| Stringency { min_bases: least_bases, error_rate };
+        let stringency = |min_bases, error_rate| Stringency { min_bases, error_rate };
         let keep = self.num_adapters_to_keep;
         let pruning = u64::try_from(self.prune_adapters_after).ok().filter(|&after| after > 0);
         Ok(Some(AdapterRules {

@@ -272,7 +272,7 @@ impl<'a> DepthFiles<'a> {
         let crew = stream::choose_crew(*crew, &mut inputs, ledger.free().min(*room), ledger)?;
         let size: Option<u64> = inputs.iter().map(Inputs::size).sum();
         console.begin_stage("reading", size, true);
-        let most = Limit::part_of(*room, 5, ledger).capped_at(1 << 30);
+        let max_record = Limit::part_of(*room, 5, ledger).capped_at(1 << 30);
         let pass = pass::DepthCounting {
             crew,
             paths: &self.plan.inputs,
@@ -280,7 +280,7 @@ impl<'a> DepthFiles<'a> {
             gate: request.gate,
             contigs: &self.contigs,
             tickets: &self.memory.tickets,
-            max_record: most,
+            max_record,
             usual_piece_bytes: usual_piece,
             ledger,
             console,

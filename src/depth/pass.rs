@@ -215,8 +215,9 @@ impl DepthCounting<'_> {
                 };
                 let last = content.last_place();
                 // The share of a piece includes small changes of memory.
-                let most = merge.max_bytes_to_add(file, &content).saturating_sub(self.usual_piece_bytes);
-                merged.charge_around((most + sink_bytes(&sink)).max(merged.bytes()), || {
+                let max_added =
+                    merge.max_bytes_to_add(file, &content).saturating_sub(self.usual_piece_bytes);
+                merged.charge_around((max_added + sink_bytes(&sink)).max(merged.bytes()), || {
                     let added = merge.add_piece(file, content, &mut sink);
                     added.map_err(|error| error.file(&self.paths[file]))?;
                     if is_last {

@@ -57,11 +57,13 @@ impl LinkedFile {
     }
 
     /// Returns how many of the next records in the first batch belong to template `wanted`, at most
-    /// `most`.
-    fn count_template_records(&self, file: &MergeFile, wanted: &[u8], most: usize) -> usize {
+    /// `max_records`.
+    fn count_template_records(&self, file: &MergeFile, wanted: &[u8], max_records: usize) -> usize {
         let Some((batch, _)) = self.batches.front() else { return 0 };
         let rest = self.at..batch.len();
-        rest.take(most).take_while(|&at| file.template_name(record_name(batch, at)) == wanted).count()
+        rest.take(max_records)
+            .take_while(|&at| file.template_name(record_name(batch, at)) == wanted)
+            .count()
     }
 }
 

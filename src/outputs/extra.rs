@@ -85,8 +85,8 @@ fn open_split<'a>(
             let route = ByReadGroup::new(header);
             (Box::new(route.clone()), route.rest_output(), split_files(split, header, ledger)?)
         }
-        SplitBy::Contigs(most) => {
-            let route = ByContigs::new(header, most);
+        SplitBy::Contigs(max_bases) => {
+            let route = ByContigs::new(header, max_bases);
             let groups = (1..=route.group_count()).map(|n| format!("group{n:05}"));
             let names = groups.chain(["unmapped".to_string()]).map(|name| named(&name));
             let names = names.collect();
@@ -98,10 +98,10 @@ fn open_split<'a>(
             .hint("use a larger number in contigs=BASES, or split by something else"));
     }
     let max_records = match split.by {
-        SplitBy::Records(most) => Some(most),
+        SplitBy::Records(max_records) => Some(max_records),
         _ => None,
     };
-    let (most, by_records) = (names.len().max(1), max_records.is_some());
+    let (max_outputs, by_records) = (names.len().max(1), max_records.is_some());
     // As with `samtools split -u`, the file that the user gave for other reads exists even if it
     // has no reads.
     let names_rest = split.by == SplitBy::ReadGroup && matches!(split.rest, SplitRest::File(_));
@@ -127,7 +127,7 @@ fn open_split<'a>(
         }
         create_sink(&output, header, sorted, ledger, console)
     });
-    ExtraWriter::new(Router::Each(route), open, at_first, most, max_records, in_flight).map(Some)
+    ExtraWriter::new(Router::Each(route), open, at_first, max_outputs, max_records, in_flight).map(Some)
 }
 
 fn no_rest_file_error() -> Error {
@@ -214,7 +214,7 @@ fn open_fastq_files<'a>(
         return Err(Error::usage(format!("reads would be split into {} files", files.len()))
             .hint("first use readmill split --by read-group, then run readmill fastq on each file"));
     }
-    let most = files.len();
+    let max_outputs = files.len();
     let open: OpenExtra<'a> = Box::new(move |number| {
         let path = files[number].clone();
         plan.inputs.iter().try_for_each(|input| ensure_output_is_not_input(input, &path))?;
@@ -223,7 +223,7 @@ fn open_fastq_files<'a>(
         let output = Output { format, level, index: Index::No, ..Output::new(path) };
         Ok((Sink::create(&output, header, false, ledger, console)?, Header::default()))
     });
-    ExtraWriter::new(Router::Templates(by_segment), open, opened, most, None, in_flight).map(Some)
+    ExtraWriter::new(Router::Templates(by_segment), open, opened, max_outputs, None, in_flight).map(Some)
 }
 
 /// Returns the plan without its sort if the header declares that the reads of each template are

@@ -122,21 +122,21 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'a> ExtraWriter<'a> {
-    /// Creates a writer and opens the first `opened` outputs. `most` is the maximum number of
+    /// Creates a writer and opens the first `opened` outputs. `max_outputs` is the maximum number of
     /// outputs, which share the memory for buffers.
     pub fn new(
         router: Router,
         open: OpenExtra<'a>,
         opened: usize,
-        most: usize,
-        most_records: Option<u64>,
+        max_outputs: usize,
+        max_records: Option<u64>,
         in_flight: usize,
     ) -> Result<Self> {
         let extra = ExtraWriter {
             router,
             open,
-            max_records: most_records,
-            buffer: (ALL_BUFFERS / most.max(1) / BLOCK_RECORD_BYTES).clamp(1, MAX_BLOCKS)
+            max_records,
+            buffer: (ALL_BUFFERS / max_outputs.max(1) / BLOCK_RECORD_BYTES).clamp(1, MAX_BLOCKS)
                 * BLOCK_RECORD_BYTES,
             list: Mutex::default(),
             tasks: Mutex::default(),
@@ -181,7 +181,7 @@ impl<'a> ExtraWriter<'a> {
             match self.max_records {
                 None => self
                     .buffer_records(number, batch.spans.iter().map(|&span| batch.record(span).raw()))?,
-                Some(most) => self.split_by_count(&batch, most)?,
+                Some(max_records) => self.split_by_count(&batch, max_records)?,
             }
         }
         self.join_edge(last)
@@ -222,18 +222,18 @@ impl<'a> ExtraWriter<'a> {
         Ok(())
     }
 
-    /// Appends records to the current file. Starts the next file after `most` records, but keeps
+    /// Appends records to the current file. Starts the next file after `max_records` records, but keeps
     /// adjacent records with the same name together.
-    fn split_by_count(&self, batch: &Batch, most: u64) -> Result<()> {
+    fn split_by_count(&self, batch: &Batch, max_records: u64) -> Result<()> {
         let mut rolling = lock(&self.rolling);
         for (_, record) in batch.records() {
             let name = record.qname();
-            if rolling.records >= most && (rolling.name != name || name == b"*") {
+            if rolling.records >= max_records && (rolling.name != name || name == b"*") {
                 self.close_buffer(rolling.at)?;
                 (rolling.at, rolling.records) = (rolling.at + 1, 0);
             }
             rolling.records += 1;
-            if rolling.records >= most {
+            if rolling.records >= max_records {
                 rolling.name.clear();
                 rolling.name.extend_from_slice(name);
             }

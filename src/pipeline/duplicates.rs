@@ -132,11 +132,11 @@ impl DuplicateResolver<'_> {
         let mut marks = self.ledger.empty_charge("marks of duplicates");
         if bits > self.max_mark_bytes {
             // About half of what -m adds is available for the marks.
-            let least = (self.ledger.capacity() + 2 * (bits - self.max_mark_bytes)).div_ceil(1 << 20);
+            let min_mib = (self.ledger.capacity() + 2 * (bits - self.max_mark_bytes)).div_ceil(1 << 20);
             return Err(Error::usage(format!(
                 "there is not enough memory to mark duplicates in {records} records"
             ))
-            .hint(format!("raise -m to {least}M or more")));
+            .hint(format!("raise -m to {min_mib}M or more")));
         }
         charge.move_to(&mut marks, bits);
         charge.reserve_all_free();
@@ -148,9 +148,9 @@ impl DuplicateResolver<'_> {
         let resolved = resolver.resolve(mode, grouped, ends, records).map_err(|error| {
             // The resolver stops at the first shortage, so the full requirement is unknown: suggest
             // twice the memory.
-            let least = (self.ledger.capacity() + room).div_ceil(1 << 20);
+            let min_mib = (self.ledger.capacity() + room).div_ceil(1 << 20);
             match error.hint.as_deref().and_then(|hint| hint.strip_prefix("raise -m")) {
-                Some(rest) => error.clone().hint(format!("raise -m to {least}M or more{rest}")),
+                Some(rest) => error.clone().hint(format!("raise -m to {min_mib}M or more{rest}")),
                 None => error,
             }
         })?;

@@ -377,9 +377,9 @@ impl Inputs {
 
     /// Sets the maximum size in bytes of a CRAM container with its decoded records, for open and
     /// later inputs. Larger containers are an error.
-    pub fn limit_containers(&mut self, most: Limit) {
-        self.rules.max_container = most;
-        self.sources.iter_mut().flatten().for_each(|source| source.limit_containers(most));
+    pub fn limit_containers(&mut self, max_container: Limit) {
+        self.rules.max_container = max_container;
+        self.sources.iter_mut().flatten().for_each(|source| source.limit_containers(max_container));
     }
 
     /// Returns the total size of all inputs for the progress display, or `None` if an input is a

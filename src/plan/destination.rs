@@ -163,8 +163,8 @@ impl SplitBy {
         });
         match (word, number.transpose()?) {
             ("read-group", None) => Ok(SplitBy::ReadGroup),
-            ("contigs", most) => Ok(SplitBy::Contigs(most)),
-            ("records", Some(most)) => Ok(SplitBy::Records(most)),
+            ("contigs", max_bases) => Ok(SplitBy::Contigs(max_bases)),
+            ("records", Some(max_records)) => Ok(SplitBy::Records(max_records)),
             ("records", None) => Err("records needs a number: records=1000000".to_string()),
             _ => Err(format!("{text:?} is not one of read-group, contigs, contigs=BASES and records=N")),
         }
@@ -175,8 +175,8 @@ impl SplitBy {
         match self {
             SplitBy::ReadGroup => "read-group".to_string(),
             SplitBy::Contigs(None) => "contigs".to_string(),
-            SplitBy::Contigs(Some(most)) => format!("contigs={most}"),
-            SplitBy::Records(most) => format!("records={most}"),
+            SplitBy::Contigs(Some(max_bases)) => format!("contigs={max_bases}"),
+            SplitBy::Records(max_records) => format!("records={max_records}"),
         }
     }
 }

@@ -71,13 +71,13 @@ impl Merging {
         say(!rules.clip_adapters, "--no-clip-adapters".to_string());
         say(rules.overlap != OverlapClip::Soft, format!("--clip-overlaps {}", rules.overlap.name()));
         say(rules.aligned_only, "--aligned-only".to_string());
-        rules.max_gaps.iter().for_each(|most| say(true, format!("--max-gaps {most}")));
+        rules.max_gaps.iter().for_each(|max_gaps| say(true, format!("--max-gaps {max_gaps}")));
         let primary = rules.primary;
         say(primary != PrimaryChoice::BestMapq, format!("--primary {}", primary.name()));
         say(!rules.secondary, "--no-secondary".to_string());
         say(!rules.mate_cigar, "--no-mate-cigar".to_string());
-        if let Some(least) = rules.min_unclipped {
-            say(true, format!("--unmap-contaminants={least}"));
+        if let Some(min_unclipped) = rules.min_unclipped {
+            say(true, format!("--unmap-contaminants={min_unclipped}"));
             let how = rules.contaminants;
             let is_other = how != ContaminantAlignments::Leave;
             say(is_other, format!("--contaminant-alignments {}", how.name()));

@@ -118,8 +118,8 @@ fn estimate_runs(records: u64, bytes: u64, held: u64, ends: u64, context: &SortC
     let spilled_ends = if ends > max_ends { ends } else { 0 };
     let runs = if held <= full { 0 } else { held.div_ceil(full) - 1 };
     let index = full / context.framing.size as u64 * size_of::<FrameEntry>() as u64;
-    let most = (context.room / 2 / (context.framing.merging_bytes() + index)).max(2);
-    let merges = runs.saturating_sub(1) / (most - 1).max(1);
+    let max_merged_runs = (context.room / 2 / (context.framing.merging_bytes() + index)).max(2);
+    let merges = runs.saturating_sub(1) / (max_merged_runs - 1).max(1);
     // While runs are merged into a larger run, both are on disk.
     let disk = full * runs * if merges > 0 { 2 } else { 1 } + spilled_ends;
     Forecast { records, bytes, runs, merges, disk, sorted: false }

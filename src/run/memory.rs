@@ -265,9 +265,9 @@ impl Memory {
         let for_counts = reserved_count_bytes(plan, division.remainder(), min_room);
         let room = (division.remainder() - for_counts).min(MAX_ROOM);
         if room < min_room {
-            let least = division.needed().saturating_add(min_room).div_ceil(MIB);
+            let min_mib = division.needed().saturating_add(min_room).div_ceil(MIB);
             return Err(Error::usage(format!(
-                "this command needs at least -m {least}M with {}, but -m is {}M",
+                "this command needs at least -m {min_mib}M with {}, but -m is {}M",
                 count_threads(threads),
                 plan.resources.memory / MIB
             ))

@@ -77,9 +77,10 @@ pub fn divide_lanes(aligning: &Aligning, wanted: usize) -> Result<Vec<Slice>> {
     let mut slices = Vec::new();
     for (input, lane) in lanes.iter().enumerate() {
         let is_whole = lane.all_files().any(|path| read_magic(path) == ZSTD_MAGIC);
-        let most = (MAX_PARTS - (lanes.len() - 1)) as u64;
-        let parts = if is_whole { 1 } else { ((lane_file_bytes(lane) + each / 2) / each).clamp(1, most) }
-            as usize;
+        let max_parts = (MAX_PARTS - (lanes.len() - 1)) as u64;
+        let parts =
+            if is_whole { 1 } else { ((lane_file_bytes(lane) + each / 2) / each).clamp(1, max_parts) }
+                as usize;
         slices.extend(
             (0..parts).map(|number| Slice { input, part: SlicePart::Scanned { number, of: parts } }),
         );

@@ -313,8 +313,8 @@ enum FooterError {
 /// Reads the footer and checks its hash. Returns its bytes, the identity of the file, and the
 /// charge for the memory of the bytes and of the decoded footer.
 fn read_footer(file: &File, size: u64, ledger: &Ledger) -> Result<(Vec<u8>, u64, Charge), FooterError> {
-    let least = (HEAD_BYTES + TAIL_BYTES) as u64;
-    let room = size.checked_sub(least).ok_or(FooterError::Damaged)?;
+    let min_size = (HEAD_BYTES + TAIL_BYTES) as u64;
+    let room = size.checked_sub(min_size).ok_or(FooterError::Damaged)?;
     let mut tail = [0; TAIL_BYTES];
     file.read_exact_at(&mut tail, size - TAIL_BYTES as u64).map_err(FooterError::Io)?;
     let (identity, rest) = tail.split_first_chunk::<8>().ok_or(FooterError::Damaged)?;

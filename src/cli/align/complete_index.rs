@@ -36,9 +36,9 @@ pub fn complete_bwa_index(prefix: &Path, memory: Option<u64>, is_quiet: bool) ->
     }
     say(format!("{prefix_shown} has only a bwa 0.7 index; building {shown} (needed only once)"));
     let (begun, available) = (Instant::now(), limit::available_memory());
-    let most = memory.into_iter().chain(available.map(|(bytes, _)| bytes)).min();
+    let max_memory = memory.into_iter().chain(available.map(|(bytes, _)| bytes)).min();
     let built = build_index_or_remove(prefix, &partial_index_files(prefix), |report| {
-        complete_index(prefix, most, report)
+        complete_index(prefix, max_memory, report)
     });
     let elsewhere = "build the index in another directory, and give DIR/NAME instead of REF: readmill index REF.fa -o DIR/NAME";
     built.map_err(|error| match error.kind {

@@ -77,10 +77,10 @@ impl<'a> Claimer<'a> {
             Err(error) if error.is_shortage() => return self.make_room(ticket, is_idle),
             Err(error) => return Err(error),
         };
-        let (most, expected) =
+        let (max_bytes, expected) =
             (context.room_for_task(&next), next.max_record_bytes() + next.extra_open_bytes());
-        let is_free = most == 0 || context.ledger.free() >= most.saturating_add(kept);
-        let reserved = is_free.then(|| context.ledger.try_reserve(READS, most, expected)).flatten();
+        let is_free = max_bytes == 0 || context.ledger.free() >= max_bytes.saturating_add(kept);
+        let reserved = is_free.then(|| context.ledger.try_reserve(READS, max_bytes, expected)).flatten();
         if let Some(reserved) = reserved {
             self.ingest.console.advance(next.read_bytes());
             self.last_piece = Some(ticket);

@@ -61,8 +61,8 @@ const MERGING: usize = 64 << 20;
 /// Returns the bytes of records in a frame with which merging `slices` runs stays within
 /// [`MERGING`].
 fn frame_bytes(slices: usize) -> usize {
-    let [most, least] = FRAMES;
-    let each = (2 * MERGING / 5 / slices.max(1)).clamp(least, most);
+    let [max_bytes, min_bytes] = FRAMES;
+    let each = (2 * MERGING / 5 / slices.max(1)).clamp(min_bytes, max_bytes);
     1 << each.ilog2()
 }
 

@@ -67,8 +67,8 @@ pub fn find_border(
         while blocks.first_block_from(near).is_none_or(|at| blocks.bytes().len() < at + wanted)
             && blocks.inflate_more()?
         {}
-        let Some(least) = blocks.first_block_from(near) else { return Ok(None) };
-        if let Some(at) = find_name_change(blocks.bytes(), n_ref, known, least) {
+        let Some(min_position) = blocks.first_block_from(near) else { return Ok(None) };
+        if let Some(at) = find_name_change(blocks.bytes(), n_ref, known, min_position) {
             return Ok(Some(virtual_offset(&blocks, at)));
         }
         if blocks.has_ended() || wanted >= MAX_SEARCHED_BYTES {
@@ -78,10 +78,15 @@ pub fn find_border(
     }
 }
 
-/// Returns the first position at or after `least` where the read name differs from that of the
+/// Returns the first position at or after `min_position` where the read name differs from that of the
 /// preceding record. `known` is the position of a record in `bytes`; if it is `None`, the first
 /// record is guessed.
-fn find_name_change(bytes: &[u8], n_ref: i32, known: Option<usize>, least: usize) -> Option<usize> {
+fn find_name_change(
+    bytes: &[u8],
+    n_ref: i32,
+    known: Option<usize>,
+    min_position: usize,
+) -> Option<usize> {
     let looks_right =
         |at: usize| count_plausible_records(bytes, at, n_ref).is_some_and(|records| records > 3);
     let first = known.or_else(|| (0..bytes.len()).find(|&at| looks_right(at)))?;
@@ -91,7 +96,7 @@ fn find_name_change(bytes: &[u8], n_ref: i32, known: Option<usize>, least: usize
         let record = bytes.get(at..at + size)?;
         // A damaged record is reported later, by the stage that reads it.
         let name = UncheckedRecord::new(record).check_without_fields(n_ref).ok()?.qname();
-        if at >= least && before.is_some_and(|before| before != name) {
+        if at >= min_position && before.is_some_and(|before| before != name) {
             return Some(at);
         }
         (before, at) = (Some(name), at + size);

@@ -79,8 +79,8 @@ pub fn find_borders(
 fn read_container_header(file: &File, offset: u64) -> Result<Option<ContainerBounds>> {
     let mut bytes = Vec::new();
     let mut read = Ok((ContainerHeader::default(), 0));
-    for most in HEADER_READ_BYTES {
-        bytes.resize(most, 0);
+    for max_bytes in HEADER_READ_BYTES {
+        bytes.resize(max_bytes, 0);
         let n = read_up_to(file, &mut bytes, offset)?;
         if n == 0 {
             return Ok(None);
