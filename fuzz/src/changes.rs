@@ -14,8 +14,8 @@ const LIMIT_NUMBERS: [u32; 8] = [0, 1, 0x7f, 0xff, 0xffff, 0x7fff_ffff, 0x8000_0
 const TEXT_CHARACTERS: &[u8] = b"\t\n\r :;,=@#+-.*/()[]\"\\0123456789AZaz";
 
 /// Changes `input` in one to six places. Parts of `other`, another input, may be inserted.
-/// The result has at most `most` bytes.
-pub fn change_bytes(input: &mut Vec<u8>, other: &[u8], most: usize, random: &mut Rng) {
+/// The result has at most `max_bytes` bytes.
+pub fn change_bytes(input: &mut Vec<u8>, other: &[u8], max_bytes: usize, random: &mut Rng) {
     for _ in 0..=random.index(6) {
         let at = random.index(input.len() + 1);
         let n = (1 + random.index(8)).min(input.len() - at);
@@ -44,5 +44,5 @@ pub fn change_bytes(input: &mut Vec<u8>, other: &[u8], most: usize, random: &mut
             _ => {}
         }
     }
-    input.truncate(most);
+    input.truncate(max_bytes);
 }

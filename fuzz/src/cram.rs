@@ -122,10 +122,10 @@ impl CramState {
             let ended = container.is_none();
             let linked = match container {
                 Some(container) => {
-                    let (mut opened, most) =
+                    let (mut opened, max_bytes) =
                         (OpenedChunk::reuse(Batch::default()), container.max_bam_bytes());
                     self.decoder(version).open(&container, Detail::Whole, &mut opened);
-                    assert!(opened.len() <= most, "more than the bound comes of a container");
+                    assert!(opened.len() <= max_bytes, "more than the bound comes of a container");
                     self.compare_parts(&container, version);
                     link.link_chunk(opened)
                 }
@@ -184,13 +184,13 @@ fn append_checksum(out: &mut Vec<u8>, from: usize, version: Version) {
 }
 
 /// Appends the block that a part of an input describes. Its uncompressed size is limited to
-/// `most` bytes. Returns false if the part is too short.
-fn append_block(piece: &[u8], most: u32, version: Version, out: &mut Vec<u8>) -> bool {
+/// `max_bytes` bytes. Returns false if the part is too short.
+fn append_block(piece: &[u8], max_bytes: u32, version: Version, out: &mut Vec<u8>) -> bool {
     let Some((&[method, kind, a, b, c, low, high], data)) = piece.split_first_chunk::<PART_HEAD_BYTES>()
     else {
         return false;
     };
-    let raw = u32::from(u16::from_le_bytes([low, high])) % (most + 1);
+    let raw = u32::from(u16::from_le_bytes([low, high])) % (max_bytes + 1);
     let from = out.len();
     out.extend([method, kind]);
     put_itf8(out, u32::from_be_bytes([0, a, b, c]));

@@ -144,13 +144,13 @@ fn read_regions(
     };
     let input = IndexedInput { file: Arc::clone(&sample.file), index };
     let mut source = source.select_regions(&input, regions, &options)?;
-    let (mut bytes, most) = (0, number * (sample.bytes.len() + RECORD_COUNT * 1024) * 8);
+    let (mut bytes, max_bytes) = (0, number * (sample.bytes.len() + RECORD_COUNT * 1024) * 8);
     while let Some(claim) = source.claim(Chunk::default())? {
         bytes += match claim {
             Claim::Bytes(records) => records.len(),
             other => other.read_bytes(),
         };
-        assert!(bytes <= most, "the regions have more bytes than the file");
+        assert!(bytes <= max_bytes, "the regions have more bytes than the file");
     }
     Ok(())
 }

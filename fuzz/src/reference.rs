@@ -69,10 +69,13 @@ pub fn check_reference(bytes: &[u8]) {
         assert_eq!(reference.contig_length(number), length);
         // By its index, a contig may be longer than its file. Reading the missing bases
         // must give an error.
-        let most = length.min(5000);
-        for (start, end) in
-            [(0, most), (length - most, length), (most / 2, most / 2 + 1), (length, length + 1)]
-        {
+        let max_bases = length.min(5000);
+        for (start, end) in [
+            (0, max_bases),
+            (length - max_bases, length),
+            (max_bases / 2, max_bases / 2 + 1),
+            (length, length + 1),
+        ] {
             match window.codes(number, start, end) {
                 Ok(codes) => {
                     assert!(end <= length, "a base beyond the end of its contig is read");

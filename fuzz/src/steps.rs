@@ -136,7 +136,7 @@ fn check_step(step: &mut dyn Step, mut batch: Batch, header: &Header) {
     let room = |record: RecordRef<'_>| {
         record.raw().len() + step.max_growth_bytes() * record.raw().len().div_ceil(MIN_RECORD_BYTES)
     };
-    let most: usize = batch.records().map(|(_, record)| room(record)).sum();
+    let max_bytes: usize = batch.records().map(|(_, record)| room(record)).sum();
     let records = batch.len();
     if let Err(error) = step.apply(&mut batch) {
         return expect_refusal(&error);
@@ -146,7 +146,7 @@ fn check_step(step: &mut dyn Step, mut batch: Batch, header: &Header) {
         assert_eq!(RecordRef::check(record.raw(), header.n_ref()), Ok(()), "after {}", step.name());
         crate::accessors::check_accessors(record);
     }
-    let grows = batch.record_bytes() as usize > most;
+    let grows = batch.record_bytes() as usize > max_bytes;
     assert!(
         !grows || step.name() == STEP_AT_OUTPUT,
         "{} makes records grow by more than it says",

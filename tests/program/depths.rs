@@ -5,7 +5,7 @@ use std::fs;
 use readmill_simulate::{Profile, Sample};
 use serde_json::Value;
 
-use crate::support::resources::{least_memory, words};
+use crate::support::resources::{query_min_memory, words};
 use crate::support::{ProgramRun, TestDir, arg, bgzip, readmill};
 
 const METRICS: &str =
@@ -85,16 +85,16 @@ fn the_least_memory_that_is_named_is_enough() {
         {
             let qc = format!("--qc {} --qc-metrics {metrics} --reference {reference}", path("out"));
             let line = format!("{prep} {qc} -@ {threads}");
-            let least = least_memory(&words(&line));
-            run(&format!("{line} -m {least}"));
+            let min_memory = query_min_memory(&words(&line));
+            run(&format!("{line} -m {min_memory}"));
         }
         for line in [
             format!("qc {input} -o {} -@ {threads}", path("alone")),
             format!("qc {input} --no-metrics --fastqc {} -@ {threads}", path("modules")),
             format!("{prep} --qc {} --fastqc {} -@ {threads}", path("both"), path("modules")),
         ] {
-            let least = least_memory(&words(&line));
-            run(&format!("{line} -m {least}"));
+            let min_memory = query_min_memory(&words(&line));
+            run(&format!("{line} -m {min_memory}"));
         }
     }
 }

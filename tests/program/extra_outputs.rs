@@ -21,7 +21,7 @@ fn same_files(input: &[u8], command: &str) -> (BTreeMap<String, Vec<u8>>, Progra
     for (threads, memory) in ALL_RESOURCES {
         let command = command.replace("IN", &file).replace("OUT", &arg(&dir.path("out")));
         let mut words = resources::words(&format!("{command} -@ {threads}"));
-        let memory = memory.map_or_else(|| resources::least_memory(&words), str::to_string);
+        let memory = memory.map_or_else(|| resources::query_min_memory(&words), str::to_string);
         words.extend(["-m".to_string(), memory.clone()]);
         let done = readmill(&words);
         assert_eq!(done.code, Some(0), "{words:?}: {}", done.stderr);

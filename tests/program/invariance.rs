@@ -6,7 +6,7 @@ use readmill_simulate::{Profile, Sample};
 
 use crate::support::random::TestRandom;
 use crate::support::resources::{
-    FEW_RESOURCES, least_memory, same_bytes, same_bytes_with, sample, words,
+    FEW_RESOURCES, query_min_memory, same_bytes, same_bytes_with, sample, words,
 };
 use crate::support::{self, ProgramRun, TestDir, arg, bgzip, readmill};
 
@@ -14,8 +14,8 @@ use crate::support::{self, ProgramRun, TestDir, arg, bgzip, readmill};
 fn sorting_is_invariant() {
     let input = bgzip(&sample(40_000));
     for format in ["bam", "sam"] {
-        let (most, least) = same_bytes(&input, "sort", format);
-        assert!(most >= 2 && least == 0, "{most} runs spilled at most, {least} at least");
+        let (max_runs, min_runs) = same_bytes(&input, "sort", format);
+        assert!(max_runs >= 2 && min_runs == 0, "{max_runs} runs spilled at most, {min_runs} at least");
     }
 }
 
@@ -61,8 +61,12 @@ fn shuffled(pairs: u64, unmapped: u32) -> (Vec<u8>, Vec<Vec<u8>>) {
 fn order_is_invariant(flags: &str) {
     let (header, records) = shuffled(36_000, 50);
     let input = bgzip(&[header, records.concat()].concat());
-    let (most, least) = same_bytes_with(&FEW_RESOURCES, &[input], &format!("sort {flags}"), "bam");
-    assert!(most >= 2 && least == 0, "{flags}: {most} runs spilled at most, {least} at least");
+    let (max_runs, min_runs) =
+        same_bytes_with(&FEW_RESOURCES, &[input], &format!("sort {flags}"), "bam");
+    assert!(
+        max_runs >= 2 && min_runs == 0,
+        "{flags}: {max_runs} runs spilled at most, {min_runs} at least"
+    );
 }
 
 #[test]
@@ -107,19 +111,23 @@ fn several_inputs_are_invariant() {
         ("sort --template-coordinate", "sam"),
         ("prep --mark-duplicates --sort natural --duplicate-mode coordinate", "bam"),
     ] {
-        let (most, least) = same_bytes_with(&FEW_RESOURCES, &inputs, command, format);
-        assert!(most >= 2 && least == 0, "{command}: {most} runs spilled at most, {least} at least");
+        let (max_runs, min_runs) = same_bytes_with(&FEW_RESOURCES, &inputs, command, format);
+        assert!(
+            max_runs >= 2 && min_runs == 0,
+            "{command}: {max_runs} runs spilled at most, {min_runs} at least"
+        );
     }
-    let (most, _) = same_bytes_with(&FEW_RESOURCES, &several(8_000), "prep --drop-unmapped", "bam");
-    assert_eq!(most, 0);
+    let (max_runs, _) = same_bytes_with(&FEW_RESOURCES, &several(8_000), "prep --drop-unmapped", "bam");
+    assert_eq!(max_runs, 0);
 }
 
 #[test]
 fn marking_is_invariant() {
     let input = bgzip(&sample(40_000));
     for (mode, format) in [("template", "bam"), ("coordinate", "sam")] {
-        let (most, least) = same_bytes(&input, &format!("markdup --duplicate-mode {mode}"), format);
-        assert!(most >= 2 && least == 0, "{most} runs spilled at most, {least} at least");
+        let (max_runs, min_runs) =
+            same_bytes(&input, &format!("markdup --duplicate-mode {mode}"), format);
+        assert!(max_runs >= 2 && min_runs == 0, "{max_runs} runs spilled at most, {min_runs} at least");
         same_bytes(
             &input,
             &format!("prep --mark-duplicates --duplicate-mode {mode} --sort coordinate"),
@@ -143,8 +151,8 @@ fn steps_that_hold_nothing_are_invariant() {
     let input = bgzip(&sample(20_000));
     let steps = "prep --drop-unmapped --sequence-dictionary DICT --read-group @RG\\tID:n\\tLB:l";
     for format in ["bam", "sam"] {
-        let (most, _) = same_bytes(&input, steps, format);
-        assert_eq!(most, 0);
+        let (max_runs, _) = same_bytes(&input, steps, format);
+        assert_eq!(max_runs, 0);
     }
 }
 
@@ -158,7 +166,7 @@ fn same_error(inputs: &[&[u8]], command: &str) -> String {
         let mut args = words(command);
         args.extend(inputs.iter().cloned().chain(["-o".into(), arg(&dir.path("out.bam"))]));
         args.extend(["-q".into(), "-@".into(), threads.to_string()]);
-        args.extend(["-m".into(), least_memory(&args)]);
+        args.extend(["-m".into(), query_min_memory(&args)]);
         let ProgramRun { code, stderr, .. } = readmill(&args);
         assert_eq!(code, Some(2), "{threads} threads: {stderr}");
         assert_eq!(dir.names().len(), inputs.len(), "{threads} threads leave something behind");

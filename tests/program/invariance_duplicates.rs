@@ -137,9 +137,12 @@ mod slow {
             (&scattered, "--duplicate-mode coordinate --umi tag:RX"),
         ] {
             let command = format!("markdup {ALL} {flags}");
-            let (most, least) =
+            let (max_runs, min_runs) =
                 same_bytes_with(&FEW_RESOURCES, std::slice::from_ref(input), &command, "bam");
-            assert!(most >= 2 && least == 0, "{flags}: {most} runs spilled at most, {least} at least");
+            assert!(
+                max_runs >= 2 && min_runs == 0,
+                "{flags}: {max_runs} runs spilled at most, {min_runs} at least"
+            );
         }
     }
 
@@ -151,9 +154,12 @@ mod slow {
         for flags in ["", "--duplicate-mode template --ends sequence"] {
             let rules = format!("--mark-duplicates --rules samtools {flags}");
             let command = format!("prep --fix-mates samtools --sort coordinate {rules}");
-            let (most, least) =
+            let (max_runs, min_runs) =
                 same_bytes_with(&FEW_RESOURCES, std::slice::from_ref(&input), &command, "bam");
-            assert!(most >= 2 && least == 0, "{flags}: {most} runs spilled at most, {least} at least");
+            assert!(
+                max_runs >= 2 && min_runs == 0,
+                "{flags}: {max_runs} runs spilled at most, {min_runs} at least"
+            );
         }
     }
 

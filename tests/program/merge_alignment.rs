@@ -165,8 +165,9 @@ fn neither_threads_nor_memory_change_the_output() {
         assert_eq!(run.code, Some(0), "{more:?}: {}", run.stderr);
         std::fs::read(path).expect("the output")
     };
-    let [one, least] = [output("1.bam", &["-@", "1"]), output("m.bam", &["-@", "8", "-m", "300M"])];
-    assert!(one == least && one == output("8.bam", &["-@", "8"]), "unsorted");
+    let [one, in_min_memory] =
+        [output("1.bam", &["-@", "1"]), output("m.bam", &["-@", "8", "-m", "300M"])];
+    assert!(one == in_min_memory && one == output("8.bam", &["-@", "8"]), "unsorted");
     let sorted = output("s1.bam", &["-@", "1", "--sort", "coordinate"]);
     assert!(sorted == output("s4.bam", &["-@", "4", "--sort", "coordinate"]), "sorted");
 }

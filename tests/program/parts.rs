@@ -8,7 +8,7 @@ use flate2::read::MultiGzDecoder;
 use readmill_format::bam;
 use readmill_format::bgzf::EOF_BLOCK;
 
-use crate::support::resources::{FEW_RESOURCES, least_memory, same_bytes_with, sample, words};
+use crate::support::resources::{FEW_RESOURCES, query_min_memory, same_bytes_with, sample, words};
 use crate::support::{ProgramRun, TestDir, arg, bgzip, readmill};
 
 /// A file's name and bytes.
@@ -121,8 +121,11 @@ fn reads_that_are_dropped_as_they_leave() {
 fn parts_are_invariant() {
     let inputs = [bgzip(&sample(36_000))];
     for command in ["sort --out-parts 3", "prep --mark-duplicates --sort natural --out-parts 7"] {
-        let (most, least) = same_bytes_with(&FEW_RESOURCES, &inputs, command, "bam");
-        assert!(most >= 2 && least == 0, "{command}: {most} runs spilled at most, {least} at least");
+        let (max_runs, min_runs) = same_bytes_with(&FEW_RESOURCES, &inputs, command, "bam");
+        assert!(
+            max_runs >= 2 && min_runs == 0,
+            "{command}: {max_runs} runs spilled at most, {min_runs} at least"
+        );
     }
 }
 
@@ -133,8 +136,8 @@ fn input_that_is_sorted() {
     let input = dir.file("in.bam", bgzip(&sample(36_000)));
     let (_, sorted) = files_with(&input, "sort", &["--no-index", "-l", "1"]);
     let input = dir.file("sorted.bam", &sorted[0].1);
-    let least = least_memory(&words(&format!("sort {} -o out.bam -@ 2", arg(&input))));
-    let means = ["-@", "2", "-l", "1", "-m", &least];
+    let min_memory = query_min_memory(&words(&format!("sort {} -o out.bam -@ 2", arg(&input))));
+    let means = ["-@", "2", "-l", "1", "-m", &min_memory];
     let (_, whole) = files_with(&input, "sort", &means);
     let (parts, others) = parts_of(files_with(&input, "sort --out-parts 3", &means).1);
     check(&whole[0].1, &parts);

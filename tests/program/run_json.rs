@@ -146,7 +146,7 @@ fn windows(dir: &TestDir, run: &Value) {
     let mean = |(&(_, window), &(bases, end)): (&(String, u64), &(f64, u64))| {
         bases / (end - 1000 * window) as f64
     };
-    let most = means.iter().map(mean).fold(0.0, f64::max);
+    let max_mean = means.iter().map(mean).fold(0.0, f64::max);
     let rows = run["reports"]["deepest_windows"]["rows"].as_array().expect("windows");
     assert!((2..=20).contains(&rows.len()), "{rows:?}");
     for row in rows {
@@ -156,11 +156,11 @@ fn windows(dir: &TestDir, run: &Value) {
         assert_eq!((start % 1000, own.1.1), (0, end), "{row}");
         let depth = row["mean_depth"].as_f64().expect("a depth");
         assert!((mean(own) - depth).abs() < 0.02, "{row}: {}", mean(own));
-        assert!(row["max_depth"].as_f64().is_some_and(|most| most >= depth), "{row}");
+        assert!(row["max_depth"].as_f64().is_some_and(|max_depth| max_depth >= depth), "{row}");
     }
     assert!(
-        rows[0]["mean_depth"].as_f64().is_some_and(|it| (it - most).abs() < 0.02),
-        "{most}: {rows:?}"
+        rows[0]["mean_depth"].as_f64().is_some_and(|it| (it - max_mean).abs() < 0.02),
+        "{max_mean}: {rows:?}"
     );
 }
 

@@ -190,9 +190,9 @@ fn memory_that_is_halved_for_a_second_process_is_named_in_full() {
     };
     let refused = merge("120M");
     assert_eq!(refused.code, Some(1), "{}", refused.stderr);
-    let least =
+    let min_memory =
         refused.stderr.split("this needs at least -m ").nth(1).and_then(|rest| rest.split(',').next());
-    let least = least.unwrap_or_else(|| panic!("{}", refused.stderr));
+    let min_memory = min_memory.unwrap_or_else(|| panic!("{}", refused.stderr));
     assert!(refused.stderr.contains(", but -m is 120M"), "{}", refused.stderr);
-    assert_eq!(merge(least).code, Some(0), "{least}");
+    assert_eq!(merge(min_memory).code, Some(0), "{min_memory}");
 }

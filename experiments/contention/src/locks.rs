@@ -234,8 +234,8 @@ impl Backoff {
         let own = node_of_thread(thread, self.threads, self.nodes) + 1;
         let mut waits = 0;
         while let Err(other) = self.try_take(own) {
-            let (first, most) = if other == own { NEAR_BACKOFF } else { FAR_BACKOFF };
-            spin_for((first << waits.min(16)).min(most));
+            let (first, max_backoff) = if other == own { NEAR_BACKOFF } else { FAR_BACKOFF };
+            spin_for((first << waits.min(16)).min(max_backoff));
             waits += 1;
         }
     }

@@ -2,7 +2,7 @@
 //! it is aligned.
 
 use crate::align::*;
-use crate::support::resources::{least_memory, number_after, words};
+use crate::support::resources::{number_after, query_min_memory, words};
 
 /// Bases of the reference with as many unknown ones behind them as make a read of that length, which costs little to
 /// align.
@@ -43,14 +43,14 @@ fn a_read_that_is_too_long_for_the_memory_is_refused_with_what_would_do() {
     let output = arg(&dir.path("out.sam"));
     let command = words(&format!("align {} {file} -@ 2 -o {output}", reference()));
     let with = |memory: &str| readmill(command.iter().map(String::as_str).chain(["-m", memory]));
-    let refused = with(&least_memory(&command));
+    let refused = with(&query_min_memory(&command));
     assert_eq!(refused.code, Some(1), "{}", refused.stderr);
     let said = "long.fq: record 2 (read r1): aligning a read of 150000 bases needs 127 MiB";
     assert!(refused.stderr.contains(said), "{}", refused.stderr);
     assert_eq!(dir.names().iter().filter(|name| name.starts_with("out")).count(), 0);
-    let least = refused.stderr.rsplit("raise -m to ").next().expect("a hint").trim().to_string();
-    let done = with(&least);
-    assert_eq!(done.code, Some(0), "{least}: {}", done.stderr);
+    let min_memory = refused.stderr.rsplit("raise -m to ").next().expect("a hint").trim().to_string();
+    let done = with(&min_memory);
+    assert_eq!(done.code, Some(0), "{min_memory}: {}", done.stderr);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn what_is_longer_than_any_read_is_told_whatever_the_memory() {
     {
         let file = arg(&dir.file("long.fq", fastq([150, length].into_iter())));
         let command = words(&format!("align {} {file} -@ 1 -O sam", reference()));
-        let memory = least_memory(&command);
+        let memory = query_min_memory(&command);
         let done = readmill(command.iter().map(String::as_str).chain(["-m", &memory]));
         assert_eq!(done.code, Some(2), "{}", done.stderr);
         assert!(done.stderr.contains("record 2 (read r1)"), "{}", done.stderr);

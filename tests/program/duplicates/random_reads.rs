@@ -18,9 +18,14 @@ const HEADER: &str = "@SQ\tSN:c1\tLN:10000\n@SQ\tSN:c2\tLN:10000\n@RG\tID:a\tLB:
 /// position occur, too.
 pub fn grouped(random: &mut TestRandom, odd: bool, templates: usize) -> String {
     let mut text = format!("@HD\tVN:1.6\tSO:unsorted\tGO:query\n{HEADER}");
-    let mut most = |n| 1 + random.below(n);
-    let mut crowd =
-        ReadVariety { odd, libraries: most(6), spread: most(4), cigars: most(11), qualities: most(5) };
+    let mut up_to = |n| 1 + random.below(n);
+    let mut crowd = ReadVariety {
+        odd,
+        libraries: up_to(6),
+        spread: up_to(4),
+        cigars: up_to(11),
+        qualities: up_to(5),
+    };
     if random.once_in(2) {
         (crowd.libraries, crowd.spread) = (1, 1);
     }

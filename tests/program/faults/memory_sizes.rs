@@ -31,11 +31,11 @@ fn too_little_memory_names_the_least_that_works() {
         let ended = with("1M");
         let way_out = if threads == 1 { "; raise -m" } else { "; raise -m, or use fewer threads" };
         ended.fails(1, &["needs at least -m", way_out]);
-        let least = ended.stderr.split("at least -m ").nth(1).unwrap();
-        let least: u32 = least[..least.find('M').unwrap()].parse().unwrap();
-        with(&format!("{}M", least - 1)).fails(1, &["needs at least -m"]);
+        let min_memory = ended.stderr.split("at least -m ").nth(1).unwrap();
+        let min_mib: u32 = min_memory[..min_memory.find('M').unwrap()].parse().unwrap();
+        with(&format!("{}M", min_mib - 1)).fails(1, &["needs at least -m"]);
         assert_eq!(folders.left(), [""; 0]);
-        with(&format!("{least}M")).succeeds();
+        with(&format!("{min_mib}M")).succeeds();
     }
 }
 

@@ -127,8 +127,8 @@ fn means_do_not_decide_which_sites_are_found() {
     for marking in ["", "--mark-duplicates"] {
         let commands =
             FEW_RESOURCES.map(|(threads, memory)| (format!("{prep} {marking} -@ {threads}"), memory));
-        let (most, _) = world.same_bytes(&commands);
-        assert!(most >= 2, "{most} runs spilled");
+        let (max_runs, _) = world.same_bytes(&commands);
+        assert!(max_runs >= 2, "{max_runs} runs spilled");
     }
     let done = world.run(prep);
     let found = done

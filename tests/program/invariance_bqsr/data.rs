@@ -6,7 +6,7 @@ use readmill_format::bam;
 use readmill_record::{Header, edit};
 use readmill_simulate::{Profile, Sample};
 
-use crate::support::resources::{least_memory, number_after};
+use crate::support::resources::{number_after, query_min_memory};
 use crate::support::{ProgramRun, TestDir, arg, bgzip, readmill};
 
 /// Depth 10: 1.2 million bases on a genome of 120,000.
@@ -146,17 +146,17 @@ impl BqsrFiles {
     /// spilled runs.
     pub fn same_bytes(&self, commands: &[(String, Option<&str>)]) -> (usize, usize) {
         let mut first: Option<Vec<(String, Vec<u8>)>> = None;
-        let (mut most, mut least) = (0, usize::MAX);
+        let (mut max_runs, mut min_runs) = (0, usize::MAX);
         for (command, memory) in commands {
             let mut args = self.words(command);
-            let memory = memory.map_or_else(|| least_memory(&args), str::to_string);
+            let memory = memory.map_or_else(|| query_min_memory(&args), str::to_string);
             let (memory, done) = run_with_at_least(&memory, &mut args);
             assert_eq!(done.code, Some(0), "{command}, {memory}: {}", done.stderr);
             let limit = readmill_process::memory_size::parse_size(&memory).expect("a size") >> 20;
             let peak = number_after(&done, &["peak", "memory"]);
             assert!(peak <= limit as usize, "{command}: {peak} MiB with {memory}");
             let runs = number_after(&done, &["spilled", "in"]);
-            (most, least) = (most.max(runs), least.min(runs));
+            (max_runs, min_runs) = (max_runs.max(runs), min_runs.min(runs));
             let names = self.dir.names().into_iter().filter(|name| name.starts_with("out"));
             let files: Vec<_> = names.map(|name| (name.clone(), self.read(&name))).collect();
             files.iter().for_each(|(name, _)| std::fs::remove_file(self.dir.path(name)).expect("gone"));
@@ -169,7 +169,7 @@ impl BqsrFiles {
                 assert!(one.1 == other.1, "{} differs: {command}, {memory}", one.0);
             }
         }
-        (most, least)
+        (max_runs, min_runs)
     }
 }
 

@@ -51,8 +51,8 @@ fn neither_means_nor_forms_of_files_decide_anything() {
         let command = command.replace("%ref.fa", &format!("%{folder}{reference}"));
         (command.replace("%known.vcf", &format!("%{sites}")), memory)
     });
-    let (most, least) = world.same_bytes(&commands);
-    assert!(most >= 2 && least == 0, "{most} runs spilled at most, {least} at least");
+    let (max_runs, min_runs) = world.same_bytes(&commands);
+    assert!(max_runs >= 2 && min_runs == 0, "{max_runs} runs spilled at most, {min_runs} at least");
 }
 
 #[test]

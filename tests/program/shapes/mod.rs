@@ -61,9 +61,9 @@ fn run(dir: &TestDir, command: &str, memory: &str, threads: usize) -> RunEnd {
     match code {
         Some(0) => RunEnd::Held(number(stderr.split_once("peak memory ")).unwrap_or(0)),
         Some(1) => {
-            let least = number(stderr.split_once("raise -m to "));
-            let least = least.or_else(|| number(stderr.split_once("at least -m ")));
-            least.map_or(
+            let min_memory = number(stderr.split_once("raise -m to "));
+            let min_memory = min_memory.or_else(|| number(stderr.split_once("at least -m ")));
+            min_memory.map_or(
                 RunEnd::Failed(format!("{command} -m {memory} names no -m: {stderr}")),
                 RunEnd::Refused,
             )
@@ -73,7 +73,12 @@ fn run(dir: &TestDir, command: &str, memory: &str, threads: usize) -> RunEnd {
 }
 
 /// The memory that a run needs: follows the refusals until there is none.
-fn least(dir: &TestDir, command: &str, threads: usize, failures: &mut Vec<String>) -> (usize, usize) {
+fn find_min_memory(
+    dir: &TestDir,
+    command: &str,
+    threads: usize,
+    failures: &mut Vec<String>,
+) -> (usize, usize) {
     let mut memory = 1;
     for _ in 0..20 {
         match run(dir, command, &format!("{memory}M"), threads) {
@@ -105,7 +110,7 @@ fn line(
     (shape.make)(&dir, scale);
     let mut table = String::new();
     for command in shape.commands {
-        let (memory, peak) = least(&dir, command, threads, failures);
+        let (memory, peak) = find_min_memory(&dir, command, threads, failures);
         let _ = write!(table, "| {} | `{command}` -@ {threads} | {memory}: {peak} |", shape.name);
         for cap in caps {
             let _ = match run(&dir, command, cap, threads) {

@@ -64,12 +64,12 @@ fn slices_of_few_cohorts_and_many_are_aligned_as_in_one_run() {
     for (cohort, shards) in [("10000000", 3), ("200000", 9), ("2000", 40)] {
         let flags = format!("-K {cohort} --sort natural");
         let full = same(&pair(), &flags, &[&format!("--shards {shards} --ranges 4")]);
-        let most = match cohort {
+        let max_slices = match cohort {
             "10000000" => 1,
             "200000" => 5,
             _ => 40,
         };
-        assert!(full <= most && full > most / 20, "{full} slices of {cohort}");
+        assert!(full <= max_slices && full > max_slices / 20, "{full} slices of {cohort}");
     }
 }
 
@@ -127,11 +127,11 @@ fn reads_of_files_of_records_are_aligned_as_in_one_run() {
     let text = unaligned::sam();
     let bam = samples::in_blocks(&text, 9000);
     let flags = format!("-K 30000 {SORT}");
-    let mut most = 0;
+    let mut max_slices = 0;
     for (name, bytes) in [("u.bam", bam.clone()), ("u.sam", text.clone().into_bytes())] {
-        most = most.max(same(&[(name, bytes)], &flags, &["--shards 5 --ranges 2"]));
+        max_slices = max_slices.max(same(&[(name, bytes)], &flags, &["--shards 5 --ranges 2"]));
     }
-    assert!(most > 2, "{most}");
+    assert!(max_slices > 2, "{max_slices}");
     // Two lanes, whose read groups have the same names.
     let other = text.replace("@RG\tID:a\tSM:s", "@RG\tID:a\tSM:s\tLB:other");
     let lanes = [("u.bam", bam), ("v.bam", support::bam(&other))];

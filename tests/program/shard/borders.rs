@@ -22,12 +22,12 @@ fn divides(name: &str, bytes: &[u8], shards: impl IntoIterator<Item = usize>) ->
         let expected = scene.plain();
         (scene, expected)
     });
-    let most = bytes.len().min(4096);
+    let max_shards = bytes.len().min(4096);
     let same = |shards: usize| {
         let (scene, expected) = &scenes[shards % COMMANDS.len()];
         scene.same(expected, &format!("--shards {shards} --ranges 2"))
     };
-    shards.into_iter().chain([most & !1]).map(same).max().unwrap()
+    shards.into_iter().chain([max_shards & !1]).map(same).max().unwrap()
 }
 
 /// Records of templates of `each` records at places in no order.
@@ -44,8 +44,9 @@ fn after_header(rest: impl IntoIterator<Item = Vec<u8>>) -> Vec<u8> {
 #[test]
 fn each_record_in_a_block_of_its_own() {
     let records = templates(60, 1, b"");
-    let most = divides("x.bam", &after_header(records.iter().map(|record| block(record))), [2, 3, 17]);
-    assert!(most > 50, "only {most} slices");
+    let max_slices =
+        divides("x.bam", &after_header(records.iter().map(|record| block(record))), [2, 3, 17]);
+    assert!(max_slices > 50, "only {max_slices} slices");
 }
 
 #[test]
@@ -58,8 +59,8 @@ fn names_that_change_where_blocks_do() {
         [block(&samples::header(&text)), blocks, EOF_BLOCK.to_vec()].concat()
     };
     let whole = file(templates.iter().map(Vec::as_slice).collect());
-    let most = divides("x.bam", &whole, [2, 5, 29]);
-    assert!(most > 60, "only {most} slices");
+    let max_slices = divides("x.bam", &whole, [2, 5, 29]);
+    assert!(max_slices > 60, "only {max_slices} slices");
     // Each block ends with the first record of the next template, or in the middle of it.
     for of in [
         |template: &[u8]| 4 + template[0] as usize + 256 * template[1] as usize,
@@ -82,8 +83,8 @@ fn records_that_span_many_blocks() {
     let field = [&b"XXZ"[..], &[b'x'; 700], b"\0"].concat();
     let records = templates(30, 2, &field).concat();
     for size in [50, 333, 800, 2000] {
-        let most = divides("x.bam", &after_header(blocks(&records, size)), [2, 4, 13]);
-        assert!(most >= 10, "only {most} slices with blocks of {size}");
+        let max_slices = divides("x.bam", &after_header(blocks(&records, size)), [2, 4, 13]);
+        assert!(max_slices >= 10, "only {max_slices} slices with blocks of {size}");
     }
 }
 
@@ -111,8 +112,8 @@ fn every_byte_of_text_can_be_a_border() {
     let text = samples::text(9, 20, 4);
     assert!(text.len() < 4096, "{} bytes", text.len());
     for text in [&text, text.trim_end(), &text.replace('\n', "\r\n")] {
-        let most = divides("x.sam", text.as_bytes(), [2, 3, 5, 8, 13]);
-        assert!(most > 5, "only {most} slices");
+        let max_slices = divides("x.sam", text.as_bytes(), [2, 3, 5, 8, 13]);
+        assert!(max_slices > 5, "only {max_slices} slices");
     }
 }
 

@@ -20,7 +20,7 @@ fn same(sample: &Sample, command: &str, divisions: &[&str]) -> Files {
 
 #[test]
 fn every_kind_of_input_is_sorted_and_marked_as_in_one_run() {
-    for (number, sample) in samples::all(400).iter().chain(&samples::least()).enumerate() {
+    for (number, sample) in samples::all(400).iter().chain(&samples::smallest()).enumerate() {
         let division = ["--shards 7 --ranges 3", "--shards 2 --ranges 1", "--shards 64 --ranges 50"];
         let command = format!("prep in/* -o out/x.bam --sort coordinate {MARKING}");
         same(sample, &command, &[division[number % 3]]);

@@ -27,7 +27,7 @@ fn peak(scene: &Scene, line: &str) -> u64 {
 }
 
 /// The least `-m`, in MiB, with which a line runs, found by following the refusals.
-fn least(scene: &Scene, line: &str) -> u64 {
+fn find_min_memory(scene: &Scene, line: &str) -> u64 {
     let mut memory = 1;
     for _ in 0..20 {
         let ended = scene.shard(&format!("{line} -m {memory}M"));
@@ -60,14 +60,14 @@ fn holds(scene: &Scene, stages: &[&str], threads: usize, caps: &[u64]) {
         });
         let line = format!("{stage} --work work -q -@ {threads}");
         let _ = std::fs::remove_file(&file);
-        let least = least(scene, &line);
-        for &memory in [least].iter().chain(caps) {
-            if memory < least {
+        let min_memory = find_min_memory(scene, &line);
+        for &memory in [min_memory].iter().chain(caps) {
+            if memory < min_memory {
                 continue;
             }
             std::fs::remove_file(&file).unwrap();
             let peak = peak(scene, &format!("{line} -m {memory}M"));
-            println!("| {stage} -@ {threads} | {least} | -m {memory}M: {peak} |");
+            println!("| {stage} -@ {threads} | {min_memory} | -m {memory}M: {peak} |");
             assert!(peak <= memory, "{stage} -@ {threads}: {peak} MiB with -m {memory}M");
         }
     }

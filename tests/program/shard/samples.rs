@@ -182,7 +182,7 @@ pub fn all(scale: usize) -> Vec<Sample> {
 }
 
 /// Inputs with so few records that there is one slice, whatever is asked for.
-pub fn least() -> Vec<Sample> {
+pub fn smallest() -> Vec<Sample> {
     let huge =
         [record("a", 0, 9, b""), record("b", 0, 7, &huge_field()), record("c", 1, 3, b"")].concat();
     let huge = [bam_header(crate::faults::fixtures::HEADER), huge].concat();

@@ -34,12 +34,12 @@ pub fn sample(pairs: u64) -> Vec<u8> {
 }
 
 /// The least memory with which `args` run, from the program's own message.
-pub fn least_memory(args: &[String]) -> String {
+pub fn query_min_memory(args: &[String]) -> String {
     let refused = readmill(args.iter().map(String::as_str).chain(["-m", "1M"]));
     assert_eq!(refused.code, Some(1), "{}", refused.stderr);
-    let least =
+    let min_memory =
         refused.stderr.split("needs at least -m ").nth(1).and_then(|rest| rest.split(' ').next());
-    least.unwrap_or_else(|| panic!("{}", refused.stderr)).to_string()
+    min_memory.unwrap_or_else(|| panic!("{}", refused.stderr)).to_string()
 }
 
 pub fn words(line: &str) -> Vec<String> {
@@ -65,7 +65,7 @@ pub fn same_bytes_with(
     let inputs: Vec<String> = inputs.collect();
     dir.file("new.dict", DICTIONARY);
     let mut first: Option<Vec<Vec<u8>>> = None;
-    let (mut most, mut least) = (0, usize::MAX);
+    let (mut max_runs, mut min_runs) = (0, usize::MAX);
     for &(threads, memory, codec) in resources {
         let output = dir.path(&format!("out.{format}"));
         let mut args = words(command);
@@ -77,7 +77,7 @@ pub fn same_bytes_with(
             args.extend(["-l".into(), "1".into()]);
         }
         args.extend(["-@".into(), threads.to_string(), "--spill-codec".into(), codec.into()]);
-        let memory = memory.map_or_else(|| least_memory(&args), str::to_string);
+        let memory = memory.map_or_else(|| query_min_memory(&args), str::to_string);
         args.extend(["-m".into(), memory.clone()]);
         let done = readmill(&args);
         assert_eq!(done.code, Some(0), "{command}, {threads} threads, {memory}: {}", done.stderr);
@@ -85,7 +85,7 @@ pub fn same_bytes_with(
         let peak = number_after(&done, &["peak", "memory"]);
         assert!(peak <= limit as usize, "{command}, {threads} threads: {peak} MiB with {memory}");
         let runs = number_after(&done, &["spilled", "in"]);
-        (most, least) = (most.max(runs), least.min(runs));
+        (max_runs, min_runs) = (max_runs.max(runs), min_runs.min(runs));
         let names = dir.names();
         let written = names.iter().filter(|name| name.starts_with("out"));
         let files = written.map(|name| std::fs::read(dir.path(name)).expect("the output")).collect();
@@ -96,7 +96,7 @@ pub fn same_bytes_with(
             }
         }
     }
-    (most, least)
+    (max_runs, min_runs)
 }
 
 /// The number that the summary gives after these words.

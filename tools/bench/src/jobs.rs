@@ -225,8 +225,8 @@ pub fn sort_first(work: &BenchSetup) -> Result<PathBuf> {
 /// of the compressed file, but at least the minimum that readmill accepts.
 fn tight_memory(work: &BenchSetup, data: &Path) -> Result<u64> {
     let size = std::fs::metadata(data)?.len() >> 20;
-    let least = work.min_memory_mib()?;
-    Ok(work.options.limit.unwrap_or(size).max(least))
+    let min_mib = work.min_memory_mib()?;
+    Ok(work.options.limit.unwrap_or(size).max(min_mib))
 }
 
 /// Adds mate CIGARs (MC) to simulated reads for template-coordinate order, which needs the mate's

@@ -76,10 +76,10 @@ pub fn bench_memory(work: &mut BenchSetup) -> Result<()> {
     Ok(())
 }
 
-fn memory_limits(least: u64) -> Vec<u64> {
+fn memory_limits(min_mib: u64) -> Vec<u64> {
     let powers =
-        (0..64).map(|bit| 1u64 << bit).filter(|power| (least + 1..=MAX_MEMORY_MIB).contains(power));
-    std::iter::once(least).chain(powers).collect()
+        (0..64).map(|bit| 1u64 << bit).filter(|power| (min_mib + 1..=MAX_MEMORY_MIB).contains(power));
+    std::iter::once(min_mib).chain(powers).collect()
 }
 
 fn index_of(bam: &Path) -> PathBuf {
@@ -143,15 +143,16 @@ impl MemoryFigures {
 
     fn cells(&self, limit: u64, row: &TableRow, same: bool) -> [String; 8] {
         let MemoryFigures { walls, cpu, told } = self;
-        let least_and_most = walls.first().zip(walls.last());
-        let (least, most) = least_and_most.map_or((0.0, 0.0), |(least, most)| (*least, *most));
+        let min_and_max = walls.first().zip(walls.last());
+        let (min_wall, max_wall) =
+            min_and_max.map_or((0.0, 0.0), |(min_wall, max_wall)| (*min_wall, *max_wall));
         [
             limit.to_string(),
             row.samples.len().to_string(),
             told.peak.to_string(),
             told.runs.to_string(),
             told.spilled.to_string(),
-            format!("{:.2} ({least:.2}–{most:.2})", median(walls)),
+            format!("{:.2} ({min_wall:.2}–{max_wall:.2})", median(walls)),
             format!("{cpu:.2}"),
             if same { "same" } else { "DIFFERENT" }.to_owned(),
         ]

@@ -170,12 +170,12 @@ fn print_phases(work: &BenchSetup, all: &[&ClockedRun]) -> Result<()> {
         for (name, phase) in PHASES.iter().filter(|_| tickets > 0) {
             let all = all.iter().copied();
             let times = sorted_figures(all.clone(), |driven| driven.ns_per_record(phase(&pass(driven))));
-            let (least, most) = (times.first().unwrap_or(&0.0), times.last().unwrap_or(&0.0));
+            let (min_ns, max_ns) = (times.first().unwrap_or(&0.0), times.last().unwrap_or(&0.0));
             let ticket = median_of(all, |driven| {
                 let phases = pass(driven);
                 phase(&phases).as_nanos() as f64 / 1e3 / phases.tickets.max(1) as f64
             });
-            let time = format!("{:.2} ({least:.2}–{most:.2})", median(&times));
+            let time = format!("{:.2} ({min_ns:.2}–{max_ns:.2})", median(&times));
             let mut cells =
                 vec![pass_name.into(), name.to_string(), tickets.to_string(), format!("{ticket:.2}")];
             print_row(&[&cells[..], std::slice::from_ref(&time)].concat());

@@ -49,7 +49,9 @@ impl TableRow {
         match ratios[..] {
             [] => "–".into(),
             [one] => format!("{one:.3}"),
-            [least, .., most] => format!("{:.3} ({least:.3}–{most:.3})", median(&ratios)),
+            [min_ratio, .., max_ratio] => {
+                format!("{:.3} ({min_ratio:.3}–{max_ratio:.3})", median(&ratios))
+            }
         }
     }
 }

@@ -38,8 +38,9 @@ pub fn check_length(path: &Path) -> Result<Option<String>> {
     let text = read(path)?;
     let is_code = |line: &&str| !line.trim().is_empty() && !line.trim_start().starts_with("//");
     let lines = text.lines().filter(is_code).count();
-    let most = if is_test(path) { MAX_TEST_LINES } else { MAX_LINES };
-    Ok((lines > most).then(|| format!("{}: {lines} lines, {most} at most: divide it", path.display())))
+    let max_lines = if is_test(path) { MAX_TEST_LINES } else { MAX_LINES };
+    Ok((lines > max_lines)
+        .then(|| format!("{}: {lines} lines, {max_lines} at most: divide it", path.display())))
 }
 
 pub fn read(path: &Path) -> Result<String> {

@@ -141,8 +141,8 @@ impl<'a> SampleDir<'a> {
     pub fn query_min_memory(&self, words: &str) -> Result<String> {
         let output = self.readmill_command(&format!("{words} -m 1M")).output()?;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let least = said.split("at least -m ").nth(1).and_then(|rest| rest.split(' ').next());
-        Ok(least.with_context(|| format!("no least memory is stated: {said}"))?.to_owned())
+        let min_memory = said.split("at least -m ").nth(1).and_then(|rest| rest.split(' ').next());
+        Ok(min_memory.with_context(|| format!("no least memory is stated: {said}"))?.to_owned())
     }
 
     pub fn run_readmill_from(&self, input: &str, words: &str) -> Result<String> {

@@ -165,10 +165,10 @@ pub fn compare_spilled_tags(dir: &SampleDir<'_>, ledger: &mut Ledger) {
 impl TagComparison {
     fn compare_min_memory(&self, dir: &SampleDir<'_>) -> Result<String> {
         self.run_readmill(dir, "said", "-m 1G")?;
-        let least = dir.query_min_memory(&format!("{} -@ 1", self.command_line("least")))?;
-        self.run_readmill(dir, "least", &format!("-@ 1 -m {least}"))?;
+        let min_memory = dir.query_min_memory(&format!("{} -@ 1", self.command_line("least")))?;
+        self.run_readmill(dir, "least", &format!("-@ 1 -m {min_memory}"))?;
         compare_metrics_files(dir, "least.metrics", "said.metrics")?;
-        Ok(format!("-m {least}, {} bytes", compare_files(dir, "least.bam", "said.bam")?))
+        Ok(format!("-m {min_memory}, {} bytes", compare_files(dir, "least.bam", "said.bam")?))
     }
 
     fn compare_with_picard(&self, dir: &SampleDir<'_>, rules: &[Rule], ledger: &mut Ledger) {

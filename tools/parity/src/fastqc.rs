@@ -61,9 +61,9 @@ fn make_fastq_files(number: u32) -> Vec<FastqFile> {
             )
         }
     };
-    let varied = |least: u32, most: u32| {
+    let varied = |min_length: u32, max_length: u32| {
         move |rng: &mut Rng, at: u32| {
-            let length = least + rng.below(most - least + 1);
+            let length = min_length + rng.below(max_length - min_length + 1);
             (name_with_tile(at, 12), random_bases(rng, length), random_qualities(rng, length, 34, 33))
         }
     };
@@ -75,8 +75,8 @@ fn make_fastq_files(number: u32) -> Vec<FastqFile> {
     };
     let pool = Vec::from_iter((0..200).map(|seed| random_bases(&mut Rng::new(seed), 80)));
     let mut duplicates = |rng: &mut Rng, at: u32| {
-        let most = 1 + rng.below(200);
-        let known = pool[rng.below(most) as usize].clone();
+        let max_sequences = 1 + rng.below(200);
+        let known = pool[rng.below(max_sequences) as usize].clone();
         (
             name_with_tile(at, 3),
             if rng.is_once_in(3) { random_bases(rng, 80) } else { known },

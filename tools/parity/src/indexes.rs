@@ -203,8 +203,8 @@ pub fn random_long_alignments(seed: u64, lengths: &[u64]) -> String {
         let border = random.below(length) >> 14 << 14;
         let anywhere = 1 + random.below(length);
         let pos = random.pick(&[1, anywhere, border + 1, border.max(1), length]);
-        let most = random.pick(&[10, 20_000, 1 << 20, 1 << 27]);
-        let skip = 1 + random.below(most);
+        let max_skip = random.pick(&[10, 20_000, 1 << 20, 1 << 27]);
+        let skip = 1 + random.below(max_skip);
         let skip = skip.min((length - pos.min(length)).max(1));
         let (flag, rname, pos, cigar) = match random.below(12) {
             0 => (4, "*".to_owned(), 0, "*".to_owned()),

@@ -163,16 +163,16 @@ fn compare_spilled(
     codecs: &[&str],
 ) -> Result<String> {
     let arguments = format!("sort {} {input} -o spilled.bam -u --no-index -@ 1", asked.flags(tag));
-    let least = dir.query_min_memory(&arguments)?;
+    let min_memory = dir.query_min_memory(&arguments)?;
     let mut done = Vec::new();
     for codec in codecs {
-        let said = dir.run_readmill(&format!("{arguments} -m {least} --spill-codec {codec}"))?;
+        let said = dir.run_readmill(&format!("{arguments} -m {min_memory} --spill-codec {codec}"))?;
         compare_files(dir, "spilled.bam", "ours.bam").with_context(|| codec.to_string())?;
         let spilled = said.lines().last().and_then(|line| line.rsplit("; ").next()).unwrap_or_default();
         ensure!(!spilled.ends_with(" in 0 runs"), "nothing was spilled: {said}");
         done.push(format!("{codec} {spilled}"));
     }
-    Ok(format!("-m {least}: {}", done.join(", ")))
+    Ok(format!("-m {min_memory}: {}", done.join(", ")))
 }
 
 const PARTS: [&str; 3] = ["part-1.bam", "part-2.bam", "part-3.bam"];

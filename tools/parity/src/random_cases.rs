@@ -154,7 +154,7 @@ pub enum Oracle {
     Picard,
 }
 
-pub fn random_reads(random: &mut SeededRandom, oracle: Oracle, most: u64) -> Vec<u8> {
+pub fn random_reads(random: &mut SeededRandom, oracle: Oracle, max_records: u64) -> Vec<u8> {
     let mut makers = RecordMaker {
         names: Vec::new(),
         oracle,
@@ -162,7 +162,7 @@ pub fn random_reads(random: &mut SeededRandom, oracle: Oracle, most: u64) -> Vec
         serial: 0,
     };
     let mut text = Vec::new();
-    for _ in 0..random.below(most + 1) {
+    for _ in 0..random.below(max_records + 1) {
         makers.write_record(random, &mut text);
     }
     text
@@ -260,8 +260,8 @@ impl RecordMaker {
         };
         let pieces =
             if self.oracle == Oracle::Picard { NAME_PIECES.len() - 1 } else { NAME_PIECES.len() };
-        let most = if random.once_in(40) { 60 } else { 5 };
-        for _ in 0..random.below(most) {
+        let max_pieces = if random.once_in(40) { 60 } else { 5 };
+        for _ in 0..random.below(max_pieces) {
             name.extend_from_slice(random.pick(&NAME_PIECES[..pieces]));
         }
         if random.once_in(4) {

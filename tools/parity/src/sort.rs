@@ -48,12 +48,12 @@ pub fn compare_with_samtools(dir: &SampleDir<'_>, must_spill: bool, ledger: &mut
     });
     ledger.check("sort: the least memory, the same bytes", || {
         let arguments = "sort in.bam -o spilled.bam -@ 1";
-        let least = dir.query_min_memory(arguments)?;
-        let said = dir.run_readmill(&format!("{arguments} -m {least}"))?;
+        let min_memory = dir.query_min_memory(arguments)?;
+        let said = dir.run_readmill(&format!("{arguments} -m {min_memory}"))?;
         compare_files(dir, "spilled.bam", "sorted.bam")?;
         let spilled = spill_summary(&said);
         ensure!(!must_spill || !spilled.ends_with(" in 0 runs"), "nothing was spilled: {said}");
-        Ok(format!("-m {least}, {spilled}"))
+        Ok(format!("-m {min_memory}, {spilled}"))
     });
 }
 

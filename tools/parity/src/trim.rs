@@ -257,7 +257,8 @@ fn random_qualities(length: usize, random: &mut SeededRandom) -> String {
 
 fn damage_read(read: &mut [u8], random: &mut SeededRandom) {
     let length = read.len();
-    let some = |random: &mut SeededRandom, most: u64| (random.below(most) as usize).min(length);
+    let some =
+        |random: &mut SeededRandom, max_bases: u64| (random.below(max_bases) as usize).min(length);
     match random.below(40) {
         0..3 if length > 0 => {
             for _ in 0..random.below(9) {

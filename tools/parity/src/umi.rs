@@ -212,8 +212,8 @@ pub fn random_families(random: &mut SeededRandom, positions: u64, duplex: bool) 
             true => [random.pick(&[3, 4, 6]), random.pick(&[4, 6])],
             false => [random.pick(&[6, 8, 12]), 0],
         };
-        let most = random.pick(&[2, 4, 10, 60]);
-        let number = 1 + random.below(most);
+        let max_molecules = random.pick(&[2, 4, 10, 60]);
+        let number = 1 + random.below(max_molecules);
         let mut ends: EndUmis = Default::default();
         for _ in 0..number {
             // For similar molecules with few templates, the rules on counts and ties decide.
@@ -222,8 +222,8 @@ pub fn random_families(random: &mut SeededRandom, positions: u64, duplex: bool) 
                 false => lengths.map(|length| (0..length).map(|_| random.pick(b"ACGT")).collect()),
             };
             let forward = random.once_in(2);
-            let most = random.pick(&[1, 4, 6, 12, 40]);
-            for _ in 0..1 + random.below(most) {
+            let max_templates = random.pick(&[1, 4, 6, 12, 40]);
+            for _ in 0..1 + random.below(max_templates) {
                 let first_is_lower = if duplex { random.once_in(2) } else { forward };
                 let umi = read_umi(random, &ends, duplex, first_is_lower);
                 templates.push(template_lines(random, &position, templates.len(), &umi, first_is_lower));

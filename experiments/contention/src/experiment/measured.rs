@@ -248,7 +248,7 @@ fn rate_table(options: &ExperimentOptions, rows: &[RateRow]) -> String {
 
 fn lock_figure(options: &ExperimentOptions, panels: Vec<(String, Vec<RateRow>)>) -> Figure {
     let all = || panels.iter().flat_map(|(_, rows)| rows);
-    let most = all().flat_map(|row| &row.rates).map(|rate| rate.median).fold(1.0, f64::max);
+    let max_rate = all().flat_map(|row| &row.rates).map(|rate| rate.median).fold(1.0, f64::max);
     let style = |number| if number == 0 { Style::Dashes } else { Style::Line };
     let names = panels.first().map_or(&[][..], |(_, rows)| rows).iter().enumerate();
     let series =
@@ -266,7 +266,7 @@ fn lock_figure(options: &ExperimentOptions, panels: Vec<(String, Vec<RateRow>)>)
             name: "reads per second of CPU time".into(),
             scale: Scale::Linear,
             from: 0.0,
-            to: most * 1.05,
+            to: max_rate * 1.05,
         },
         points: rows
             .iter()

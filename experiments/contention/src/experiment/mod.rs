@@ -92,11 +92,11 @@ fn projection_cell(points: &[Point]) -> String {
 }
 
 fn projection_panel(machine: &SimulatedMachine, work: f64, series: &[usize]) -> Panel {
-    let most = machine.threads() as f64;
+    let max_threads = machine.threads() as f64;
     let points = series.iter().map(|&threads| (threads as f64, ideal_rate(machine, work, threads)));
     Panel {
         title: format!("{work} µs of work for a read"),
-        x: Axis { name: "threads".into(), scale: Scale::Doubling, from: 1.0, to: most },
+        x: Axis { name: "threads".into(), scale: Scale::Doubling, from: 1.0, to: max_threads },
         y: Axis { name: "reads per second".into(), scale: Scale::Log, from: 5e3, to: 2e8 },
         points: vec![(0, points.collect())],
     }

@@ -67,10 +67,10 @@ impl Axis {
     }
 }
 
-/// Returns the smallest step of 1, 2 or 5 times a power of ten that is at least `least`.
-fn tick_step(least: f64) -> f64 {
-    let ten = 10f64.powf(least.log10().floor());
-    [1.0, 2.0, 5.0, 10.0].map(|n| n * ten).into_iter().find(|&step| step >= least).unwrap_or(ten)
+/// Returns the smallest step of 1, 2 or 5 times a power of ten that is at least `min_step`.
+fn tick_step(min_step: f64) -> f64 {
+    let ten = 10f64.powf(min_step.log10().floor());
+    [1.0, 2.0, 5.0, 10.0].map(|n| n * ten).into_iter().find(|&step| step >= min_step).unwrap_or(ten)
 }
 
 pub fn short_number(value: f64) -> String {

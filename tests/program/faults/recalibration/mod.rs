@@ -246,11 +246,11 @@ fn too_little_memory_names_the_least_that_works() {
         let ended = run("1M");
         let way_out = if threads == 1 { "; raise -m" } else { "; raise -m, or use fewer threads" };
         ended.fails(1, &["needs at least -m", way_out]);
-        let least = ended.stderr.split("at least -m ").nth(1).unwrap().split('M').next().unwrap();
-        let least: u32 = least.parse().unwrap();
-        run(&format!("{}M", least - 1)).fails(1, &["needs at least -m"]);
+        let min_memory = ended.stderr.split("at least -m ").nth(1).unwrap().split('M').next().unwrap();
+        let min_mib: u32 = min_memory.parse().unwrap();
+        run(&format!("{}M", min_mib - 1)).fails(1, &["needs at least -m"]);
         assert_eq!(folders.left(), [""; 0]);
-        run(&format!("{least}M")).succeeds();
+        run(&format!("{min_mib}M")).succeeds();
         ["t", "x.bam"].iter().for_each(|name| std::fs::remove_file(folders.out(name)).unwrap());
     }
 }

@@ -10,10 +10,10 @@ use crate::shard::{Files, Scene};
 use crate::support::random::TestRandom;
 
 /// The most states of a recording in which commands are run again; of more, some are chosen.
-const MOST: usize = 1000;
+const MAX_STATES: usize = 1000;
 
 /// The most states after a second loss of power.
-const MOST_AGAIN: usize = 100;
+const MAX_STATES_AGAIN: usize = 100;
 
 /// How many times power is lost again while a job recovers.
 const TWICE: u64 = 3;
@@ -84,13 +84,13 @@ impl Job<'_> {
         let mut recording = Recording::begin(self.scene, seed);
         self.commands().iter().for_each(|words| recording.run(words));
         self.is_written("the job itself").unwrap();
-        self.replay(&mut recording, MOST, &mut random);
+        self.replay(&mut recording, MAX_STATES, &mut random);
         for number in 0..TWICE {
             let loss = &recording.losses[random.below(recording.losses.len())];
             self.lay_out(&recording, &loss.state);
             let mut again = Recording::begin(self.scene, seed + number);
             self.restart().iter().for_each(|words| again.run(words));
-            self.replay(&mut again, MOST_AGAIN, &mut random);
+            self.replay(&mut again, MAX_STATES_AGAIN, &mut random);
             recording.wrong.add_all(again.wrong, &loss.when);
         }
         // The next run finds what a killed one has named and not synced, and must not build upon it.
@@ -105,10 +105,10 @@ impl Job<'_> {
     }
 
     /// Runs the job again in states of a recording.
-    fn replay(&self, recording: &mut Recording<'_>, most: usize, random: &mut TestRandom) {
+    fn replay(&self, recording: &mut Recording<'_>, max_states: usize, random: &mut TestRandom) {
         random.shuffle(&mut recording.losses);
         let all = recording.losses.len();
-        for loss in recording.losses.iter().take(most) {
+        for loss in recording.losses.iter().take(max_states) {
             self.lay_out(recording, &loss.state);
             if let Err(what) = self.heals() {
                 recording.wrong.add(what, || format!("{}: {}", loss.when, loss.state.describe()));
@@ -119,7 +119,7 @@ impl Job<'_> {
             self.scene.command,
             recording.moments,
             recording.looked_at,
-            all.min(most)
+            all.min(max_states)
         );
     }
 

@@ -145,13 +145,15 @@ pub fn after_power_loss(disk: &Disk, random: &mut TestRandom) -> Vec<State> {
                 bytes.entry(node).or_insert_with(|| contents(file, random));
             }
         }
-        let most = paths.values().filter_map(|node| bytes.get(node)).map(Vec::len).max().unwrap_or(1);
-        let mixtures = if most > 1 { 2 } else { 0 };
-        for way in 0..most + mixtures {
+        let max_contents =
+            paths.values().filter_map(|node| bytes.get(node)).map(Vec::len).max().unwrap_or(1);
+        let mixtures = if max_contents > 1 { 2 } else { 0 };
+        for way in 0..max_contents + mixtures {
             let mut pick = |node: Node| {
                 let file = disk.file(node)?;
                 let all = &bytes[&node];
-                let chosen = if way < most { way.min(all.len() - 1) } else { random.below(all.len()) };
+                let chosen =
+                    if way < max_contents { way.min(all.len() - 1) } else { random.below(all.len()) };
                 let bytes = Arc::clone(&all[chosen]);
                 Some(Found { node, is_whole: bytes == file.live, bytes })
             };

@@ -257,16 +257,18 @@ impl RecalibrationInput<'_> {
     }
 
     fn compare_resources(&self) -> Result<String> {
-        let least = self
+        let min_memory = self
             .dir
             .query_min_memory(&format!("{} -@ 1", self.prep_command_line("other.table", "other.bam")))?;
         let mut bytes = 0;
-        for resources in [format!("-@ 1 -m {least}"), "-@ 2 -m 1G".to_owned(), "-@ 8 -m 1G".to_owned()] {
+        for resources in
+            [format!("-@ 1 -m {min_memory}"), "-@ 2 -m 1G".to_owned(), "-@ 8 -m 1G".to_owned()]
+        {
             self.run_prep("other.table", "other.bam", &resources)?;
             compare_files(self.dir, "other.table", "prep.table").with_context(|| resources.clone())?;
             bytes = compare_bam_records(self.dir, "other.bam", "prep.bam").with_context(|| resources)?;
         }
-        Ok(format!("-m {least}, {bytes} bytes"))
+        Ok(format!("-m {min_memory}, {bytes} bytes"))
     }
 
     fn compare_gathered(&self) -> Result<String> {

@@ -129,10 +129,10 @@ fn cigar(record: &str) -> impl Iterator<Item = (u64, char)> {
 
 /// Judges a difference in depths.
 pub fn judge_depths(dir: &SampleDir<'_>, bam: &str, line: &str, what: String) -> Result<CorpusVerdict> {
-    let has_least_quality = line.starts_with("depth") && line.contains(" -q ");
+    let has_min_quality = line.starts_with("depth") && line.contains(" -q ");
     let all = view_records(dir, bam, "-F 0x704")?;
     let has_no_bases = all.iter().any(|it| it.split('\t').nth(9) == Some("*"));
-    Ok(accepted_or_defect((has_least_quality && has_no_bases).then_some(NO_BASES), what))
+    Ok(accepted_or_defect((has_min_quality && has_no_bases).then_some(NO_BASES), what))
 }
 
 /// Judges a difference in statistics.

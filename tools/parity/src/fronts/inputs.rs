@@ -172,8 +172,8 @@ fn make_revert_input(sam: &str) -> String {
 /// Writes FASTQ with other quality encodings, in several files per lane, with comments, with
 /// adapters, and without reads.
 fn write_other_fastq(dir: &SampleDir<'_>, one: &str, two: &str) -> Result<()> {
-    let encoded = |by: u8, least: u8| -> String {
-        let letter = |c: char| char::from((c as u8 + by).clamp(least, b'~'));
+    let encoded = |by: u8, min_char: u8| -> String {
+        let letter = |c: char| char::from((c as u8 + by).clamp(min_char, b'~'));
         let line = |(number, line): (usize, &str)| match number % 4 {
             3 => line.chars().map(letter).collect::<String>() + "\n",
             _ => format!("{line}\n"),
