@@ -236,9 +236,9 @@ impl Plan {
                 recalibration.table_request().is_some_and(|table_request| table_request.bootstrap);
             if bootstrap && self.order() != Order::Coordinate {
                 return Err(Error::usage(
-                    "--bqsr-bootstrap needs --sort coordinate, even if the input is sorted",
+                    "--bqsr-bootstrap works only if this run sorts the reads by coordinate",
                 )
-                .hint("add --sort coordinate"));
+                .hint("add --sort coordinate, even if the input is sorted"));
             }
         }
         self.steps.duplicates.as_ref().map_or(Ok(()), Duplicates::check_conflicts)

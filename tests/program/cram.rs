@@ -268,7 +268,7 @@ fn requests_that_cannot_be_met() {
     refused(&["sort", &bam, "-O", "cram,tiny"], 1, &["profiles fast, normal, small and archive"]);
     refused(&["sort", &bam, "-O", "bam,small"], 1, &["only CRAM"]);
     let indexed = ["sort", &bam, "-o", &output, "--reference", &reference, "--write-index=bai"];
-    refused(&indexed, 1, &["indexed"]);
+    refused(&indexed, 1, &["this format", "omit --write-index"]);
     refused(&["sort", &file, "-o", &output, "-O", "cram,no-ref"], 1, &["contig", "M5", "--reference"]);
     let small = ["sort", &file, "-o", &output, "--reference", &reference, "-m", "50M", "-@", "1"];
     refused(&small, 1, &["raise -m"]);

@@ -291,7 +291,7 @@ fn what_cannot_be_is_refused_and_nothing_is_left() {
     for (command, told) in [
         (format!("split {file} -o {out} --by records=1"), "more than 500 files"),
         (format!("split {file} --by read-group"), "needs a prefix"),
-        (format!("split {file} -o {out} --by nothing"), "none of read-group"),
+        (format!("split {file} -o {out} --by nothing"), "not one of read-group"),
         (format!("split {file} -o {out} --by read-group --move-to {out}.x=unmapped"), "no main output"),
         (
             format!("sort {file} -o {out}.bam --copy-to {out}.bam=unmapped"),

@@ -31,7 +31,7 @@ fn the_file_that_an_index_of_bwa_lacks_is_made_once() {
     };
     std::fs::write(&prefix, ">c\nACGT\n").expect("a FASTA file, which is not read");
     let done = aligned(&[]);
-    assert_eq!(done.code, Some(1), "{}", done.stderr);
+    assert_eq!(done.code, Some(3), "{}", done.stderr);
     assert!(done.stderr.contains("--complete-index") && !lacking.exists(), "{}", done.stderr);
     let done = aligned(&["--complete-index", "-m", "10M"]);
     assert_eq!(done.code, Some(1), "{}", done.stderr);
@@ -71,7 +71,7 @@ fn the_front_of_bwa_completes_an_index_and_finds_that_of_64_bits_first() {
     let (_, lacking) = index_of_bwa(&dir, "ref.fa.64");
     let reference = arg(&dir.file("ref.fa", ""));
     let refused = readmill(["bwa", "mem", &reference, &one]);
-    assert_eq!(refused.code, Some(1), "{}", refused.stderr);
+    assert_eq!(refused.code, Some(3), "{}", refused.stderr);
     let hint = format!("readmill index {reference}`");
     assert!(refused.stderr.contains(&hint), "{}", refused.stderr);
     dir.file("ref.fa.64.bwt", "");

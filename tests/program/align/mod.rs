@@ -190,7 +190,7 @@ fn what_is_wrong_is_told_and_nothing_is_left() {
     assert_eq!(done.code, Some(2), "{}", done.stderr);
     let bare = arg(&dir.file("bare.fa", ">c\nACGT\n"));
     let done = readmill(["align", &bare, &one, &two, "-o", &output]);
-    assert_eq!(done.code, Some(1), "{}", done.stderr);
+    assert_eq!(done.code, Some(3), "{}", done.stderr);
     assert!(done.stderr.contains("readmill index"), "{}", done.stderr);
     for args in [
         &[&one[..], &two, &one][..],

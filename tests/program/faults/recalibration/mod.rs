@@ -200,7 +200,7 @@ fn sites_are_found_in_sorted_reads_alone() {
     let folders = folders();
     let prep = "prep in/x.sam --reference in/ref.fa -o out/x.bam --bqsr --bqsr-bootstrap";
     for order in ["", "--sort queryname", "--sort natural", "--mark-duplicates"] {
-        let words = ["sorted by coordinate", "--sort coordinate"];
+        let words = ["sorts the reads by coordinate", "--sort coordinate"];
         refused(&folders, &format!("{prep} {order}"), 1, &words);
     }
     for table in ["--bqsr-table-only --bqsr-table out/t", "--bqsr"] {

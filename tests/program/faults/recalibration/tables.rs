@@ -205,7 +205,7 @@ fn a_table_that_cannot_be_written_is_told_before_anything_is_read() {
             3,
             &["in/x.sam/t cannot be written", "Not a directory"],
         );
-        refused(&folders, &format!("{way} in"), 1, &["in is a directory", "a file name"]);
+        refused(&folders, &format!("{way} in"), 1, &["in is a directory", "the name of a file"]);
         refused(&folders, &format!("{way} out/table"), 2, &["in/x.sam: record 100 (read cut)"]);
     }
 }
