@@ -73,7 +73,7 @@ pub fn same_prefix(a: &[u64], b: &[u64], bits: usize) -> bool {
 /// Returns `value` plus `bias` in `width` bits, so that negative values sort first. Out-of-range
 /// values are clamped, which merges positions that no real file has.
 pub fn add_bias(value: i64, bias: i64, width: usize) -> u64 {
-    (value + bias).clamp(0, (1 << width) - 1) as u64
+    value.saturating_add(bias).clamp(0, (1 << width) - 1) as u64
 }
 
 pub fn pack_score(score: i16) -> u64 {
@@ -99,4 +99,15 @@ pub fn unpack_location(bits: u64) -> Location {
         ((bits >> shift & ((1 << width) - 1)) as i64 - LOCATION_BIAS) as i32
     };
     Location { tile: part(2 * PIXEL, TILE), x: part(PIXEL, PIXEL), y: part(0, PIXEL) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_outside_the_width_are_clamped_in_order() {
+        let packed = [i64::MIN, -9, -8, 0, 7, 8, i64::MAX].map(|value| add_bias(value, 8, 4));
+        assert_eq!(packed, [0, 0, 0, 8, 15, 15, 15]);
+    }
 }
