@@ -319,7 +319,7 @@ pub(crate) struct RunState<'a> {
     after_duplicates: Vec<Box<dyn Step>>,
     /// Late steps that run after all others.
     last_steps: Vec<Box<dyn Step>>,
-    /// The templates without a mate, if mates are fixed.
+    /// The templates without a mate, if a filter needs adjacent mates.
     lone: Option<Arc<LoneMates>>,
     /// The count of dropped reads, if the fraction of dropped reads is limited.
     discarded: Option<Arc<DiscardLimit>>,
@@ -428,12 +428,12 @@ impl RunState<'_> {
         (steps + inputs.max_record_growth() + ends + sort::run::RECORD_OVERHEAD) as u64
     }
 
-    /// Returns an error if mates that were to be fixed were not adjacent, or if more reads were
-    /// dropped than are allowed. Warns if most templates lack a mate.
+    /// Returns an error if the filters need adjacent mates and the input has others, or if more
+    /// reads were dropped than are allowed. Warns if most templates lack a mate.
     fn check_mates(&self) -> Result<()> {
+        self.lone.as_ref().map_or(Ok(()), |lone| lone.check_adjacent())?;
         self.discarded.as_ref().map_or(Ok(()), |discarded| discarded.check_share())?;
         let Some(lone) = &self.lone else { return Ok(()) };
-        lone.check_adjacent()?;
         let (lone, all) = lone.template_counts();
         if 2 * lone > all {
             let share = 100.0 * lone as f64 / all as f64;

@@ -155,6 +155,24 @@ fn mates_are_fixed_before_a_sort_and_refused_where_they_do_not_stand_together() 
     assert!(what.contains("sorted by coordinate"), "{what}");
 }
 
+#[test]
+fn whole_templates_are_not_dropped_where_mates_do_not_stand_together() {
+    let line = |name: usize, flags: u16| format!("r{name}\t{flags}\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII\n");
+    // The first chunk has whole templates, so the input is not refused at its start.
+    let whole = (0..100_000).map(|name| line(name, 77) + &line(name, 141));
+    let first = (100_000..100_100).map(|name| line(name, 77));
+    let last = (100_000..100_100).map(|name| line(name, 141));
+    let text = format!("@HD\tVN:1.6\n{}", whole.chain(first).chain(last).collect::<String>());
+    let dir = TestDir::new();
+    let input = support::arg(&dir.file("in.sam", text));
+    let flags = ["filter", "--quiet", "--whole-templates", "-o"];
+    let output = dir.path("out.bam");
+    let files = [support::arg(&output), input];
+    let done = support::readmill(flags.into_iter().map(String::from).chain(files));
+    assert_eq!(done.code, Some(2), "{}", done.stderr);
+    assert!(done.stderr.contains("are not adjacent") && !output.exists(), "{}", done.stderr);
+}
+
 /// samtools 1.24 fixmate and Picard 3.4.0 FixMateInformation take such input, too.
 #[test]
 fn lone_templates_of_any_number_are_fixed_with_a_warning() {

@@ -65,7 +65,7 @@ impl LoneMates {
     /// Returns the error for an input whose mates are not adjacent. Also used before the run, if
     /// the header or the first reads show this.
     pub fn scattered_error() -> Error {
-        Error::input("mates are not adjacent, so their mate information cannot be updated")
+        Error::input("mates are not adjacent, but the filters of this run need adjacent mates")
             .hint("first group the reads by name: readmill collate IN -o grouped.bam")
     }
 

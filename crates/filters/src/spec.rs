@@ -126,7 +126,8 @@ pub struct MakeContext<'a> {
     pub header: &'a mut Header,
     pub ledger: &'a Ledger,
     pub host: &'a dyn FilterHost,
-    /// Set by a filter that needs adjacent mates. The run checks it after the last read.
+    /// Set by a filter that needs adjacent mates, and shared by all such filters: none passes on a
+    /// template that it noted. The run checks it after the last read.
     pub lone_mates: Option<Arc<LoneMates>>,
     /// Set by a filter that limits the fraction of dropped reads. The run checks it at its end.
     pub discard_limit: Option<Arc<DiscardLimit>>,

@@ -6,6 +6,7 @@ use readmill_record::{Batch, Changes, RecordRef, Result, Step};
 
 use crate::discarded::DiscardLimit;
 use crate::flag::{Flag, FlagValue};
+use crate::lone_mates::LoneMates;
 use crate::route::template_starts;
 use crate::spec::{Filter, FilterFacts, FilterSpec, MakeContext};
 
@@ -63,24 +64,29 @@ impl Filter for WholeTemplatesRequest {
     fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
         let discarded = Arc::new(DiscardLimit::new(self.share));
         context.discard_limit = Some(Arc::clone(&discarded));
-        Ok(Box::new(WholeTemplates { keep_first: self.keep_first, dropped: 0, discarded }))
+        let lone = Arc::clone(context.lone_mates.get_or_insert_default());
+        Ok(Box::new(WholeTemplates { keep_first: self.keep_first, dropped: 0, discarded, lone }))
     }
 }
 
 /// Drops all reads of a template unless it has exactly one read 1 and one read 2, or one single
 /// read, each with qualities for its bases, as in Picard RevertSam 3.4.0 with SANITIZE. (As in
-/// Picard, a template with both mates also keeps single reads with its name.)
+/// Picard, a template with both mates also keeps single reads with its name.) [`LoneMates`] detects
+/// dropped templates whose other reads are elsewhere in the input.
 #[derive(Clone)]
 struct WholeTemplates {
     keep_first: bool,
     dropped: u64,
     discarded: Arc<DiscardLimit>,
+    lone: Arc<LoneMates>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TemplateFate {
     All,
     None,
+    /// No read stays, because read 1 or read 2 is missing in this place of the input.
+    Lone,
     /// The first copies of read 1 and read 2 or, if there are only single reads, the first of
     /// these.
     First,
@@ -102,6 +108,7 @@ impl WholeTemplates {
             (1, 1, _) | (0, 0, 0..=1) => TemplateFate::All,
             (0, 0, _) if self.keep_first => TemplateFate::First,
             (1.., 1.., _) if self.keep_first => TemplateFate::First,
+            (0, 1.., _) | (1.., 0, _) => TemplateFate::Lone,
             _ => TemplateFate::None,
         }
     }
@@ -128,6 +135,10 @@ impl Step for WholeTemplates {
             match self.choose_kept_reads(range.clone().map(record)) {
                 TemplateFate::All => {}
                 TemplateFate::None => keeps[range].fill(false),
+                TemplateFate::Lone => {
+                    self.lone.note_name(record(range.start).qname());
+                    keeps[range].fill(false);
+                }
                 TemplateFate::First => {
                     let ends = |at: usize| {
                         let flags = record(at).flags();
@@ -184,7 +195,7 @@ mod tests {
 
     fn step(keep_first: bool, max_share: f64) -> WholeTemplates {
         let discarded = Arc::new(DiscardLimit::new(max_share));
-        WholeTemplates { keep_first, dropped: 0, discarded }
+        WholeTemplates { keep_first, dropped: 0, discarded, lone: Arc::default() }
     }
 
     #[test]
@@ -194,6 +205,18 @@ mod tests {
         assert_eq!(kept(&mut step, &header, &READS), "a a c g g");
         let error = step.discarded.check_share().unwrap_err();
         assert!(error.what.contains("drops 9 of 14 reads (64.286 %), more than 50.000 %"), "{error}");
+    }
+
+    #[test]
+    fn templates_in_several_places_are_found() {
+        let header = header("@HD VN:1.6");
+        let mut step = step(false, 1.0);
+        assert_eq!(kept(&mut step, &header, &READS), "a a c g g");
+        assert_eq!(step.lone.check_adjacent(), Ok(()));
+        let mut other = step.fork_for_thread();
+        assert_eq!(kept(&mut *other, &header, &["b 141 * 0 0 * * 0 0 A I"]), "");
+        let error = step.lone.check_adjacent().unwrap_err();
+        assert!(error.what.contains("are not adjacent"), "{error}");
     }
 
     #[test]

@@ -107,7 +107,7 @@ impl Filter for FixMatesRequest {
     fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
         let mut step = FixMates::new(self.rules, context.header);
         step.extras = self.extras;
-        context.lone_mates = Some(step.lone_mates());
+        step.lone = Arc::clone(context.lone_mates.get_or_insert_default());
         Ok(Box::new(step))
     }
 
@@ -165,11 +165,6 @@ impl FixMates {
         let (counts, scratch) = Default::default();
         let (extras, lone) = Default::default();
         FixMates { rules, extras, references, lone, counts, scratch }
-    }
-
-    /// Returns the [`LoneMates`] of this step, which the run checks at its end.
-    pub fn lone_mates(&self) -> Arc<LoneMates> {
-        Arc::clone(&self.lone)
     }
 
     /// Plans the changes for one template, whose reads are in `range`, and counts its outcome.

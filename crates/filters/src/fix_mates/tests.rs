@@ -225,9 +225,9 @@ fn templates_are_counted_and_scattered_ones_found() {
     let given: Vec<&str> = given.iter().map(String::as_str).collect();
     applied(&mut step, &header, &header, &given);
     assert_eq!(step.counts().iter().map(|(_, n)| *n).collect::<Vec<_>>(), [1, 2]);
-    assert!(step.lone_mates().check_adjacent().is_ok());
+    assert!(step.lone.check_adjacent().is_ok());
     let mut other = step.fork_for_thread();
     applied(&mut *other, &header, &header, &[&read("b", 147)]);
-    let error = step.lone_mates().check_adjacent().unwrap_err();
+    let error = step.lone.check_adjacent().unwrap_err();
     assert!(error.what.contains("are not adjacent"), "{error}");
 }
