@@ -96,8 +96,7 @@ pub fn extract_tags(
             barcodes[2].append_part(&umi.to_text(), None);
         }
         for at in first..first + segments {
-            cut_barcodes(wanted, reads, at, at - first, &mut barcodes)
-                .map_err(|error| blame(error, reads, at))?;
+            cut_barcodes(wanted, reads, at, &mut barcodes).map_err(|error| blame(error, reads, at))?;
         }
         add_index_reads(wanted, reads, first / segments, &mut barcodes)
             .map_err(|error| blame(error, reads, first))?;
@@ -154,16 +153,14 @@ fn add_index_reads(
     Ok(())
 }
 
-/// Adds the barcodes of read number `at`, which is segment `segment` of its template, and shortens
-/// the read to the part that is aligned.
+/// Adds the barcodes of read number `at`, and shortens the read to the part that is aligned.
 fn cut_barcodes(
     wanted: &ReadTags,
     reads: &mut ReadBatch,
     at: usize,
-    segment: usize,
     barcodes: &mut [Barcode; 3],
 ) -> Result<()> {
-    let Some(structure) = wanted.structures.get(segment) else { return Ok(()) };
+    let Some(structure) = wanted.structures.get(reads.segment_of(at)) else { return Ok(()) };
     let Read { bases, qualities, .. } = reads.read(at);
     if bases.len() < structure.min_bases() {
         let what = format!(
@@ -313,6 +310,21 @@ mod tests {
             (error.place.record, &error.what[..]),
             (Some(2), "the read has 3 bases, but 3M1B+T needs at least 4")
         );
+    }
+
+    #[test]
+    fn single_reads_among_pairs_have_the_structure_of_their_end() {
+        let wanted = ReadTags { structures: structures("2M+T,+T"), ..ReadTags::default() };
+        let mut reads = ReadBatch::new(2, 0);
+        reads.allow_singles(0);
+        for is_last in [false, true] {
+            let read = Read { name: b"a", comment: b"", bases: b"ACGTT", qualities: Some(b"IIIII") };
+            reads.push_single(read, is_last);
+        }
+        let mut singles = reads.take_singles().expect("single reads").reads;
+        extract_tags(&wanted, CommentKind::Ignored, &[], &mut singles, |e, _, _| e).expect("reads");
+        assert_eq!([0, 1].map(|at| singles.read(at).bases), [&b"GTT"[..], b"ACGTT"]);
+        assert_eq!([0, 1].map(|at| singles.fields(at)), [&b"RXZAC\0QXZII\0"[..], b""]);
     }
 
     #[test]

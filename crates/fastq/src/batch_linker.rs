@@ -7,6 +7,7 @@ use readmill_record::{Error, Read, ReadBatch, ReadSpan, Result};
 
 use crate::claims::{BatchFinding, Claims, TakenBatch};
 use crate::general::{RecordParser, different_names_error};
+use crate::layout::find_read_number;
 use crate::line::{is_same_template, template_name};
 use crate::restart::TextPlace;
 use crate::text::{FastqText, TextPosition};
@@ -60,8 +61,8 @@ impl BatchLinker {
     }
 
     /// Returns the position in each file at which the next batch starts, for a slice that another
-    /// process reads from there. `None` at the end of a file. Drops the restart data of earlier
-    /// positions.
+    /// process reads from there. `None` at the end of a file, and after single reads among the pairs.
+    /// Drops the restart data of earlier positions.
     ///
     /// # Errors
     ///
@@ -218,12 +219,14 @@ impl BatchLinker {
             self.claims.serial.store(true, Ordering::Relaxed);
         }
         *self.singles.get_or_insert(0) += 1;
-        reads.push_single(Read {
+        let single = Read {
             name: part(one.name, one.name_len),
             comment: part(one.comment, one.comment_len),
             bases: part(one.bases, one.len),
             qualities: (one.qualities != ReadSpan::NONE).then(|| part(one.qualities, one.len)),
-        });
+        };
+        let is_last = find_read_number(single.name, single.comment) == Some(2);
+        reads.push_single(single, is_last);
         self.ahead_text.clear();
         self.ahead_text.extend_from_slice(&text[behind..]);
         self.read_ahead = other.map(|span| shift_span(span, |at| at - behind as u32));

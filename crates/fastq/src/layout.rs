@@ -104,7 +104,7 @@ pub(crate) fn parse_first_reads(text: &[u8]) -> Vec<FirstRead> {
 
 /// Returns the read number, from `/1` or `/2` at the end of the name or from a comment such as
 /// `1:N:0:ACGT`. `None` if there is no number, or if name and comment contradict each other.
-fn find_read_number(name: &[u8], comment: &[u8]) -> Option<u8> {
+pub(crate) fn find_read_number(name: &[u8], comment: &[u8]) -> Option<u8> {
     let digit = |byte: u8| matches!(byte, b'1' | b'2').then(|| byte - b'0');
     let of_name = match name {
         [_, .., b'/', last] => digit(*last),

@@ -38,6 +38,8 @@ pub struct ReadBatch {
     singles: Option<Box<BatchSingles>>,
     /// For a batch of single reads: the number of pairs that precede each read in the file.
     pairs_before: Vec<u32>,
+    /// For a batch of single reads: whether each read is read 2 of its template.
+    are_last: Vec<bool>,
     segments: usize,
     first_template: u64,
 }
@@ -94,6 +96,7 @@ impl ReadBatch {
         self.index_reads = 0;
         self.singles = None;
         self.pairs_before.clear();
+        self.are_last.clear();
         (self.segments, self.first_template) = (segments, first);
     }
 
@@ -104,13 +107,14 @@ impl ReadBatch {
         self.singles = Some(Box::new(BatchSingles { reads, first_read }));
     }
 
-    /// Adds a copy of a single read after the pairs so far. Does nothing unless
-    /// [`ReadBatch::allow_singles`] was called.
-    pub fn push_single(&mut self, read: Read<'_>) {
+    /// Adds a copy of a single read after the pairs so far. `is_last` tells whether it is read 2 of
+    /// a template without read 1. Does nothing unless [`ReadBatch::allow_singles`] was called.
+    pub fn push_single(&mut self, read: Read<'_>, is_last: bool) {
         let pairs = self.template_count() as u32;
         if let Some(singles) = &mut self.singles {
             singles.reads.push_read(read);
             singles.reads.pairs_before.push(pairs);
+            singles.reads.are_last.push(is_last);
         }
     }
 
@@ -119,7 +123,14 @@ impl ReadBatch {
         if let Some(singles) = &mut self.singles {
             singles.reads.push_copy(from, index);
             singles.reads.pairs_before.push(pairs);
+            singles.reads.are_last.push(from.segment_of(index) == 1);
         }
+    }
+
+    /// Returns 0 for read 1 of its template and 1 for read 2, also if the mate is missing.
+    pub fn segment_of(&self, index: usize) -> usize {
+        let in_pair = index % self.segments.max(1);
+        self.are_last.get(index).map_or(in_pair, |&is_last| is_last.into())
     }
 
     pub fn pairs_before(&self, index: usize) -> usize {
@@ -296,6 +307,7 @@ impl ReadBatch {
         retain(&mut self.flags, segments, &stays);
         retain(&mut self.adapters, segments, &stays);
         retain(&mut self.pairs_before, segments, &stays);
+        retain(&mut self.are_last, segments, &stays);
         retain(&mut self.index, self.index_reads.max(1), &stays);
     }
 
@@ -349,6 +361,7 @@ impl ReadBatch {
             + size_of_val(&self.index[..])
             + self.singles().map_or(0, |it| it.reads.data_bytes())
             + size_of_val(&self.pairs_before[..])
+            + size_of_val(&self.are_last[..])
     }
 
     pub fn segments(&self) -> usize {
@@ -451,7 +464,7 @@ mod tests {
         reads.allow_singles(0);
         for names in [&["a"][..], &["b", "b"], &["c"], &["d"], &["e", "e"], &["f", "f"], &["g"]] {
             match names {
-                [name] => reads.push_single(read(name)),
+                [name] => reads.push_single(read(name), *name == "c"),
                 pair => pair.iter().for_each(|name| reads.push_read(read(name))),
             }
         }
@@ -462,6 +475,18 @@ mod tests {
                 .collect()
         };
         assert_eq!((names(&reads).as_str(), reads.template_count_with_singles()), ("abbcdeeffg", 7));
+        let segments = |reads: &ReadBatch| -> Vec<usize> {
+            reads.iter_in_file_order().map(|(of, at)| of.segment_of(at)).collect()
+        };
+        assert_eq!(segments(&reads), [0, 0, 1, 1, 0, 0, 1, 0, 1, 0]);
+        let mut singles = reads.take_singles().unwrap();
+        let mut copies = ReadBatch::new(2, 0);
+        copies.allow_singles(0);
+        copies.push_single_copy(&singles.reads, 1);
+        assert_eq!(segments(&copies), [1]);
+        reads.set_singles(Some(singles.clone()));
+        singles.reads.retain_templates(|single| single == 1);
+        assert_eq!(segments(&singles.reads), [1]);
         reads.retain_templates(|pair| pair != 1);
         assert_eq!((names(&reads).as_str(), reads.template_count_with_singles()), ("abbcdffg", 6));
         reads.reset(2, 0);

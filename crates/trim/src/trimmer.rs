@@ -108,17 +108,18 @@ impl<'a> Trimmer<'a> {
     }
 
     fn trim_single(&mut self, reads: &mut ReadBatch, at: usize, tally: &mut TrimTally) -> FilterVerdict {
-        let before = self.count_before(reads, at, 0, tally);
-        let left = self.cut_ends_and_windows(reads, at, 0).map(|mut left| {
+        let segment = reads.segment_of(at);
+        let before = self.count_before(reads, at, segment, tally);
+        let left = self.cut_ends_and_windows(reads, at, segment).map(|mut left| {
             self.cut_poly_g(reads, at, &mut left);
-            self.cut_by_sequence(reads, at, 0, &mut left, tally);
-            self.cut_end(reads, at, 0, &mut left, tally);
+            self.cut_by_sequence(reads, at, segment, &mut left, tally);
+            self.cut_end(reads, at, segment, &mut left, tally);
             left
         });
         let verdict = self.judge_kept_part(reads, at, left.as_ref());
         tally.count_verdict(verdict, 1);
         if let Some(left) = left.filter(|_| verdict == FilterVerdict::Passed) {
-            keep_part(reads, at, 0, left, before, tally);
+            keep_part(reads, at, segment, left, before, tally);
         }
         verdict
     }
@@ -318,6 +319,24 @@ mod tests {
         Trimmer::new(options, false).trim_batch(&mut batch, &mut tally, |error, _, _| error).unwrap();
         let text = |bases: &[u8]| String::from_utf8_lossy(bases).into_owned();
         (batch.iter().map(|read| text(read.bases)).collect(), tally)
+    }
+
+    #[test]
+    fn single_reads_among_pairs_are_cut_like_their_mates() {
+        let mut options = TrimOptions::default();
+        options.ends[1].front = 5;
+        let mut batch = ReadBatch::new(2, 0);
+        batch.allow_singles(0);
+        for is_last in [false, true] {
+            let (bases, qualities) = (TEMPLATE.as_bytes(), vec![b'I'; TEMPLATE.len()]);
+            let read = Read { name: b"r", comment: b"", bases, qualities: Some(&qualities) };
+            batch.push_single(read, is_last);
+        }
+        let (mut singles, mut tally) = (batch.take_singles().unwrap(), TrimTally::default());
+        Trimmer::new(&options, false).trim_batch(&mut singles.reads, &mut tally, |e, _, _| e).unwrap();
+        let lengths: Vec<usize> = singles.reads.iter().map(|read| read.bases.len()).collect();
+        assert_eq!(lengths, [TEMPLATE.len(), TEMPLATE.len() - 5]);
+        assert_eq!([0, 1].map(|segment| tally.after[segment].bases), [39, 34]);
     }
 
     #[test]

@@ -138,3 +138,21 @@ fn damage_behind_the_place_is_found() {
     assert!(fault(&with(end - 5, 1)).unwrap().contains("checksum"), "of the text");
     assert!(fault(&with(end - 1, 1)).unwrap().contains("checksum"), "of its size");
 }
+
+#[test]
+fn single_reads_are_read_2_if_their_name_or_comment_says_so() {
+    let names = ["a/1", "a/2", "b/2", "c 2:N:0:ACGT", "d", "e/1", "f 1:N:0", "g/1 2:N:0"];
+    let text: String = names.iter().map(|name| format!("@{name}\nACGT\n+\nIIII\n")).collect();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("reads.fq");
+    std::fs::write(&path, text).unwrap();
+    let options = BatchOptions { allow_singles_among_pairs: true, ..options() };
+    let claims = Claims::open(FastqLayout::Interleaved(FastqInput::from(&*path)), options).unwrap();
+    let claims = Arc::new(claims);
+    let mut reads = ReadBatch::default();
+    let taken = claims.take(0, &mut reads);
+    BatchLinker::new(&claims).link(taken, &mut reads).unwrap();
+    let singles = &reads.singles().unwrap().reads;
+    let segments: Vec<usize> = (0..singles.len()).map(|at| singles.segment_of(at)).collect();
+    assert_eq!(segments, [1, 1, 0, 0, 0, 0]);
+}
