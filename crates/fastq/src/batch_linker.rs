@@ -69,7 +69,9 @@ impl BatchLinker {
     /// A file cannot be read.
     pub fn restart_places(&self) -> Result<Option<Vec<TextPlace>>> {
         if self.singles.is_some() {
-            return Ok(None); // a record may have been read ahead
+            // A record may have been read ahead, so no later slice can start in these files.
+            self.claims.files.iter().for_each(|text| text.restart().stop_recording());
+            return Ok(None);
         }
         let files = self.claims.files.iter().zip(&self.at);
         files

@@ -63,25 +63,54 @@ struct NotedPoint {
 /// The points recorded by a [`GzipScan`], in order. Clones share them, so that they can be searched
 /// while the file is being read.
 #[derive(Clone, Default)]
-pub struct GzipPoints(Arc<Mutex<VecDeque<NotedPoint>>>);
+pub struct GzipPoints(Arc<Mutex<PointList>>);
+
+#[derive(Default)]
+struct PointList {
+    points: VecDeque<NotedPoint>,
+    /// Set if nobody needs points of this file any more.
+    is_closed: bool,
+}
 
 impl GzipPoints {
-    fn lock_points(&self) -> MutexGuard<'_, VecDeque<NotedPoint>> {
+    fn lock_points(&self) -> MutexGuard<'_, PointList> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the file offset of the last point at or before text offset `text`; 0 if there is
     /// none.
     pub fn stored_bytes(&self, text: u64) -> u64 {
-        let list = self.lock_points();
+        let list = &self.lock_points().points;
         let after = list.partition_point(|point| point.text <= text);
         after.checked_sub(1).map_or(0, |last| list[last].offset)
     }
 
     pub fn forget_before(&self, text: u64) {
-        let mut list = self.lock_points();
+        let list = &mut self.lock_points().points;
         while list.get(1).is_some_and(|next| next.text <= text) {
             list.pop_front();
+        }
+    }
+
+    /// Drops all points, and records no more of them.
+    pub fn stop_recording(&self) {
+        *self.lock_points() = PointList { points: VecDeque::new(), is_closed: true };
+    }
+
+    /// Returns whether a point at text offset `text` is far enough from the last one.
+    fn needs_point_at(&self, text: u64) -> bool {
+        let list = self.lock_points();
+        !list.is_closed && list.points.back().is_none_or(|last| text >= last.text + MIN_SPACING)
+    }
+
+    /// Adds a point, if given, and the text that follows the last point.
+    fn add_point_and_text(&self, point: Option<NotedPoint>, text: &[u8]) {
+        let mut list = self.lock_points();
+        let point = point.filter(|_| !list.is_closed);
+        list.points.extend(point);
+        if let Some(last) = list.points.back_mut() {
+            let missing = PROOF_BYTES.saturating_sub(last.following_text.len());
+            last.following_text.extend_from_slice(&text[..text.len().min(missing)]);
         }
     }
 
@@ -92,7 +121,7 @@ impl GzipPoints {
     ///
     /// The file cannot be read.
     pub fn find_before(&self, text: u64, file: &Arc<File>) -> io::Result<Option<GzipPoint>> {
-        let list = self.lock_points();
+        let list = &self.lock_points().points;
         let after = list.partition_point(|point| point.text <= text);
         let Some(point) = after.checked_sub(1).and_then(|last| list.get(last)) else { return Ok(None) };
         let mut found = GzipPoint {
@@ -169,14 +198,10 @@ impl<R: Read> GzipScan<R> {
         if text.is_empty() {
             return;
         }
-        self.points.lock_points().extend(self.candidate.take());
+        self.points.add_point_and_text(self.candidate.take(), text);
         self.crc.update(text);
         self.member += text.len() as u64;
         self.text += text.len() as u64;
-        if let Some(last) = self.points.lock_points().back_mut() {
-            let missing = PROOF_BYTES.saturating_sub(last.following_text.len());
-            last.following_text.extend_from_slice(&text[..text.len().min(missing)]);
-        }
         let text = &text[text.len().saturating_sub(WINDOW)..];
         if self.recent.len() + text.len() > 8 * WINDOW {
             let kept = WINDOW.saturating_sub(text.len());
@@ -187,7 +212,7 @@ impl<R: Read> GzipScan<R> {
 
     /// Makes the current position, which is at a block boundary, the candidate for the next point.
     fn note_candidate_point(&mut self) {
-        if self.points.lock_points().back().is_none_or(|last| self.text >= last.text + MIN_SPACING) {
+        if self.points.needs_point_at(self.text) {
             self.candidate = Some(NotedPoint {
                 offset: self.offset + self.at as u64,
                 text: self.text,

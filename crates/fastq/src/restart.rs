@@ -87,4 +87,11 @@ impl Restart {
             points.forget_before(place.block + place.within);
         }
     }
+
+    /// Frees the restart data, for a file of which no slice will start any more.
+    pub fn stop_recording(&self) {
+        if let Restart::Gzip(_, points) = self {
+            points.stop_recording();
+        }
+    }
 }

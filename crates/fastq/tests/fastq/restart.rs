@@ -139,6 +139,50 @@ fn damage_behind_the_place_is_found() {
     assert!(fault(&with(end - 1, 1)).unwrap().contains("checksum"), "of its size");
 }
 
+/// After a single read among pairs, no slice starts in the file, so its points are freed.
+#[test]
+fn no_points_are_kept_after_a_single_read() {
+    let mut random = Random::new(7);
+    let mut text: Vec<u8> = Vec::new();
+    for at in 0..RECORDS {
+        let bases: Vec<u8> = (0..150).map(|_| random.pick(b"ACGT")).collect();
+        let qualities: Vec<u8> = (0..150).map(|_| random.pick(b"#,:FFFFF")).collect();
+        for _ in 0..if at == RECORDS / 2 { 1 } else { 2 } {
+            writeln!(text, "@r{at}").unwrap();
+            text.extend_from_slice(&bases);
+            text.extend_from_slice(b"\n+\n");
+            text.extend_from_slice(&qualities);
+            text.push(b'\n');
+        }
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("reads.fq.gz");
+    std::fs::write(&path, gzip(&text, 6, text.len())).unwrap();
+    let options = BatchOptions { allow_singles_among_pairs: true, ..options() };
+    let claims = Claims::open(FastqLayout::Interleaved(FastqInput::from(&*path)), options).unwrap();
+    let claims = Arc::new(claims);
+    let (mut linker, mut reads) = (BatchLinker::new(&claims), ReadBatch::default());
+    let (mut last_places, mut after) = (None, 0);
+    for ticket in 0.. {
+        match linker.restart_places().unwrap() {
+            Some(places) => {
+                assert!(ticket < 2 || claims.stored_bytes(&places) > 0, "batch {ticket}");
+                last_places = Some(places);
+            }
+            None => {
+                after += 1;
+                assert_eq!(claims.stored_bytes(last_places.as_ref().unwrap()), 0, "batch {ticket}");
+            }
+        }
+        if claims.has_ended() {
+            break;
+        }
+        let taken = claims.take(ticket, &mut reads);
+        linker.link(taken, &mut reads).unwrap();
+    }
+    assert!(after > 4, "most batches follow the single read");
+}
+
 #[test]
 fn single_reads_are_read_2_if_their_name_or_comment_says_so() {
     let names = ["a/1", "a/2", "b/2", "c 2:N:0:ACGT", "d", "e/1", "f 1:N:0", "g/1 2:N:0"];
