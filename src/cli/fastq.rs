@@ -7,6 +7,7 @@ use readmill::Plan;
 use readmill::plan::group_names::NamePattern;
 use readmill::plan::{Command, Destination, Fastq, FastqFiles, LoneEnds, Reports, Steps};
 use readmill_filters::flag::GivenFlags;
+use readmill_filters::optional_fields;
 use readmill_filters::{FILTERS, Filters};
 use readmill_format::fastq::{FastqStyle, TagSelection};
 use readmill_format::fastq_trim::{ClipAction, FastqClip, FastqTrim};
@@ -182,7 +183,7 @@ struct TrimFlags {
 }
 
 fn parse_tag(text: &str) -> std::result::Result<Tag, String> {
-    Tag::try_from(text.as_bytes()).map_err(|_| format!("{text:?} is not the name of an optional field"))
+    optional_fields::parse_tag(text).map_err(|error| error.what)
 }
 
 fn parse_clip_action(text: &str) -> std::result::Result<ClipAction, String> {
@@ -217,11 +218,7 @@ const UNSUPPORTED_SUFFIXES: [&str; 14] = [
 ];
 
 fn parse_tag_list(text: &str) -> Result<Vec<Tag>> {
-    let tag = |word: &str| {
-        Tag::try_from(word.as_bytes())
-            .map_err(|_| Error::usage(format!("{word:?} is not the name of an optional field")))
-    };
-    text.split(',').map(tag).collect()
+    text.split(',').map(optional_fields::parse_tag).collect()
 }
 
 fn check_output_name(path: &Path) -> Result<()> {

@@ -7,6 +7,7 @@ use clap::Args;
 use readmill::plan::ReadTags;
 use readmill_fastq::ReadStructure;
 use readmill_filters::adapter::{AdapterPair, AdapterRules, Pruning, Stringency};
+use readmill_filters::optional_fields;
 use readmill_markdup::umi::UmiSource;
 use readmill_record::tag::Tag;
 use readmill_record::{Error, Result};
@@ -62,7 +63,7 @@ fn parse_umi_separator(text: &str) -> Result<NameUmis, String> {
 }
 
 fn parse_tag(text: &str) -> Result<Tag, String> {
-    Tag::try_from(text.as_bytes()).map_err(|_| format!("{text:?} is not the name of an optional field"))
+    optional_fields::parse_tag(text).map_err(|error| error.what)
 }
 
 impl ReadTagFlags {

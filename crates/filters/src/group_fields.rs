@@ -81,6 +81,10 @@ impl Filter for GroupField {
     }
 
     fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        if context.header.lines_of_kind(b"RG").next().is_none() {
+            let what = format!("--{} has no effect, because the header has no @RG line", self.flag);
+            context.host.print_warning(&what);
+        }
         self.set_in_header(context.header)?;
         Ok(Box::new(HeaderOnlyStep(self.flag)))
     }
@@ -118,13 +122,21 @@ impl Step for HeaderOnlyStep {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::header;
+    use crate::testing::{header, warnings_of};
 
     fn set(before: &str, name: &str) -> Result<String> {
         let mut header = header(before);
         let field = GroupField { flag: "set-sample", field: *b"SM", name: name.to_string() };
         field.set_in_header(&mut header)?;
         Ok(String::from_utf8(header.to_text()).unwrap().replace('\n', ";").replace('\t', " "))
+    }
+
+    #[test]
+    fn a_header_without_groups_is_reported() {
+        let words = ["--set-sample", "s"];
+        let warned = warnings_of(&words, "@HD VN:1.6").unwrap();
+        assert_eq!(warned, ["--set-sample has no effect, because the header has no @RG line"]);
+        assert_eq!(warnings_of(&words, "@RG ID:a").unwrap(), [""; 0]);
     }
 
     #[test]

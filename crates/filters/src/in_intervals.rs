@@ -87,6 +87,10 @@ impl Filter for InIntervalsRequest {
     }
 
     fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        if self.padding > 0 && self.include.iter().all(|argument| is_unmapped(argument)) {
+            let what = "--in-intervals-padding has no effect on reads without a position";
+            context.host.print_warning(what);
+        }
         Ok(Box::new(InIntervals::new(self, context.header, context.ledger)?.into_step()))
     }
 }
@@ -152,7 +156,7 @@ mod tests {
     use super::*;
     use crate::flag::GivenFlags;
     use crate::spec::Filters;
-    use crate::testing::{header, kept};
+    use crate::testing::{header, kept, warnings_of};
 
     const HEADER: &str = "@SQ SN:c LN:100;@SQ SN:d LN:50";
     const READS: [&str; 7] = [
@@ -164,6 +168,19 @@ mod tests {
         "p 4 c 15 0 * * 0 0 ACGT IIII",
         "u 4 * 0 0 * * 0 0 ACGT IIII",
     ];
+
+    #[test]
+    fn padding_without_intervals_is_reported() {
+        let warned = |word| {
+            let words = ["--in-intervals", word, "--in-intervals-padding", "5"];
+            warnings_of(&words, HEADER).unwrap()
+        };
+        assert_eq!(
+            warned("unmapped"),
+            ["--in-intervals-padding has no effect on reads without a position"]
+        );
+        assert_eq!(warned("c:5-9"), [""; 0]);
+    }
 
     fn keeps(words: &[&str]) -> Result<String> {
         let given = GivenFlags::from_words(SPEC.flags.iter(), words)?;

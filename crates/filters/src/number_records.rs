@@ -7,6 +7,7 @@ use readmill_record::tag::Tag;
 use readmill_record::{Batch, Changes, Error, Result, Step, edit};
 
 use crate::flag::{Flag, FlagValue, flag_with_value};
+use crate::optional_fields::parse_tag;
 use crate::spec::{Filter, FilterSpec, MakeContext};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
@@ -49,7 +50,7 @@ impl FromStr for NumberRecords {
         if digits.is_some_and(|digits| !(1..=MAX_DIGITS).contains(&digits)) {
             return Err(wrong());
         }
-        Ok(NumberRecords { tag: Tag::try_from(tag.as_bytes()).map_err(|_| wrong())?, digits })
+        Ok(NumberRecords { tag: parse_tag(tag).map_err(|_| wrong())?, digits })
     }
 }
 
@@ -127,7 +128,7 @@ mod tests {
     fn records_get_numbers_or_text() {
         assert_eq!(numbered("xn"), ["xn:i:0", "XY:i:1 xn:i:1"]);
         assert_eq!(numbered("xn:3"), ["xn:Z:000", "xn:Z:001 XY:i:1"]);
-        for wrong in ["x", "xn:", "xn:0", "xn:99", "xnn"] {
+        for wrong in ["x", "xn:", "xn:0", "xn:99", "xnn", "1n", "x-", "x ", "\u{e9}"] {
             assert!(wrong.parse::<NumberRecords>().is_err(), "{wrong}");
         }
     }

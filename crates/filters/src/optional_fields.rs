@@ -27,7 +27,12 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         .conflicts_with("remove-optional-fields"),
     ],
     parse: |given, filters| {
-        if given.parse_values::<String>("remove-optional-fields")?.iter().any(|list| list == "all") {
+        let removed: Vec<String> = given.parse_values("remove-optional-fields")?;
+        if removed.iter().any(|list| list == "all") {
+            if let Some(kept) = removed.iter().find(|list| list.starts_with('^')) {
+                return Err(Error::usage(format!("all optional fields are removed, but {kept} keeps some"))
+                    .hint(format!("to keep only these fields, leave out all: -x {kept}")));
+            }
             filters.add_filter(OptionalFieldsRequest { named: Vec::new(), keep: true });
             return Ok(());
         }
@@ -95,6 +100,19 @@ pub struct OptionalFields {
     removed: u64,
 }
 
+/// Parses the name of an optional field: a letter, then a letter or digit (SAM specification,
+/// section 1.5).
+///
+/// # Errors
+/// The text is not such a name.
+pub fn parse_tag(name: &str) -> Result<Tag> {
+    match *name.as_bytes() {
+        [a, b] if a.is_ascii_alphabetic() && b.is_ascii_alphanumeric() => Ok([a, b]),
+        _ => Err(Error::usage(format!("{name:?} is not the name of an optional field"))
+            .hint("give one name of a letter and a letter or digit, such as NM")),
+    }
+}
+
 /// Parses a comma-separated list of tags such as `NM,MD`, with or without spaces. Returns them
 /// sorted and without repetitions.
 ///
@@ -108,10 +126,9 @@ pub struct OptionalFields {
 /// # }
 /// ```
 pub fn parse_tags(list: &str) -> Result<Vec<Tag>> {
-    let parse = |text: &str| match *text.trim().as_bytes() {
-        [a, b] if a.is_ascii_alphabetic() && b.is_ascii_alphanumeric() => Ok([a, b]),
-        _ => Err(Error::usage(format!("{text:?} is not the name of an optional field"))
-            .hint("give names of two characters, separated by commas, such as NM,MD")),
+    let parse = |text: &str| {
+        parse_tag(text.trim())
+            .map_err(|e| e.hint("give names of two characters, separated by commas, such as NM,MD"))
     };
     let mut tags = list.split(',').map(parse).collect::<Result<Vec<Tag>>>()?;
     tags.sort_unstable();
@@ -201,6 +218,15 @@ mod tests {
         let line = format!("r 0 c 5 60 4M * 0 0 ACGT IIII {FIELDS}");
         let after = applied(&mut step, &header, &header, &[&line]).remove(0);
         (after.split(' ').skip(11).collect::<Vec<_>>().join(" "), step.removed)
+    }
+
+    #[test]
+    fn all_fields_cannot_go_while_some_stay() {
+        let flag = "--remove-optional-fields";
+        let parse = |list| crate::Filters::from_words([flag, "all", flag, list]);
+        assert!(parse("NM").is_ok());
+        let error = parse("^NM").err().unwrap().to_string();
+        assert!(error.contains("but ^NM keeps some"), "{error}");
     }
 
     #[test]

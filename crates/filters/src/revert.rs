@@ -10,6 +10,7 @@ use readmill_record::tag::{self, Fields, Tag};
 use readmill_record::{Batch, Changes, Error, Flags, Header, RecordRef, Result, Step, edit};
 
 use crate::flag::{Flag, FlagValue, GivenFlags, shell_quote};
+use crate::optional_fields::parse_tag;
 use crate::spec::{Filter, FilterFacts, FilterSpec, Filters, MakeContext};
 use crate::turn::reverse_field_value;
 
@@ -86,11 +87,11 @@ impl FromStr for TagList {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let tag = |word: &str| {
-            let wrong = || Error::usage(format!("{word:?} is not the name of an optional field"));
-            Tag::try_from(word.as_bytes()).map_err(|_| wrong())
-        };
-        text.split(',').filter(|word| !word.is_empty()).map(tag).collect::<Result<_>>().map(TagList)
+        text.split(',')
+            .filter(|word| !word.is_empty())
+            .map(parse_tag)
+            .collect::<Result<_>>()
+            .map(TagList)
     }
 }
 
@@ -151,6 +152,33 @@ struct RevertRules {
     complemented: TagList,
 }
 
+impl RevertRules {
+    /// Prints a warning for each flag that has no effect. These are no errors, because Picard
+    /// RevertSam and samtools reset also accept them.
+    fn warn_about_unused_flags(&self, context: &MakeContext<'_>) {
+        let is_missing = |id: &&String| {
+            let mut programs = context.header.lines_of_kind(b"PG");
+            !programs.any(|line| line.get(b"ID") == Some(id.as_bytes()))
+        };
+        if let Some(id) = self.programs_before.as_ref().filter(|_| self.alignments).filter(is_missing) {
+            context.host.print_warning(&format!(
+                "--revert-programs-before {id}: all @PG lines are kept, because none has this ID"
+            ));
+        }
+        for (flag, is_given) in [
+            ("--revert-programs-before", self.programs_before.is_some()),
+            ("--revert-clear", self.cleared.0 != DEFAULT_CLEARED_TAGS),
+            ("--revert-reverse", self.reversed.0 != DEFAULT_REVERSED_TAGS),
+            ("--revert-complement", self.complemented.0 != DEFAULT_COMPLEMENTED_TAGS),
+        ] {
+            if is_given && !self.alignments {
+                let what = format!("{flag} has no effect with --revert-keep alignments");
+                context.host.print_warning(&what);
+            }
+        }
+    }
+}
+
 impl Filter for RevertRules {
     fn command_words(&self) -> Vec<String> {
         let mut words = vec!["--revert".to_string()];
@@ -189,6 +217,7 @@ impl Filter for RevertRules {
     }
 
     fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
+        self.warn_about_unused_flags(context);
         Ok(Box::new(Revert::new(self.clone(), context.header)?))
     }
 }
@@ -419,9 +448,29 @@ impl Step for Revert {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{applied, header};
+    use crate::testing::{applied, header, warnings_of};
 
     const HEADER: &str = "@HD VN:1.6 SO:coordinate;@SQ SN:1 LN:100;@RG ID:g SM:s;@PG ID:p;@CO x";
+
+    #[test]
+    fn flags_without_effect_are_reported() {
+        let warned = |words: &str| {
+            let words: Vec<&str> = ["--revert"].into_iter().chain(words.split_whitespace()).collect();
+            warnings_of(&words, HEADER).unwrap()
+        };
+        assert_eq!(warned("--revert-programs-before p --revert-clear XA"), [""; 0]);
+        assert_eq!(
+            warned("--revert-programs-before q"),
+            ["--revert-programs-before q: all @PG lines are kept, because none has this ID"]
+        );
+        for flag in ["clear XA", "reverse XA", "complement XA", "programs-before q"] {
+            let name = flag.split(' ').next().unwrap();
+            assert_eq!(
+                warned(&format!("--revert-keep alignments --revert-{flag}")),
+                [format!("--revert-{name} has no effect with --revert-keep alignments")]
+            );
+        }
+    }
 
     fn reverted(words: &[&str], lines: &[&str]) -> Vec<String> {
         let (before, mut after) = (header(HEADER), header(HEADER));

@@ -1,7 +1,14 @@
 //! Helpers for unit tests, which apply steps to reads given as SAM text.
 
+use std::cell::RefCell;
+use std::path::Path;
+
+use readmill_format::reference::Reference;
 use readmill_format::sam::{LineParser, write_record};
-use readmill_record::{Batch, Header, RecordRef, Stamp, Step, edit};
+use readmill_record::{Batch, Error, Header, Ledger, RecordRef, Result, Stamp, Step, edit};
+
+use crate::Filters;
+use crate::spec::{FilterHost, MakeContext};
 
 /// Returns a batch of these SAM lines, numbered as the first records of an input. Columns may be
 /// separated by spaces.
@@ -49,4 +56,40 @@ pub fn kept(step: &mut dyn Step, header: &Header, given: &[&str]) -> String {
 
 pub fn header(text: &str) -> Header {
     Header::parse(text.replace(';', "\n").replace(' ', "\t").as_bytes()).unwrap()
+}
+
+/// Collects the warnings of filters. Files and the reference cannot be read.
+#[derive(Default)]
+struct WarningHost(RefCell<Vec<String>>);
+
+impl FilterHost for WarningHost {
+    fn print_info(&self, _: &str) {}
+
+    fn print_warning(&self, text: &str) {
+        self.0.borrow_mut().push(text.to_string());
+    }
+
+    fn read_header(&self, _: &Path) -> Result<Header> {
+        Err(Error::bug("this host has no files"))
+    }
+
+    fn open_reference(&self) -> Result<Reference> {
+        Err(Error::bug("this host has no reference"))
+    }
+}
+
+/// Returns the warnings that the filters of these flags print for a header.
+///
+/// # Errors
+/// The flags are wrong, or the filters refuse the header.
+pub fn warnings_of(words: &[&str], header_text: &str) -> Result<Vec<String>> {
+    let (mut header, host) = (header(header_text), WarningHost::default());
+    Filters::from_words(words.iter().copied())?.make_steps(&mut MakeContext {
+        header: &mut header,
+        ledger: &Ledger::unlimited(),
+        host: &host,
+        lone_mates: None,
+        discard_limit: None,
+    })?;
+    Ok(host.0.into_inner())
 }

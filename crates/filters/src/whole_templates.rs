@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use readmill_record::{Batch, Changes, RecordRef, Result, Step};
+use readmill_record::{Batch, Changes, Error, RecordRef, Result, Step};
 
 use crate::discarded::DiscardLimit;
 use crate::flag::{Flag, FlagValue};
@@ -32,6 +32,10 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
     parse: |given, filters| {
         if given.is_given("whole-templates") {
             let share = given.parse_value("max-discarded")?.unwrap_or(DEFAULT_MAX_SHARE);
+            if !(0.0..=1.0).contains(&share) {
+                return Err(Error::usage(format!("--max-discarded cannot be {share}"))
+                    .hint("give a fraction from 0 to 1, such as 0.01"));
+            }
             filters.add_filter(WholeTemplatesRequest {
                 keep_first: given.is_given("first-of-each-end"),
                 share,
@@ -205,6 +209,15 @@ mod tests {
         assert_eq!(kept(&mut step, &header, &READS), "a a c g g");
         let error = step.discarded.check_share().unwrap_err();
         assert!(error.what.contains("drops 9 of 14 reads (64.286 %), more than 50.000 %"), "{error}");
+    }
+
+    #[test]
+    fn the_limit_is_a_fraction() {
+        let parse = |share| crate::Filters::from_words(["--whole-templates", "--max-discarded", share]);
+        for wrong in ["nan", "-0.1", "1.5", "inf"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+        assert!(parse("0").is_ok() && parse("1").is_ok());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use readmill_record::{Error, RecordRef, Result, Step};
 
 use crate::criterion::Criterion;
 use crate::flag::{Flag, FlagValue, flag_with_value, shell_quote};
-use crate::optional_fields::parse_tags;
+use crate::optional_fields::parse_tag;
 use crate::read_names::WordSet;
 use crate::spec::{Filter, FilterSpec, MakeContext};
 
@@ -38,7 +38,7 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
                 Some((name, value)) => (name, Some(value.to_string())),
                 None => (text, None),
             };
-            Ok((parse_tags(name)?[0], value))
+            Ok((parse_tag(name)?, value))
         };
         for (flag, in_file) in [("with-tag", false), ("with-tag-in", true)] {
             for text in given.parse_values::<String>(flag)? {
@@ -145,6 +145,18 @@ impl Criterion for WithTag {
 mod tests {
     use super::super::testing::{header, kept};
     use super::*;
+
+    #[test]
+    fn only_one_field_can_be_given() {
+        for wrong in ["NM,MD", "NM,MD:1", "NM,", "N", "1N", ""] {
+            for flag in ["--with-tag", "--with-tag-in"] {
+                let error = crate::Filters::from_words([flag, wrong]).err().map(|it| it.to_string());
+                assert!(error.unwrap().contains("is not the name of an optional field"), "{wrong}");
+            }
+        }
+        assert!(crate::Filters::from_words(["--with-tag", "NM", "--with-tag", "MD"]).is_err());
+        assert!(crate::Filters::from_words(["--with-tag", "NM:1", "--with-tag", "NM:2"]).is_ok());
+    }
 
     #[test]
     fn a_field_or_its_values() {
