@@ -11,6 +11,7 @@ use readmill::{Plan, memory};
 use readmill_filters::merge_alignment::{
     ContaminantAlignments, MergeRules, OverlapClip, PairOrientation, PrimaryChoice,
 };
+use readmill_filters::optional_fields;
 use readmill_process::console::Console;
 use readmill_record::header::HeaderLine;
 use readmill_record::tag::Tag;
@@ -156,10 +157,7 @@ struct ProgramFlags {
 struct TagList(Vec<Tag>);
 
 fn parse_tag_list(text: &str) -> Result<TagList, String> {
-    let tag = |word: &str| {
-        Tag::try_from(word.as_bytes())
-            .map_err(|_| format!("{word:?} is not the name of an optional field"))
-    };
+    let tag = |word: &str| optional_fields::parse_tag(word).map_err(|error| error.what);
     text.split(',').filter(|word| !word.is_empty()).map(tag).collect::<Result<_, _>>().map(TagList)
 }
 
@@ -276,11 +274,28 @@ impl MergeAlignmentArgs {
         let (path, mut source) =
             front_source::start_second_process(&sort_arguments(aligned, &plan.resources))?;
         if let Some(merging) = &mut plan.merging {
-            merging.aligned = vec![AlignedFile { path, end: None }];
+            merging.aligned = vec![AlignedFile { path: path.clone(), end: None }];
             plan.inputs = merging.all_files().cloned().collect();
         }
-        let done = process(&plan);
+        let done = process(&plan).map_err(|error| self.relocate_sorted_error(error, &path, aligned));
         source.wait_for_failure().map_or(done, Ok) // the sorting process has logged its error
+    }
+
+    /// Makes an error about the sorted records in `pipe` one about the file `aligned`, which the user
+    /// has given. The record number is that of the pipe, so it is left out.
+    fn relocate_sorted_error(&self, mut error: Error, pipe: &Path, aligned: &Path) -> Error {
+        if error.place.file.as_deref() != Some(pipe) {
+            return error;
+        }
+        (error.place.file, error.place.record) = (Some(aligned.to_path_buf()), None);
+        if !readmill::is_order_error(&error) {
+            return error;
+        }
+        let unaligned = self.unaligned.display();
+        error.what = format!("{unaligned} lacks the read of this alignment, or is not sorted by name");
+        error.hint(format!(
+            "give the reads that were aligned; to sort them: readmill sort --sort queryname {unaligned} -o SORTED"
+        ))
     }
 
     /// Returns a usage error if half of the memory is too little for the merge or for the sort.

@@ -91,6 +91,16 @@ fn alignments_in_another_order_are_sorted_first() {
         assert!(run.stderr.contains("sorting it by name first"), "{name}: {}", run.stderr);
         assert_eq!(std::fs::read_to_string(output).expect("the output"), expected, "{name}");
     }
+    // A read that is missing is named with the file that was given.
+    let lacking = READS.lines().filter(|line| !line.starts_with("c\t"));
+    let lacking: String = lacking.map(|line| format!("{line}\n")).collect();
+    let lacking = arg(&dir.file("lacking.sam", lacking));
+    let other = arg(&dir.file("o.sam", [HEADER, C, A].concat()));
+    let run = readmill(["merge-alignment", &lacking, &other, "-o", &arg(&dir.path("out.sam"))]);
+    assert_eq!(run.code, Some(2), "{}", run.stderr);
+    let what = format!("{lacking} lacks the read of this alignment");
+    assert!(run.stderr.contains(&what) && run.stderr.contains(&other), "{}", run.stderr);
+    assert!(!run.stderr.contains("/dev/fd") && !run.stderr.contains("record "), "{}", run.stderr);
     // Standard input is read once.
     let other = arg(&dir.file("o.sam", [HEADER, C, A].concat()));
     let line = format!(
