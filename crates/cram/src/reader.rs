@@ -324,6 +324,11 @@ impl Reader {
         self.offset
     }
 
+    /// Returns the input at [`Reader::offset`], to copy the containers there without decoding them.
+    pub fn into_input(self) -> Input {
+        self.input
+    }
+
     /// Sets the maximum size of the data of a record that is not stored, which is
     /// [`Setup::max_implied_bytes`](crate::Setup::max_implied_bytes). The setup needs the header,
     /// so it is created after the reader is opened.

@@ -1,14 +1,14 @@
 //! `readmill reheader`: replaces the header of a BAM or CRAM file without decompressing its
 //! records.
 
-use std::io::{Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::io::{Cursor, Read};
+use std::path::PathBuf;
 
 use readmill_cram::{self as cram, Reader};
 use readmill_process::console::Console;
 use readmill_record::{Error, Header, Ledger, Limit, Result, input_file};
 
-use crate::blocks::{BamBlocks, check_contigs, write_eof_block, write_header};
+use crate::blocks::{BamBlocks, ReadsInput, check_contigs, write_eof_block, write_header};
 use crate::cat::header_with_program;
 use crate::{FileOutput, head};
 
@@ -42,10 +42,12 @@ pub fn replace_header(
     let size = std::fs::metadata(input).ok().map(|meta| meta.len());
     console.begin_stage("copying", size, true);
     let header = header_with_program(&new, options.program.as_deref())?;
-    if is_cram(input)? {
-        replace_cram_header(options, &header, &mut out, console, ledger).map_err(|e| e.file(input))?;
+    let (reads, is_cram) = open_reads(options).map_err(|e| e.file(input))?;
+    if is_cram {
+        replace_cram_header(reads, options, &header, &mut out, console, ledger)
+            .map_err(|e| e.file(input))?;
     } else {
-        let blocks = BamBlocks::open_as_is(input, options.allow_missing_eof, ledger)?;
+        let blocks = BamBlocks::read_as_is(reads, input, options.allow_missing_eof, ledger)?;
         check_contigs(&blocks.header, &header, false, PLACES).map_err(|e| e.file(&options.header))?;
         write_header(&header, &mut out, ledger)?;
         blocks.copy_records(&mut out, |bytes| console.advance(bytes))?;
@@ -55,12 +57,14 @@ pub fn replace_header(
     out.finish_reads(console)
 }
 
-fn is_cram(path: &Path) -> Result<bool> {
-    let failed = |e: &std::io::Error| Error::io("cannot be opened", e).file(path);
+/// Opens the input, and returns whether it is CRAM. The input may be a pipe, so it is opened only once.
+fn open_reads(options: &ReheaderOptions) -> Result<(ReadsInput, bool)> {
+    let failed = |e: &std::io::Error| Error::io("cannot be opened", e);
+    let mut file = input_file::open_input(&options.input).map_err(|e| failed(&e))?;
     let mut start = Vec::new();
-    let file = input_file::open_input(path).map_err(|e| failed(&e))?;
-    file.take(cram::MAGIC.len() as u64).read_to_end(&mut start).map_err(|e| failed(&e))?;
-    Ok(start == cram::MAGIC)
+    (&mut file).take(cram::MAGIC.len() as u64).read_to_end(&mut start).map_err(|e| failed(&e))?;
+    let is_cram = start == cram::MAGIC;
+    Ok((Box::new(Cursor::new(start).chain(file)), is_cram))
 }
 
 /// Returns an error if the reads of a CRAM file would change their read groups, which they refer to
@@ -91,16 +95,16 @@ fn read_group_ids(header: &Header) -> Vec<&[u8]> {
 }
 
 fn replace_cram_header(
+    reads: ReadsInput,
     options: &ReheaderOptions,
     header: &Header,
     out: &mut FileOutput,
     console: &Console,
     ledger: &Ledger,
 ) -> Result<()> {
-    let open = || input_file::open_input(&options.input).map_err(|e| Error::io("cannot be opened", &e));
     let max_container = Limit::part_of(ledger.free(), 2, ledger);
-    let reader = Reader::open_as_is(Box::new(open()?), true, max_container, ledger)?;
-    let (version, start, old) = (reader.version(), reader.offset(), reader.header());
+    let reader = Reader::open_as_is(reads, true, max_container, ledger)?;
+    let (version, old) = (reader.version(), reader.header());
     if version.major != 3 {
         return Err(Error::input(format!(
             "the header of a CRAM {}.{} file cannot be replaced",
@@ -111,12 +115,11 @@ fn replace_cram_header(
     check_contigs(old, header, false, PLACES)?;
     check_read_groups(old, header)?;
     out.write_buffered(&cram::header_container(header, version)?)?;
-    let mut file = open()?;
+    let mut containers = reader.into_input();
     let failed = |e: &std::io::Error| Error::io("reading failed", e);
-    file.seek(SeekFrom::Start(start)).map_err(|e| failed(&e))?;
     let (mut bytes, mut end) = (vec![0; COPY_BYTES], Vec::new());
     loop {
-        match file.read(&mut bytes) {
+        match containers.read(&mut bytes) {
             Ok(0) => break,
             Ok(n) => {
                 out.write_buffered(&bytes[..n])?;

@@ -188,6 +188,62 @@ pub(crate) fn looks_like_records(bytes: &[u8], n_ref: i32) -> bool {
     true
 }
 
+/// Checks that the last record of a BAM file is whole. `bytes` are the inflated end of the file, and
+/// `first` is the position in them of a record start, if one is known.
+///
+/// If none is known, the first half of `bytes` is searched for one. Nothing is refused unless records
+/// can be followed from there to the end, because a record may be longer than `bytes`, and its data
+/// may look like records.
+///
+/// # Errors
+/// Fails if the file ends inside a record, or if a record has an invalid length.
+pub fn check_last_record(bytes: &[u8], first: Option<usize>, n_ref: i32) -> Result<()> {
+    let is_whole = match first {
+        Some(first) => follow_records(bytes, first)? == bytes.len(),
+        None => ends_with_record(bytes, n_ref) || !ends_inside_record(bytes, n_ref),
+    };
+    if is_whole {
+        return Ok(());
+    }
+    Err(Error::input(TRUNCATED_RECORD).hint("the file is truncated: download or create it again"))
+}
+
+fn record_length(bytes: &[u8]) -> Option<usize> {
+    bytes.first_chunk().map(|size| u32::from_le_bytes(*size) as usize + 4)
+}
+
+/// Returns the end of the last whole record of those that start at `at`.
+fn follow_records(bytes: &[u8], mut at: usize) -> Result<usize> {
+    while let Some(length) = record_length(&bytes[at..]) {
+        check_block_size((length - 4) as u32)?;
+        if length > bytes.len() - at {
+            break;
+        }
+        at += length;
+    }
+    Ok(at)
+}
+
+fn ends_with_record(bytes: &[u8], n_ref: i32) -> bool {
+    let starts = (0..bytes.len()).rev();
+    let mut ends = starts.filter(|&at| record_length(&bytes[at..]) == Some(bytes.len() - at));
+    ends.any(|at| RecordRef::is_plausible(&bytes[at..], n_ref))
+}
+
+/// Returns whether plausible records can be followed from the first half of `bytes` to a last one that
+/// is not whole.
+fn ends_inside_record(bytes: &[u8], n_ref: i32) -> bool {
+    let next = |at: usize| {
+        let is_plausible = RecordRef::is_plausible(&bytes[at..], n_ref);
+        record_length(&bytes[at..]).map(|n| at + n).filter(|&end| is_plausible && end <= bytes.len())
+    };
+    let records = |first: usize| std::iter::successors(Some(first), |&at| next(at));
+    let first = (0..bytes.len() / 2).find(|&at| records(at).nth(MIN_GUESS_RECORDS).is_some());
+    let Some(last) = first.and_then(|first| records(first).last()) else { return false };
+    let rest = &bytes[last..];
+    !rest.is_empty() && (rest.len() < FIXED_BYTES || RecordRef::is_plausible(rest, n_ref))
+}
+
 /// Turns chunks into batches of whole records and whole templates, and numbers the records.
 ///
 /// This is the serial part of reading: chunks must be linked in file order. Records whose template may
@@ -424,6 +480,7 @@ impl ChunkLinker {
 mod tests {
     use super::*;
     use readmill_record::edit;
+    use readmill_simulate::Rng;
 
     fn record(name: &str, extra: usize) -> Vec<u8> {
         let mut raw = vec![0u8; 36];
@@ -489,6 +546,51 @@ mod tests {
         assert_eq!(opened.record_count(), 1);
         let said = opened.fault.unwrap().what;
         assert!(said.contains("more than 4 GiB"), "{said}");
+    }
+
+    /// Returns random records of about `usual` bytes, on up to 1,000 contigs. Some have a field with an
+    /// array of small numbers, whose bytes look like the start of a record.
+    fn random_records(random: &mut Rng, usual: usize, total: usize) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while bytes.len() < total {
+            let mut raw = record(&"n".repeat(1 + random.index(20)), 0);
+            raw[4..8].copy_from_slice(&(random.index(1_001) as i32 - 1).to_le_bytes());
+            raw[8..12].copy_from_slice(&(random.index(1 << 27) as i32).to_le_bytes());
+            let numbers = random.index(usual / 2);
+            raw.extend_from_slice(b"XAB\x49");
+            raw.extend_from_slice(&(numbers as u32).to_le_bytes());
+            for _ in 0..numbers {
+                let max = [300, 40, 2][random.index(3)];
+                raw.extend_from_slice(&(random.index(max) as u32).to_le_bytes());
+            }
+            edit::set_block_size(&mut raw, 0);
+            bytes.extend_from_slice(&raw);
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_file_that_ends_inside_a_record_is_known_by_its_end() {
+        let mut random = Rng::new(7);
+        for usual in [20, 20, 200, 200, 2_000, 60_000, 1_000_000] {
+            let bytes = random_records(&mut random, usual, 300_000);
+            for _ in 0..60 {
+                let at = random.index(bytes.len());
+                check_last_record(&bytes[at..], None, 1_000).unwrap();
+            }
+            check_last_record(&bytes, Some(0), 1_000).unwrap();
+            let mut found = 0;
+            for _ in 0..60 {
+                let cut = &bytes[..bytes.len() - 1 - random.index(30)];
+                found += usize::from(check_last_record(cut, None, 1_000).is_err());
+                let error = check_last_record(cut, Some(0), 1_000).unwrap_err();
+                assert_eq!(error.what, TRUNCATED_RECORD);
+            }
+            assert!(found > 55 || usual > 2_000, "{found} of 60 in records of {usual} bytes");
+        }
+        for bytes in [&[][..], &[1, 2, 3], &[0; 5_000], &[40; 5_000]] {
+            check_last_record(bytes, None, 1_000).unwrap();
+        }
     }
 
     #[test]

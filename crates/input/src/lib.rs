@@ -34,7 +34,7 @@ use readmill_record::{Charge, Detail, Error, Header, Limit, Result, make_room};
 
 pub use claim::{Claim, OpenOptions};
 use claim::{TEXT_BLOCKS_PER_CHUNK, TEXT_CHUNK_BYTES, is_long_text, max_text_bam_bytes};
-use joints::ConcatenationCheck;
+pub use joints::ConcatenationCheck;
 use regions::{BgzfRegions, CramRegions, IndexedInput, RegionReader, RequestedRegions};
 pub use selection::ContainerSelection;
 use signature::inflated_start;

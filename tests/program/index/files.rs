@@ -130,6 +130,12 @@ fn reheader_changes_the_header_alone() {
         assert!(text(&out) == rename(&text(&arg(&input))), "{name}");
         let done = readmill(["head", &out]);
         assert!(String::from_utf8(done.stdout).unwrap().contains("CL:readmill reheader"));
+        let program = env!("CARGO_BIN_EXE_readmill");
+        let line = format!("cat {} | {program} reheader {header} /dev/stdin -q", arg(&input));
+        let done = Command::new("sh").args(["-c", &line]).output().unwrap();
+        assert_eq!((done.status.code(), &done.stderr[..]), (Some(0), &b""[..]));
+        let piped = arg(&dir.file(&format!("piped.{name}"), &done.stdout));
+        assert!(text(&piped) == text(&out), "{name}");
         let fewer = arg(&dir.file("fewer.sam", "@HD\tVN:1.6\n@SQ\tSN:chr0\tLN:3000000\n"));
         let out = arg(&dir.path("refused"));
         refused(&dir, &["reheader", &fewer, &arg(&input), "-o", &out], 2, &["1 contigs"]);

@@ -8,6 +8,7 @@ use readmill_format::bam::index::chunks::{
 };
 use readmill_format::bam::index::{IndexBuilder, IndexScheme};
 use readmill_format::bgzf::{BlockReader, Chunk};
+use readmill_input::ConcatenationCheck;
 use readmill_record::{Error, Limit, Result};
 
 use super::index_job::{FinishedIndex, INDEX, IndexJob, IndexOptions};
@@ -50,7 +51,8 @@ impl Pass for IndexPass {
 pub fn index_bam(file: File, options: &IndexOptions, workshop: &IndexJob<'_>) -> Result<FinishedIndex> {
     let IndexJob { crew, ledger, console, .. } = workshop;
     let mut blocks = BlockReader::new(file, options.allow_missing_eof);
-    let (header, first, taken) = read_header(&mut blocks, false, ledger)?;
+    let mut joints = ConcatenationCheck::default();
+    let (header, first, taken) = read_header(&mut blocks, &mut joints, false, ledger)?;
     let scheme = options.binning_scheme(&header)?;
     let usual = IndexBuilder::usual_bytes(&header);
     let mut charge = ledger.charge(INDEX, usual)?;
@@ -67,7 +69,9 @@ pub fn index_bam(file: File, options: &IndexOptions, workshop: &IndexJob<'_>) ->
                 return Ok(Some((first, Vec::new())));
             }
             let (mut chunk, bytes) = pass.buffers.take().unwrap_or_default();
-            Ok(blocks.next_chunk(&mut chunk)?.then_some((chunk, bytes)))
+            let is_more = blocks.next_chunk(&mut chunk)?;
+            joints.check_blocks(&chunk)?;
+            Ok(is_more.then_some((chunk, bytes)))
         },
         |_, open| joiner.join_chunk(open),
         |_, indexed: IndexedChunk| {
