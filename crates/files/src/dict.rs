@@ -1,11 +1,12 @@
 //! `readmill dict`: writes the sequence dictionary of a FASTA file, as `samtools dict` or Picard
 //! does.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use md5::{Digest, Md5};
 use readmill_format::text;
-use readmill_record::{Error, Ledger, Result};
+use readmill_record::{Charge, Error, Ledger, Result};
 
 use crate::FileOutput;
 
@@ -19,7 +20,8 @@ pub struct DictOptions {
     /// Write alternative names of each contig to AN: with and without `chr`, and those of the
     /// mitochondrion.
     pub aliases: bool,
-    /// Write `@HD` and the default UR as Picard CreateSequenceDictionary does.
+    /// Write `@HD` and the default UR as Picard CreateSequenceDictionary does, and refuse two contigs
+    /// of the same name.
     pub as_picard: bool,
 }
 
@@ -33,11 +35,33 @@ struct DictContig {
     md5: Md5,
 }
 
+/// The names of the contigs so far. Picard refuses a name that appears twice, and samtools writes it
+/// twice.
+struct UniqueNames {
+    names: BTreeSet<Vec<u8>>,
+    charge: Charge,
+}
+
+/// Memory for a name in the set, without its letters.
+const BYTES_PER_NAME: u64 = 96;
+
+impl UniqueNames {
+    fn insert(&mut self, name: &[u8]) -> Result<()> {
+        self.charge.grow(name.len() as u64 + BYTES_PER_NAME)?;
+        if self.names.insert(name.to_vec()) {
+            return Ok(());
+        }
+        let what = format!("the contig {} appears more than once", String::from_utf8_lossy(name));
+        Err(Error::input(what).hint("remove or rename one of them"))
+    }
+}
+
 /// Writes the sequence dictionary of the FASTA file at `path`, as `samtools dict` does. `-` is
 /// standard input.
 ///
 /// # Errors
-/// Fails if the file cannot be read or is not FASTA, or if the output cannot be written.
+/// Fails if the file cannot be read or is not FASTA, if the options refuse two contigs of the same
+/// name, or if the output cannot be written.
 pub fn write_sequence_dictionary(
     path: &Path,
     options: &DictOptions,
@@ -61,6 +85,13 @@ pub fn write_sequence_dictionary(
     let mut bytes = vec![0; FASTA_READ_BYTES];
     let (mut contig, mut name): (Option<DictContig>, Option<Vec<u8>>) = (None, None);
     let mut begins = true;
+    let charge = ledger.empty_charge("names of contigs");
+    let mut unique = options.as_picard.then(|| UniqueNames { names: BTreeSet::new(), charge });
+    let mut begin_contig = |line: &[u8]| -> Result<DictContig> {
+        let contig = DictContig::new(line);
+        unique.as_mut().map_or(Ok(()), |names| names.insert(&contig.name)).map_err(|e| e.file(path))?;
+        Ok(contig)
+    };
     let wrong = |what: &str| Error::input(what.to_string()).file(path);
     loop {
         let n = input.fill_buffer(&mut bytes).map_err(|e| text::read_error(&e, path))?;
@@ -86,14 +117,14 @@ pub fn write_sequence_dictionary(
                 (None, None) => return Err(wrong("this is not a FASTA file: it does not begin with >")),
             }
             if begins && let Some(line) = name.take() {
-                contig = Some(DictContig::new(&line));
+                contig = Some(begin_contig(&line)?);
             }
         }
         if n < bytes.len() {
             break;
         }
     }
-    let last = name.map(|line| DictContig::new(&line));
+    let last = name.map(|line| begin_contig(&line)).transpose()?;
     write_contig_line(contig.take().or(last), options, uri.as_deref(), &mut out)?;
     out.finish()
 }
@@ -166,6 +197,32 @@ fn contig_aliases(name: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Picard 3.4.0 reports that a sequence name "appears more than once in reference file".
+    #[test]
+    fn only_as_picard_is_a_repeated_name_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let fasta = dir.path().join("a.fa");
+        let write = |as_picard, ledger: &Ledger| {
+            let options = DictOptions { as_picard, ..DictOptions::default() };
+            let path = dir.path().join("a.dict");
+            let out = FileOutput::open(Some(&path), &[]).unwrap();
+            write_sequence_dictionary(&fasta, &options, out, ledger)?;
+            Ok::<_, Error>(std::fs::read_to_string(path).unwrap())
+        };
+        let ledger = Ledger::unlimited();
+        for text in [">c1 one\nAC\n>c2\nAC\n>c1 two\nAC\n", ">c1\nAC\n>c1"] {
+            std::fs::write(&fasta, text).unwrap();
+            let error = write(true, &ledger).unwrap_err().to_string();
+            assert!(error.contains("a.fa: the contig c1 appears more than once"), "{error}");
+            assert_eq!(write(false, &ledger).unwrap().matches("SN:c1").count(), 2);
+        }
+        let many: String = (0..10_000).map(|n| format!(">c{n}\nAC\n")).collect();
+        std::fs::write(&fasta, many).unwrap();
+        let ledger = Ledger::with_capacity(1_000_000);
+        assert!(write(true, &ledger).unwrap_err().to_string().contains("names of contigs"));
+        write(false, &ledger).unwrap();
+    }
 
     #[test]
     fn a_uri_encodes_what_java_encodes() {
