@@ -65,7 +65,7 @@ pub fn make_index_file(
         IndexableContent::Sam => {
             options.check_index_kind("SAM", &[IndexFormat::Bai, IndexFormat::Csi])?;
             let own = options.clone();
-            let indexer = SamIndexer::new(move |header| own.binning_scheme(header));
+            let indexer = SamIndexer::new(move |header| own.binning_scheme(header), &workshop.ledger);
             stream::index_stream(file()?, Box::new(indexer), options, &workshop)
         }
         IndexableContent::Bcf => {

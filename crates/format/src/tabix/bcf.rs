@@ -60,7 +60,8 @@ impl BcfIndexer {
         let (mut n_ref, mut longest) = (0, 0);
         for line in lines {
             longest = longest.max(TextPreset::Vcf.contig_length(line).unwrap_or(0));
-            self.contigs = self.contigs.max(stated_contig_number(line).unwrap_or(n_ref) + 1);
+            let number = stated_contig_number(line).unwrap_or(n_ref);
+            self.contigs = self.contigs.max(number.saturating_add(1));
             n_ref += 1;
         }
         if self.contigs > n_ref + MAX_CONTIG_GAPS {
@@ -147,9 +148,45 @@ impl Indexer for BcfIndexer {
     }
 }
 
+/// Returns the number in IDX. A number that is too large becomes the maximum.
 fn stated_contig_number(line: &[u8]) -> Option<usize> {
     let at = memchr::memmem::rfind(line, b"IDX=")?;
     let digits = &line[at + 4..];
     let end = digits.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(digits.len());
-    std::str::from_utf8(&digits[..end]).ok()?.parse().ok()
+    let append = |n: usize, digit: &u8| n.saturating_mul(10).saturating_add(usize::from(digit - b'0'));
+    (end > 0).then(|| digits[..end].iter().fold(0, append))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bgzf::Chunk;
+
+    /// Indexes a file with a record at base `start` + 1.
+    fn index(number: &str, start: u32) -> Result<u64> {
+        let text = format!("##fileformat=VCFv4.2\n##contig=<ID=c,length=1000,IDX={number}>\n\0");
+        let mut bytes = [&MAGIC[..], &[2], &(text.len() as u32).to_le_bytes(), text.as_bytes()].concat();
+        for field in [24, 0, 0, start, 1, 0, 0, 0] {
+            bytes.extend_from_slice(&u32::to_le_bytes(field));
+        }
+        let mut indexer = Box::new(BcfIndexer::new(14));
+        indexer.take_piece(&bytes, &mut VirtualOffsets::new(&Chunk::default()))?;
+        indexer.finish_file(0).map(|(_, _, records)| records)
+    }
+
+    #[test]
+    fn a_contig_number_without_bounds_is_refused() {
+        assert_eq!(index("0", 5), Ok(1));
+        for number in ["18446744073709551615", "99999999999999999999", "18446744073709551614"] {
+            let error = index(number, 5).unwrap_err().to_string();
+            assert!(error.contains("with numbers (IDX) up to"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_record_beyond_its_contig_is_said_to_be_that() {
+        let error = index("0", 20_000).unwrap_err().to_string();
+        assert!(error.contains("the header states no longer contig"), "{error}");
+        assert!(error.contains("bcftools reheader") && !error.contains("--csi"), "{error}");
+    }
 }

@@ -20,7 +20,9 @@ use std::borrow::Cow;
 
 use readmill_record::{Error, Result};
 
-use crate::bam::index::{Fragment, FragmentBuilder, IndexBuilder, IndexScheme, RecordInterval};
+use crate::bam::index::{
+    Fragment, FragmentBuilder, IndexBuilder, IndexFormat, IndexScheme, RecordInterval,
+};
 use crate::bgzf::VirtualOffsets;
 
 /// Builds the index of a file from its inflated bytes, in one pass on one thread. `readmill index`
@@ -109,14 +111,27 @@ impl EntryCollector {
             }
         }
         if !self.clamps_positions && place.ref_id >= 0 && place.end > self.scheme.max_bases() as i64 {
-            let what =
-                format!("the record ends at base {}, beyond the maximum of this index type", place.end);
-            return Err(Error::input(what).hint("write a CSI index: --csi"));
+            return Err(self.position_error(place.end));
         }
         self.last = Some((place.ref_id, place.start));
         self.fragment.add_interval(place, self.start, end);
         (self.start, self.records) = (end, self.records + 1);
         Ok(())
+    }
+
+    /// Returns the error for a record that ends at base `end`, beyond the maximum of the index. The
+    /// maximum of a CSI follows from the contig lengths that the header states.
+    fn position_error(&self, end: i64) -> Error {
+        let max = self.scheme.max_bases();
+        if self.scheme.kind() == IndexFormat::Csi {
+            let what = format!(
+                "the record ends at base {end}, but the index has only {max} bases for each contig, because the header states no longer contig"
+            );
+            return Error::input(what)
+                .hint("correct the contig lengths in the header: bcftools reheader -f FASTA.fai");
+        }
+        let what = format!("the record ends at base {end}, beyond the maximum of this index type");
+        Error::input(what).hint("write a CSI index: --csi")
     }
 
     fn flush_entries(&mut self) {

@@ -13,6 +13,7 @@ type SchemeChoice = Box<dyn Fn(&Header) -> Result<IndexScheme> + Send>;
 /// Builds the index of a SAM file.
 pub struct SamIndexer {
     scheme: SchemeChoice,
+    ledger: Ledger,
     lines: LineSplitter,
     header: Vec<u8>,
     header_lines: u64,
@@ -24,10 +25,14 @@ pub struct SamIndexer {
 
 impl SamIndexer {
     /// Returns an indexer. `scheme` selects BAI or CSI once the header has been read, because long
-    /// contigs need CSI.
-    pub fn new(scheme: impl Fn(&Header) -> Result<IndexScheme> + Send + 'static) -> Self {
+    /// contigs need CSI. The header is charged to `ledger`.
+    pub fn new(
+        scheme: impl Fn(&Header) -> Result<IndexScheme> + Send + 'static,
+        ledger: &Ledger,
+    ) -> Self {
         SamIndexer {
             scheme: Box::new(scheme),
+            ledger: ledger.clone(),
             lines: LineSplitter::default(),
             header: Vec::new(),
             header_lines: 0,
@@ -40,8 +45,7 @@ impl SamIndexer {
 
     fn open_records(&mut self) -> Result<&mut (LineParser, EntryCollector)> {
         if self.reading.is_none() {
-            let header =
-                Header::parse_and_mend(&std::mem::take(&mut self.header), &Ledger::unlimited())?;
+            let header = Header::parse_and_mend(&std::mem::take(&mut self.header), &self.ledger)?;
             let scheme = (self.scheme)(&header)?;
             let mut entries = EntryCollector::new(scheme, header.references().len(), self.start);
             entries.clamps_positions = true; // reads may reach beyond their contig, as in BAM
@@ -99,5 +103,23 @@ impl Indexer for SamIndexer {
         let (_, mut entries) = self.reading.ok_or_else(|| Error::bug("the SAM header was lost"))?;
         entries.flush_entries();
         Ok((entries.builder, entries.scheme, entries.records))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_is_charged() {
+        let header: String = (0..1_000).map(|n| format!("@SQ\tSN:contig{n}\tLN:1000\n")).collect();
+        let record = "r\t0\tcontig1\t10\t60\t1M\t*\t0\t0\tA\tI";
+        let index = |bytes| {
+            let ledger = Ledger::with_capacity(bytes);
+            let mut indexer = SamIndexer::new(|header| Ok(IndexScheme::for_header(header)), &ledger);
+            header.lines().chain([record]).try_for_each(|line| indexer.take_line(line.as_bytes(), 1))
+        };
+        assert!(index(50_000).unwrap_err().to_string().contains("headers"));
+        index(1_000_000).unwrap();
     }
 }
