@@ -345,7 +345,7 @@ impl FaidxArgs {
         let [fasta, fai, gzi] = &indexing::fasta_and_index_paths(&self.reference);
         let mut out = FileOutput::open(self.output.as_deref(), &[fasta, fai, gzi])?;
         let warn = |what: &str| write_log_line(&format!("readmill: warning: {what}"));
-        indexing::write_sequences(&reference, &self.regions, self.length, warn, &mut out)?;
+        indexing::write_sequences(&reference, &self.regions, self.length, warn, &mut out, ledger)?;
         out.finish()
     }
 }

@@ -1,5 +1,6 @@
 //! `readmill faidx`: writes the index files of a FASTA file, and prints the sequences of regions.
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -49,22 +50,33 @@ pub fn faidx(path: &Path, fai: Option<&Path>, ledger: &Ledger) -> Result<Written
     Ok(WrittenIndex { files, notes: made.notes })
 }
 
+/// Memory for a name in the table of contigs.
+const BYTES_PER_NAME: u64 = 64;
+
 /// Writes the sequences of regions, such as `chr1:1-2000`, in FASTA format, as `samtools faidx`
 /// does. `width` is the number of bases per line, by default that of the FASTA file; 0 writes each
 /// sequence on one line. `warn` gets a warning for each region that ends after its contig.
 ///
 /// # Errors
-/// Fails if a contig is not in the FASTA file, or if reading or writing fails.
+/// Fails if a contig is not in the FASTA file, if there is too little memory for the names of its
+/// contigs, or if reading or writing fails.
 pub fn write_sequences(
     reference: &Reference,
     regions: &[String],
     width: Option<usize>,
     warn: impl Fn(&str),
     out: &mut dyn Write,
+    ledger: &Ledger,
 ) -> Result<()> {
+    let bytes = reference.contigs().len() as u64 * BYTES_PER_NAME;
+    let _charge = ledger.charge("contigs of the reference", bytes)?;
+    let mut numbers: HashMap<&[u8], u32> = HashMap::with_capacity(reference.contigs().len());
+    for ((name, _), number) in reference.contigs().zip(0..) {
+        numbers.entry(name).or_insert(number); // as in samtools, the first contig of a name counts
+    }
     let failed = |e: &std::io::Error| Error::io("the sequences cannot be written", e);
     for text in regions {
-        let ContigPart { contig: number, start, end } = parse_region(reference, text)?;
+        let ContigPart { contig: number, start, end } = parse_region(reference, &numbers, text)?;
         let length = reference.contig_length(number);
         if end != NO_END && end > i64::from(length) {
             let what = if start < i64::from(length) { "is cut short" } else { "has no bases" };
@@ -96,9 +108,35 @@ pub fn write_sequences(
 }
 
 /// Parses a region, in the same syntax as for reads.
-fn parse_region(reference: &Reference, text: &str) -> Result<ContigPart> {
+fn parse_region(reference: &Reference, numbers: &HashMap<&[u8], u32>, text: &str) -> Result<ContigPart> {
     let names = || reference.contigs().map(|(name, _)| name);
-    let find = |name: &[u8]| names().position(|own| own == name).and_then(|at| u32::try_from(at).ok());
+    let find = |name: &[u8]| numbers.get(name).copied();
     let part = ContigPart::parse(text, find, || unknown_contig_words("the reference", names()));
     part.map_err(|what| Error::usage(what).file(reference.path()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_regions_of_many_contigs_are_found_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.fa");
+        let count = 50_000;
+        std::fs::write(&path, (0..count).map(|n| format!(">c{n}\nACGT\n")).collect::<String>()).unwrap();
+        let regions: Vec<String> = (0..count).map(|n| format!("c{n}:2-3")).collect();
+        let started = std::time::Instant::now();
+        let write = |bytes| {
+            let reference = Reference::open(&path, &Ledger::unlimited()).unwrap();
+            let (mut out, ledger) = (Vec::new(), Ledger::with_capacity(bytes));
+            write_sequences(&reference, &regions, None, |_| {}, &mut out, &ledger).map(|()| out)
+        };
+        let out = String::from_utf8(write(100 << 20).unwrap()).unwrap();
+        assert!(out.starts_with(">c0:2-3\nCG\n>c1:2-3\nCG\n"));
+        assert_eq!(out.lines().count(), 2 * count);
+        // Comparing each region with each contig takes minutes.
+        assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+        assert!(write(1 << 20).unwrap_err().to_string().contains("contigs of the reference"));
+    }
 }
