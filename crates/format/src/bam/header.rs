@@ -79,6 +79,15 @@ impl HeaderOutline {
         Ok(true)
     }
 
+    /// Returns the length of the header in bytes if it is complete in `bytes`, as in
+    /// [`Self::is_complete`].
+    ///
+    /// # Errors
+    /// Fails if a length is negative.
+    pub fn header_length(&mut self, bytes: &[u8]) -> Result<Option<usize>> {
+        Ok(self.is_complete(bytes)?.then_some(self.at))
+    }
+
     /// Parses the header, which must be complete in `bytes`. Returns it with its length in bytes.
     /// The memory for the header is charged to `ledger` first.
     ///

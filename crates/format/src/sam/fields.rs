@@ -45,7 +45,7 @@ fn parse_digits(text: &[u8], base: u32) -> Option<i64> {
 }
 
 /// Parses FLAG as htslib does: decimal, hexadecimal after `0x`, or octal after `0`.
-pub(super) fn parse_flag(text: &[u8]) -> Option<u16> {
+pub fn parse_flag(text: &[u8]) -> Option<u16> {
     let value = match text {
         [b'0', b'x' | b'X', digits @ ..] => parse_digits(digits, 16),
         [b'0', _, ..] => parse_digits(text, 8),

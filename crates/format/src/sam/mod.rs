@@ -16,6 +16,7 @@ pub mod long_cigar;
 
 pub use decode::{LineParser, parse_fields};
 pub use encode::{try_write_record, write_field, write_record};
+pub use fields::parse_flag;
 
 #[cfg(test)]
 mod tests {

@@ -29,10 +29,12 @@
 use std::fs::File;
 use std::sync::Arc;
 
+use readmill_format::bam::header::HeaderOutline;
 use readmill_format::bam::index::{BamIndex, FileRange, IndexedFile};
 use readmill_format::bgzf::{BlockReader, BlockWindow, Chunk};
 use readmill_format::file_slice::FileSlice;
 use readmill_format::region::{ContigPart, Region};
+use readmill_record::header::text::{BYTE_ORDER_MARK, belongs_to_header};
 use readmill_record::{Error, ErrorKind, Header, Result};
 
 use super::record::{RecordKind, read_whole_record};
@@ -124,7 +126,7 @@ impl BgzfRegions {
         let unplaced = regions.has_unplaced();
         let wanted = regions.contig_parts().map(|part| part.contig);
         let index = BamIndex::open(input.index, facts, wanted, unplaced, &options.ledger)?;
-        if regions.is_whole_file() || unplaced && index.placed_end() == 0 {
+        if regions.is_whole_file() {
             return Ok(None);
         }
         let kind = match is_bam {
@@ -253,8 +255,10 @@ impl BgzfRegions {
     }
 
     fn begin_unplaced(&mut self) -> Result<RegionStep> {
-        let start = self.index.placed_end();
-        self.seek_virtual(start, u64::MAX)?;
+        match self.index.placed_end() {
+            0 => self.seek_first_record()?,
+            start => self.seek_virtual(start, u64::MAX)?,
+        }
         let place = loop {
             let Some(length) = self.complete_record()? else { return Ok(RegionStep::Between) };
             let record = &self.window.bytes()[self.at..self.at + length];
@@ -264,7 +268,7 @@ impl BgzfRegions {
             self.at += length;
         };
         if place.is_none_or(|place| place.contig >= 0) {
-            return Err(foreign_index_error(start >> 16));
+            return Err(foreign_index_error(self.window.virtual_position(self.at).0));
         }
         if matches!(self.kind, RecordKind::Text { .. }) {
             return Ok(RegionStep::Rest);
@@ -272,6 +276,38 @@ impl BgzfRegions {
         self.out.extend_from_slice(&self.window.bytes()[self.at..]);
         self.at = self.window.bytes().len();
         Ok(RegionStep::Pass(self.blocks_until(self.file_bytes, self.allow_missing_eof), None))
+    }
+
+    /// Seeks to the record after the header, because an index without placed records has no offset.
+    fn seek_first_record(&mut self) -> Result<()> {
+        self.seek_virtual(0, u64::MAX)?;
+        if matches!(self.kind, RecordKind::Text { .. }) {
+            return self.skip_header_lines();
+        }
+        let mut outline = HeaderOutline::default();
+        loop {
+            if let Some(length) = outline.header_length(self.window.bytes())? {
+                self.at = length;
+                return Ok(());
+            }
+            if !read_next_block(&mut self.window, &mut 0)? {
+                return Err(Error::input("the file ends inside its header")
+                    .hint("download or create the file again"));
+            }
+        }
+    }
+
+    fn skip_header_lines(&mut self) -> Result<()> {
+        let mut number = 1;
+        while let Some(length) = self.complete_record()? {
+            let line = &self.window.bytes()[self.at..self.at + length];
+            let text = if number == 1 { line.strip_prefix(BYTE_ORDER_MARK) } else { None };
+            if !belongs_to_header(text.unwrap_or(line), number)? {
+                break;
+            }
+            (self.at, number) = (self.at + length, number + 1);
+        }
+        Ok(())
     }
 
     fn take_remaining_lines(&mut self) -> Result<RegionStep> {
@@ -417,6 +453,64 @@ fn read_next_block(window: &mut BlockWindow, at: &mut usize) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use readmill_format::bam::header::write_header;
+    use readmill_format::bgzf::{Codec, Deflater, EOF_BLOCK, Inflater};
+    use readmill_format::sam::LineParser;
+
+    const HEADER: &str = "@SQ\tSN:a\tLN:900\n@SQ\tSN:b\tLN:900\n";
+
+    /// Returns what is claimed of the reads without a contig, with an index that has no records.
+    fn claim_unplaced(lines: &[&str], is_bam: bool, block: usize) -> Result<Vec<u8>> {
+        let header = Header::parse(HEADER.as_bytes()).unwrap();
+        let mut bytes = Vec::new();
+        if is_bam {
+            write_header(&header, &mut bytes).unwrap();
+            let mut parser = LineParser::new(&header);
+            lines.iter().for_each(|line| parser.parse(line.as_bytes(), &mut bytes).unwrap());
+        } else {
+            bytes.extend_from_slice(HEADER.as_bytes());
+            lines.iter().for_each(|line| bytes.extend_from_slice(format!("{line}\n").as_bytes()));
+        }
+        let (mut deflater, mut compressed) = (Deflater::new(Codec::default(), 1), Vec::new());
+        bytes.chunks(block).for_each(|piece| deflater.deflate_block(piece, &mut compressed));
+        compressed.extend_from_slice(&EOF_BLOCK);
+        let dir = tempfile::tempdir().unwrap();
+        let [path, index] = ["reads", "index"].map(|name| dir.path().join(name));
+        std::fs::write(&path, compressed).unwrap();
+        std::fs::write(&index, [&b"BAI\x01\x02\0\0\0"[..], &[0; 24]].concat()).unwrap();
+        let input = IndexedInput { file: Arc::new(File::open(path).unwrap()), index: &index };
+        let options = OpenOptions::default();
+        let charge = options.ledger.empty_charge("regions");
+        let regions = RequestedRegions::in_turn(vec![Region::Unplaced], charge)?;
+        let mut regions = BgzfRegions::open(&input, &header, is_bam, regions, &options)?.unwrap();
+        let mut claimed = Vec::new();
+        while let Some(claim) = regions.claim(Chunk::default())? {
+            match claim {
+                Claim::Bytes(bytes) | Claim::Text(bytes) => claimed.extend(bytes),
+                Claim::Blocks(chunk) => {
+                    Inflater::default().append_chunk(&chunk, &mut claimed)?;
+                }
+                Claim::Container(..) => unreachable!(),
+            }
+        }
+        assert!(bytes.ends_with(&claimed));
+        Ok(claimed)
+    }
+
+    /// The index may be older than the file, from before the reads were aligned.
+    #[test]
+    fn reads_with_a_contig_are_not_returned_as_reads_without() {
+        let (placed, unplaced) =
+            ("r\t0\ta\t5\t9\t2M\t*\t0\t0\tAC\tII", "r\t4\t*\t0\t0\t*\t*\t0\t0\tAC\tII");
+        for (is_bam, length) in [(true, 41), (false, unplaced.len() + 1)] {
+            for block in [7, 1_000] {
+                assert_eq!(claim_unplaced(&[unplaced; 3], is_bam, block).unwrap().len(), 3 * length);
+                assert_eq!(claim_unplaced(&[], is_bam, block).unwrap(), b"");
+                let error = claim_unplaced(&[placed, unplaced], is_bam, block).unwrap_err();
+                assert!(error.what.contains("the index does not match the file"), "{error}");
+            }
+        }
+    }
 
     #[test]
     fn a_middle_goes_on_in_the_next_range_if_the_end_of_one_cut_it() {

@@ -4,8 +4,9 @@
 use std::num::IntErrorKind;
 
 use readmill_format::bgzf::BlockWindow;
+use readmill_format::sam::parse_flag;
 use readmill_record::view::FIXED_BYTES;
-use readmill_record::{Error, Header, Result, UncheckedRecord};
+use readmill_record::{Error, Flags, Header, Result, UncheckedRecord};
 
 #[derive(Clone)]
 pub enum RecordKind {
@@ -69,7 +70,9 @@ impl RecordKind {
                 let name = columns.next()?;
                 let pos = parse_number(columns.next()?)?.saturating_sub(1);
                 columns.next()?;
-                let contig = if name == b"*" { -1 } else { header.reference_id(name)? };
+                // As for the parser, a read without a position has no contig.
+                let is_placed = name != b"*" && pos != -1;
+                let contig = if is_placed { header.reference_id_by_any_name(name)? } else { -1 };
                 Some(RecordPlace { contig, pos })
             }
         }
@@ -84,9 +87,9 @@ impl RecordKind {
             }
             RecordKind::Text { .. } => {
                 let mut columns = bytes.split(|&byte| byte == b'\t').skip(1);
-                let flags = parse_number(columns.next()?)?;
+                let flags = parse_flag(columns.next()?)?;
                 let cigar = columns.nth(3)?;
-                let span = if flags & 4 != 0 { 0 } else { cigar_reference_length(cigar) };
+                let span = if flags & Flags::UNMAPPED != 0 { 0 } else { cigar_reference_length(cigar) };
                 pos.checked_add(span.max(1))
             }
         }
@@ -154,12 +157,16 @@ mod tests {
 
     #[test]
     fn lines_say_where_they_lie() {
-        let header = Header::parse(b"@SQ\tSN:a\tLN:10\n@SQ\tSN:b\tLN:10\n").unwrap();
+        let header = Header::parse(b"@SQ\tSN:a\tLN:10\n@SQ\tSN:b\tLN:10\tAN:other\n").unwrap();
         let kind = RecordKind::Text { header };
         for (line, contig, pos, end) in [
             ("r\t0\tb\t5\t60\t2S3M1D4N2I1M\t*\t0\t0\t*\t*\n", 1, 4, 13),
             ("r\t4\ta\t5\t0\t9M\t*\t0\t0\t*\t*\n", 0, 4, 5),
             ("r\t4\t*\t0\t0\t*\t*\t0\t0\t*\t*\n", -1, -1, 0),
+            ("r\t0x10\tother\t5\t60\t3M\t*\t0\t0\t*\t*\n", 1, 4, 7),
+            ("r\t0x14\ta\t5\t60\t3M\t*\t0\t0\t*\t*\n", 0, 4, 5),
+            ("r\t024\ta\t5\t60\t3M\t*\t0\t0\t*\t*\n", 0, 4, 5),
+            ("r\t0\ta\t0\t60\t3M\t*\t0\t0\t*\t*\n", -1, -1, 2),
         ] {
             assert_eq!(kind.record_place(line.as_bytes()), Some(RecordPlace { contig, pos }), "{line}");
             assert_eq!(kind.alignment_end(line.as_bytes(), pos), Some(end), "{line}");
