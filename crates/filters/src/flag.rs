@@ -6,6 +6,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -159,6 +160,27 @@ impl GivenFlags {
         self.raw_values(name).next().map(PathBuf::from)
     }
 
+    /// Returns the list files of a repeatable flag, or `None` if it was not given.
+    ///
+    /// # Errors
+    /// Files of what is kept and of what is dropped (`^FILE`) are mixed, as in samtools.
+    pub fn list_files(&self, name: &str) -> Result<Option<ListFiles>> {
+        let mut files: Option<ListFiles> = None;
+        for value in self.raw_values(name) {
+            let dropped = value.as_bytes().strip_prefix(b"^");
+            let (path, keep) = dropped.map_or((value, true), |path| (OsStr::from_bytes(path), false));
+            let files = files.get_or_insert_with(|| ListFiles { paths: Vec::new(), keep });
+            if files.keep != keep {
+                return Err(Error::usage(format!(
+                    "--{name} has both FILE, to keep, and ^FILE, to drop"
+                ))
+                .hint("use only files with ^, or only files without it"));
+            }
+            files.paths.push(path.into());
+        }
+        Ok(files)
+    }
+
     /// Returns the parsed value of a flag, or `None` if it was not given.
     ///
     /// # Errors
@@ -188,6 +210,23 @@ impl GivenFlags {
     /// A value is neither a number nor a list of bit names.
     pub fn flag_bits(&self, name: &str) -> Result<u16> {
         Ok(self.parse_values(name)?.into_iter().fold(0, |bits, flags: Flags| bits | flags.0))
+    }
+}
+
+/// The files of a flag such as `--qname-file`. Together they list what is kept or, if their names
+/// are preceded by `^` on the command line, what is dropped.
+#[derive(Debug)]
+pub struct ListFiles {
+    /// The files, without `^`.
+    pub paths: Vec<PathBuf>,
+    pub keep: bool,
+}
+
+impl ListFiles {
+    pub(crate) fn command_words(&self, flag: &str) -> Vec<String> {
+        let mark = if self.keep { "" } else { "^" };
+        let words = |path: &PathBuf| flag_with_value(flag, format!("{mark}{}", path.display()));
+        self.paths.iter().flat_map(words).collect()
     }
 }
 

@@ -1,9 +1,7 @@
 //! The flags `--in-read-group` and `--in-read-groups`: keep or drop reads by read group.
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use readmill_format::text;
@@ -11,7 +9,7 @@ use readmill_record::header::HeaderLine;
 use readmill_record::{Charge, Error, Header, Prepaid, RecordRef, Result, Step, make_room};
 
 use crate::criterion::Criterion;
-use crate::flag::{Flag, FlagValue, flag_with_value, shell_quote};
+use crate::flag::{Flag, FlagValue, ListFiles, flag_with_value, shell_quote};
 use crate::spec::{Filter, FilterSpec, MakeContext};
 
 pub(crate) const SPEC: FilterSpec = FilterSpec {
@@ -28,16 +26,17 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
             "in-read-groups",
             FlagValue::File,
             "FILE",
-            "Keep only reads of the read groups listed in FILE (^FILE drops these reads)",
+            "Keep only reads of the read groups listed in FILE (^FILE drops these reads). May be repeated",
         )
+        .repeatable()
         .with_samtools_names(&["R"]),
     ],
     parse: |given, filters| {
         let request = InReadGroupsRequest {
             ids: given.parse_values("in-read-group")?,
-            list: given.path_value("in-read-groups"),
+            lists: given.list_files("in-read-groups")?,
         };
-        if !request.ids.is_empty() || request.list.is_some() {
+        if !request.ids.is_empty() || request.lists.is_some() {
             filters.add_filter(request);
         }
         Ok(())
@@ -47,40 +46,32 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
 #[derive(Debug)]
 struct InReadGroupsRequest {
     ids: Vec<String>,
-    /// A file that lists read groups to keep, or to drop if its name is preceded by `^`.
-    list: Option<PathBuf>,
-}
-
-impl InReadGroupsRequest {
-    fn list_file(&self) -> Option<(&Path, bool)> {
-        let path = self.list.as_deref()?;
-        let dropped = path.as_os_str().as_bytes().strip_prefix(b"^");
-        Some((dropped.map_or(path, |name| Path::new(OsStr::from_bytes(name))), dropped.is_none()))
-    }
+    lists: Option<ListFiles>,
 }
 
 impl Filter for InReadGroupsRequest {
     fn command_words(&self) -> Vec<String> {
-        let list = self.list.iter().flat_map(|path| flag_with_value("--in-read-groups", path.display()));
+        let lists = self.lists.iter().flat_map(|lists| lists.command_words("--in-read-groups"));
         self.ids
             .iter()
             .flat_map(|id| flag_with_value("--in-read-group", shell_quote(id)))
-            .chain(list)
+            .chain(lists)
             .collect()
     }
 
     fn input_files(&self) -> Vec<PathBuf> {
-        self.list_file().map(|(path, _)| path.to_path_buf()).into_iter().collect()
+        self.lists.iter().flat_map(|lists| lists.paths.clone()).collect()
     }
 
     fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
         let mut ids: Vec<Vec<u8>> = self.ids.iter().map(|id| id.clone().into()).collect();
         let mut prepaid = Prepaid::new(context.ledger.empty_charge("read groups"));
-        if let Some((path, keep)) = self.list_file() {
-            if !keep && !ids.is_empty() {
-                return Err(Error::usage("both read groups to keep and read groups to drop are given")
-                    .hint("use --in-read-group or ^FILE, not both"));
-            }
+        let keep = self.lists.as_ref().is_none_or(|lists| lists.keep);
+        if !keep && !ids.is_empty() {
+            return Err(Error::usage("both read groups to keep and read groups to drop are given")
+                .hint("use --in-read-group or ^FILE, not both"));
+        }
+        for path in self.lists.iter().flat_map(|lists| &lists.paths) {
             let mut reading = context.ledger.empty_charge("read groups");
             let text = text::read_all(path, &mut reading)?;
             read_listed_ids(&text, &mut ids, &mut prepaid).map_err(|e| e.file(path))?;
@@ -99,7 +90,6 @@ impl Filter for InReadGroupsRequest {
                     .print_warning(&format!("the header has none of these read groups: {named}{more}"));
             }
         }
-        let keep = self.list_file().is_none_or(|(_, keep)| keep);
         let groups = InReadGroups::new(ids, keep, context.header)?;
         Ok(Box::new(groups.hold_charge(prepaid.into_charge()).into_step()))
     }

@@ -3,8 +3,6 @@
 //! Lists may have millions of names, so a list is stored as the text of its file, with the bounds
 //! of each word and a hash table of 32-bit word indexes. Names have no allocations of their own.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,7 +12,7 @@ use readmill_record::{Charge, Detail, Error, RecordRef, Result, Step, make_room,
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::criterion::Criterion;
-use crate::flag::{Flag, FlagValue, flag_with_value};
+use crate::flag::{Flag, FlagValue, ListFiles};
 use crate::in_read_groups::split_words;
 use crate::spec::{Filter, FilterSpec, MakeContext};
 
@@ -25,42 +23,34 @@ pub(crate) const SPEC: FilterSpec = FilterSpec {
         "qname-file",
         FlagValue::File,
         "FILE",
-        "Keep only reads named in FILE (^FILE drops these reads)",
+        "Keep only reads named in FILE (^FILE drops these reads). May be repeated",
     )
+    .repeatable()
     .with_samtools_names(&["N"])],
     parse: |given, filters| {
-        filters.extend(given.path_value("qname-file").map(|list| ReadNamesRequest { list }));
+        filters.extend(given.list_files("qname-file")?.map(|lists| ReadNamesRequest { lists }));
         Ok(())
     },
 };
 
 #[derive(Debug)]
 struct ReadNamesRequest {
-    /// A file that lists names to keep, or to drop if its name is preceded by `^`.
-    list: PathBuf,
-}
-
-impl ReadNamesRequest {
-    fn list_file(&self) -> (&Path, bool) {
-        match self.list.as_os_str().as_bytes().strip_prefix(b"^") {
-            Some(name) => (Path::new(OsStr::from_bytes(name)), false),
-            None => (&self.list, true),
-        }
-    }
+    lists: ListFiles,
 }
 
 impl Filter for ReadNamesRequest {
     fn command_words(&self) -> Vec<String> {
-        flag_with_value("--qname-file", self.list.display())
+        self.lists.command_words("--qname-file")
     }
 
     fn input_files(&self) -> Vec<PathBuf> {
-        vec![self.list_file().0.to_path_buf()]
+        self.lists.paths.clone()
     }
 
     fn make_step(&self, context: &mut MakeContext<'_>) -> Result<Box<dyn Step>> {
-        let (path, keep) = self.list_file();
-        Ok(Box::new(ReadNames { names: WordSet::open(path, context)?, keep }.into_step()))
+        let lists = self.lists.paths.iter().map(|path| WordSet::open(path, context));
+        let lists = lists.collect::<Result<Vec<_>>>()?;
+        Ok(Box::new(ReadNames { lists, keep: self.lists.keep }.into_step()))
     }
 }
 
@@ -128,7 +118,7 @@ impl WordSet {
     }
 }
 
-/// Keeps reads whose names are in a list (`samtools view -N`), or drops them (`-N ^FILE`).
+/// Keeps reads whose names are in one of the lists (`samtools view -N`), or drops them (`-N ^FILE`).
 ///
 /// ```
 /// use readmill_filters::Filters;
@@ -141,7 +131,7 @@ impl WordSet {
 /// ```
 #[derive(Clone)]
 pub struct ReadNames {
-    names: WordSet,
+    lists: Vec<WordSet>,
     keep: bool,
 }
 
@@ -160,7 +150,7 @@ impl Criterion for ReadNames {
 
     #[inline]
     fn keeps_read(&mut self, record: RecordRef<'_>) -> Result<bool> {
-        Ok(self.names.contains(record.qname()) == self.keep)
+        Ok(self.lists.iter().any(|names| names.contains(record.qname())) == self.keep)
     }
 }
 
@@ -168,6 +158,8 @@ impl Criterion for ReadNames {
 mod tests {
     use super::super::testing::{header, kept};
     use super::*;
+    use crate::Filters;
+    use crate::spec::FilterStage;
     use readmill_record::Ledger;
 
     #[test]
@@ -175,13 +167,35 @@ mod tests {
         let header = header("@SQ SN:c LN:1000");
         let reads = ["a", "b", "aa"].map(|name| format!("{name} 0 c 7 60 4M * 0 0 ACGT IIII"));
         let reads: Vec<&str> = reads.iter().map(String::as_str).collect();
-        let text = b" a\nx\x0by a\n".to_vec();
-        let names = WordSet::from_text(text, Ledger::unlimited().empty_charge(MEMORY_NAME)).unwrap();
+        let text = " a\nx\x0by a\n";
+        let words = |text: &str| {
+            let charge = Ledger::unlimited().empty_charge(MEMORY_NAME);
+            WordSet::from_text(text.as_bytes().to_vec(), charge).unwrap()
+        };
+        let names = words(text);
         let known = ["a", "x", "y", "", "a\nx"].map(|word| names.contains(word.as_bytes()));
         assert_eq!(known, [true, true, true, false, false]);
-        let left =
-            |keep| kept(&mut ReadNames { names: names.clone(), keep }.into_step(), &header, &reads);
-        assert_eq!((left(true), left(false)), ("a".into(), "b aa".into()));
+        let left = |lists: &[WordSet], keep| {
+            kept(&mut ReadNames { lists: lists.to_vec(), keep }.into_step(), &header, &reads)
+        };
+        let lists = [names, words("aa")];
+        let left = [1, 2].map(|count| [true, false].map(|keep| left(&lists[..count], keep)));
+        assert_eq!(left, [["a", "b aa"], ["a aa", "b"]]);
+    }
+
+    #[test]
+    fn files_of_names_add_up_and_files_to_keep_and_to_drop_do_not_mix() {
+        let parse = |line: &str| Filters::from_words(line.split(' '));
+        for flag in ["--qname-file", "--in-read-groups"] {
+            for mark in ["", "^"] {
+                let line = format!("{flag} {mark}a {flag} {mark}b");
+                let filters = parse(&line).unwrap();
+                assert_eq!(filters.input_files().collect::<Vec<_>>(), ["a", "b"].map(PathBuf::from));
+                assert_eq!(filters.command_words(FilterStage::BeforeSort).join(" "), line);
+            }
+            let error = parse(&format!("{flag} a {flag} ^b")).unwrap_err();
+            assert!(error.what.starts_with(&format!("{flag} has both")), "{error}");
+        }
     }
 
     #[test]

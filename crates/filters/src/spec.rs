@@ -282,6 +282,8 @@ mod tests {
             (_, "with-tag") => &["XI", "XI:5", "XI:it's a"],
             (_, "with-tag-in") => &["XI:list", "XI:/a/b list"],
             (_, "read-group") => &["ID:g SM:s", "@RG\tID:it's\tDS:two words", "@RG\\tID:x"],
+            // The files of a repeatable flag are all of one kind: with ^ or without it.
+            (FlagValue::File, _) if flag.repeats => &["^list", "^/a/b.dict"],
             (FlagValue::File, _) => &["in.bed", "^list", "/a/b.dict"],
             _ => &["mapq > 3", "it's", "a", "[NM] =~ \"\\d'\""],
         };
