@@ -110,15 +110,15 @@ pub struct FastqArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Filters")]
 struct ChoiceFlags {
-    /// Write only records with all of these flags
+    /// Write only records with all of these flags. May be repeated
     #[arg(short = 'f', long, value_name = "FLAGS")]
-    require_flags: Option<Flags>,
-    /// Write only records with any of these flags
+    require_flags: Vec<Flags>,
+    /// Write only records with any of these flags. May be repeated
     #[arg(long, visible_alias = "rf", alias = "incl-flags", value_name = "FLAGS")]
-    include_flags: Option<Flags>,
-    /// Exclude records with all of these flags
+    include_flags: Vec<Flags>,
+    /// Exclude records with all of these flags. May be repeated
     #[arg(short = 'G', long, value_name = "FLAGS")]
-    exclude_all_flags: Option<Flags>,
+    exclude_all_flags: Vec<Flags>,
     /// Write only records with this optional field, or with this value of it. May be repeated for
     /// more values
     #[arg(short = 'd', long, alias = "tag", value_name = "TAG[:VALUE]")]
@@ -133,12 +133,13 @@ impl ChoiceFlags {
     /// filter parses its own flags.
     fn to_filters(&self) -> Result<Filters> {
         let bits = [
-            ("--require-flags", self.require_flags),
-            ("--include-flags", self.include_flags),
-            ("--exclude-all-flags", self.exclude_all_flags),
+            ("--require-flags", &self.require_flags),
+            ("--include-flags", &self.include_flags),
+            ("--exclude-all-flags", &self.exclude_all_flags),
         ];
-        let bits =
-            bits.into_iter().filter_map(|(flag, bits)| Some([flag.to_string(), bits?.0.to_string()]));
+        let bits = bits
+            .into_iter()
+            .flat_map(|(flag, all)| all.iter().map(move |bits| [flag.to_string(), bits.0.to_string()]));
         let of_tags = |flag: &str, list: &[String]| -> Vec<[String; 2]> {
             list.iter().map(|value| [flag.to_string(), value.clone()]).collect()
         };

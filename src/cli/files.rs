@@ -306,9 +306,10 @@ pub struct CatArgs {
     /// BAM files to join, in this order
     #[arg(value_name = "FILE", required_unless_present = "list")]
     files: Vec<PathBuf>,
-    /// Read names of BAM files from this file, one per line. These files are joined first
-    #[arg(short = 'b', long, value_name = "FILE")]
-    list: Option<PathBuf>,
+    /// Read names of BAM files from this file, one per line. These files are joined first. May be
+    /// repeated
+    #[arg(short = 'b', long = "list", id = "list", value_name = "FILE")]
+    lists: Vec<PathBuf>,
     /// Use the header of this file [default: the header of the first input]
     #[arg(short = 'h', long, value_name = "FILE")]
     header: Option<PathBuf>,
@@ -333,9 +334,11 @@ pub struct CatArgs {
 
 impl CatArgs {
     fn join_files(&self, ledger: &Ledger) -> Result<()> {
-        let listed = self.list.as_ref().map(|list| read_file_list(list, ledger)).transpose()?;
-        let inputs: Vec<PathBuf> =
-            listed.into_iter().flatten().chain(self.files.iter().cloned()).collect();
+        let mut inputs = Vec::new();
+        for list in &self.lists {
+            inputs.extend(read_file_list(list, ledger)?);
+        }
+        inputs.extend(self.files.iter().cloned());
         if inputs.is_empty() {
             return Err(Error::usage("the list contains no file names"));
         }
@@ -345,7 +348,7 @@ impl CatArgs {
             program: (!self.no_pg).then(|| "readmill cat".to_string()),
             allow_missing_eof: self.allow_missing_eof,
         };
-        let read = options.inputs.iter().chain(&self.list).chain(&self.header);
+        let read = options.inputs.iter().chain(&self.lists).chain(&self.header);
         let read: Vec<&Path> = read.map(PathBuf::as_path).collect();
         join_files(
             &options,
