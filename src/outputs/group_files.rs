@@ -49,7 +49,10 @@ pub fn split_files(split: &Split, header: &Header, ledger: &Ledger) -> Result<Ve
     };
     names.list.extend(match &split.rest {
         SplitRest::Named => own,
-        SplitRest::File(path) => Some(path.clone()),
+        SplitRest::File(path) => {
+            names.ensure_is_not_group_file(path)?;
+            Some(path.clone())
+        }
         SplitRest::Refused => None,
     });
     Ok(names.list)
@@ -142,6 +145,19 @@ impl Names {
         self.list.push(path);
         Ok(())
     }
+
+    /// Checks that the file for reads without a read group is not the file of a read group.
+    fn ensure_is_not_group_file(&self, rest: &Path) -> Result<()> {
+        if !self.list.iter().any(|path| path == rest) {
+            return Ok(());
+        }
+        let group = self.owners.get(rest).map_or("", String::as_str);
+        Err(Error::usage(format!(
+            "{} is the file of the read group {group:?}, and cannot also have the reads without a read group",
+            rest.display()
+        ))
+        .hint("give another name for the reads without a read group"))
+    }
 }
 
 /// Replaces characters that may be special to file systems or shells by `_`.
@@ -167,4 +183,20 @@ pub fn prefixed_file_name(prefix: &Path, name: &str, extension: &str) -> PathBuf
 pub fn keep_one_group(header: &mut Header, number: usize) -> Result<()> {
     let own = groups_with_id(header).nth(number).cloned();
     header.replace_lines(b"RG", own.into_iter().collect(), &[b"PG", b"CO"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Names;
+
+    #[test]
+    fn the_file_of_the_rest_is_not_the_file_of_a_group() {
+        let mut names = Names::default();
+        names.reserve("in_rest.bam".into());
+        names.add("in_0.bam".into(), "a".to_string()).unwrap();
+        let error = names.ensure_is_not_group_file("in_0.bam".as_ref()).unwrap_err();
+        assert!(error.what.starts_with("in_0.bam is the file of the read group \"a\""), "{error}");
+        names.ensure_is_not_group_file("in_rest.bam".as_ref()).unwrap();
+        names.ensure_is_not_group_file("x.bam".as_ref()).unwrap();
+    }
 }
