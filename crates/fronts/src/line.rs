@@ -231,6 +231,12 @@ pub fn format_of_name(path: &str) -> Option<&'static str> {
         .find_map(|(end, format)| name.ends_with(end).then_some(format))
 }
 
+/// Returns the name that htsjdk gives the index of a BAM file: `out.bai` for `out.bam`, and
+/// `out.bin.bai` for `out.bin`.
+pub fn htsjdk_index_name(bam: &str) -> String {
+    format!("{}.bai", bam.strip_suffix(".bam").unwrap_or(bam))
+}
+
 /// Adds the flags for output, format, level and index that match Picard's and GATK's choices. These
 /// tools name the index `out.bai`, not `out.bam.bai`.
 pub fn add_htsjdk_output(line: &mut NativeLine, output: &str, level: &str, is_indexed: bool) {
@@ -247,7 +253,8 @@ pub fn add_htsjdk_output(line: &mut NativeLine, output: &str, level: &str, is_in
         line.add(["--no-index"]);
     } else if output != "-" && matches!(named, None | Some("bam")) {
         // For reads in coordinate order, readmill writes an index by default, as Picard does.
-        line.renamed = Some((format!("{output}.bai").into(), Path::new(output).with_extension("bai")));
+        let (own, theirs) = (format!("{output}.bai"), htsjdk_index_name(output));
+        line.renamed = (own != theirs).then(|| (own.into(), theirs.into()));
     } else if named == Some("cram") {
         line.add(["--write-index"]);
     }

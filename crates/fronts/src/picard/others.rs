@@ -7,7 +7,7 @@ use readmill_record::Result;
 
 use super::shared::{COMMON, NO_MD5, REFERENCE, STRINGENCY, barclay_command};
 use crate::grammar::{Opt, ParsedArguments, Takes};
-use crate::line::{NativeLine, standard_stream};
+use crate::line::{NativeLine, htsjdk_index_name, standard_stream};
 use crate::tool::ToolCommand;
 
 pub const BUILD_BAM_INDEX: ToolCommand = barclay_command(
@@ -19,13 +19,12 @@ pub const BUILD_BAM_INDEX: ToolCommand = barclay_command(
 #[rustfmt::skip] // a row is a line
 const INDEX: &[Opt] = &[
     Opt::built("-I --INPUT", Takes::Value, "the input"),
-    Opt::built("-O --OUTPUT", Takes::Value, "-o; default: X.bai for X.bam"),
+    Opt::built("-O --OUTPUT", Takes::Value, "-o; default: X.bai for X.bam, and otherwise INPUT.bai"),
 ];
 
 fn translate_build_index(given: &ParsedArguments) -> Result<NativeLine> {
     let input = given.require_value("--INPUT")?;
-    let own = || Path::new(input).with_extension("bai").display().to_string();
-    let output = given.last_value("--OUTPUT").map_or_else(own, str::to_string);
+    let output = given.last_value("--OUTPUT").map_or_else(|| htsjdk_index_name(input), str::to_string);
     let mut line = NativeLine::new("index -b");
     line.add_flag("-o", Some(&output)).add_operands([input]);
     Ok(line)

@@ -22,7 +22,7 @@ pub const fn barclay_command(
 pub const COMMON: &[Opt] = &[
     Opt::built("--arguments_file", Takes::Values, "replaced by the arguments in the file"),
     Opt::built("--COMPRESSION_LEVEL", Takes::Value, "-l; default 5"),
-    Opt::built("--CREATE_INDEX", Takes::Truth, "writes OUT.bai; without it, --no-index"),
+    Opt::built("--CREATE_INDEX", Takes::Truth, "writes X.bai for X.bam, and OUT.bai for other names; without it, --no-index"),
     Opt::built("-h --help", Takes::Truth, "prints this table"),
     Opt::harmless("--MAX_RECORDS_IN_RAM", Takes::Value, "readmill limits memory with -m"),
     Opt::native("--QUIET", Takes::Truth, "--quiet"),

@@ -39,9 +39,17 @@ fn a_sequence_of_fastq_files_is_as_long_as_there_are_files() {
 
 #[test]
 fn an_index_gets_the_name_that_picard_gives_it() {
-    let line = "picard SortSam I=a.bam O=d/o.bam SO=coordinate CREATE_INDEX=true";
-    let Ok(TranslatedLine::Native(_, after)) = front(line) else { panic!("a native line") };
-    assert_eq!(after.renamed, Some(("d/o.bam.bai".into(), "d/o.bai".into())));
+    for (output, name) in [
+        ("d/o.bam", Some("d/o.bai")),
+        ("d/o.sorted", None),
+        ("d/o.BAM", None),
+        ("o.1.bam", Some("o.1.bai")),
+    ] {
+        let line = format!("picard SortSam I=a.bam O={output} SO=coordinate CREATE_INDEX=true");
+        let Ok(TranslatedLine::Native(_, after)) = front(&line) else { panic!("a native line") };
+        let renamed = name.map(|name| (format!("{output}.bai").into(), name.into()));
+        assert_eq!(after.renamed, renamed, "{output}");
+    }
 }
 
 #[test]
