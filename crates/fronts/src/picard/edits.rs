@@ -7,7 +7,7 @@ use readmill_record::Result;
 
 use super::shared::{
     COMMON, MD5, REFERENCE, STRINGENCY, add_input_and_output, barclay_command, read_group_line,
-    translate_sort_order,
+    translate_sorted_order,
 };
 use crate::grammar::{Opt, ParsedArguments, Takes};
 use crate::headers;
@@ -41,7 +41,7 @@ const READ_GROUP: &[Opt] = &[
     Opt::built("-PG --RGPG", Takes::Value, "PG of --read-group"),
     Opt::built("-PI --RGPI", Takes::Value, "PI of --read-group"),
     Opt::built("-PM --RGPM", Takes::Value, "PM of --read-group"),
-    Opt::built("-SO --SORT_ORDER", Takes::Value, "prep --sort; default: keep the order"),
+    Opt::built("-SO --SORT_ORDER", Takes::Value, "prep --sort; default: keep the order; unsorted is refused"),
 ];
 
 const READ_GROUP_FIELDS: [&str; 13] =
@@ -64,12 +64,10 @@ fn translate_add_read_groups(given: &ParsedArguments) -> Result<NativeLine> {
 /// Returns `prep --sort ORDER` if a sort order is requested, and `command` otherwise.
 fn with_requested_sort(given: &ParsedArguments, command: &str) -> Result<NativeLine> {
     let Some(asked) = given.last_value("--SORT_ORDER") else { return Ok(NativeLine::new(command)) };
-    let order = translate_sort_order(given, asked)?;
-    Ok(if order == "none" {
-        NativeLine::new(command)
-    } else {
-        NativeLine::new(&format!("prep --sort {order}"))
-    })
+    // With `unsorted`, Picard changes only SO of the header, and no native flag does this.
+    let way = "use coordinate or queryname, or omit SORT_ORDER";
+    let order = translate_sorted_order(given, asked, way)?;
+    Ok(NativeLine::new(&format!("prep --sort {order}")))
 }
 
 pub const REORDER_SAM: ToolCommand = barclay_command(
@@ -127,20 +125,27 @@ pub const CLEAN_SAM: ToolCommand =
 
 pub const FIX_MATE_INFORMATION: ToolCommand = barclay_command(
     "FixMateInformation",
-    &[IN_OUT, MATES, REFERENCE, MD5, STRINGENCY, COMMON],
+    &[MATES, REFERENCE, MD5, STRINGENCY, COMMON],
     translate_fix_mates,
 );
 
 #[rustfmt::skip] // a row is a line
 const MATES: &[Opt] = &[
+    Opt::built("-I --INPUT", Takes::Files, "the input; several are refused"),
+    Opt::built("-O --OUTPUT", Takes::Value, "-o"),
     Opt::only("-MC --ADD_MATE_CIGAR", Takes::Truth, &["true"], "writes no MC", "use readmill filter --fix-mates picard --remove-optional-fields MC"),
     Opt::built("-AS --ASSUME_SORTED", Takes::Truth, "without it, prep --sort queryname, unless the header states this order"),
     Opt::only("--IGNORE_MISSING_MATES", Takes::Truth, &["true"], "fails at reads without their mate", "readmill counts such reads"),
-    Opt::built("-SO --SORT_ORDER", Takes::Value, "prep --sort"),
+    Opt::built("-SO --SORT_ORDER", Takes::Value, "prep --sort; unsorted is refused"),
 ];
 
 fn translate_fix_mates(given: &ParsedArguments) -> Result<NativeLine> {
     let input = given.require_value("--INPUT")?;
+    if given.values("--INPUT").nth(1).is_some() {
+        return Err(given
+            .refusal_error("several inputs are not supported")
+            .hint("merge them first: readmill merge -n a.bam b.bam -o merged.bam"));
+    }
     if given.last_value("--OUTPUT").is_none() {
         return Err(given
             .refusal_error("without OUTPUT, the input would be overwritten")

@@ -72,17 +72,25 @@ pub fn add_input_and_output(line: &mut NativeLine, given: &ParsedArguments) -> R
 
 pub fn translate_sort_order(given: &ParsedArguments, name: &str) -> Result<&'static str> {
     match name {
+        "unsorted" => Ok("none"),
+        _ => translate_sorted_order(given, name, "use coordinate, queryname or unsorted"),
+    }
+}
+
+/// Like [`translate_sort_order`], but refuses `unsorted`. `way` says what to use instead of a
+/// refused order.
+pub fn translate_sorted_order(given: &ParsedArguments, name: &str, way: &str) -> Result<&'static str> {
+    match name {
         "coordinate" => Ok("coordinate"),
         "queryname" => Ok("queryname"),
-        "unsorted" => Ok("none"),
         _ => {
-            let hint = match name {
-                "duplicate" => {
-                    "use coordinate, queryname or unsorted, or readmill sort --template-coordinate, which is similar"
-                }
-                _ => "use coordinate, queryname or unsorted",
+            let similar = match name {
+                "duplicate" => "; readmill sort --template-coordinate is similar to duplicate",
+                _ => "",
             };
-            Err(given.refusal_error(&format!("SORT_ORDER {name} is not supported")).hint(hint))
+            Err(given
+                .refusal_error(&format!("SORT_ORDER {name} is not supported"))
+                .hint(format!("{way}{similar}")))
         }
     }
 }

@@ -4,7 +4,7 @@ use readmill_record::Result;
 
 use super::shared::{
     COMMON, MD5, REFERENCE, STRINGENCY, add_common_flags, add_input_and_output, barclay_command,
-    translate_sort_order,
+    translate_sort_order, translate_sorted_order,
 };
 use crate::grammar::{Opt, ParsedArguments, Takes};
 use crate::line::{NativeLine, same_input_flag};
@@ -20,18 +20,14 @@ pub const SORT_SAM: ToolCommand = barclay_command(
 const SORT_SAM_OPTIONS: &[Opt] = &[
     Opt::built("-I --INPUT", Takes::Value, "the input"),
     Opt::built("-O --OUTPUT", Takes::Value, "-o"),
-    Opt::built("-SO --SORT_ORDER", Takes::Value, "--sort coordinate or queryname; duplicate is refused"),
+    Opt::built("-SO --SORT_ORDER", Takes::Value, "--sort coordinate or queryname; duplicate and unsorted are refused"),
 ];
 
 fn translate_sort_sam(given: &ParsedArguments) -> Result<NativeLine> {
     let mut line = NativeLine::new("sort --sort");
-    let order = translate_sort_order(given, given.require_value("--SORT_ORDER")?)?;
-    if order == "none" {
-        return Err(
-            given.refusal_error("SORT_ORDER unsorted is not supported, because SortSam must sort")
-        );
-    }
-    line.add([order]).add(given.native_words());
+    let asked = given.require_value("--SORT_ORDER")?;
+    line.add([translate_sorted_order(given, asked, "use coordinate or queryname")?])
+        .add(given.native_words());
     add_input_and_output(&mut line, given)?;
     Ok(line)
 }

@@ -63,7 +63,15 @@ fn what_is_not_taken_of_samtools_is_refused_by_name_with_the_way() {
 fn what_is_not_taken_of_other_tools_is_refused_by_name_with_the_way() {
     check_refusals(&[
         ("picard SortSam I=a O=b SO=duplicate", ["duplicate", "readmill sort --template-coordinate"]),
-        ("picard SortSam I=a O=b SO=foo", ["SORT_ORDER foo", "queryname or unsorted"]),
+        ("picard SortSam I=a O=b SO=foo", ["SORT_ORDER foo", "use coordinate or queryname"]),
+        ("picard SortSam I=a O=b SO=unsorted", ["SORT_ORDER unsorted", "use coordinate or queryname"]),
+        ("picard MergeSamFiles I=a O=b SO=foo", ["SORT_ORDER foo", "queryname or unsorted"]),
+        (
+            "picard AddOrReplaceReadGroups I=a O=b LB=l PL=p PU=u SM=s SO=unsorted",
+            ["SORT_ORDER unsorted", "omit SORT_ORDER"],
+        ),
+        ("picard FixMateInformation I=- O=b SO=unsorted", ["SORT_ORDER unsorted", "omit SORT_ORDER"]),
+        ("picard FixMateInformation I=a I=c O=b", ["several inputs", "readmill merge -n"]),
         ("picard SortSam I=a I=c O=b SO=coordinate", ["twice", ""]),
         ("gatk MarkDuplicates -I a -O b -M c --TMP_DIR=x", ["a separate argument", "give --TMP_DIR x"]),
         ("gatk MarkDuplicates -I a -O b -M c --NIX=x", ["no option --NIX=x", ""]),
