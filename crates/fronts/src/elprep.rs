@@ -68,7 +68,7 @@ const STEPS: &[Opt] = &[
     Opt::built("--mark-duplicates", Takes::Nothing, "--mark-duplicates --duplicate-mode coordinate; ties as in Picard (row 163 of parity)"),
     Opt::native("--mark-optical-duplicates", Takes::Value, "--metrics"),
     Opt::native("--optical-duplicates-pixel-distance", Takes::Value, "--optical-distance"),
-    Opt::native("--remove-duplicates", Takes::Nothing, "--remove-duplicates"),
+    Opt::built("--remove-duplicates", Takes::Nothing, "--remove-duplicates; without --mark-duplicates, --exclude-flags 0x400"),
     Opt::native("--remove-optional-fields", Takes::Value, "--remove-optional-fields"),
     Opt::native("--keep-optional-fields", Takes::Value, "--keep-optional-fields"),
     Opt::built("--sorting-order", Takes::Value, "--sort coordinate or lexicographic; keep: default; unknown and unsorted are refused"),
@@ -112,8 +112,12 @@ fn translate_filter(given: &ParsedArguments) -> Result<NativeLine> {
     line.add(given.native_words());
     if given.is_set("--mark-duplicates") {
         line.add(["--mark-duplicates", "--duplicate-mode", "coordinate"]);
+        line.add(given.is_set("--remove-duplicates").then_some("--remove-duplicates"));
     } else if given.is_set("--mark-optical-duplicates") {
         return Err(given.refusal_error("--mark-optical-duplicates needs --mark-duplicates"));
+    } else if given.is_set("--remove-duplicates") {
+        // elPrep then drops the reads that the input marks, and marks no others.
+        line.add(["--exclude-flags", "0x400"]);
     }
     match given.last_value("--sorting-order").unwrap_or("keep") {
         "keep" => {}
