@@ -31,7 +31,7 @@ const SORT_OPTIONS: &[Opt] = &[
     Opt::built("-l", Takes::Value, "-l; default 6"),
     Opt::built("-u", Takes::Nothing, "-l 0"),
     Opt::built("-m", Takes::Value, "-m SIZE × threads, at least 512M"),
-    Opt::built("-M", Takes::Nothing, "-M; of -M, -n and -N, the last one counts"),
+    Opt::built("-M", Takes::Nothing, "-M; of -M, -n, -N and --template-coordinate, the last one counts"),
     Opt::refused("-R", Takes::Nothing, "does not reverse-complement reads for -M", "omit it: -M may reverse-complement unplaced reads"),
     Opt::only("-K", Takes::Value, &["20"], "sets the k-mer size of -M", "readmill sort -M uses 20"),
     Opt::refused("-I", Takes::Value, "orders minimisers by position in a reference", "readmill sort -M orders them by value"),
@@ -42,7 +42,7 @@ const SORT_OPTIONS: &[Opt] = &[
     Opt::built("-t", Takes::Value, "-t"),
     Opt::built("-o", Takes::Value, "-o"),
     Opt::built("-T", Takes::Value, "-T, the directory of the prefix"),
-    Opt::built("--template-coordinate", Takes::Nothing, "--template-coordinate, unless -t is given"),
+    Opt::built("--template-coordinate", Takes::Nothing, "--template-coordinate, unless -t is given or another order follows"),
 ];
 
 fn translate_sort(given: &ParsedArguments) -> Result<NativeLine> {
@@ -73,19 +73,21 @@ fn translate_sort(given: &ParsedArguments) -> Result<NativeLine> {
     Ok(line)
 }
 
-/// Returns the flags for the sort order. In samtools, `-t` takes precedence, then
-/// `--template-coordinate`, then the last of `-n`, `-N` and `-M`; if both `-n` and `-N` are given,
-/// `-N` counts.
+/// Returns the flags for the sort order. In samtools, the last of `-n`, `-N`, `-M` and
+/// `--template-coordinate` counts; if it is `-n` or `-N` and both are given, it is `-N`. `-t`
+/// takes precedence, and of the others only `-n` and `-N` change its order.
 fn sort_order_flags(given: &ParsedArguments) -> Vec<&str> {
-    let by_name = match given.last_given_of(&["-n", "-N", "-M"]) {
-        Some(2) => Some("-M"),
+    let order = match given.last_given_of(&["-M", "--template-coordinate", "-n", "-N"]) {
+        Some(0) => Some("-M"),
+        Some(1) => Some("--template-coordinate"),
         Some(_) => Some(if given.is_set("-N") { "-N" } else { "-n" }),
         None => None,
     };
     match given.last_value("-t") {
-        Some(tag) => ["-t", tag].into_iter().chain(by_name.filter(|&flag| flag != "-M")).collect(),
-        None if given.is_set("--template-coordinate") => vec!["--template-coordinate"],
-        None => by_name.into_iter().collect(),
+        Some(tag) => {
+            ["-t", tag].into_iter().chain(order.filter(|flag| ["-n", "-N"].contains(flag))).collect()
+        }
+        None => order.into_iter().collect(),
     }
 }
 
@@ -256,10 +258,10 @@ const MERGE_OPTIONS: &[Opt] = &[
     Opt::harmless("-c", Takes::Nothing, "readmill always merges equal read groups, and never different ones"),
     Opt::harmless("-p", Takes::Nothing, "readmill always merges equal programs, and never different ones"),
     Opt::harmless("-s", Takes::Value, "new IDs are never random in readmill"),
-    Opt::built("-b", Takes::Value, "each line is an input"),
+    Opt::built("-b", Takes::Values, "each line is an input"),
     Opt::refused("-X", Takes::Nothing, "gives index files", "readmill reads no index here"),
     Opt::refused("-L", Takes::Value, "merges only regions", "use readmill filter -L BED a.bam b.bam -o OUT"),
-    Opt::built("--template-coordinate", Takes::Nothing, "--template-coordinate, unless -t is given"),
+    Opt::built("--template-coordinate", Takes::Nothing, "--template-coordinate, unless -t is given or another order follows"),
 ];
 
 fn translate_merge(given: &ParsedArguments) -> Result<NativeLine> {
