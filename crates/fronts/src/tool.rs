@@ -112,8 +112,11 @@ impl Tool {
             };
         }
         let words = words.split_off(1);
-        let asks_help = words.iter().any(|word| word == "--help") || words == ["-h"] || words == ["-?"];
-        let Some(command) = self.find_command(&name) else {
+        let command = self.find_command(&name);
+        let asks_help = words.iter().any(|word| word == "--help")
+            || words == ["-h"] && !command.is_some_and(ToolCommand::has_own_h)
+            || words == ["-?"];
+        let Some(command) = command else {
             return match self.find_alternative(&name).filter(|_| asks_help) {
                 Some(other) => Ok(TranslatedLine::Answer(format!(
                     "{}: {}\n",
@@ -258,6 +261,13 @@ impl ToolCommand {
             line.insert_memory(bytes);
         }
         Ok(line)
+    }
+
+    /// Returns whether `-h` of this command is an option other than help, such as the header in
+    /// samtools view.
+    fn has_own_h(&self) -> bool {
+        let mut options = self.options.iter().flat_map(|group| group.iter());
+        options.any(|option| option.has_name("-h") && !option.has_name("--help"))
     }
 
     fn help_text(&self, tool: &str) -> String {

@@ -360,7 +360,7 @@ const CRAM_PARTS: &str = "reads parts of CRAM files";
 
 #[rustfmt::skip] // a row is a line
 const CAT_OPTIONS: &[Opt] = &[
-    Opt::native("-b", Takes::Value, "-b"),
+    Opt::native("-b", Takes::Values, "-b"),
     Opt::native("-h", Takes::Value, "-h"),
     Opt::native("-o", Takes::Value, "-o"),
     Opt::refused("-r", Takes::Value, CRAM_PARTS, "use readmill view IN REGION"),

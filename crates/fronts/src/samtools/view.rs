@@ -24,8 +24,8 @@ const OPTIONS: &[Opt] = &[
     Opt::built("-1 --fast", Takes::Nothing, "--level 1"),
     Opt::built("-u --uncompressed", Takes::Nothing, "--level 0"),
     Opt::built("-h --with-header", Takes::Nothing, "-h"),
-    Opt::native("-H --header-only", Takes::Nothing, "-H"),
-    Opt::built("--no-header", Takes::Nothing, "default; of --no-header and -h, the last one counts"),
+    Opt::built("-H --header-only", Takes::Nothing, "-H, unless --no-header follows"),
+    Opt::built("--no-header", Takes::Nothing, "default; it cancels -h and -H before it"),
     Opt::native("-c --count", Takes::Nothing, "-c"),
     Opt::refused("--save-counts", Takes::Value, "writes counts of kept and dropped records", "to count kept records, use readmill view -c"),
     Opt::built("-o --output", Takes::Value, "-o"),
@@ -34,12 +34,12 @@ const OPTIONS: &[Opt] = &[
     Opt::refused("-P --fetch-pairs", Takes::Nothing, "adds mates from outside of regions", "write the names of the reads in the regions to a file (readmill view IN REGION | cut -f1 > names), then use readmill view -N names IN"),
     Opt::refused("-t --fai-reference", Takes::Value, "makes the header from a list of sequences", "add a header to the SAM text: cat header.sam in.sam | readmill view -b -"),
     Opt::native("-M --use-index", Takes::Nothing, "-M"),
-    Opt::native("--region-file --regions-file", Takes::Value, "-M -L"),
+    Opt::built("--region-file --regions-file", Takes::Value, "-M -L; of --region-file and -L, the last one counts"),
     Opt::native("-X --customized-index", Takes::Nothing, "-X"),
-    Opt::native("-L --target-file --targets-file", Takes::Value, "-L"),
-    Opt::native("-N --qname-file", Takes::Value, "-N"),
+    Opt::built("-L --target-file --targets-file", Takes::Value, "-L"),
+    Opt::native("-N --qname-file", Takes::Values, "-N"),
     Opt::native("-r --read-group", Takes::Values, "-r"),
-    Opt::native("-R --read-group-file", Takes::Value, "-R"),
+    Opt::native("-R --read-group-file", Takes::Values, "-R"),
     Opt::native("-n --exclude-no-read_group", Takes::Nothing, "-n"),
     Opt::native("-d --tag", Takes::Values, "-d"),
     Opt::native("-D --tag-file", Takes::Values, "-D"),
@@ -67,8 +67,10 @@ const OPTIONS: &[Opt] = &[
 
 fn translate_view(given: &ParsedArguments) -> Result<NativeLine> {
     let mut line = NativeLine::new("view");
-    line.add(given.native_words());
-    if given.is_set("-H") && given.is_set("-c") {
+    let is_header_only = given.last_given_of(&["-H", "--no-header"]) == Some(0);
+    line.add(is_header_only.then_some("-H")).add(given.native_words());
+    line.add(bed_flags(given));
+    if is_header_only && given.is_set("-c") {
         return Err(given.refusal_error("-H and -c exclude each other here"));
     }
     let output = given.last_value("-o").unwrap_or("-");
@@ -86,7 +88,7 @@ fn translate_view(given: &ParsedArguments) -> Result<NativeLine> {
     let is_binary = style.format.is_some() && given.last_given_of(&["-b", "-C", "-u", "-1"]).is_some();
     if given
         .last_given_of(&["-h", "--no-header"])
-        .map_or(is_binary && !given.is_set("-H") && !given.is_set("-c"), |at| at == 0)
+        .map_or(is_binary && !is_header_only && !given.is_set("-c"), |at| at == 0)
     {
         line.add(["-h"]);
     }
@@ -108,6 +110,15 @@ fn translate_view(given: &ParsedArguments) -> Result<NativeLine> {
         some => line.add_operands(some.iter().map(String::as_str)),
     };
     Ok(line)
+}
+
+/// Returns the flags for a BED file. samtools has one such file, the last of `-L` and
+/// `--region-file`, and the latter also requests `-M`.
+fn bed_flags(given: &ParsedArguments) -> Vec<&str> {
+    let file = given.last_given_of(&["-L", "--region-file"]).map(|at| ["-L", "--region-file"][at]);
+    let uses_index = given.is_set("--region-file") && !given.is_set("-M");
+    let file = file.and_then(|name| given.last_value(name)).map(|file| ["-L", file]);
+    uses_index.then_some("-M").into_iter().chain(file.into_iter().flatten()).collect()
 }
 
 /// Returns the output format. It is the first of these that applies: `--output-fmt`; the last of
