@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use readmill_record::{Error, Result};
 
 use super::option::{Opt, Takes};
-use super::words::{ParsedOptions, UnparsedArguments, read_lines};
+use super::words::{self, ParsedOptions, UnparsedArguments};
 
 /// Parses the arguments of a Picard or GATK tool. With `legacy`, also accepts `NAME=value`.
 pub fn parse_barclay(
@@ -52,7 +52,7 @@ pub fn parse_barclay(
             if !files_read.insert(value.clone()) {
                 continue;
             }
-            let more = read_lines(&value, &words.command, words.memory)?;
+            let more = read_uncommented_lines(&value, &words)?;
             for word in more.iter().flat_map(|line| line.split_whitespace()).rev() {
                 words.left.push_front(word.to_string());
             }
@@ -61,7 +61,7 @@ pub fn parse_barclay(
         let is_again = parsed.options.iter().any(|(own, _)| std::ptr::eq(*own, option));
         match option.takes {
             Takes::Files if value.ends_with(".list") || value.ends_with(".args") => {
-                let lines = read_lines(&value, &words.command, words.memory)?;
+                let lines = read_uncommented_lines(&value, &words)?;
                 parsed.options.extend(lines.into_iter().map(|line| (option, line)));
             }
             Takes::Files | Takes::Values => parsed.options.push((option, value)),
@@ -85,6 +85,13 @@ pub fn parse_barclay(
     }
     apply_null_values(&mut parsed);
     Ok(parsed)
+}
+
+/// Reads the lines of a file of arguments or values, without comments (`#`) and empty lines.
+fn read_uncommented_lines(path: &str, words: &UnparsedArguments) -> Result<Vec<String>> {
+    let mut lines = words::read_lines(path, &words.command, words.memory)?;
+    lines.retain(|line| !line.starts_with('#'));
+    Ok(lines)
 }
 
 fn find_option(table: &[&'static Opt], name: &str) -> Option<&'static Opt> {

@@ -142,7 +142,8 @@ impl ParsedArguments {
         words
     }
 
-    /// Reads the lines of a file of arguments or file names, skipping comments and empty lines.
+    /// Reads the lines of a file of regions or file names, skipping empty lines. A line that begins
+    /// with `#` is not a comment, as in samtools.
     pub fn read_lines(&self, path: &str) -> Result<Vec<String>> {
         words::read_lines(path, &self.command, self.memory)
     }

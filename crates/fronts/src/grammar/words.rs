@@ -33,7 +33,7 @@ impl UnparsedArguments {
     }
 }
 
-/// Reads the lines of a file of arguments or file names, skipping comments and empty lines. Error
+/// Reads the lines of a file of arguments, regions or file names, skipping empty lines. Error
 /// messages contain `command`.
 pub fn read_lines(path: &str, command: &str, memory: u64) -> Result<Vec<String>> {
     let memory = CommandMemory::divide(memory)?;
@@ -43,9 +43,7 @@ pub fn read_lines(path: &str, command: &str, memory: u64) -> Result<Vec<String>>
             let what = format!("{path} has a line that is not UTF-8: {}", line.display());
             Error::usage(format!("{command}: {what}"))
         })?;
-        if !line.starts_with('#') {
-            lines.push(line);
-        }
+        lines.push(line);
     }
     Ok(lines)
 }

@@ -16,7 +16,7 @@ const FAIDX_OPTIONS: &[Opt] = &[
     Opt::native("-o --output", Takes::Value, "-o"),
     Opt::native("-n --length", Takes::Value, "-n"),
     Opt::refused("-c --continue", Takes::Nothing, "continues if a region is missing", "remove the region from the list"),
-    Opt::built("-r --region-file", Takes::Value, "each line is a region"),
+    Opt::built("-r --region-file", Takes::Value, "each line is a region; these regions are written before the operands"),
     Opt::refused("-i --reverse-complement", Takes::Nothing, "reverse-complements sequences", ""),
     Opt::harmless("--mark-strand", Takes::Value, "used only with -i"),
     Opt::native("--fai-idx", Takes::Value, "--fai-idx"),
@@ -34,10 +34,8 @@ fn translate_faidx(given: &ParsedArguments) -> Result<NativeLine> {
     // `-@` affects only compressed output, and the output is text here.
     let mut line = NativeLine::new("faidx");
     line.add(given.native_words());
-    let mut regions: Vec<String> = regions.to_vec();
-    if let Some(list) = given.last_value("-r") {
-        regions.extend(given.read_lines(list)?);
-    }
+    let listed = given.last_value("-r").map(|list| given.read_lines(list)).transpose()?;
+    let regions: Vec<String> = listed.into_iter().flatten().chain(regions.iter().cloned()).collect();
     if regions.is_empty() && (given.is_set("-o") || given.is_set("-n")) {
         return Err(given.refusal_error("-o and -n apply to sequences, but no region is given"));
     }

@@ -25,6 +25,11 @@ fn translate_index(given: &ParsedArguments) -> Result<NativeLine> {
     line.add_flag("-@", Some(&total_threads(given)?));
     let (inputs, output) = match &given.operands[..] {
         [] => return Err(given.refusal_error("no input is given")),
+        [_, second, ..] if given.is_set("-o") => {
+            return Err(given
+                .refusal_error(&format!("-o is the index of one input, but {second} is also given"))
+                .hint("run samtools index separately for each input"));
+        }
         [_, second]
             if !given.is_set("-M")
                 && headers::read_header(given, second).is_ok_and(|header| header.is_some()) =>

@@ -137,6 +137,10 @@ const RESET_OPTIONS: &[Opt] = &[
 const ALIGNMENT_FIELDS: &str = "AS,CC,CG,CP,H1,H2,HI,H0,IH,MC,MD,MQ,NM,SA,TS";
 
 fn translate_reset(given: &ParsedArguments) -> Result<NativeLine> {
+    // Other commands of samtools use the last value; reset stops.
+    if let Some(name) = ["-o", "--reject-PG"].iter().find(|name| given.values(name).nth(1).is_some()) {
+        return Err(given.refusal_error(&format!("{name} is given twice")));
+    }
     let mut line = NativeLine::new(
         "filter --revert --revert-keep qualities --revert-keep hard-clips --revert-reverse , --revert-complement ,",
     );

@@ -110,6 +110,23 @@ fn a_file_of_arguments_that_names_itself_is_read_once() {
 }
 
 #[test]
+fn listed_regions_of_faidx_come_first_and_may_begin_with_a_hash() {
+    let dir = tempfile::tempdir().expect("a line that is translated");
+    let list = dir.path().join("regions");
+    std::fs::write(&list, "c2:1-5\n#c3\n").expect("a line that is translated");
+    let made = native(&format!("samtools faidx r.fa c1 -r {}", list.display()));
+    assert_eq!(made, "readmill faidx r.fa c2:1-5 #c3 c1");
+}
+
+#[test]
+fn a_single_h_is_help_unless_the_command_has_another_h() {
+    for line in ["samtools sort -h", "samtools coverage -h", "samtools faidx -h"] {
+        assert!(native(line).contains("Options and their translation"), "{line}: {}", native(line));
+    }
+    assert!(native("samtools head -h").contains("-h needs a value"));
+}
+
+#[test]
 fn memory_of_the_line_limits_headers_and_lists() {
     let dir = tempfile::tempdir().expect("a line that is translated");
     let [reads, list] = ["a.sam", "list"].map(|name| dir.path().join(name));
