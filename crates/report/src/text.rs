@@ -12,7 +12,7 @@ pub enum NumberFormat {
     Decimal(usize, &'static str),
     /// A fraction as a percentage: `12.3 %`.
     Share,
-    /// A difference of two fractions, in percentage points.
+    /// A difference of two fractions, in percentage points: `1.2 points`, which fits into a tile.
     Points,
     Bytes,
     Seconds,
@@ -27,7 +27,7 @@ impl NumberFormat {
                 format!("{}\u{a0}%", fixed_decimals(100.0 * value, share_digits(value)))
             }
             NumberFormat::Points => {
-                format!("{}\u{a0}percentage points", fixed_decimals(100.0 * value, 1))
+                format!("{}\u{a0}points", fixed_decimals(100.0 * value, 1))
             }
             NumberFormat::Bytes => format_bytes(value),
             NumberFormat::Seconds => format_seconds(value),
@@ -145,7 +145,7 @@ mod tests {
             (NumberFormat::Share, 0.00123, "0.12\u{a0}%"),
             (NumberFormat::Share, 0.00001, "0.0010\u{a0}%"),
             (NumberFormat::Share, 0.0, "0\u{a0}%"),
-            (NumberFormat::Points, 0.0234, "2.3\u{a0}percentage points"),
+            (NumberFormat::Points, 0.0234, "2.3\u{a0}points"),
             (NumberFormat::Bytes, 1536.0, "1.5\u{a0}KiB"),
             (NumberFormat::Bytes, 12.0, "12\u{a0}bytes"),
             (NumberFormat::Seconds, 12.34, "12.3 s"),

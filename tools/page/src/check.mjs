@@ -43,6 +43,7 @@ for (const [name, width, scheme, media] of views) {
     const most = document.documentElement.clientWidth;
     const scrolls = (element) => element.closest(".scroll, .sr, summary span");
     const all = [...document.querySelectorAll("body *")].filter((it) => !scrolls(it) && it.getBoundingClientRect().right > most + 1);
+    all.push(...[...document.querySelectorAll(".tiles li")].filter((it) => it.scrollWidth > it.clientWidth));
     return all.slice(0, 5).map((it) => `${it.tagName} ${it.id} ${it.className}`);
   });
   seen.wide.push(...wide.map((it) => `${name}: ${it}`));
@@ -116,7 +117,7 @@ const wanted = (it) => {
   }
 };
 // The number that a text shows, with half a unit of its last digit.
-const units = { "%": 0.01, percentage: 0.01, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4, h: 3600, min: 60, s: 1 };
+const units = { "%": 0.01, points: 0.01, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4, h: 3600, min: 60, s: 1 };
 const shows = (text, value) => {
   const parts = [...text.replaceAll(",", "").matchAll(/(-?\d+(?:\.(\d+))?(?:e-?\d+)?)\s*([A-Za-z%]*)/g)];
   const read = (percentIsUnit) => {
