@@ -1,7 +1,9 @@
 //! Encodings: how the values of a data series are stored in the blocks of a slice (CRAM
 //! specification 3.1, section 13).
 
-use readmill_record::Result;
+use std::collections::HashMap;
+
+use readmill_record::{Error, Result};
 
 use crate::num::{ByteCursor, block_too_short, damaged_cram};
 
@@ -17,6 +19,8 @@ pub enum SeriesEncoding {
     /// Bytes, or ITF8 numbers, in an external block.
     External(i32),
     Golomb(i32, i32),
+    /// Values that are all equal and take no bits: a Huffman code of one symbol.
+    Constant(i32),
     Huffman(Huffman),
     /// Byte arrays: the encodings of their lengths and of their bytes.
     ArrayLength(Box<SeriesEncoding>, Box<SeriesEncoding>),
@@ -67,18 +71,17 @@ impl Huffman {
 
     fn decode(&self, bits: &mut CoreBits) -> Result<i32> {
         let (mut word, mut have) = (0, 0);
-        let mut at = 0;
-        while at < self.words.len() {
-            let length = self.words[at].0;
+        let mut rest = &self.words[..];
+        while let Some(&(length, first, _)) = rest.first() {
             word = word << (length - have) | bits.take_bits(length - have)?;
             have = length;
-            while let Some(&(n, candidate, symbol)) = self.words.get(at).filter(|it| it.0 == length) {
-                debug_assert_eq!(n, length);
-                if candidate == word {
-                    return Ok(symbol);
-                }
-                at += 1;
+            // Words of the same length are consecutive numbers.
+            let (same, longer) = rest.split_at(rest.partition_point(|it| it.0 == length));
+            let known = word.checked_sub(first).and_then(|number| same.get(number as usize));
+            if let Some(&(.., symbol)) = known {
+                return Ok(symbol);
             }
+            rest = longer;
         }
         Err(damaged_cram("a Huffman code word does not exist"))
     }
@@ -99,14 +102,20 @@ impl SeriesEncoding {
             0 => SeriesEncoding::Null,
             1 => SeriesEncoding::External(own.read_itf8()?),
             2 => SeriesEncoding::Golomb(own.read_itf8()?, own.read_itf8()?.max(1)),
-            3 => SeriesEncoding::Huffman(Huffman::read(&mut own)?),
+            3 => match Huffman::read(&mut own)? {
+                Huffman { words } if matches!(words[..], [(0, ..)]) => Self::Constant(words[0].2),
+                code => SeriesEncoding::Huffman(code),
+            },
             4 if depth == 0 => {
                 let (lengths, values) =
                     (Self::read_nested(&mut own, 1)?, Self::read_nested(&mut own, 1)?);
                 SeriesEncoding::ArrayLength(Box::new(lengths), Box::new(values))
             }
             5 => SeriesEncoding::ArrayStop(own.read_byte()?, own.read_itf8()?),
-            6 => SeriesEncoding::Beta(own.read_itf8()?, bits(own.read_itf8()?)?),
+            6 => match (own.read_itf8()?, bits(own.read_itf8()?)?) {
+                (offset, 0) => SeriesEncoding::Constant(offset.wrapping_neg()),
+                (offset, n) => SeriesEncoding::Beta(offset, n),
+            },
             7 => SeriesEncoding::Subexponential(own.read_itf8()?, bits(own.read_itf8()?)?),
             8 => SeriesEncoding::Rice(own.read_itf8()?, bits(own.read_itf8()?)?),
             9 => SeriesEncoding::Gamma(own.read_itf8()?),
@@ -118,19 +127,15 @@ impl SeriesEncoding {
         })
     }
 
-    pub fn constant_zero() -> Self {
-        SeriesEncoding::Huffman(Huffman { words: vec![(0, 0, 0)] })
-    }
-
     pub fn empty_array() -> Self {
-        SeriesEncoding::ArrayLength(Box::new(Self::constant_zero()), Box::new(Self::constant_zero()))
+        SeriesEncoding::ArrayLength(Box::new(Self::Constant(0)), Box::new(Self::Constant(0)))
     }
 
     /// Appends the content ids of the external blocks to `ids`. Returns false if the encoding uses
     /// the core block: all series share its bits, so none of them can be skipped.
     pub fn collect_block_ids(&self, ids: &mut Vec<i32>) -> bool {
         match self {
-            SeriesEncoding::Null => true,
+            SeriesEncoding::Null | SeriesEncoding::Constant(_) => true,
             SeriesEncoding::External(id) | SeriesEncoding::ArrayStop(_, id) => {
                 ids.push(*id);
                 true
@@ -139,7 +144,7 @@ impl SeriesEncoding {
                 let lengths = lengths.collect_block_ids(ids);
                 values.collect_block_ids(ids) && lengths
             }
-            SeriesEncoding::Huffman(code) => code.words.iter().all(|&(length, ..)| length == 0),
+            SeriesEncoding::Huffman(code) => code.words.is_empty(),
             _ => false,
         }
     }
@@ -164,15 +169,14 @@ impl SeriesEncoding {
     pub fn read_number(&self, streams: &mut Streams) -> Result<i32> {
         match self {
             SeriesEncoding::External(at) => streams.read_itf8(*at),
-            SeriesEncoding::Huffman(code) if code.words.len() == 1 && code.words[0].0 == 0 => {
-                Ok(code.words[0].2)
-            }
-            other => other.read_bit_coded(&mut streams.core),
+            other => other.read_bit_coded(streams),
         }
     }
 
-    fn read_bit_coded(&self, bits: &mut CoreBits) -> Result<i32> {
+    fn read_bit_coded(&self, streams: &mut Streams) -> Result<i32> {
+        let bits = &mut streams.core;
         let (value, offset) = match *self {
+            SeriesEncoding::Constant(value) => return streams.count_constants(1).map(|()| value),
             SeriesEncoding::Huffman(ref code) => return code.decode(bits),
             SeriesEncoding::Beta(offset, n) => (bits.take_bits(n)?, offset),
             SeriesEncoding::Gamma(offset) => {
@@ -208,7 +212,7 @@ impl SeriesEncoding {
     pub fn read_byte(&self, streams: &mut Streams) -> Result<u8> {
         match self {
             SeriesEncoding::External(at) => streams.read_byte(*at),
-            other => Ok(other.read_number(streams)? as u8),
+            other => Ok(other.read_bit_coded(streams)? as u8),
         }
     }
 
@@ -224,14 +228,13 @@ impl SeriesEncoding {
         Ok(())
     }
 
-    /// Appends the next byte array to `out` and returns its length. A stored length above
-    /// `max_length` is an error. An array with a stop byte needs no limit, because its bytes are
-    /// already in memory.
+    /// Appends the next byte array to `out` and returns its length. `reserve` gets the length before
+    /// memory is taken for the array, and returns an error if the array is too long.
     #[inline]
     pub fn read_array(
         &self,
         streams: &mut Streams,
-        max_length: usize,
+        reserve: impl FnOnce(usize) -> Result<()>,
         out: &mut Vec<u8>,
     ) -> Result<usize> {
         match self {
@@ -239,13 +242,15 @@ impl SeriesEncoding {
                 let stream = streams.external_block(*at)?;
                 let rest = &stream.bytes[stream.at..];
                 let n = memchr::memchr(*stop, rest).ok_or_else(block_too_short)?;
+                reserve(n)?;
                 out.extend_from_slice(&rest[..n]);
                 stream.at += n + 1;
                 Ok(n)
             }
             SeriesEncoding::ArrayLength(lengths, values) => {
-                let n = usize::try_from(lengths.read_number(streams)?).ok().filter(|&n| n <= max_length);
-                let n = n.ok_or_else(|| damaged_cram("an array of bytes is too long"))?;
+                let n = usize::try_from(lengths.read_number(streams)?);
+                let n = n.map_err(|_| damaged_cram("the length of an array is negative"))?;
+                reserve(n)?;
                 values.read_bytes(streams, n, out)?;
                 Ok(n)
             }
@@ -309,15 +314,35 @@ pub struct Streams {
     /// memory.
     pub external: Vec<ExternalBlock>,
     pub used: usize,
+    /// How many more values that take no bits a container may have. Its blocks limit the number of
+    /// all other values; without this limit, a few bytes could keep the decoder busy for years.
+    pub constants_left: usize,
+}
+
+#[cold]
+fn too_many_values() -> Error {
+    damaged_cram("a container has more values than its data can contain")
 }
 
 /// Index of a block that the slice lacks. Reading from it is an error.
 pub const MISSING_BLOCK: i32 = i32::MAX;
 
 impl Streams {
-    pub fn find_block(&self, id: i32) -> i32 {
-        let place = self.external[..self.used].iter().position(|stream| stream.id == id);
-        place.map_or(MISSING_BLOCK, |place| place as i32)
+    /// Returns the index of each external block by its content id. If several have the same id, it
+    /// is the index of the first one.
+    pub fn block_indexes(&self) -> HashMap<i32, i32> {
+        let blocks = self.external[..self.used].iter().enumerate();
+        blocks.rev().map(|(index, block)| (block.id, index as i32)).collect()
+    }
+
+    /// Counts `n` values, or other steps, that take no bits.
+    ///
+    /// # Errors
+    /// There are more of them than a valid container can have.
+    #[inline]
+    pub fn count_constants(&mut self, n: usize) -> Result<()> {
+        self.constants_left = self.constants_left.checked_sub(n).ok_or_else(too_many_values)?;
+        Ok(())
     }
 
     #[inline]
@@ -365,7 +390,7 @@ mod tests {
     use super::*;
 
     fn values(encoding: &SeriesEncoding, bytes: &[u8], n: usize) -> Vec<i32> {
-        let mut streams = Streams::default();
+        let mut streams = Streams { constants_left: n, ..Streams::default() };
         streams.core.bytes = bytes.to_vec();
         (0..n).map(|_| encoding.read_number(&mut streams).unwrap()).collect()
     }
@@ -392,5 +417,16 @@ mod tests {
         assert_eq!(values(&code, &[0b0110_1111, 0b0000_0000], 4), [65, 66, 67, 68]);
         let mut one = ByteCursor(&[3, 4, 1, 7, 1, 0]);
         assert_eq!(values(&SeriesEncoding::read(&mut one).unwrap(), &[], 3), [7, 7, 7]);
+    }
+
+    #[test]
+    fn values_without_bits_are_counted() {
+        // A Huffman code of one symbol, and beta codes of no bits with offset -7.
+        for bytes in [&[3, 4, 1, 7, 1, 0][..], &[6, 6, 0xff, 0xff, 0xff, 0xff, 0x09, 0]] {
+            let encoding = SeriesEncoding::read(&mut ByteCursor(bytes)).unwrap();
+            let mut streams = Streams { constants_left: 2, ..Streams::default() };
+            let next = |streams: &mut Streams| encoding.read_number(streams).ok();
+            assert_eq!([(); 3].map(|()| next(&mut streams)), [Some(7), Some(7), None]);
+        }
     }
 }

@@ -11,7 +11,7 @@ use crate::crai::CraiEntry;
 use crate::decode::{Decoder, Setup};
 use crate::encode::ContigRange;
 use crate::num::{ByteCursor, damaged_cram};
-use crate::reader::Container;
+use crate::reader::{Container, Sizes};
 
 /// Finds the index entries of containers. Each thread has its own scanner.
 ///
@@ -48,12 +48,12 @@ impl SliceIndexer {
     pub fn find_entries(&mut self, container: &Container) -> Result<Vec<CraiEntry>> {
         let landmarks = &container.header.landmarks;
         let mut reads: Option<Vec<ContigRange>> = None;
-        let (mut out, mut before) = (Vec::new(), 0);
+        let (mut out, mut before, mut sizes) = (Vec::new(), 0, container.sizes());
         for (number, &landmark) in landmarks.iter().enumerate() {
             let next =
                 landmarks.get(number + 1).map_or(container.header.length as i64, |&at| i64::from(at));
             let slice = (landmark as u64, (next - i64::from(landmark)).max(0) as u64);
-            let head = self.read_slice_head(container, landmark)?;
+            let head = self.read_slice_head(container, landmark, &mut sizes)?;
             if head.contig == SEVERAL_CONTIGS {
                 if reads.is_none() {
                     let mut opened = OpenedChunk::reuse(Batch::default());
@@ -71,7 +71,12 @@ impl SliceIndexer {
         Ok(out)
     }
 
-    fn read_slice_head(&mut self, container: &Container, landmark: i32) -> Result<SliceHead> {
+    fn read_slice_head(
+        &mut self,
+        container: &Container,
+        landmark: i32,
+        sizes: &mut Sizes,
+    ) -> Result<SliceHead> {
         let bytes = usize::try_from(landmark).ok().and_then(|at| container.blocks().get(at..));
         let mut cursor =
             ByteCursor(bytes.ok_or_else(|| damaged_cram("a slice starts outside its container"))?);
@@ -79,6 +84,7 @@ impl SliceIndexer {
         if block.content != ContentType::SliceHeader {
             return Err(damaged_cram("a slice does not begin with its header"));
         }
+        sizes.take_block(&block)?;
         block.inflate(&mut self.codecs, &mut self.head)?;
         SliceHead::parse(&self.head)
     }

@@ -3,7 +3,7 @@
 
 use readmill_record::{Detail, Result};
 
-use crate::encoding::{SeriesEncoding, Streams};
+use crate::encoding::{MISSING_BLOCK, SeriesEncoding, Streams};
 use crate::num::{ByteCursor, damaged_cram};
 
 /// A data series: one field of all records. Its discriminant is its index in [`KEYS`] and
@@ -53,6 +53,7 @@ const FLAG_SERIES: [Series; 5] = [Series::Bf, Series::Cf, Series::Mf, Series::Nf
 /// Which external blocks of a slice to inflate, by content id.
 pub enum Blocks {
     All,
+    /// Sorted, because a damaged header can name many blocks.
     AllExcept(Vec<i32>),
     Only(Vec<i32>),
 }
@@ -61,7 +62,7 @@ impl Blocks {
     pub fn contains(&self, id: i32) -> bool {
         match self {
             Blocks::All => true,
-            Blocks::AllExcept(others) => !others.contains(&id),
+            Blocks::AllExcept(others) => others.binary_search(&id).is_err(),
             Blocks::Only(ids) => ids.contains(&id),
         }
     }
@@ -191,13 +192,14 @@ impl Scheme {
                 return None;
             }
         }
+        beside.sort_unstable();
         let mut others = Vec::new();
         for (at, encoding) in self.series.iter().enumerate() {
             if !NOT_PLACE_SERIES.iter().any(|&it| it as usize == at) {
                 encoding.collect_block_ids(&mut others);
             }
         }
-        beside.iter().all(|id| !others.contains(id)).then_some(beside)
+        others.iter().all(|id| beside.binary_search(id).is_err()).then_some(beside)
     }
 
     /// Replaces the encodings of names, bases, qualities and tags with empty values, so that
@@ -206,7 +208,7 @@ impl Scheme {
         for series in NOT_PLACE_SERIES {
             self.series[series as usize] = match series {
                 Series::Rn | Series::Qq => SeriesEncoding::empty_array(),
-                _ => SeriesEncoding::constant_zero(),
+                _ => SeriesEncoding::Constant(0),
             };
         }
         self.tags.clear();
@@ -216,7 +218,8 @@ impl Scheme {
     /// Returns the encodings for a slice, with the content id of each block replaced by its index
     /// in `streams`, so that reading a value needs no search for its block.
     pub fn resolve_blocks(&self, streams: &Streams) -> (Encodings, Vec<(TagKey, SeriesEncoding)>) {
-        let place = |id| streams.find_block(id);
+        let indexes = streams.block_indexes();
+        let place = |id| indexes.get(&id).copied().unwrap_or(MISSING_BLOCK);
         let tags = self.tags.iter().map(|(key, encoding)| (*key, encoding.with_block_indexes(&place)));
         let mut series = Encodings::default();
         series.iter_mut().zip(&self.series).for_each(|(to, from)| *to = from.with_block_indexes(&place));
@@ -259,6 +262,10 @@ pub const DOWNSTREAM: i32 = 4;
 pub const NO_BASES: i32 = 8;
 /// TLEN is stored although the mate is in the slice (an htslib extension).
 pub const WITH_TLEN: i32 = 16;
+
+/// ID of the read group that htsjdk-based writers add, as the last one, for reads without a read
+/// group. Decoders treat its number as "no read group".
+pub const UNKNOWN_GROUP: &[u8] = b"UNKNOWN";
 
 /// MF bit of a detached record: the mate is on the reverse strand.
 pub const MATE_REVERSE: i32 = 1;

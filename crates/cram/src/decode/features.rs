@@ -6,11 +6,10 @@
 
 use readmill_record::Result;
 
-use super::parts::{FixedFields, RecordReader, WantedTags};
+use super::parts::{FixedFields, PartsMemory, RecordReader, WantedTags};
 use super::slice::SliceReference;
 use crate::num::damaged_cram;
-use crate::reader::exceeds_container_error;
-use crate::scheme::{BASES, QUALITIES, Series, Substitutions};
+use crate::scheme::{BASES, NO_BASES, QUALITIES, Series, Substitutions};
 
 /// Quality of a base without a stored quality, in a read that stores qualities for some bases. The
 /// same as in htslib and htsjdk.
@@ -45,14 +44,17 @@ pub fn decode_features(
     fixed: &mut FixedFields,
     wanted: WantedTags,
 ) -> Result<()> {
-    let max_bytes = reader.reserve_parts(2 * fixed.length)?;
+    // Bases and qualities that the record does not keep are only read.
+    let has_bases = fixed.length > 0 && fixed.cram & NO_BASES == 0 && !reader.needs_only_places;
+    let kept_bytes = if has_bases { 2 * fixed.length } else { 0 };
+    reader.reserve_parts(kept_bytes)?;
+    let other_bytes = reader.scratch.used_bytes() + kept_bytes;
     let (mut seq, mut qual) =
         (std::mem::take(&mut reader.scratch.seq), std::mem::take(&mut reader.scratch.qual));
     let (mut cigar, mut md) =
         (std::mem::take(&mut reader.scratch.cigar), std::mem::take(&mut reader.scratch.md));
     let mut stored = std::mem::take(&mut reader.scratch.stored);
     seq.clear();
-    let has_bases = fixed.length > 0 && !reader.blocks_skipped;
     if has_bases {
         seq.resize(fixed.length, b'=');
     }
@@ -73,11 +75,10 @@ pub fn decode_features(
         at: fixed.pos - 1,
         next: 0,
         has_bases,
+        other_bytes,
     };
-    let read = decode_all_features(reader, fixed, &mut building, &mut qual, max_bytes);
+    let read = decode_all_features(reader, fixed, &mut building, &mut qual);
     let (end, nm) = (building.at, building.nm);
-    building.flush_md();
-    building.close_operator();
     let scratch = &mut reader.scratch;
     (scratch.seq, scratch.cigar, scratch.md) = (seq, cigar, md);
     (scratch.qual, scratch.stored) = (qual, stored);
@@ -107,8 +108,9 @@ pub fn decode_features(
     }
     if fixed.cram & QUALITIES != 0 {
         reader.scratch.qual.clear();
+        reader.reserve_parts(fixed.length)?;
         qualities.read_bytes(reader.streams, fixed.length, &mut reader.scratch.qual)?;
-    } else if reader.scratch.qual.is_empty() {
+    } else if has_bases && reader.scratch.qual.is_empty() {
         reader.scratch.qual.resize(fixed.length, 255);
     }
     Ok(())
@@ -119,7 +121,6 @@ fn decode_all_features(
     fixed: &FixedFields,
     building: &mut ReadBuilder<'_>,
     qual: &mut Vec<u8>,
-    max_bytes: usize,
 ) -> Result<()> {
     let (count, mut before) = (reader.series[Series::Fn as usize].read_number(reader.streams)?, 0usize);
     for _ in 0..count {
@@ -132,33 +133,53 @@ fn decode_all_features(
         }
         before = pos;
         if pos - 1 > building.next {
-            building.add_matches(&mut reader.bases, pos - 1 - building.next, false)?;
+            let n = pos - 1 - building.next;
+            if fixed.length == 0 {
+                // Nothing else limits the reference bases that such a read may cover.
+                reader.streams.count_constants(n / PAGE as usize)?;
+            }
+            building.add_matches(&mut reader.bases, n, false)?;
         }
-        let left = max_bytes.checked_sub(building.md.len() + size_of_val(&building.cigar[..]));
-        decode_feature(
-            reader,
-            code,
-            pos - 1,
-            building,
-            qual,
-            left.ok_or_else(exceeds_container_error)?,
-        )?;
+        decode_feature(reader, fixed.length, code, pos - 1, building, qual)?;
     }
     if fixed.length > building.next {
         building.add_matches(&mut reader.bases, fixed.length - building.next, true)?;
     }
+    reader.parts.reserve(building.used_bytes())?;
+    building.flush_md();
+    building.close_operator();
     Ok(())
 }
 
+/// Returns a function that charges `n` bases or qualities that are stored at base `pos` of a read of
+/// `length` bases, which already takes `used` bytes.
+fn reserve_stored<'a>(
+    parts: &'a mut PartsMemory<'_>,
+    used: usize,
+    length: usize,
+    pos: usize,
+) -> impl FnOnce(usize) -> Result<()> + 'a {
+    move |n| {
+        if length > 0 && n > length.saturating_sub(pos) {
+            return Err(damaged_cram("a feature is outside its read"));
+        }
+        parts.reserve(used + n)
+    }
+}
+
+/// Decodes the feature `code` at base `pos` (0-based) of a read of `length` bases; 0 if the length is
+/// unknown.
 fn decode_feature(
     reader: &mut RecordReader<'_>,
+    length: usize,
     code: u8,
     pos: usize,
     building: &mut ReadBuilder<'_>,
     qual: &mut Vec<u8>,
-    left: usize,
 ) -> Result<()> {
     let (series, streams, source) = (reader.series, &mut *reader.streams, &mut reader.bases);
+    let parts = &mut reader.parts;
+    parts.reserve(building.used_bytes())?;
     match code {
         b'X' => {
             let code = series[Series::Bs as usize].read_byte(streams)?;
@@ -170,12 +191,9 @@ fn decode_feature(
                 b'I' => Series::In,
                 _ => Series::Bb,
             };
-            let max_bytes = if building.has_bases { building.seq.len() - pos } else { left };
+            let reserve = reserve_stored(parts, building.used_bytes(), length, pos);
             building.stored.clear();
-            let n = series[stored as usize].read_array(streams, max_bytes, building.stored)?;
-            if n > max_bytes {
-                return Err(damaged_cram("a feature is outside its read"));
-            }
+            let n = series[stored as usize].read_array(streams, reserve, building.stored)?;
             if building.has_bases {
                 building.seq[pos..pos + n].copy_from_slice(building.stored);
             }
@@ -218,19 +236,16 @@ fn decode_feature(
                 building.close_operator();
                 building.op = MATCH;
             }
+            let reserve = reserve_stored(parts, building.used_bytes(), length, pos);
             let mut some = Vec::new();
-            series[Series::Qq as usize].read_array(
-                streams,
-                building.seq.len() - pos.min(building.seq.len()),
-                &mut some,
-            )?;
+            series[Series::Qq as usize].read_array(streams, reserve, &mut some)?;
             let all = fill_qualities(qual, building.seq.len());
             some.into_iter().enumerate().for_each(|(i, quality)| put_byte(all, pos + i, quality));
         }
         b'D' => {
             let n = feature_length(series[Series::Dl as usize].read_number(streams)?)?;
-            if building.wanted.md && n > left as i64 {
-                return Err(exceeds_container_error());
+            if building.wanted.md {
+                parts.reserve(building.used_bytes() + n as usize)?;
             }
             building.add_deletion(source, n)?;
         }
@@ -279,7 +294,10 @@ struct ReadBuilder<'a> {
     pub at: i64,
     /// Next base of the read (0-based).
     pub next: usize,
+    /// Whether the record keeps its bases and qualities.
     pub has_bases: bool,
+    /// Size in bytes of the parts of the record other than CIGAR and MD.
+    pub other_bytes: usize,
 }
 
 fn append_number(out: &mut Vec<u8>, mut n: u64) {
@@ -312,6 +330,16 @@ fn split_by_pages(at: i64, n: usize) -> impl Iterator<Item = (usize, usize)> {
 const MAX_OPERATOR_LENGTH: i64 = (1 << 28) - 1;
 
 impl ReadBuilder<'_> {
+    /// Returns the size in bytes of the parts of the record, including the current operator, which
+    /// features can extend to any length.
+    fn used_bytes(&self) -> usize {
+        let used = self.other_bytes + self.md.len() + size_of_val(&self.cigar[..]);
+        if self.op_length <= MAX_OPERATOR_LENGTH {
+            return used;
+        }
+        used + (self.op_length / MAX_OPERATOR_LENGTH) as usize * size_of::<u32>()
+    }
+
     pub fn extend_operator(&mut self, op: u32, n: i64) {
         if self.op != op {
             self.close_operator();
@@ -350,7 +378,7 @@ impl ReadBuilder<'_> {
         n: usize,
         is_last: bool,
     ) -> Result<()> {
-        if source.has_bases(self.contig) {
+        if source.has_bases(self.contig) && (self.has_bases || self.wanted.md || self.wanted.nm) {
             self.copy_reference(source, n, is_last)?;
         }
         self.extend_operator(MATCH, n as i64);

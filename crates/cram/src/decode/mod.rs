@@ -18,6 +18,8 @@ mod options;
 mod parts;
 mod record;
 mod slice;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -45,13 +47,18 @@ pub const DECODER_BYTES: usize = WINDOW_BYTES + rans::TABLES_BYTES + MAX_KEPT_BY
 
 const MAX_KEPT_BLOCKS: usize = 256;
 
-#[derive(Clone, Copy)]
+/// What the slices of a container may still take.
 struct SliceLimits {
     bound: usize,
     parts: usize,
     records: usize,
     sizes: Sizes,
 }
+
+/// Maximum number of values that take no bits, per byte of records that a container may have. The
+/// records of valid files have at most three per byte: a base can be one feature of four values,
+/// and takes a byte and a half.
+const MAX_CONSTANTS_PER_BYTE: usize = 8;
 
 /// Decodes containers into BAM records. Each thread has its own.
 ///
@@ -151,14 +158,14 @@ impl Decoder {
         let left_out = !matches!(blocks, Blocks::All);
         let (bound, parts) = (container.max_bam_bytes(), container.max_parts_bytes());
         opened.bytes_mut().reserve(if left_out { 0 } else { container.likely_bytes() });
-        let mut records = 0;
+        let records = container.header.records;
+        self.streams.constants_left = bound.saturating_mul(MAX_CONSTANTS_PER_BYTE);
+        let mut limits = SliceLimits { bound, parts, records, sizes };
         for &landmark in &container.header.landmarks {
             let slice = bytes.get(landmark as usize..).filter(|_| landmark >= 0);
             let mut slice =
                 ByteCursor(slice.ok_or_else(|| damaged_cram("a slice starts outside its container"))?);
-            let records_left = container.header.records - records;
-            let limits = SliceLimits { bound, parts, records: records_left, sizes };
-            records += self.decode_slice(&mut slice, (&scheme, &blocks), wanted, limits, opened)?;
+            self.decode_slice(&mut slice, (&scheme, &blocks), wanted, &mut limits, opened)?;
         }
         Ok(())
     }
@@ -168,9 +175,9 @@ impl Decoder {
         cursor: &mut ByteCursor<'_>,
         (scheme, blocks): (&Scheme, &Blocks),
         wanted: DecodeOptions,
-        limits: SliceLimits,
+        limits: &mut SliceLimits,
         opened: &mut OpenedChunk,
-    ) -> Result<usize> {
+    ) -> Result<()> {
         let version = self.setup.version;
         let slice = slice::read_slice(
             cursor,
@@ -179,15 +186,13 @@ impl Decoder {
             &mut self.streams,
             &mut self.embedded,
             blocks,
-            limits.sizes,
+            &mut limits.sizes,
         )?;
-        if slice.records > limits.records {
-            return Err(exceeds_container_error());
-        }
+        let left = limits.records.checked_sub(slice.records);
+        limits.records = left.ok_or_else(exceeds_container_error)?;
         let (series, tags) = scheme.resolve_blocks(&self.streams);
         if let Blocks::Only(_) = blocks {
-            flags::decode_flags(&series, &mut self.streams, slice.records, limits.bound, opened)?;
-            return Ok(slice.records);
+            return flags::decode_flags(&series, &mut self.streams, slice.records, limits.bound, opened);
         }
         let places_only = wanted.detail <= Detail::Places;
         self.notes.reserve_exact(slice.records);
@@ -216,16 +221,14 @@ impl Decoder {
             ),
             scratch: &mut self.scratch,
             last_pos: i64::from(slice.start),
-            max_parts_bytes: 0,
-            parts: limits.parts,
-            extra: &mut self.extra,
+            parts: parts::PartsMemory::new(limits.parts, &mut self.extra),
             first_records: HashMap::new(),
         };
         let (mut wrong, mut ahead) = (None, mates::PendingMates::default());
         for _ in 0..slice.records {
             let bytes = opened.bytes_mut();
             let at = bytes.len();
-            reader.max_parts_bytes = parts_bound(limits.bound.saturating_sub(at));
+            reader.parts.start_record(parts_bound(limits.bound.saturating_sub(at)));
             let read = reader.decode_next(&mut self.notes, bytes);
             let fits = bytes.len() <= limits.bound;
             if let Err(error) = read.and(if fits { Ok(()) } else { Err(exceeds_container_error()) }) {
@@ -252,6 +255,6 @@ impl Decoder {
         let ends = self.notes.iter().skip(1).map(|note| note.at).chain([end]);
         debug_assert!(self.notes.first().is_none_or(|note| note.at == start));
         starts.zip(ends).for_each(|(from, to)| opened.push_sized_record(from, to - from));
-        wrong.map_or(Ok(slice.records), Err)
+        wrong.map_or(Ok(()), Err)
     }
 }

@@ -8,6 +8,7 @@ use super::slice::{SliceHeader, SliceReference};
 use crate::Version;
 use crate::bases::References;
 use crate::encoding::{SeriesEncoding, Streams};
+use crate::reader::exceeds_container_error;
 use crate::scheme::{Encodings, Scheme, TagKey};
 
 /// The setup that all decoders of an input share: version, sources of bases, and read groups.
@@ -107,6 +108,50 @@ pub struct WantedTags {
     pub nm: bool,
 }
 
+/// The memory for the parts of a record.
+pub struct PartsMemory<'a> {
+    /// Size in bytes that was charged with the container.
+    prepaid_bytes: usize,
+    /// Maximum size in bytes of the parts of the current record. It is the size that the container
+    /// has left.
+    max_bytes: usize,
+    /// The smaller of the two.
+    free_bytes: usize,
+    extra: &'a mut Charge,
+}
+
+impl<'a> PartsMemory<'a> {
+    pub fn new(prepaid_bytes: usize, extra: &'a mut Charge) -> Self {
+        PartsMemory { prepaid_bytes, max_bytes: 0, free_bytes: 0, extra }
+    }
+
+    pub fn start_record(&mut self, max_bytes: usize) {
+        (self.max_bytes, self.free_bytes) = (max_bytes, max_bytes.min(self.prepaid_bytes));
+    }
+
+    /// Charges the parts of the record, which take `used` bytes in total. Parts above the usual
+    /// size are charged one by one, because one very long read may be among short ones.
+    ///
+    /// # Errors
+    /// The parts exceed the size that the container announced, or the free memory.
+    #[inline]
+    pub fn reserve(&mut self, used: usize) -> Result<()> {
+        if used <= self.free_bytes { Ok(()) } else { self.charge_extra(used) }
+    }
+
+    #[cold]
+    fn charge_extra(&mut self, used: usize) -> Result<()> {
+        if used > self.max_bytes {
+            return Err(exceeds_container_error());
+        }
+        let beyond = (used - self.prepaid_bytes) as u64;
+        if beyond > self.extra.bytes() {
+            self.extra.grow(beyond - self.extra.bytes())?;
+        }
+        Ok(())
+    }
+}
+
 pub struct RecordReader<'a> {
     pub setup: &'a Setup,
     pub needs_only_places: bool,
@@ -121,11 +166,7 @@ pub struct RecordReader<'a> {
     pub scratch: &'a mut RecordBuffers,
     /// Position of the previous record (1-based), the base for delta-coded positions.
     pub last_pos: i64,
-    /// Maximum size in bytes of the parts of the current record. It is the size that the container
-    /// has left.
-    pub max_parts_bytes: usize,
-    pub parts: usize,
-    pub extra: &'a mut Charge,
+    pub parts: PartsMemory<'a>,
     /// For templates without stored names: maps the index of a later record to that of the first
     /// one, whose name it gets.
     pub first_records: HashMap<usize, usize>,

@@ -1,5 +1,7 @@
 //! Decodes a record of a slice from its data series, and assembles its parts as BAM.
 
+use std::collections::HashMap;
+
 use readmill_format::sam::long_cigar;
 use readmill_record::bases::CODES;
 use readmill_record::cigar::{Cigar, consumes_query, consumes_reference};
@@ -10,8 +12,9 @@ use super::mates::{MateLink, RecordNote};
 use super::parts::{FixedFields, RecordBuffers, RecordReader, StoredTag, WantedTags};
 use crate::encoding::SeriesEncoding;
 use crate::num::damaged_cram;
-use crate::reader::exceeds_container_error;
-use crate::scheme::{DETACHED, DOWNSTREAM, NO_BASES, QUALITIES, Scheme, Series, TagKey, WITH_TLEN};
+use crate::scheme::{
+    DETACHED, DOWNSTREAM, NO_BASES, QUALITIES, Scheme, Series, TagKey, UNKNOWN_GROUP, WITH_TLEN,
+};
 
 /// Maximum number of bases in a read. A larger number is treated as damage.
 const MAX_READ_BASES: usize = 1 << 29;
@@ -26,7 +29,8 @@ pub fn stored_tag_lists<'a>(
     tags: &'a [(TagKey, SeriesEncoding)],
 ) -> Vec<Vec<StoredTag<'a>>> {
     let missing = &SeriesEncoding::Null;
-    let find = |key: &TagKey| tags.iter().find(|(known, _)| known == key).map_or(missing, |(_, it)| it);
+    let known: HashMap<_, _> = tags.iter().rev().map(|(key, encoding)| (key, encoding)).collect();
+    let find = |key: &TagKey| known.get(key).copied().unwrap_or(missing);
     let line = |line: &Vec<TagKey>| {
         line.iter().map(|key| StoredTag { key: *key, encoding: find(key) }).collect()
     };
@@ -34,19 +38,12 @@ pub fn stored_tag_lists<'a>(
 }
 
 impl RecordReader<'_> {
-    /// Returns how many more bytes the parts of the record may take after `planned` more. Parts
-    /// above the usual size are charged, because one very long read may be among short ones.
+    /// Charges the parts of the record that exist, and `planned` more bytes.
     ///
     /// # Errors
-    /// The parts exceed the size that the container announced, or the free memory.
-    pub fn reserve_parts(&mut self, planned: usize) -> Result<usize> {
-        let used = self.scratch.used_bytes() + planned;
-        let left = self.max_parts_bytes.checked_sub(used).ok_or_else(exceeds_container_error)?;
-        let beyond = used.saturating_sub(self.parts) as u64;
-        if beyond > self.extra.bytes() {
-            self.extra.grow(beyond - self.extra.bytes())?;
-        }
-        Ok(left)
+    /// See [`PartsMemory::reserve`](super::parts::PartsMemory::reserve).
+    pub fn reserve_parts(&mut self, planned: usize) -> Result<()> {
+        self.parts.reserve(self.scratch.used_bytes() + planned)
     }
 
     #[inline]
@@ -136,7 +133,11 @@ impl RecordReader<'_> {
 
     fn read_name(&mut self) -> Result<()> {
         let names = &self.series[Series::Rn as usize];
-        names.read_array(self.streams, MAX_NAME_BYTES, &mut self.scratch.name)?;
+        let reserve = |n| match n {
+            0..=MAX_NAME_BYTES => Ok(()),
+            _ => Err(damaged_cram("a read name is too long")),
+        };
+        names.read_array(self.streams, reserve, &mut self.scratch.name)?;
         Ok(())
     }
 
@@ -186,7 +187,7 @@ impl RecordReader<'_> {
 
     /// Reads the tags. Returns which of MD and NM are not stored and must be computed.
     fn read_tags(&mut self) -> Result<WantedTags> {
-        let mut left = self.reserve_parts(0)?;
+        let used = self.scratch.used_bytes();
         let line = self.read_number(Series::Tl)?;
         let line = usize::try_from(line).ok().and_then(|line| self.tag_lists.get(line));
         let line =
@@ -195,8 +196,8 @@ impl RecordReader<'_> {
         for tag in line {
             let start = tags.len();
             tags.extend_from_slice(&tag.key);
-            tag.encoding.read_array(self.streams, left, tags)?;
-            left = left.checked_sub(tags.len() - start).ok_or_else(exceeds_container_error)?;
+            let used = used + tags.len();
+            tag.encoding.read_array(self.streams, |n| self.parts.reserve(used + n), tags)?;
             match &tag.key {
                 b"MDZ" => wanted.md = false,
                 [b'N', b'M', _] => wanted.nm = false,
@@ -215,9 +216,8 @@ impl RecordReader<'_> {
 
     fn add_read_group(&mut self, group: i32) -> Result<()> {
         let groups = &self.setup.groups;
-        // htsjdk-based writers add this read group for reads that have none.
         let unknown =
-            group >= 0 && group as usize + 1 == groups.len() && groups[group as usize] == b"UNKNOWN";
+            group >= 0 && group as usize + 1 == groups.len() && groups[group as usize] == UNKNOWN_GROUP;
         if group == -1 || unknown {
             return Ok(());
         }

@@ -34,7 +34,8 @@ pub struct SliceHeader {
 /// into `embedded`.
 ///
 /// # Errors
-/// The slice is damaged, or its blocks take more memory than `sizes` allows.
+/// The slice is damaged, or its blocks take more memory than `sizes` has left. Each block is
+/// inflated once only: a container whose slices share blocks is an error.
 pub fn read_slice(
     cursor: &mut ByteCursor<'_>,
     version: Version,
@@ -42,7 +43,7 @@ pub fn read_slice(
     streams: &mut Streams,
     embedded: &mut Vec<u8>,
     wanted: &Blocks,
-    mut sizes: Sizes,
+    sizes: &mut Sizes,
 ) -> Result<SliceHeader> {
     let head = CramBlock::read(cursor, version)?;
     if head.content != ContentType::SliceHeader {
