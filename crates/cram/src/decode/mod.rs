@@ -167,6 +167,12 @@ impl Decoder {
                 ByteCursor(slice.ok_or_else(|| damaged_cram("a slice starts outside its container"))?);
             self.decode_slice(&mut slice, (&scheme, &blocks), wanted, &mut limits, opened)?;
         }
+        if limits.records > 0 {
+            let found = records - limits.records;
+            return Err(damaged_cram(format!(
+                "the header of a container states {records} records, but its slices have {found}"
+            )));
+        }
         Ok(())
     }
 

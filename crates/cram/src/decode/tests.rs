@@ -217,6 +217,22 @@ fn parts_are_charged_before_they_take_memory() {
     assert!(error.contains("CRAM decoders") && parts < 1 << 20, "{parts} bytes: {error}");
 }
 
+/// Regression test: a container without a landmark once lost its reads.
+#[test]
+fn a_container_whose_slices_have_fewer_records_is_damaged() {
+    let mut crafted = Crafted::new(1, &[]);
+    for detail in [Detail::Whole, Detail::Places, Detail::Flags] {
+        (crafted.stated_records, crafted.slices) = (5, 1);
+        let (read, _, error) = crafted.decode(detail, 1 << 30);
+        let error = error.unwrap().to_string();
+        assert!(read == 1 && error.contains("states 5 records, but its slices have 1"), "{error}");
+        (crafted.stated_records, crafted.slices) = (1, 0);
+        let (read, _, error) = crafted.decode(detail, 1 << 30);
+        let error = error.unwrap().to_string();
+        assert!(read == 0 && error.contains("states 1 records, but its slices have 0"), "{error}");
+    }
+}
+
 #[test]
 fn slices_that_share_blocks_are_refused() {
     let mut crafted = Crafted::new(1, &[]);
