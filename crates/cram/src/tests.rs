@@ -274,6 +274,33 @@ fn read_groups_that_are_given_twice_stay_in_their_order() {
     assert_eq!(back, lines);
 }
 
+/// Decoders take the number of this read group for that of reads without one if it is the last.
+#[test]
+fn the_read_group_unknown_comes_back() {
+    for ids in [&["g1", "UNKNOWN"][..], &["UNKNOWN", "g1"], &["UNKNOWN"]] {
+        let groups = ids.iter().map(|id| format!("@RG\tID:{id}\n"));
+        let header = Header::parse(String::from_iter(groups).as_bytes()).unwrap();
+        let read = |id: &&str| format!("r\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII\tRG:Z:{id}");
+        let lines: Vec<String> = ids.iter().map(read).collect();
+        let file = encode_with(&header, &batch_with(&header, &lines), None).unwrap();
+        assert_eq!(decode(&file, None), (lines, None));
+    }
+}
+
+/// BAM allows an empty name. Readers of CRAM would replace it with a name of their own.
+#[test]
+fn a_read_without_a_name_comes_back_without_one() {
+    let line = |name: &str| format!("{name}\t4\t*\t0\t0\t*\t*\t0\t0\tACGT\tIIII");
+    let named = batch(&[line("r")]);
+    let mut raw = named.record(named.spans[0]).raw().to_vec();
+    raw.remove(36);
+    raw[0] -= 1; // the size of the record
+    raw[12] = 1; // the length of its name, including the NUL
+    let mut nameless = Batch::default();
+    nameless.push(&raw, Stamp::default()).unwrap();
+    assert_eq!(decode(&encode(&nameless, None).unwrap(), None), (vec![line("*")], None));
+}
+
 #[test]
 fn what_is_lost_of_unmapped_reads_is_what_samtools_loses() {
     let desk = desk();

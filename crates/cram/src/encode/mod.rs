@@ -24,6 +24,7 @@ use crate::codec::{BlockCompressor, Chooser, Method, Profile};
 use crate::container::{ContainerHeader, ltf8_of_nine_bytes};
 use crate::crai::CraiEntry;
 use crate::num::put_itf8;
+use crate::scheme::UNKNOWN_GROUP;
 pub(crate) use record::ContigRange;
 use series::{Columns, cannot_hold};
 
@@ -88,9 +89,15 @@ impl EncoderOptions {
             .map(|line| line.get(b"ID").unwrap_or_default().to_vec())
             .zip(0..);
         let mut numbers = HashMap::new();
+        let mut last = 0;
         groups.for_each(|(name, number)| {
+            last = number;
             numbers.entry(name).or_insert(number);
         });
+        // Decoders ignore the number of this read group, so it is stored as a field with a name.
+        if numbers.get(UNKNOWN_GROUP) == Some(&last) {
+            numbers.remove(UNKNOWN_GROUP);
+        }
         let (ledger, turn) = (ledger.clone(), Arc::default());
         let (profile, groups) = (Profile::default(), Arc::new(numbers));
         EncoderOptions { version, references, profile, level, groups, ledger, turn }

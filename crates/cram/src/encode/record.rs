@@ -81,7 +81,9 @@ impl RecordEncoder {
             if memchr::memchr(0, record.qname()).is_some() {
                 return Err(cannot_hold("a name with a NUL", record));
             }
-            columns.add_stopped(Series::Rn, record.qname());
+            // Readers of CRAM invent a name for a read without one; BAM and SAM then have `*`.
+            let name = if record.qname().is_empty() { b"*" } else { record.qname() };
+            columns.add_stopped(Series::Rn, name);
             self.encode_mate(record, number, cram, columns);
             columns.add_tags(&stored.keys, &stored.values);
         }
