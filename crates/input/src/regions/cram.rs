@@ -77,7 +77,8 @@ impl CramRegions {
             };
             let contig = part.map_or(-1, |part| part.contig.cast_signed());
             let unlisted = |offset| RegionContainer { offset, contig, is_listed: false, selection };
-            let known = |offset: &u64| entries.iter().any(|entry| entry.container == *offset);
+            // The entries are in file order.
+            let known = |at: &u64| entries.binary_search_by_key(at, |entry| entry.container).is_ok();
             let others = Vec::from_iter(neighbours.into_iter().filter(|it| !known(it)).map(unlisted));
             let first = containers.len();
             containers.extend(entries.into_iter().map(listed).chain(others));
