@@ -125,7 +125,7 @@ impl CramState {
                     let (mut opened, max_bytes) =
                         (OpenedChunk::reuse(Batch::default()), container.max_bam_bytes());
                     self.decoder(version).open(&container, Detail::Whole, &mut opened);
-                    assert!(opened.len() <= max_bytes, "more than the bound comes of a container");
+                    assert!(opened.len() <= max_bytes, "a container gave more bytes than its bound");
                     self.compare_parts(&container, version);
                     link.link_chunk(opened)
                 }

@@ -354,9 +354,9 @@ impl NumberedArgs {
         for number in first..=last {
             let stage = kind.at(number - 1);
             if !all.contains(&stage) {
-                let max_number = all.iter().filter(|other| other.kind == kind).count();
+                let stage_count = all.iter().filter(|other| other.kind == kind).count();
                 return Err(Error::usage(format!("no stage {}", stage.title())).hint(format!(
-                    "this job has {max_number} stages of this kind; to list them, run readmill shard status --work {}",
+                    "this job has {stage_count} stages of this kind; to list them, run readmill shard status --work {}",
                     self.stage.work.work.display()
                 )));
             }

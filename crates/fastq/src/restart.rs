@@ -88,7 +88,7 @@ impl Restart {
         }
     }
 
-    /// Frees the restart data, for a file of which no slice will start any more.
+    /// Frees the restart data and records no more. Call this when no later slice can start in the file.
     pub fn stop_recording(&self) {
         if let Restart::Gzip(_, points) = self {
             points.stop_recording();

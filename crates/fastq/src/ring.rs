@@ -242,7 +242,7 @@ fn lock_slot<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The reason why [`fill_until`] stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// The goal is met.
+    /// The blocks or lines of the goal are in memory or have been released.
     Enough,
     /// The text ends before the goal.
     End,

@@ -217,7 +217,7 @@ impl GivenFlags {
 /// are preceded by `^` on the command line, what is dropped.
 #[derive(Debug)]
 pub struct ListFiles {
-    /// The files, without `^`.
+    /// The names of the files, without the `^` of the command line.
     pub paths: Vec<PathBuf>,
     pub keep: bool,
 }

@@ -72,7 +72,7 @@ struct CoverageOutput {
     report: CoverageReport<BedPages<PageQueue>>,
     /// The deepest windows, if the run is described.
     piles: Option<Piles>,
-    /// Pays for the contigs.
+    /// Pays for the names and lengths in `contigs`.
     charge: Charge,
 }
 

@@ -47,7 +47,8 @@ pub const DECODER_BYTES: usize = WINDOW_BYTES + rans::TABLES_BYTES + MAX_KEPT_BY
 
 const MAX_KEPT_BLOCKS: usize = 256;
 
-/// What the slices of a container may still take.
+/// The limits of the slices of a container that are not yet decoded: bytes of BAM, prepaid bytes of
+/// the parts of a record, number of records, and bytes of inflated blocks.
 struct SliceLimits {
     bound: usize,
     parts: usize,

@@ -41,7 +41,7 @@ impl RecordReader<'_> {
     /// Charges the parts of the record that exist, and `planned` more bytes.
     ///
     /// # Errors
-    /// See [`PartsMemory::reserve`](super::parts::PartsMemory::reserve).
+    /// Fails if the parts exceed the size that the container announced, or the free memory.
     pub fn reserve_parts(&mut self, planned: usize) -> Result<()> {
         self.parts.reserve(self.scratch.used_bytes() + planned)
     }

@@ -131,8 +131,8 @@ fn rules_from_flags(given: &GivenFlags) -> Result<Option<RevertRules>> {
     }))
 }
 
-/// What is reverted. A field that is `true` means that its part is reverted, unless the comment of
-/// the field says otherwise.
+/// The parts of a record that the filter reverts. It reverts a part if its field is `true`, unless the
+/// comment of the field says otherwise.
 #[derive(Clone, Debug)]
 struct RevertRules {
     alignments: bool,
