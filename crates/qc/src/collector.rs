@@ -36,11 +36,11 @@ pub trait ReadCollector: Send {
     /// ([`ReadMetric::COUNTS_ALL_RECORDS`](crate::ReadMetric::COUNTS_ALL_RECORDS)).
     fn counts_all_records(&self) -> bool;
 
-    /// Adds a record. This is the only virtual call per record and program.
+    /// Adds those of the records that the program counts, in their order.
     ///
     /// # Errors
     /// Fails if [`ReadMetric::count_read`](crate::ReadMetric::count_read) fails.
-    fn count_read(&mut self, read: &PreparedRead<'_>, context: &mut ReadContext<'_>) -> Result<()>;
+    fn count_reads(&mut self, reads: &[PreparedRead<'_>], context: &mut ReadContext<'_>) -> Result<()>;
 
     /// Completes intermediate sums after each batch, see
     /// [`ReadMetric::flush_sums`](crate::ReadMetric::flush_sums).

@@ -47,7 +47,7 @@ impl ProgramNeeds {
 ///
 /// ```text
 ///  plan   programs, needs, check_options, input_files, min_bytes ─► flags, messages, memory
-///  run    start_run ─► RunningProgram ─┬─ any order:  make_collector ─► ReadCollector::count_read, for each read on each thread
+///  run    start_run ─► RunningProgram ─┬─ any order:  make_collector ─► ReadCollector::count_reads, for a few reads on each thread
 ///                                      └─ in order:   ordered_tally ─► OrderedTally
 ///  end    RunningProgram::make_reports ─► files
 /// ```

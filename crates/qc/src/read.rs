@@ -69,8 +69,20 @@ impl<'a> ReadFields<'a> {
 impl<'a> PreparedRead<'a> {
     /// Decodes a record. The base codes are written to `codes`, whose memory is reused.
     pub(crate) fn new(record: RecordRef<'a>, codes: &'a mut Vec<u8>) -> Self {
+        codes.resize(Self::code_bytes(record), 0);
+        Self::decode(record, codes)
+    }
+
+    /// Returns the number of bytes that [`PreparedRead::decode`] needs for the base codes of a
+    /// record: one for each base, rounded up to an even number.
+    pub(crate) fn code_bytes(record: RecordRef<'_>) -> usize {
+        2 * record.seq().len()
+    }
+
+    /// Decodes a record as [`PreparedRead::new`] does, into
+    /// [`code_bytes`](PreparedRead::code_bytes) bytes.
+    pub(crate) fn decode(record: RecordRef<'a>, codes: &'a mut [u8]) -> Self {
         let (packed, length) = (record.seq(), record.l_seq());
-        codes.resize(2 * packed.len(), 0);
         for (pair, byte) in codes.chunks_exact_mut(2).zip(packed) {
             pair.copy_from_slice(&[byte >> 4, byte & 15]);
         }

@@ -189,8 +189,11 @@ impl<M: ReadMetric> ReadCollector for ThreadCounts<'_, M> {
         M::COUNTS_ALL_RECORDS
     }
 
-    fn count_read(&mut self, read: &PreparedRead<'_>, context: &mut ReadContext<'_>) -> Result<()> {
-        self.shared.metric.count_read(&mut self.counts, read, context)
+    fn count_reads(&mut self, reads: &[PreparedRead<'_>], context: &mut ReadContext<'_>) -> Result<()> {
+        reads
+            .iter()
+            .filter(|read| M::COUNTS_ALL_RECORDS || read.flags.is_primary())
+            .try_for_each(|read| self.shared.metric.count_read(&mut self.counts, read, context))
     }
 
     fn flush_sums(&mut self) {

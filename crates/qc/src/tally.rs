@@ -5,7 +5,7 @@ use std::sync::Arc;
 use readmill_format::reference::Reference;
 use readmill_format::report::ReportContents;
 use readmill_record::{
-    Batch, Detail, DynOrderedTally, DynTally, Error, Header, Ledger, Result, TallyWorker,
+    Batch, Detail, DynOrderedTally, DynTally, Error, Header, Ledger, RecordRef, Result, TallyWorker,
 };
 
 use crate::collector::{ReadCollector, ReadContext};
@@ -181,6 +181,15 @@ impl DynTally for QcTally {
     }
 }
 
+/// The maximum number of records that are decoded before each program counts them. Each program
+/// counts several records in a row, since a virtual call and a change of tables for each record
+/// took 5 % of the time of `qc --metrics all`. The decoded records should still fit the processor's
+/// first cache.
+const MAX_DECODED_READS: usize = 32;
+
+/// The maximum number of bases of these records, unless a single record has more.
+const MAX_DECODED_BASES: usize = 1 << 14;
+
 /// The counts of all programs on one thread. It decodes each record once and passes it to every
 /// program.
 struct QcWorker<'a> {
@@ -190,8 +199,28 @@ struct QcWorker<'a> {
     counts_all: bool,
     context: ReadContext<'a>,
     group: GroupFinder,
-    /// The bases of the current record, one code per byte. The buffer is reused.
+    /// The bases of the decoded records, one code per byte. The buffer is reused.
     codes: Vec<u8>,
+}
+
+impl QcWorker<'_> {
+    /// Decodes the records, and has every program count them.
+    ///
+    /// # Errors
+    /// Fails if [`ReadCollector::count_reads`] fails.
+    fn count_records(&mut self, records: &[RecordRef<'_>]) -> Result<()> {
+        self.codes.resize(records.iter().map(|&it| PreparedRead::code_bytes(it)).sum(), 0);
+        let mut free_codes = &mut self.codes[..];
+        let mut reads = Vec::with_capacity(records.len());
+        for &record in records {
+            let (codes, others) = free_codes.split_at_mut(PreparedRead::code_bytes(record));
+            free_codes = others;
+            let mut read = PreparedRead::decode(record, codes);
+            read.group = self.group.find_by_name(self.context.levels, read.fields.read_group);
+            reads.push(read);
+        }
+        self.collectors.iter_mut().try_for_each(|it| it.count_reads(&reads, &mut self.context))
+    }
 }
 
 impl TallyWorker for QcWorker<'_> {
@@ -199,19 +228,20 @@ impl TallyWorker for QcWorker<'_> {
         if self.collectors.is_empty() {
             return Ok(());
         }
+        let (mut records, mut bases) = (Vec::with_capacity(MAX_DECODED_READS), 0);
         for (_, record) in batch.records() {
-            let is_primary = record.flags().is_primary();
-            if !is_primary && !self.counts_all {
+            if !record.flags().is_primary() && !self.counts_all {
                 continue;
             }
-            let mut read = PreparedRead::new(record, &mut self.codes);
-            read.group = self.group.find_by_name(self.context.levels, read.fields.read_group);
-            for collector in &mut self.collectors {
-                if is_primary || collector.counts_all_records() {
-                    collector.count_read(&read, &mut self.context)?;
-                }
+            if records.len() == MAX_DECODED_READS || bases + record.l_seq() > MAX_DECODED_BASES {
+                self.count_records(&records)?;
+                records.clear();
+                bases = 0;
             }
+            records.push(record);
+            bases += record.l_seq();
         }
+        self.count_records(&records)?;
         self.collectors.iter_mut().for_each(|collector| collector.flush_sums());
         self.codes.shrink_to(1 << 16);
         Ok(())
