@@ -26,6 +26,7 @@ use super::hints;
 use super::same_pass::SamePassFlags;
 
 #[derive(Args)]
+#[command(next_help_heading = clap::builder::Resettable::Reset)]
 pub struct InputFlags {
     /// SAM, BAM or CRAM files to read [default: - (standard input)]
     ///
@@ -47,6 +48,7 @@ pub struct Io {
 /// Output and resources. Commands with their own kind of input (`align`, `import`, `view`,
 /// `merge-alignment`) use them without [`InputFlags`].
 #[derive(Args)]
+#[command(next_help_heading = "Output")]
 pub struct OutputFlags {
     /// Write the output to FILE [default: - (standard output)]
     ///

@@ -128,9 +128,7 @@ fn open_records_output(path: Option<&PathBuf>, inputs: &[&Path]) -> Result<FileO
 #[derive(Args)]
 #[command(
     after_help = "The output is identical to the output of samtools dict. With --as-picard, it is identical to the output of Picard \
-CreateSequenceDictionary: @HD has VN:1.6 and no SO, and UR is the path as given.
-
-  readmill dict ref.fa -o ref.dict"
+CreateSequenceDictionary: @HD has VN:1.6 and no SO, and UR is the path as given."
 )]
 pub struct DictArgs {
     /// FASTA file, plain or compressed; - for standard input
@@ -183,10 +181,7 @@ impl DictArgs {
 #[command(
     after_help = "A file is complete if it is SAM, BAM or CRAM, its header has reference sequences, and it ends with an end-of-file marker. Records are not read, so damage in the middle of a file is not detected. To read whole files, use readmill flagstat.
 
-Exit code: 0 if all files are complete, 2 if any is not, 3 if any cannot be read.
-
-  readmill quickcheck *.bam && echo all complete
-  readmill quickcheck -v *.bam > bad.txt"
+Exit code: 0 if all files are complete, 2 if any is not, 3 if any cannot be read."
 )]
 pub struct QuickcheckArgs {
     /// SAM, BAM or CRAM files to check
@@ -236,11 +231,7 @@ impl QuickcheckArgs {
 }
 
 #[derive(Args)]
-#[command(
-    disable_help_flag = true,
-    after_help = "  readmill head sample.bam            # the header
-  readmill head -h 0 -n 5 sample.bam  # the first five records"
-)]
+#[command(disable_help_flag = true)]
 pub struct HeadArgs {
     /// SAM, BAM or CRAM file [default: - (standard input)]
     #[arg(value_name = "FILE")]
@@ -279,9 +270,7 @@ impl HeadArgs {
 
 #[derive(Args)]
 #[command(
-    after_help = "Reads are sorted by name, byte by byte, so their order is the same in every run. samtools collate only groups them. readmill fastq, markdup and filter --fix-mates do not need collated input.
-
-  readmill collate sample.bam -o by-name.bam"
+    after_help = "Reads are sorted by name, byte by byte, so their order is the same in every run. samtools collate only groups them. readmill fastq, markdup and filter --fix-mates do not need collated input."
 )]
 pub struct CollateArgs {
     #[command(flatten)]
@@ -298,9 +287,7 @@ impl CollateArgs {
 #[derive(Args)]
 #[command(
     disable_help_flag = true,
-    after_help = "Compressed blocks are copied unchanged. All files must have the same contigs. The output gets the header of the first file, including @HD. If the joined records would not be in the order that @HD states, use readmill merge instead.
-
-  readmill cat part1.bam part2.bam -o whole.bam"
+    after_help = "Compressed blocks are copied unchanged. All files must have the same contigs. The output gets the header of the first file, including @HD. If the joined records would not be in the order that @HD states, use readmill merge instead."
 )]
 pub struct CatArgs {
     /// BAM files to join, in this order
@@ -361,10 +348,7 @@ impl CatArgs {
 
 #[derive(Args)]
 #[command(
-    after_help = "Records refer to contigs by number and, in CRAM, also to read groups by number. So the new header must have contigs of the same lengths in the same order. Contigs can have new names, and you can add contigs at the end.
-
-  readmill head sample.bam | sed 's/SN:chr/SN:/' > new.sam
-  readmill reheader new.sam sample.bam -o renamed.bam"
+    after_help = "Records refer to contigs by number and, in CRAM, also to read groups by number. So the new header must have contigs of the same lengths in the same order. Contigs can have new names, and you can add contigs at the end."
 )]
 pub struct ReheaderArgs {
     /// SAM, BAM or CRAM file with the new header

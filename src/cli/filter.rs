@@ -22,11 +22,11 @@ use super::split::SplitFlags;
 )]
 pub struct FilterArgs {
     #[command(flatten)]
-    io: Io,
+    filters: FilterFlags,
     #[command(flatten)]
     split: SplitFlags,
     #[command(flatten)]
-    filters: FilterFlags,
+    io: Io,
     /// Not supported: -T is the reference in samtools view, but a directory in other commands
     #[arg(short = 'T', value_name = "FILE", hide = true)]
     t: Vec<PathBuf>,

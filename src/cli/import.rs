@@ -43,15 +43,15 @@ pub struct ImportArgs {
     #[arg(long, overrides_with = "require_reads", hide = true)]
     allow_empty: bool,
     #[command(flatten)]
-    output: OutputFlags,
+    adapters: AdapterFlags,
+    #[command(flatten)]
+    read_tags: ReadTagFlags,
     #[command(flatten)]
     sort: OutputOrder,
     #[command(flatten)]
     filters: FilterFlags,
     #[command(flatten)]
-    read_tags: ReadTagFlags,
-    #[command(flatten)]
-    adapters: AdapterFlags,
+    output: OutputFlags,
 }
 
 #[derive(Args)]

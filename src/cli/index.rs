@@ -31,10 +31,7 @@ use super::common::MemoryFlag;
   BCF                     FILE.csi
   FASTA                   the index for readmill align, FILE.fai, and FILE.gzi (only with bgzip)
 
-The index for readmill align is identical to that of bwa-mem2 2.2.1 or minibwa 0.6, so either program can read the other's index. Building it takes about 10 bytes of memory per base of the reference, or 18 bytes if the reference has 2^30 bases or more.
-
-  readmill index sample.bam          # writes sample.bam.bai
-  readmill index ref.fa              # once, for readmill align")]
+The index for readmill align is identical to that of bwa-mem2 2.2.1 or minibwa 0.6, so either program can read the other's index. Building it takes about 10 bytes of memory per base of the reference, or 18 bytes if the reference has 2^30 bases or more.")]
 pub struct IndexArgs {
     /// Files to index: BAM, CRAM, BCF, FASTA, or SAM, VCF, BED or GFF compressed with bgzip
     #[arg(value_name = "FILE", required = true)]
@@ -286,8 +283,7 @@ impl IndexArgs {
 
 #[derive(Args)]
 #[command(
-    after_help = "  readmill faidx ref.fa                    # writes ref.fa.fai (and a .gzi file for ref.fa.gz)
-  readmill faidx ref.fa chr1:1-2000 chrM   # prints sequences, as samtools faidx does"
+    after_help = "Without regions, readmill faidx writes REF.fai, and REF.gzi for a file that is compressed with bgzip."
 )]
 pub struct FaidxArgs {
     /// FASTA file, plain or compressed with bgzip

@@ -16,15 +16,15 @@ use super::sort::OutputOrder;
 )]
 pub struct MarkdupArgs {
     #[command(flatten)]
-    io: Io,
-    #[command(flatten)]
-    resume: ResumeFlag,
-    #[command(flatten)]
     sort: OutputOrder,
     #[command(flatten)]
     duplicates: DuplicateFlags,
     #[command(flatten)]
     sample: SampleFlag,
+    #[command(flatten)]
+    io: Io,
+    #[command(flatten)]
+    resume: ResumeFlag,
 }
 
 impl MarkdupArgs {

@@ -51,11 +51,11 @@ pub struct MergeAlignmentArgs {
     #[command(flatten)]
     program: ProgramFlags,
     #[command(flatten)]
-    output: OutputFlags,
-    #[command(flatten)]
     sort: OutputOrder,
     #[command(flatten)]
     filters: FilterFlags,
+    #[command(flatten)]
+    output: OutputFlags,
 }
 
 #[derive(Args)]

@@ -20,6 +20,7 @@ mod common;
 mod compare;
 mod demo;
 mod depth;
+mod examples;
 mod fastq;
 mod files;
 mod filter;
@@ -29,12 +30,15 @@ mod fingerprint;
 mod front_lines;
 mod front_source;
 mod help;
+mod help_topics;
 mod hints;
 mod import;
 mod index;
+mod manual;
 mod markdup;
 mod merge_alignment;
 mod page;
+mod pager;
 mod prep;
 mod read_tags;
 mod reads;
@@ -54,7 +58,9 @@ use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
-use clap::{ColorChoice, Parser, Subcommand};
+use clap::builder::StyledStr;
+use clap::{ColorChoice, CommandFactory as _, Parser, Subcommand};
+use help_topics::{find_help_topic, shorten_shared_flags};
 use readmill::Plan;
 use readmill::plan;
 use readmill_fronts::{self as fronts, FrontFiles, TranslatedLine};
@@ -133,6 +139,8 @@ enum Command {
     Cluster(cluster::ClusterArgs),
     /// Simulate reads, then sort them and mark duplicates
     Demo(demo::DemoArgs),
+    #[command(flatten)]
+    Manual(manual::ManualCommand),
 }
 
 /// Runs the command line and returns the exit code, which is 0 only if all outputs are complete.
@@ -155,9 +163,12 @@ pub fn main() -> ExitCode {
         Ok(started) => started,
         Err(error) => return log_error(&error),
     };
+    if let Some(help) = find_help_topic(&arguments, &help::complete_help(Cli::command())) {
+        return help.map_or_else(|error| log_error(&error), |text| print_help(&text, &arguments));
+    }
     let cli = match parse_command_line(&arguments) {
         Ok(cli) => cli,
-        Err(error) => return report_parse_error(error, is_json),
+        Err(error) => return report_parse_error(error, &arguments, is_json),
     };
     allocator::configure_allocator(cli.command.allocator_heaps());
     // A command that leaves no files needs no signal handlers.
@@ -198,7 +209,7 @@ enum ViewCommand {
 
 /// Parses a native command line, whose first word is the program name.
 fn parse_command_line(words: &[OsString]) -> Result<Cli, clap::Error> {
-    if words.get(1).is_some_and(|command| command == "view") {
+    if words.get(1).is_some_and(|command| command == "view") && !help::wants_long_help(words) {
         let ViewCommand::View(view) = parse_as::<ViewCli>(words)?.command;
         return Ok(Cli { command: Command::View(view) });
     }
@@ -208,7 +219,10 @@ fn parse_command_line(words: &[OsString]) -> Result<Cli, clap::Error> {
 fn parse_as<T: Parser>(words: &[OsString]) -> Result<T, clap::Error> {
     // `--version` is short, because programs read it; `-V` also describes the build.
     let version = clap::builder::Str::from(&*version::version_text().leak());
-    let command = help::complete_help(T::command());
+    let mut command = help::complete_help(T::command());
+    if help::wants_long_help(words) {
+        command = shorten_shared_flags(command);
+    }
     let colour = if hints::wants_colour(words) { ColorChoice::Auto } else { ColorChoice::Never };
     let mut command = command.color(colour).version(version).long_version(env!("CARGO_PKG_VERSION"));
     let matches = command.try_get_matches_from_mut(words);
@@ -276,6 +290,7 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
         Command::Report(it) => it.write_report().map(|()| ExitCode::SUCCESS),
         Command::Compare(it) => it.compare_and_print(),
         Command::Demo(it) => it.run(plan_command).map(|()| ExitCode::SUCCESS),
+        Command::Manual(it) => it.run(help::complete_help(Cli::command())).map(|()| ExitCode::SUCCESS),
     }
 }
 
@@ -366,13 +381,9 @@ fn in_plain_words(text: &str) -> String {
 
 /// Prints the help or the version if it was requested, otherwise the error in the command line. The
 /// exit code of an error is 1, because clap's own code, 2, means invalid input in readmill.
-fn report_parse_error(error: clap::Error, is_json: bool) -> ExitCode {
+fn report_parse_error(error: clap::Error, words: &[OsString], is_json: bool) -> ExitCode {
     if !error.use_stderr() {
-        let printed = readmill_process::streams::stdout_file().and_then(|_| {
-            let printed = error.print().and_then(|()| std::io::stdout().flush());
-            printed.map_err(|e| Error::io("standard output cannot be written", &e))
-        });
-        return printed.map_or_else(|error| log_error(&error), |()| ExitCode::SUCCESS);
+        return print_help(&error.render(), words);
     }
     let tip = hints::hint_for_other_tool(&error, fronts::native_hint);
     let error = if tip.is_some() { hints::remove_suggestions(error) } else { error };
@@ -385,6 +396,14 @@ fn report_parse_error(error: clap::Error, is_json: bool) -> ExitCode {
     }
     tip.iter().for_each(|tip| write_log_line(&format!("  tip: {tip}")));
     ExitCode::from(1)
+}
+
+/// Prints help. On a terminal, the user's pager shows it.
+fn print_help(text: &StyledStr, words: &[OsString]) -> ExitCode {
+    let is_terminal = std::io::stdout().is_terminal();
+    let is_coloured = is_terminal && hints::wants_colour(words);
+    let text = if is_coloured { text.ansi().to_string() } else { text.to_string() };
+    if is_terminal && pager::show_in_pager(&text) { ExitCode::SUCCESS } else { print_answer(&text) }
 }
 
 /// Prints the answer of a front, such as the help or version of a tool.

@@ -21,13 +21,13 @@ use super::split::SplitFlags;
 )]
 pub struct PrepArgs {
     #[command(flatten)]
-    io: Io,
-    #[command(flatten)]
-    resume: ResumeFlag,
+    steps: StepFlags,
     #[command(flatten)]
     split: SplitFlags,
     #[command(flatten)]
-    steps: StepFlags,
+    io: Io,
+    #[command(flatten)]
+    resume: ResumeFlag,
 }
 
 /// Flags of all steps that a run can combine. `align` also has them.
@@ -35,11 +35,11 @@ pub struct PrepArgs {
 pub struct StepFlags {
     #[command(flatten)]
     sort: OutputOrder,
+    /// Mark duplicates
+    #[arg(long, help_heading = "Duplicates")]
+    mark_duplicates: bool,
     #[command(flatten)]
     duplicates: DuplicateFlags,
-    /// Mark duplicates
-    #[arg(long)]
-    mark_duplicates: bool,
     #[command(flatten)]
     filters: FilterFlags,
     #[command(flatten)]

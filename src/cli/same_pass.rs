@@ -9,7 +9,7 @@ use super::addons::{GivenRun, SamePassAddOns};
 use super::hints::{format_from_name, known_extensions};
 
 #[derive(Args)]
-#[command(next_help_heading = "In the same pass")]
+#[command(next_help_heading = "Reports")]
 pub struct SamePassFlags {
     #[command(flatten)]
     add_ons: SamePassAddOns,
@@ -17,18 +17,18 @@ pub struct SamePassFlags {
     ///
     /// The exit code is 4 if reads were lost, duplicated, or changed by a step that must not change
     /// them.
-    #[arg(long)]
+    #[arg(long, help_heading = "Reports")]
     verify: bool,
     /// Also write some reads to another file. May be repeated
     ///
     /// Values: FILE=unmapped, FILE=discordant, FILE=duplicates, or FILE=EXPRESSION.
-    #[arg(long, value_name = "FILE=WHAT")]
+    #[arg(long, value_name = "FILE=WHAT", help_heading = "Reads in other files")]
     copy_to: Vec<String>,
     /// Write some reads only to another file. May be repeated; the first match counts
     ///
     /// Values: FILE=unmapped, FILE=discordant, FILE=duplicates, or FILE=EXPRESSION. FILE=dropped
     /// writes the reads that filters drop; it cannot be combined with sorting or duplicate marking.
-    #[arg(long, value_name = "FILE=WHAT")]
+    #[arg(long, value_name = "FILE=WHAT", help_heading = "Reads in other files")]
     move_to: Vec<String>,
 }
 

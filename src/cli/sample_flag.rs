@@ -3,7 +3,7 @@
 use clap::Args;
 
 #[derive(Args)]
-#[command(next_help_heading = "In the same pass")]
+#[command(next_help_heading = "Reports")]
 pub struct SampleFlag {
     /// Sample name in metrics, for tools such as MultiQC [default: the name of the output]
     ///

@@ -16,10 +16,6 @@ use super::shard::ResumeFlag;
     after_help = "The default order is by coordinate. Each order is exactly that of samtools 1.24; queryname is exactly that of Picard 3.4. Reads that compare equal keep their input order."
 )]
 pub struct SortArgs {
-    #[command(flatten)]
-    io: Io,
-    #[command(flatten)]
-    resume: ResumeFlag,
     /// Sort by name, comparing numbers in names by value (natural order)
     #[arg(short = 'n', long, help_heading = "Order")]
     natural: bool,
@@ -50,6 +46,10 @@ pub struct SortArgs {
     /// the header gets this ID, and other @RG lines are removed.
     #[arg(long)]
     group_by_file: bool,
+    #[command(flatten)]
+    io: Io,
+    #[command(flatten)]
+    resume: ResumeFlag,
 }
 
 /// The flag `--sort` of commands in which sorting is one step of several. Here, the default is the

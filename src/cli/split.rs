@@ -48,8 +48,8 @@ struct SplitNameFlags {
     /// Name the file of each read group by its fields, such as 'lanes/{PU}.bam'
     ///
     /// {ID} or another @RG field is replaced by its value; characters such as : and blanks in it
-    /// become _. {ID:raw} keeps these characters. {n} is the number of the read group in the
-    /// header, counted from 0, and {n:3} writes it with three digits.
+    /// become _. {ID:raw} keeps these characters. {n:1} is the number of the read group in the
+    /// header, counted from 0, with at least one digit, and {n:3} has at least three.
     #[arg(long, value_name = "PATTERN", value_parser = NamePattern::parse, conflicts_with_all = ["split_table", "output"])]
     split_names: Option<NamePattern>,
     /// Read the file name of each read group from a table

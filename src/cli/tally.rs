@@ -150,14 +150,7 @@ impl FromArgMatches for TallyCommand {
 #[command(after_help = "\
 The files have the names of Picard CollectMultipleMetrics, and the same content except for the first lines: \
 PREFIX.alignment_summary_metrics, PREFIX.insert_size_metrics and so on. No charts are written. Mismatches are counted only \
-with --reference:
-
-  readmill qc in.bam -o in --reference ref.fa
-
-FastQC results can be computed from SAM, BAM or CRAM, and also from FASTQ:
-
-  readmill qc in.bam --no-metrics --fastqc qc
-  readmill qc R1.fastq.gz R2.fastq.gz --no-metrics --fastqc qc")]
+with --reference. FastQC results can be computed from SAM, BAM or CRAM, and also from FASTQ.")]
 pub struct QcArgs {
     #[command(flatten)]
     input: InputFlags,
@@ -176,14 +169,14 @@ pub struct QcArgs {
         value_parser = parse_program()
     )]
     metrics: Vec<AskedProgram>,
+    /// Do not write Picard metrics; write only coverage or FastQC results
+    #[arg(long, conflicts_with = "metrics")]
+    no_metrics: bool,
     /// Also write the coverage as mosdepth files (PREFIX.per-base.bed.gz and so on)
     #[arg(long)]
     coverage: bool,
     #[command(flatten)]
     fastqc: FastqcFlags,
-    /// Do not write Picard metrics; write only coverage or FastQC results
-    #[arg(long, conflicts_with = "metrics")]
-    no_metrics: bool,
     #[command(flatten)]
     coverage_options: CoverageOptions,
     #[command(flatten)]
@@ -252,9 +245,7 @@ impl QcArgs {
 Each column is the sum, modulo 2^128, of a hash of every record. So the sums do not depend on the order of the reads or on the format (BAM, SAM or CRAM), and different reads almost certainly have different sums. FLAG is hashed without 0x400, so marking duplicates does not change the sums. The order of optional fields and the integer types of their values have no effect.
 
 --samtools and --bamseqchksum print the checksums of samtools checksum and of biobambam2's bamseqchksum, to compare with these tools. They are computed from names, bases, qualities and the fields BC, FI, QT, RT, TC of primary \
-records, in the direction of sequencing, and are the same before and after alignment:
-
-  readmill checksum --samtools out.bam > ours; samtools checksum in.cram > theirs; diff ours theirs")]
+records, in the direction of sequencing, and are the same before and after alignment.")]
 pub struct ChecksumArgs {
     #[command(flatten)]
     args: TallyArgs,

@@ -29,6 +29,7 @@ mod invariance;
 mod invariance_bqsr;
 mod invariance_duplicates;
 mod long_reads;
+mod manual;
 mod markdup;
 mod md5_files;
 mod merge_alignment;

@@ -46,3 +46,27 @@ fn the_summary_is_a_table_and_errors_are_coloured_unless_colours_are_refused() {
         assert!(text.contains(error) && !text.contains("\x1b[31m"), "{text:?}");
     }
 }
+
+#[test]
+fn a_pager_shows_help_and_nothing_else() {
+    let shown = |line: &str, pager: &str| {
+        let line = format!("env PAGER='{pager}' {} {line}", env!("CARGO_BIN_EXE_readmill"));
+        let mut command = Command::new("script");
+        command.args(["-qec", &line, "/dev/null"]).env("SHELL", "/bin/sh").env("TERM", "xterm");
+        let done = command.stdin(Stdio::null()).output().ok()?;
+        Some(String::from_utf8_lossy(&done.stdout).into_owned()).filter(|text| !text.is_empty())
+    };
+    let Some(text) = shown("sort --help", "sed s/^/paged:/") else {
+        println!("script makes no terminal here");
+        return;
+    };
+    assert!(lines(&text).iter().all(|line| line.starts_with("paged:")), "{text:?}");
+    assert!(text.contains("--template-coordinate"), "{text:?}");
+    let section = shown("help sort order", "sed s/^/paged:/").unwrap_or_default();
+    assert!(section.starts_with("paged:") && section.contains("Order:"), "{section:?}");
+    // A pager that is not there is no reason to show nothing.
+    let text = shown("sort --help", "no-such-pager").unwrap_or_default();
+    assert!(text.contains("--template-coordinate"), "{text:?}");
+    let version = shown("--version", "sed s/^/paged:/").unwrap_or_default();
+    assert!(version.starts_with("readmill "), "{version:?}");
+}

@@ -11,6 +11,7 @@ use readmill_record::{Error, Result};
 use super::flags::{AddOnFlags, GivenRun};
 
 #[derive(Args)]
+#[command(next_help_heading = "Coverage")]
 pub struct SamePassCoverage {
     /// Write the coverage of the output as mosdepth files (PREFIX.per-base.bed.gz and so on)
     #[arg(long, value_name = "PREFIX")]

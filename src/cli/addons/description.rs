@@ -12,6 +12,7 @@ use super::limits::LimitFlags;
 
 /// Flags for the description of a run.
 #[derive(Args)]
+#[command(next_help_heading = "Run file and page")]
 pub struct DescriptionFlags {
     /// Write a run file (JSON), which is the input of readmill report
     ///

@@ -13,6 +13,7 @@ use readmill_record::{Error, Result};
 use super::flags::{AddOnFlags, GivenRun};
 
 #[derive(Args)]
+#[command(next_help_heading = "FastQC")]
 pub struct FastqcFlags {
     /// Write FastQC results of the unmodified input reads to DIR/NAME_fastqc/fastqc_data.txt and
     /// summary.txt

@@ -11,6 +11,7 @@ use super::flags::{AddOnFlags, GivenRun};
 
 /// A fingerprint in the same pass.
 #[derive(Args)]
+#[command(next_help_heading = "Fingerprint")]
 pub(super) struct SamePassFingerprint {
     /// Write a fingerprint of the sample: allele counts at --fingerprint-sites, and reads on X and
     /// Y

@@ -22,6 +22,7 @@ pub fn parse_program() -> impl TypedValueParser<Value = AskedProgram> {
 }
 
 #[derive(Args)]
+#[command(next_help_heading = "Quality metrics")]
 pub struct SamePassQc {
     /// Write Picard's quality metrics of the output
     ///

@@ -52,19 +52,19 @@ pub struct AlignArgs {
     #[arg(long)]
     complete_index: bool,
     #[command(flatten)]
-    output: OutputFlags,
-    #[command(flatten)]
-    resume: ResumeFlag,
-    #[command(flatten)]
-    steps: StepFlags,
-    #[command(flatten)]
-    read_tags: read_tags::ReadTagFlags,
-    #[command(flatten)]
-    adapters: read_tags::AdapterFlags,
+    kernel: KernelFlags,
     #[command(flatten)]
     trim: TrimFlags,
     #[command(flatten)]
-    kernel: KernelFlags,
+    adapters: read_tags::AdapterFlags,
+    #[command(flatten)]
+    read_tags: read_tags::ReadTagFlags,
+    #[command(flatten)]
+    steps: StepFlags,
+    #[command(flatten)]
+    output: OutputFlags,
+    #[command(flatten)]
+    resume: ResumeFlag,
 }
 
 impl AlignArgs {

@@ -189,6 +189,8 @@ pub const OTHERS: &[(&str, &str)] = &[
     ("shard", "its stages are runs of prep, each within the same -m"),
     ("cluster", "starts others"),
     ("demo", "its input is its own"),
+    ("completions", "has no input"),
+    ("man", "has no input"),
 ];
 
 /// A sorted file of these lines.
