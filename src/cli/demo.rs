@@ -265,7 +265,6 @@ fn build_prep_plan(
     let resources = Resources {
         threads,
         memory: limit::default_limit().min(512 << 20),
-        temp_dirs: vec![std::env::temp_dir()],
         ..Resources::default_for_output(&output)
     };
     let filters = Filters::from_words([

@@ -386,7 +386,7 @@ fn nightly_goes_on_after_a_failure_and_ends_with_a_table() {
     let machine = Machine::complete();
     for name in COMPARED
         .iter()
-        .chain(&["rustfmt", "clippy-driver", "go", "qemu-x86_64", "strace", "faketime"])
+        .chain(&["rustfmt", "clippy-driver", "go", "qemu-x86_64", "strace", "faketime", "zsh", "fish"])
         .chain(&["chromium", "node", "npm"])
     {
         machine.program(&format!("bin/{name}"), "true");
