@@ -78,6 +78,9 @@ struct ParityArgs {
     /// For CI: small samples, fewer Java starts, and only peers that are quick to install
     #[arg(long)]
     quick: bool,
+    /// Compare nothing; only install the peers that --quick needs and that take longest
+    #[arg(long, conflicts_with_all = ["data", "corpus", "regenerate"])]
+    install: bool,
     /// Do not simulate samples; use only the files of --data
     #[arg(long, requires = "data")]
     only_data: bool,
@@ -181,6 +184,10 @@ fn main() -> Result<()> {
     }
     let commands = Commands::find_or_build(args.readmill.as_deref(), &peers)?;
     println!("{}", commands.versions_line()?);
+    if args.install {
+        println!("GATK {} is installed, too", peers.gatk()?.version);
+        return Ok(());
+    }
 
     let mut ledger = Ledger::default();
     let report = ReportPaths { page: args.report.as_deref(), tables: args.tables.as_deref() };
