@@ -30,6 +30,7 @@ mod kernel;
 mod machine;
 mod memory;
 mod options;
+mod picture;
 mod qc;
 mod recalibration;
 mod same_position;
@@ -104,6 +105,8 @@ enum Bench {
     /// Ways of reading and locks that threads share (Langmead et al. 2018), measured, and simulated
     /// for more cores
     Threads(ThreadsArgs),
+    /// Draw the picture of the README from the data file of `duplicates`, without measuring
+    Picture(picture::PictureArgs),
     /// One measurement of the codec floor
     #[command(hide = true)]
     FloorOnce(floor::FloorArgs),
@@ -151,6 +154,7 @@ fn main() -> Result<()> {
         Bench::View(args) => view::bench_view(args),
         Bench::Codecs(options) => codecs::bench_codecs(&BenchSetup::prepare(options)?),
         Bench::Threads(args) => run_threads(&args),
+        Bench::Picture(args) => picture::draw_pictures(&args),
         Bench::FloorOnce(args) => floor::measure_floor(&args),
         Bench::KernelOnce(args) => kernel::measure_kernel(&args),
         Bench::SerialOnce(args) => clocked_sort::clock_sort(&args),
