@@ -1,30 +1,27 @@
-//! Rules for documents: the README is short, named paths exist, and no merge conflict is left.
+//! Rules for documents: the README is short, links and named paths lead somewhere, and no merge
+//! conflict is left. `./dev docs` checks the links, too.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::Result;
+use readmill_check::{links, pages};
 
 use super::files;
 
 const MAX_README_LINES: usize = 200;
 
-/// Checks README, CONTRIBUTING and the pages in `docs`.
+/// Checks the README, the pages in `docs` and the other documents: their links, the paths they
+/// name, and marks of merge conflicts.
 pub fn check(root: &Path) -> Result<Vec<String>> {
-    let mut pages = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
-    for directory in ["docs", "docs/data", "docs/design"].map(|directory| root.join(directory)) {
-        pages.extend(fs::read_dir(directory)?.filter_map(|entry| Some(entry.ok()?.path())));
-    }
-    pages.retain(|page| page.extension().is_some_and(|extension| extension == "md"));
-    pages.sort();
-    let mut findings = Vec::new();
-    for page in &pages {
-        findings.extend(find_missing_paths(root, page)?);
-        for line in conflict_lines(&files::read(page)?) {
+    let mut findings = links::check_documents(root)?;
+    for document in pages::list_documents(root)? {
+        let page = root.join(&document);
+        findings.extend(find_missing_paths(root, &page)?);
+        for line in conflict_lines(&files::read(&page)?) {
             findings.push(format!("{}:{line}: a merge left both sides here", page.display()));
         }
     }
-    let lines = files::read(&pages[1])?.lines().count();
+    let lines = files::read(&root.join("README.md"))?.lines().count();
     if lines > MAX_README_LINES {
         findings.push(format!("README.md: {lines} lines, {MAX_README_LINES} at most"));
     }
