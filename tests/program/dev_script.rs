@@ -331,6 +331,44 @@ fn each_command_installs_only_what_it_needs() {
 }
 
 #[test]
+fn the_site_needs_rust_and_a_c_compiler_and_its_commands_a_build() {
+    let cases = [
+        ("docs", "gcc libc6-dev", "cargo run --locked -p readmill-docs --"),
+        ("docs --serve", "gcc libc6-dev", "cargo run --locked -p readmill-docs -- --serve"),
+        (
+            "docs --run --readmill p a.md",
+            "g++ gcc libc6-dev zlib1g-dev bash",
+            "cargo run --locked -p readmill-docs -- --run --readmill p a.md",
+        ),
+    ];
+    for (words, packages, cargo) in cases {
+        let machine = Machine::new();
+        machine.program("spare/bash", "true");
+        machine.noted("apt-get", INSTALLS);
+        let done = machine.dev(&format!("{words} --yes"));
+        assert_eq!(done.code, Some(0), "{words}: {}", done.said);
+        let install = format!("apt-get install -y --no-install-recommends {packages}");
+        assert_eq!(done.ran, ["apt-get update", &install, cargo], "{words}");
+    }
+}
+
+#[test]
+fn quick_commands_of_pages_run_with_the_build_of_the_tests() {
+    for (program, code) in [("echo \"said $*\"", 0), ("exit 1", 1)] {
+        let machine = Machine::complete();
+        machine.program("bin/bash", "true");
+        machine.program("target/debug/readmill-docs", program);
+        let done = machine.dev("docs --run --quick");
+        assert_eq!(done.code, Some(code), "{}", done.said);
+        let build = "cargo build --locked --workspace --tests --bin readmill --bin readmill-docs";
+        assert_eq!(done.ran, [build]);
+        let readmill = machine.0.path("target/debug/readmill");
+        let said = format!("said --readmill {} --run --quick\n", readmill.display());
+        assert_eq!(done.said.ends_with(&said), code == 0, "{}", done.said);
+    }
+}
+
+#[test]
 fn quick_parity_compares_all_parts_and_fails_if_either_half_fails() {
     for (fails, code) in [("nowhere", 0), ("--only", 1), ("--except", 1)] {
         let machine = Machine::complete();
@@ -387,7 +425,7 @@ fn nightly_goes_on_after_a_failure_and_ends_with_a_table() {
     for name in COMPARED
         .iter()
         .chain(&["rustfmt", "clippy-driver", "go", "qemu-x86_64", "strace", "faketime", "zsh", "fish"])
-        .chain(&["chromium", "node", "npm"])
+        .chain(&["bash", "chromium", "node", "npm"])
     {
         machine.program(&format!("bin/{name}"), "true");
     }
