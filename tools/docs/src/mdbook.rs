@@ -37,7 +37,7 @@ pub fn build_site(program: &Path, staged: &Path, site: &Path) -> Result<()> {
         .arg(staged)
         .arg("--dest-dir")
         .arg(site)
-        .env("RUST_LOG", "warn")
+        .env("MDBOOK_LOG", "warn")
         .status()
         .with_context(|| format!("cannot start {}", program.display()))?;
     ensure!(status.success(), "mdBook failed");
