@@ -44,6 +44,8 @@ pub enum LineKind {
 pub struct ShellBlock {
     /// Number of the line before the first command. The first line of a page has number 1.
     pub start_line: usize,
+    /// Whether the block is a comment, which readers do not see.
+    pub is_hidden: bool,
     /// The words after `sh`, such as `slow`.
     pub words: Vec<String>,
     /// The commands without the indentation of the fence, one element per line.
@@ -118,7 +120,12 @@ fn begin_line(line: &str, number: usize, blocks: &mut Vec<ShellBlock>) -> (LineK
         let mut words = fence.info.split_whitespace().map(String::from);
         let is_shell = words.next().as_deref() == Some("sh");
         if is_shell {
-            blocks.push(ShellBlock { start_line: number, words: words.collect(), commands: Vec::new() });
+            blocks.push(ShellBlock {
+                start_line: number,
+                is_hidden: false,
+                words: words.collect(),
+                commands: Vec::new(),
+            });
         }
         let Fence { mark, length, indent, .. } = fence;
         return (LineKind::FenceStart, Inside::Fence { mark, length, indent, is_shell });
@@ -132,7 +139,7 @@ fn begin_line(line: &str, number: usize, blocks: &mut Vec<ShellBlock>) -> (LineK
             None => (rest, Inside::Hidden),
         };
         let words = words.split_whitespace().map(String::from).collect();
-        blocks.push(ShellBlock { start_line: number, words, commands: Vec::new() });
+        blocks.push(ShellBlock { start_line: number, is_hidden: true, words, commands: Vec::new() });
         return (LineKind::Hidden, inside);
     }
     match trimmed.strip_prefix("<!--") {

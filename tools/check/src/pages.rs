@@ -29,6 +29,7 @@ pub const EXPECTED_PAGES: &[&str] = &[
     "docs/from/bwa.md",
     "docs/from/fastp.md",
     "docs/from/fgbio.md",
+    "docs/recipes/index.md",
     "docs/recipes/wgs.md",
     "docs/recipes/exome.md",
     "docs/recipes/umi-panel.md",

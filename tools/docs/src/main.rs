@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Child;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
@@ -27,7 +27,7 @@ struct DocsArgs {
     /// Run the `sh` blocks of pages, in order, in one new directory per page
     #[arg(long)]
     run: bool,
-    /// Run only blocks marked `ci`
+    /// Run only blocks marked `ci`, and the hidden blocks of their pages
     #[arg(long, requires = "run")]
     quick: bool,
     /// Leave out blocks marked `network`
@@ -102,6 +102,7 @@ fn run_pages(root: &Path, args: &DocsArgs) -> Result<()> {
     let runner = PageRunner::new(root, &scratch, &readmill, selection)?;
     let chosen = if args.pages.is_empty() { pages::list_documents(root)? } else { args.pages.clone() };
     let (mut ran, mut failed) = (0, 0);
+    let began = Instant::now();
     for page in &chosen {
         match runner.run_page(page)? {
             Some(outcome) => {
@@ -115,7 +116,7 @@ fn run_pages(root: &Path, args: &DocsArgs) -> Result<()> {
     }
     ensure!(failed == 0, "{failed} of {ran} pages failed; --keep DIR keeps their files");
     ensure!(ran > 0, "no page has an `sh` block that is selected");
-    println!("{ran} pages ran");
+    println!("{ran} pages ran in {:.0} s", began.elapsed().as_secs_f64());
     Ok(())
 }
 

@@ -46,19 +46,28 @@ pub enum Selection {
     All,
     /// All blocks but those with the word `network`.
     Offline,
-    /// Only blocks with the word `ci`.
+    /// Blocks with the word `ci`, and on their pages the hidden blocks, which make files. No block
+    /// with the word `slow` or `network`.
     Quick,
 }
 
 impl Selection {
-    fn selects(self, block: &ShellBlock) -> bool {
-        match self {
-            Selection::All => true,
-            Selection::Offline => !block.has_word("network"),
-            Selection::Quick => {
-                block.has_word("ci") && !block.has_word("slow") && !block.has_word("network")
-            }
-        }
+    /// Returns the selected blocks of a page, and the number of those that are left out.
+    fn select(self, blocks: Vec<ShellBlock>) -> (Vec<ShellBlock>, usize) {
+        let is_slow = |block: &ShellBlock| block.has_word("slow") || block.has_word("network");
+        let is_quick = |block: &ShellBlock| block.has_word("ci") && !is_slow(block);
+        let has_quick = blocks.iter().any(|block| is_quick(block) && !block.is_hidden);
+        let all = blocks.len();
+        let selected: Vec<_> = blocks
+            .into_iter()
+            .filter(|block| match self {
+                Selection::All => true,
+                Selection::Offline => !block.has_word("network"),
+                Selection::Quick => has_quick && (is_quick(block) || block.is_hidden && !is_slow(block)),
+            })
+            .collect();
+        let left_out = all - selected.len();
+        (selected, left_out)
     }
 }
 
@@ -103,8 +112,7 @@ impl PageRunner {
     /// Runs the selected blocks of a page, or returns `None` if there are none.
     pub fn run_page(&self, page: &Path) -> Result<Option<PageOutcome>> {
         let text = readmill_check::pages::read(&self.root.join(page))?;
-        let (selected, left_out): (Vec<_>, Vec<_>) =
-            parse_page(&text).blocks.into_iter().partition(|block| self.selection.selects(block));
+        let (selected, left_out) = self.selection.select(parse_page(&text).blocks);
         if selected.is_empty() {
             return Ok(None);
         }
@@ -115,7 +123,7 @@ impl PageRunner {
         };
         Ok(Some(PageOutcome {
             blocks: selected.len(),
-            left_out: left_out.len(),
+            left_out,
             seconds: began.elapsed().as_secs_f64(),
             failure,
         }))
@@ -354,7 +362,12 @@ mod tests {
         let outcome = run_page(page, Selection::Quick).unwrap();
         assert!(outcome.failure.is_none());
         assert_eq!((outcome.blocks, outcome.left_out), (1, 3));
-        assert!(run_page("```sh\nfalse\n```\n", Selection::Quick).is_none());
+        assert!(run_page("<!-- sh\nfalse\n-->\n```sh\nfalse\n```\n", Selection::Quick).is_none());
+        let page =
+            "<!-- sh\ntouch a\n-->\n<!-- sh slow\nfalse\n-->\n```sh\nfalse\n```\n```sh ci\nrm a\n```\n";
+        let outcome = run_page(page, Selection::Quick).unwrap();
+        assert!(outcome.failure.is_none());
+        assert_eq!((outcome.blocks, outcome.left_out), (2, 2));
         let page = "```sh network\nfalse\n```\n```sh slow\ntrue\n```\n";
         assert!(run_page(page, Selection::Offline).unwrap().failure.is_none());
     }
