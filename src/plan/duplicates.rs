@@ -7,7 +7,9 @@ use readmill_markdup::{
     Coding, DuplicateTypes, EarlierMarks, MarkOptions, Optical, OpticalReads, PairEnds, Rules,
     SamtoolsRules, Strategy,
 };
+use readmill_record::tag::Tag;
 use readmill_record::{Error, Result, tag};
+use readmill_sort::Order;
 
 use super::choice::choice_name;
 use super::duplicate_choices::{
@@ -82,16 +84,12 @@ impl Duplicates {
             )
             .hint("omit --optical-distance off and --read-names null"));
         }
-        let written = [
-            self.writing.molecule_number.map(|(tag, _)| tag),
-            self.writing.molecule.map(|(tag, _)| tag),
-        ];
         let read = match &self.rules.coding {
             Some(Coding::Umis(umis)) => [umis.source.tag(), None, None],
             Some(Coding::Barcodes(barcodes)) => [barcodes.template, barcodes.first, barcodes.second],
             None => [None; 3],
         };
-        for tag in written.into_iter().flatten() {
+        for tag in self.molecule_tags() {
             if read.contains(&Some(tag)) || [tag::RG, tag::DT, tag::DI, tag::DS].contains(&tag) {
                 let tag = String::from_utf8_lossy(&tag);
                 return Err(Error::usage(format!("the field {tag} has another purpose"))
@@ -106,6 +104,30 @@ impl Duplicates {
                 .hint("give the number of UMI bases in each read, such as inline:8+8"));
         }
         Ok(())
+    }
+
+    /// Returns the fields to which the molecule of a read is written.
+    fn molecule_tags(&self) -> impl Iterator<Item = Tag> {
+        let number = self.writing.molecule_number.map(|(tag, _)| tag);
+        number.into_iter().chain(self.writing.molecule.map(|(tag, _)| tag))
+    }
+
+    /// Returns a usage error if the molecule is part of the sort key. Keys are computed before
+    /// molecules are known, so they would contain the fields of the input.
+    pub fn check_order(&self, order: Order) -> Result<()> {
+        let (key, flags) = match order {
+            Order::TemplateCoordinate => (*b"MI", "--template-coordinate".to_string()),
+            Order::Tag { tag, .. } => (tag, format!("-t {}", String::from_utf8_lossy(&tag))),
+            _ => return Ok(()),
+        };
+        if !self.molecule_tags().any(|tag| tag == key) {
+            return Ok(());
+        }
+        let tag = String::from_utf8_lossy(&key);
+        Err(Error::usage(format!(
+            "this order compares {tag}, but reads are sorted before their molecules are known"
+        ))
+        .hint(format!("omit --sort here, and sort the output in a second run: readmill sort {flags}")))
     }
 
     /// Returns the duplicate marking flags of the `@PG` command line, without those at their

@@ -241,7 +241,10 @@ impl Plan {
                 .hint("add --sort coordinate, even if the input is sorted"));
             }
         }
-        self.steps.duplicates.as_ref().map_or(Ok(()), Duplicates::check_conflicts)
+        self.steps.duplicates.as_ref().map_or(Ok(()), |duplicates| {
+            duplicates.check_conflicts()?;
+            duplicates.check_order(self.order())
+        })
     }
 
     /// Returns the facts about the run that add-ons may use.
