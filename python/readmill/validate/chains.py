@@ -1,0 +1,616 @@
+"""Runs the steps of a validation on both sides, and compares their outputs step by step.
+
+readmill makes sorted, marked and recalibrated reads, statistics and metrics in one pass over the input. The tools need a
+chain of commands for the same files. Each side reads the sample itself; no side reads a file of the other one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import comparisons
+from .comparisons import Comparison
+from .programs import Program, Run, read_messages, run_measured, sha256_of_file
+from .rows import row_of_error
+
+#: All steps, in the order in which they run, and what they need besides the sample.
+STEPS = {
+    "align": "--fastq and --reference",
+    "sort": "",
+    "duplicates": "",
+    "statistics": "",
+    "metrics": "",
+    "depths": "--reference",
+    "targets": "--targets and --reference",
+    "recalibration": "--reference and --known-sites",
+}
+
+#: The steps whose files are made together with the marks, in one pass of readmill.
+_WITH_MARKS = ("statistics", "metrics", "depths", "targets")
+
+#: The programs of the other side that each step needs.
+NEEDED = {
+    "align": ("bwa", "samtools"),
+    "sort": ("samtools",),
+    "duplicates": ("samtools", "Picard"),
+    "statistics": ("samtools", "Picard"),
+    "metrics": ("samtools", "Picard"),
+    "depths": ("samtools", "Picard"),
+    "targets": ("samtools", "Picard"),
+    "recalibration": ("samtools", "Picard", "GATK"),
+}
+
+#: The Picard programs of CollectMultipleMetrics that are compared, with the extensions of their files. The programs of
+#: the second table need a reference.
+_COLLECTORS = {
+    "CollectAlignmentSummaryMetrics": ("alignment_summary_metrics",),
+    "CollectBaseDistributionByCycle": ("base_distribution_by_cycle_metrics",),
+    "CollectInsertSizeMetrics": ("insert_size_metrics",),
+    "MeanQualityByCycle": ("quality_by_cycle_metrics",),
+    "QualityScoreDistribution": ("quality_distribution_metrics",),
+    "CollectQualityYieldMetrics": ("quality_yield_metrics",),
+}
+_COLLECTORS_WITH_REFERENCE = {
+    "CollectGcBiasMetrics": ("gc_bias.detail_metrics", "gc_bias.summary_metrics"),
+    "CollectSequencingArtifactMetrics": (
+        "pre_adapter_detail_metrics",
+        "pre_adapter_summary_metrics",
+        "bait_bias_detail_metrics",
+        "bait_bias_summary_metrics",
+        "error_summary_metrics",
+    ),
+}
+
+#: Bases that bwa and readmill align as one batch. The pairing statistics depend on it, so both get the same number.
+_BATCH_BASES = "100000000"
+
+#: The read group of FASTQ reads, if the user gives none.
+READ_GROUP = r"@RG\tID:1\tSM:sample\tLB:library\tPL:ILLUMINA\tPU:unit"
+
+_AFTER_HEADER = "All lines, except the comments with command and date (row 37)."
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What the user gives: the reads, and the files that some steps need."""
+
+    reads: Path | None
+    fastq: tuple[Path, ...] = ()
+    reference: Path | None = None
+    known_sites: tuple[Path, ...] = ()
+    targets: Path | None = None
+    baits: Path | None = None
+    read_group: str = READ_GROUP
+
+    def files(self) -> list[tuple[str, Path]]:
+        """All files with their role."""
+        roles = [("reads", self.reads), *(("FASTQ", file) for file in self.fastq), ("reference", self.reference)]
+        roles += [*(("known sites", file) for file in self.known_sites), ("targets", self.targets), ("baits", self.baits)]
+        return [(role, file) for role, file in roles if file is not None]
+
+
+@dataclass
+class Validation:
+    """A validation: its settings, and then its runs and comparisons."""
+
+    sample: Sample
+    steps: tuple[str, ...]
+    programs: Mapping[str, Program]
+    #: The directory of all temporary files.
+    directory: Path
+    threads: int
+    memory: str | None = None
+    duplicate_mode: str = "auto"
+    #: Number of differences that are shown for each comparison.
+    first: int = 5
+    runs: list[Run] = field(default_factory=list)
+    comparisons: list[Comparison] = field(default_factory=list)
+    inputs: list[tuple[str, Path, int, str]] = field(default_factory=list)
+    began: float = field(default_factory=time.time)
+    ended: float = 0.0
+
+    # ---- Running ----
+
+    def run_all(self) -> None:
+        """Runs all steps on both sides and compares their outputs."""
+        for folder in ("readmill", "tools", "inputs", "logs", "tmp", "bin"):
+            (self.directory / folder).mkdir(parents=True)
+        script = self.directory / "bin/Rscript"
+        script.write_text("#!/bin/sh\nexit 0\n")  # Picard starts R for charts, which are not compared.
+        script.chmod(0o755)
+        for role, path in self.sample.files():
+            _say(f"checksum of {path}")
+            self.inputs.append((role, path, path.stat().st_size, sha256_of_file(path)))
+        self._link_inputs()
+        reads = self._align() if self.sample.fastq else (str(self.sample.reads), str(self.sample.reads))
+        if "sort" in self.steps:
+            self._sort(*reads)
+        if {"duplicates", *_WITH_MARKS, "recalibration"} & set(self.steps):
+            self._mark(*reads)
+        if "recalibration" in self.steps:
+            self._recalibrate(*reads)
+        self.ended = time.time()
+
+    def _run(self, side: str, step: str, *commands: Sequence[str | Path], output: str | None = None) -> Run:
+        """Runs a command, or a pipe, and keeps the result."""
+        run = Run(side, step, " | ".join(map(self._name, commands)), [list(map(str, words)) for words in commands], output)
+        _say(f"{step}: {run.name} …")
+        environment = {"TMPDIR": str(self.directory / "tmp")}
+        if side == "tools":
+            environment["PATH"] = f"{self.directory / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+        log = self.directory / "logs" / f"{len(self.runs) + 1:02}.txt"
+        self.runs.append(run_measured(run, self.directory, environment, log))
+        _say(f"{step}: {run.name}: {run.seconds:.1f} s" if run.succeeded else f"{step}: {run.name} {run.ending}")
+        return run
+
+    def _name(self, words: Sequence[str | Path]) -> str:
+        """The program of a command, and its subcommand."""
+        for program in self.programs.values():
+            if list(words[: len(program.words)]) == program.words:
+                return f"{program.name} {words[len(program.words)]}"
+        return Path(words[0]).name
+
+    def _run_readmill(self, step: str, *words: str | Path) -> Run:
+        memory = ["-m", self.memory] if self.memory else []
+        return self._run("readmill", step, [*self.programs["readmill"].words, *words, "-@", str(self.threads), *memory])
+
+    def _run_samtools(self, step: str, *words: str | Path, output: str | None = None) -> Run:
+        return self._run("tools", step, [*self.programs["samtools"].words, *words], output=output)
+
+    def _run_picard(self, step: str, program: str, *words: str) -> Run:
+        common = ["VALIDATION_STRINGENCY=SILENT", "TMP_DIR=tmp"]
+        return self._run("tools", step, [*self.programs["Picard"].words, program, *words, *common])
+
+    def _run_gatk(self, step: str, *words: str | Path) -> Run:
+        return self._run("tools", step, [*self.programs["GATK"].words, *words, "--tmp-dir", "tmp"])
+
+    def _ask_readmill(self, words: Sequence[str]) -> tuple[int, str, str]:
+        """Runs a command of readmill that is no part of either side, such as `compare`."""
+        command = [*self.programs["readmill"].words, *words]
+        ended = subprocess.run(
+            command, cwd=self.directory, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL
+        )
+        return ended.returncode, ended.stdout, ended.stderr
+
+    # ---- Inputs ----
+
+    def _link_inputs(self) -> None:
+        """Links the reference and the known sites into the directory, with their indexes, and makes missing indexes.
+
+        The tools read indexes that are next to a file. The user's directory may not be writable.
+        """
+        reference, samtools = self.sample.reference, self.programs["samtools"]
+        if reference is not None:
+            local = self._link(reference, (".fai", ".gzi", ".amb", ".ann", ".bwt", ".pac", ".sa", ".bwt.2bit.64", ".0123"))
+            dictionary = self.directory / self._dictionary()
+            if (theirs := Path(f"{_without_fasta(reference)}.dict")).exists():
+                dictionary.symlink_to(theirs)
+            if samtools.is_usable:
+                if not Path(f"{local}.fai").exists():
+                    self._run_samtools("preparation", "faidx", self._reference())
+                if not dictionary.exists():
+                    self._run_samtools("preparation", "dict", "-o", self._dictionary(), self._reference())
+        for sites in self.sample.known_sites:
+            local = self._link(sites, (".tbi", ".idx", ".csi"))
+            has_index = any(Path(f"{local}{suffix}").exists() for suffix in (".tbi", ".idx"))
+            if "recalibration" in self.steps and not has_index and self.programs["GATK"].is_usable:
+                self._run_gatk("preparation", "IndexFeatureFile", "-I", self._local(sites))
+
+    def _link(self, path: Path, suffixes: Sequence[str]) -> Path:
+        local = self.directory / self._local(path)
+        if not local.exists():
+            local.symlink_to(path)
+            for suffix in suffixes:
+                if (index := Path(f"{path}{suffix}")).exists():
+                    Path(f"{local}{suffix}").symlink_to(index)
+        return local
+
+    @staticmethod
+    def _local(path: Path) -> str:
+        return f"inputs/{path.name}"
+
+    def _reference(self) -> str:
+        assert self.sample.reference is not None
+        return self._local(self.sample.reference)
+
+    def _dictionary(self) -> str:
+        assert self.sample.reference is not None
+        return f"inputs/{_without_fasta(self.sample.reference).name}.dict"
+
+    def _is_cram(self) -> bool:
+        if self.sample.reads is None:
+            return False
+        with open(self.sample.reads, "rb") as file:
+            return file.read(4) == b"CRAM"
+
+    def _cram_options(self) -> list[str]:
+        return ["--reference", self._reference()] if self._is_cram() and self.sample.reference else []
+
+    # ---- Steps ----
+
+    def _align(self) -> tuple[str, str]:
+        """Aligns FASTQ on both sides, and returns the two files of aligned reads."""
+        theirs, ours, reference = "tools/aligned.bam", "readmill/aligned.bam", self._reference()
+        local = self.directory / reference
+        if not Path(f"{local}.bwt.2bit.64").exists():
+            self._run_readmill("preparation", "index", reference)
+        fastq = [str(file) for file in self.sample.fastq]
+        arguments = ["-K", _BATCH_BASES, "-R", self.sample.read_group]
+        mine = self._run_readmill("align", "align", reference, *fastq, *arguments, "-o", ours)
+        it = self._compare("align", "aligned reads", "All fields of all records, in their order.", theirs, ours)
+        bwa, samtools = self.programs["bwa"], self.programs["samtools"]
+        run = None
+        if bwa.is_usable and samtools.is_usable:
+            if not Path(f"{local}.bwt").exists():
+                self._run("tools", "preparation", [*bwa.words, "index", reference])
+            mem = [*bwa.words, "mem", *arguments, "-t", str(self.threads), reference, *fastq]
+            run = self._run("tools", "align", mem, [*samtools.words, "view", "-b", "-o", theirs, "-"])
+        if self._are_ready(it, [run], [mine], ("bwa", "samtools")):
+            version = re.match(r"0\.7\.(\d+)", bwa.version)
+            has_new_mq = version is not None and int(version[1]) >= 18
+            comparisons.compare_records(it, self._ask_readmill, ["--ignore-header"], has_new_mq=has_new_mq)
+        it = self._compare("align", "header: contigs, read groups", "The @SQ and @RG lines.", theirs, ours)
+        if self._are_ready(it, [run], [mine], ("bwa", "samtools")) and (headers := self._read_headers(it, theirs, ours)):
+            comparisons.compare_dictionaries(it, *headers)
+        return theirs, ours
+
+    def _sort(self, their_reads: str, our_reads: str) -> None:
+        theirs, ours = "tools/sorted.bam", "readmill/sorted.bam"
+        mine = self._run_readmill("sort", "sort", our_reads, "-o", ours, *self._cram_options())
+        run = self._sort_with_samtools("sort", their_reads, theirs)
+        it = self._compare("sort", "sorted reads", "All fields of all records, in their order.", theirs, ours)
+        if self._are_ready(it, [run], [mine], ("samtools",)):
+            comparisons.compare_records(it, self._ask_readmill)
+        self._compare_header("sort", (their_reads, our_reads), theirs, ours, [run], [mine])
+        kind = "csi" if (self.directory / f"{ours}.csi").exists() else "bai"
+        it = self._compare(
+            "sort",
+            "index of the sorted reads",
+            "All bytes. samtools indexes the file of readmill.",
+            f"tools/sorted.{kind}",
+            f"{ours}.{kind}",
+        )
+        run = None
+        if mine.succeeded and self.programs["samtools"].is_usable:
+            run = self._run_samtools("sort", "index", *(["-c"] if kind == "csi" else []), ours, it.theirs)
+        if self._are_ready(it, [run], [mine], ("samtools",)):
+            comparisons.compare_bytes(it, self.directory / it.theirs, self.directory / it.ours)
+
+    def _sort_with_samtools(self, step: str, reads: str, output: str) -> Run | None:
+        if not self.programs["samtools"].is_usable:
+            return None
+        more = ["-@", str(self.threads - 1), *self._cram_options()]
+        return self._run_samtools(step, "sort", *more, "-T", "tmp/sort", "-o", output, reads)
+
+    def _mark(self, their_reads: str, our_reads: str) -> None:
+        """Marks duplicates on both sides, and compares marks, statistics and metrics."""
+        ours, theirs = "readmill/marked.bam", "tools/marked.bam"
+        asked = [step for step in _WITH_MARKS if step in self.steps]
+        mine = self._run_readmill(
+            "duplicates", *self._mark_command(our_reads, ours, "readmill/duplicates.txt"), *self._report_options(asked)
+        )
+        mode = self._duplicate_mode(mine)
+        runs = self._mark_with_picard(their_reads, theirs, mode)
+        marked = self._compare(
+            "duplicates",
+            "sorted reads with duplicate marks",
+            f"All fields of all records, in their order. Picard marks with ASSUME_SORT_ORDER={_PICARD_ORDER[mode]}, readmill in "
+            f"{mode} mode.",
+            theirs,
+            ours,
+        )
+        if self._are_ready(marked, runs, [mine], ("samtools", "Picard")):
+            comparisons.compare_records(marked, self._ask_readmill)
+        elif failed := [run for run in runs if run is not None and not run.succeeded]:
+            self._name_row_of_error(marked, "MarkDuplicates", failed[-1])
+        self._compare_header("duplicates", (their_reads, our_reads), theirs, ours, runs, [mine])
+        it = self._compare(
+            "duplicates", "Picard duplicate metrics", _AFTER_HEADER, "tools/duplicates.txt", "readmill/duplicates.txt"
+        )
+        if self._are_ready(it, runs, [mine], ("samtools", "Picard")):
+            self._compare_metrics(it)
+            comparisons.explain_library_size(it, self.directory / it.theirs, self.directory / it.ours)
+        is_marked = bool(runs) and all(run is not None and run.succeeded for run in runs)
+        if "statistics" in asked:
+            self._compare_statistics(mine, is_marked)
+        if "metrics" in asked:
+            self._compare_collectors(mine, is_marked)
+        if "depths" in asked:
+            words = ["CollectWgsMetrics", f"R={self._reference()}"]
+            self._compare_one_collector("depths", "Picard wgs_metrics", "wgs_metrics", words, mine, is_marked)
+        if "targets" in asked:
+            self._compare_targets(mine, is_marked)
+        if marked.verdict == comparisons.DIFFERENT:
+            for it in self.comparisons:
+                if it.step in _WITH_MARKS and it.verdict == comparisons.DIFFERENT:
+                    it.notes.append("The marked reads already differ, which may be the cause.")
+
+    def _mark_command(self, reads: str, output: str, metrics: str) -> list[str]:
+        mode = ["--duplicate-mode", self.duplicate_mode]
+        return ["prep", reads, "-o", output, "--sort", "coordinate", "--mark-duplicates", *mode, "--metrics", metrics]
+
+    def _report_options(self, asked: Sequence[str]) -> list[str]:
+        """The options of readmill for what is counted in the pass that marks."""
+        options = []
+        if "statistics" in asked:
+            options += [word for name in _STATISTICS for word in (f"--{name}", f"readmill/{name}.txt")]
+        collectors = list(self._collectors()) if "metrics" in asked else []
+        collectors += ["CollectWgsMetrics"] if "depths" in asked else []
+        collectors += ["CollectHsMetrics"] if "targets" in asked else []
+        if collectors:
+            options += ["--qc", "readmill/metrics", "--qc-metrics", ",".join(collectors)]
+        if self.sample.reference and (collectors or self._is_cram()):
+            options += ["--reference", self._reference()]
+        if "targets" in asked:
+            targets, baits = self.sample.targets, self.sample.baits or self.sample.targets
+            options += ["--target-intervals", str(targets), "--bait-intervals", str(baits), "--bait-set-name", "baits"]
+        return options
+
+    def _duplicate_mode(self, run: Run) -> str:
+        """The mode that the user gives, or the mode that readmill chose."""
+        if self.duplicate_mode != "auto":
+            return self.duplicate_mode
+        text = run.log.read_text(errors="replace") if run.log.is_file() else ""
+        stated = re.search(r"duplicate mode (template|coordinate)", text)
+        return stated[1] if stated else "coordinate"
+
+    def _mark_with_picard(self, reads: str, output: str, mode: str) -> list[Run | None]:
+        """Sorts and marks, in the order in which a laboratory would: marking is first if templates are adjacent."""
+        if not (self.programs["samtools"].is_usable and self.programs["Picard"].is_usable):
+            return []
+        runs: list[Run | None] = []
+        first = "tools/marked.grouped.bam" if mode == "template" else output
+        source = reads if mode == "template" else "tools/sorted.bam"
+        if mode == "template" and self._is_cram():
+            source = "tools/reads.bam"
+            runs.append(self._run_samtools("duplicates", "view", "-b", "-o", source, *self._cram_options(), reads))
+        if mode == "coordinate" and "sort" not in self.steps:
+            runs.append(self._sort_with_samtools("duplicates", reads, source))
+        elif mode == "coordinate":
+            runs += [run for run in self.runs if run.step == "sort" and "sort" in run.commands[0] and run.side == "tools"]
+        if all(run is not None and run.succeeded for run in runs):
+            files = [f"I={source}", f"O={first}", "M=tools/duplicates.txt", f"ASSUME_SORT_ORDER={_PICARD_ORDER[mode]}"]
+            runs.append(self._run_picard("duplicates", "MarkDuplicates", *files))
+        if mode == "template" and runs[-1] is not None and runs[-1].succeeded:
+            runs.append(self._sort_with_samtools("duplicates", first, output))
+        return runs
+
+    def _compare_statistics(self, mine: Run, is_marked: bool) -> None:
+        theirs = "tools/marked.bam"
+        if is_marked:
+            self._run_samtools("statistics", "index", theirs)
+        for name in _STATISTICS:
+            how = "All lines." if name != "stats" else "All rows, and the titles of the sections on coverage and GC depth."
+            it = self._compare("statistics", f"samtools {name}", how, f"tools/{name}.txt", f"readmill/{name}.txt")
+            run = self._run_samtools("statistics", name, theirs, output=it.theirs) if is_marked else None
+            if not self._are_ready(it, [run], [mine], ("samtools", "Picard")):
+                continue
+            is_compared = comparisons.is_no_comment if name == "stats" else comparisons.every_line
+            paths = self.directory / it.theirs, self.directory / it.ours
+            comparisons.compare_texts(it, *paths, is_compared, self.first)
+            if name == "stats":
+                comparisons.explain_statistics(it, *paths, self._has_long_reads)
+
+    def _collectors(self) -> dict[str, tuple[str, ...]]:
+        return _COLLECTORS | (_COLLECTORS_WITH_REFERENCE if self.sample.reference else {})
+
+    def _compare_collectors(self, mine: Run, is_marked: bool) -> None:
+        """Compares the files of CollectMultipleMetrics. If it fails, its programs run one by one: one error hides no other."""
+        collectors = self._collectors()
+        run = self._collect(collectors) if is_marked else None
+        runs = dict.fromkeys(collectors, run)
+        if run is not None and not run.succeeded:
+            runs = {name: self._collect([name]) for name in collectors}
+        for name, extensions in collectors.items():
+            for extension in extensions:
+                it = self._compare(
+                    "metrics",
+                    f"Picard {extension}",
+                    _AFTER_HEADER,
+                    f"tools/metrics.{extension}",
+                    f"readmill/metrics.{extension}",
+                )
+                self._compare_collected(it, name, runs[name], mine)
+
+    def _collect(self, names: Sequence[str] | Mapping[str, object]) -> Run:
+        words = ["I=tools/marked.bam", "O=tools/metrics", "PROGRAM=null", *(f"PROGRAM={name}" for name in names)]
+        words += [f"R={self._reference()}"] if self.sample.reference else []
+        return self._run_picard("metrics", "CollectMultipleMetrics", *words)
+
+    def _compare_one_collector(
+        self, step: str, what: str, extension: str, words: Sequence[str], mine: Run, is_marked: bool
+    ) -> None:
+        it = self._compare(step, what, _AFTER_HEADER, f"tools/metrics.{extension}", f"readmill/metrics.{extension}")
+        run = None
+        if is_marked:
+            run = self._run_picard(step, words[0], "I=tools/marked.bam", f"O={it.theirs}", *words[1:])
+        self._compare_collected(it, words[0], run, mine)
+
+    def _compare_collected(self, it: Comparison, name: str, run: Run | None, mine: Run) -> None:
+        if not self._are_ready(it, [run], [mine], ("samtools", "Picard")):
+            if run is not None and not run.succeeded:
+                self._name_row_of_error(it, name, run)
+            return
+        ours, theirs = self.directory / it.ours, self.directory / it.theirs
+        if (
+            not theirs.exists()
+            and ours.exists()
+            and not any(map(comparisons.is_no_comment, filter(None, ours.read_text().splitlines())))
+        ):
+            it.verdict, it.rows = comparisons.EXPLAINED, [177]
+            it.notes.append("Picard writes no file. The file of readmill has no table.")
+            return
+        self._compare_metrics(it)
+
+    @staticmethod
+    def _name_row_of_error(it: Comparison, program: str, run: Run) -> None:
+        if row := row_of_error(program, run.log.read_text(errors="replace") if run.log.is_file() else ""):
+            it.rows.append(row)
+            it.notes.append(f"Row {row} describes this error.")
+
+    def _compare_metrics(self, it: Comparison) -> None:
+        paths = self.directory / it.theirs, self.directory / it.ours
+        missing = [path.parent.name for path in paths if not path.exists()]
+        if missing:
+            it.verdict, it.differences, it.unit = comparisons.DIFFERENT, 1, "files"
+            it.notes.append(f"Only one side wrote this file: {' and '.join(missing)} has none.")
+            return
+        comparisons.compare_texts(it, *paths, comparisons.is_no_comment, self.first)
+
+    def _compare_targets(self, mine: Run, is_marked: bool) -> None:
+        lists = {}
+        for role, path in (("targets", self.sample.targets), ("baits", self.sample.baits or self.sample.targets)):
+            assert path is not None
+            lists[role] = str(path)
+            if is_marked and not path.name.endswith(".interval_list"):
+                lists[role] = f"tools/{role}.interval_list"
+                self._run_picard("targets", "BedToIntervalList", f"I={path}", f"O={lists[role]}", f"SD={self._dictionary()}")
+        intervals = [f"TARGET_INTERVALS={lists['targets']}", f"BAIT_INTERVALS={lists['baits']}", "BAIT_SET_NAME=baits"]
+        words = ["CollectHsMetrics", *intervals, f"R={self._reference()}"]
+        self._compare_one_collector("targets", "Picard hs_metrics", "hs_metrics", words, mine, is_marked)
+
+    def _recalibrate(self, their_reads: str, our_reads: str) -> None:
+        """Recalibrates on both sides: readmill sorts, marks and recalibrates in one pass over the input."""
+        ours, theirs = "readmill/recalibrated.bam", "tools/recalibrated.bam"
+        files = ["--reference", self._reference()]
+        files += [word for sites in self.sample.known_sites for word in ("--known-sites", self._local(sites))]
+        command = [
+            *self._mark_command(our_reads, ours, "readmill/duplicates.bqsr.txt"),
+            "--bqsr",
+            *files,
+            "--bqsr-table",
+            "readmill/bqsr.table",
+        ]
+        mine = self._run_readmill("recalibration", *command)
+        counted = applied = None
+        needed = NEEDED["recalibration"]
+        if all(self.programs[name].is_usable for name in needed) and (self.directory / "tools/marked.bam").exists():
+            sites = [word for file in self.sample.known_sites for word in ("--known-sites", self._local(file))]
+            common = ["-I", "tools/marked.bam", "-R", self._reference()]
+            counted = self._run_gatk("recalibration", "BaseRecalibrator", *common, *sites, "-O", "tools/bqsr.table")
+            if counted.succeeded:
+                applied = self._run_gatk(
+                    "recalibration", "ApplyBQSR", *common, "--bqsr-recal-file", "tools/bqsr.table", "-O", theirs
+                )
+        it = self._compare("recalibration", "GATK recalibration table", "All lines.", "tools/bqsr.table", "readmill/bqsr.table")
+        if self._are_ready(it, [counted], [mine], needed):
+            comparisons.compare_texts(
+                it, self.directory / it.theirs, self.directory / it.ours, comparisons.every_line, self.first
+            )
+        it = self._compare("recalibration", "recalibrated reads", "All fields of all records, in their order.", theirs, ours)
+        if self._are_ready(it, [counted, applied], [mine], needed):
+            comparisons.compare_records(it, self._ask_readmill, is_gatk=True)
+            if it.verdict == comparisons.DIFFERENT:
+                self._explain_dropped_reads(it, command)
+        self._compare_header("recalibration", (their_reads, our_reads), theirs, ours, [counted, applied], [mine])
+
+    def _explain_dropped_reads(self, it: Comparison, command: Sequence[str]) -> None:
+        """Explains missing reads by row 50: with --gatk-drop-malformed, readmill drops the reads that ApplyBQSR drops."""
+        again = "readmill/recalibrated.dropped.bam"
+        words = [again if word == it.ours else word for word in command]
+        if not self._run_readmill("recalibration", *words, "--gatk-drop-malformed").succeeded:
+            return
+        second = Comparison(it.step, it.what, it.how, it.theirs, again)
+        comparisons.compare_records(second, self._ask_readmill, is_gatk=True)
+        if second.verdict in (comparisons.SAME, comparisons.EXPLAINED):
+            it.notes = [
+                *it.notes,
+                "ApplyBQSR drops reads that readmill keeps. With --gatk-drop-malformed, readmill drops them as well; these two "
+                "files then agree.",
+            ]
+            it.verdict, it.rows, it.differences, it.shown = comparisons.EXPLAINED, [50, *second.rows], 0, ""
+
+    # ---- Comparing ----
+
+    def _compare(self, step: str, what: str, how: str, theirs: str, ours: str) -> Comparison:
+        """Adds a comparison, which is not made yet."""
+        self.comparisons.append(Comparison(step, what, how, theirs, ours))
+        return self.comparisons[-1]
+
+    def _are_ready(self, it: Comparison, theirs: Sequence[Run | None], ours: Sequence[Run], needed: Sequence[str]) -> bool:
+        """Whether both sides wrote what is compared. If not, notes why it is not compared.
+
+        It is a difference if only readmill fails.
+        """
+        missing = [self.programs[name].problem for name in needed if not self.programs[name].is_usable]
+        failed = [run for run in theirs if run is not None and not run.succeeded]
+        own = [run for run in ours if not run.succeeded]
+        if own and not missing and not failed and None not in theirs and theirs:
+            it.verdict, it.differences, it.unit = comparisons.DIFFERENT, 1, "runs"
+            it.notes.append(f"Only readmill failed. {comparisons.name_failures(own)}")
+            it.shown = own[0].messages
+            return False
+        if own:
+            it.leave_out(comparisons.name_failures(own), own[0].messages)
+        if missing:
+            it.leave_out(f"{'; '.join(missing)}.", it.shown)
+        elif failed:
+            it.leave_out(comparisons.name_failures(failed), "\n".join(filter(None, [failed[0].messages, it.shown])))
+        elif None in theirs or not theirs:
+            it.leave_out("An earlier step of the tools did not write the file that this step reads.", it.shown)
+        return not it.notes
+
+    def _compare_header(
+        self, step: str, reads: tuple[str, str], theirs: str, ours: str, runs: Sequence[Run | None], own: Sequence[Run]
+    ) -> None:
+        it = self._compare(step, "header: program lines, comments", "The @PG and @CO lines of the input.", theirs, ours)
+        if self._are_ready(it, runs, own, NEEDED[step]) and (headers := self._read_headers(it, *reads, theirs, ours)):
+            comparisons.compare_program_lines(it, headers[:2], headers[2:])
+
+    def _read_headers(self, it: Comparison, *files: str) -> list[list[str]]:
+        """Returns the lines of all headers. If one cannot be read, notes this and returns none."""
+        headers = []
+        for file in files:
+            code, text, messages = self._ask_readmill(["view", "-H", "--no-PG", file, *self._cram_options()])
+            if code != 0:
+                it.leave_out(f"readmill view cannot read {file}.", messages)
+                return []
+            headers.append(text.splitlines())
+        return headers
+
+    def _has_long_reads(self) -> bool:
+        """Whether a marked read is so long that row 247 applies."""
+        command = [*self.programs["readmill"].words, "view", "readmill/marked.bam"]
+        with subprocess.Popen(
+            command, cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, text=True
+        ) as view:
+            assert view.stdout is not None
+            found = any(map(comparisons.is_long_read, view.stdout))
+            view.kill()
+        return found
+
+
+_STATISTICS = ("flagstat", "idxstats", "stats")
+
+_PICARD_ORDER = {"template": "queryname", "coordinate": "coordinate"}
+
+
+def _without_fasta(path: Path) -> Path:
+    """A FASTA path without its extensions, as the tools name its dictionary."""
+    return (path.with_suffix("") if path.suffix == ".gz" else path).with_suffix("")
+
+
+def _say(text: str) -> None:
+    print(f"readmill validate: {text}", file=sys.stderr, flush=True)
+
+
+def remove_files(directory: Path) -> None:
+    """Removes the temporary files of a validation."""
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def count_verdicts(all_of_them: Sequence[Comparison]) -> Iterator[tuple[str, int]]:
+    """The number of comparisons with each verdict."""
+    for verdict in (comparisons.SAME, comparisons.EXPLAINED, comparisons.DIFFERENT, comparisons.NOT_COMPARED):
+        yield verdict, sum(it.verdict == verdict for it in all_of_them)
+
+
+__all__ = ["NEEDED", "STEPS", "Sample", "Validation", "count_verdicts", "read_messages", "remove_files"]

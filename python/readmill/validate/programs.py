@@ -1,0 +1,243 @@
+"""Finds the programs of both sides, and runs them with a measurement of time and memory."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import resource
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+#: Seconds that a program has to end after SIGTERM, before it is killed.
+_GRACE = 10.0
+
+#: Maximum number of bytes and lines of a program's messages in the document.
+_MAX_MESSAGE_BYTES = 8 << 10
+_MAX_MESSAGE_LINES = 15
+_MAX_MESSAGE_WIDTH = 300
+
+#: Bytes of a unit of ``ru_maxrss``.
+_RSS_UNIT = 1 if sys.platform == "darwin" else 1024
+
+#: Arguments that make a program print its version, and the regular expression that finds it.
+_VERSIONS = {
+    "readmill": (["--version"], r"readmill (\S+)"),
+    "samtools": (["--version"], r"samtools (\S+)"),
+    "Picard": (["MarkDuplicates", "--version"], r"(?:Version:)?v?(\d+\.\d+[\w.-]*)"),
+    "GATK": (["--version"], r"\(GATK\) v(\S+)"),
+    "bwa": ([], r"Version: (\S+)"),
+    "Java": (["-version"], r'version "([^"]+)"'),
+}
+
+#: The versions that readmill claims to agree with, as docs/parity.md states them.
+CLAIMED = {"samtools": "1.24", "Picard": "3.4.0", "GATK": "4.6.2.0", "bwa": "0.7.17"}
+
+
+@dataclass
+class Program:
+    """A program of one side: how it is called, and its version."""
+
+    name: str
+    words: list[str]
+    #: Path of the executable or the Java archive.
+    path: str = ""
+    version: str = ""
+    #: SHA-256 of the executable or the Java archive.
+    sha256: str = ""
+    #: Why the program cannot be run; empty if it can.
+    problem: str = ""
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the program can be run."""
+        return not self.problem
+
+    @property
+    def is_claimed_version(self) -> bool:
+        """Whether readmill claims the same results as this version."""
+        return self.name not in CLAIMED or re.split(r"[-+]", self.version)[0] == CLAIMED[self.name]
+
+
+def find_program(name: str, given: str | None) -> Program:
+    """Finds a program and its version.
+
+    ``given`` is the user's command: a path, several words, or a ``.jar``. Without it, the program of this name on the
+    PATH is taken.
+    """
+    try:
+        words = shlex.split(given or name.lower())
+    except ValueError as error:
+        return Program(name, [given or ""], problem=f"{given} is not a command: {error}")
+    if words and words[0].endswith(".jar"):
+        words = ["java", "-jar", *words]
+    if not words or (found := shutil.which(words[0])) is None:
+        where = f"{words[0] if words else name} is not an executable file" if given else f"{name.lower()} is not on the PATH"
+        return Program(name, words, problem=where)
+    words[0] = os.path.abspath(found)
+    jars = [os.path.abspath(word) for word in words if word.endswith(".jar")]
+    words = [os.path.abspath(word) if word.endswith(".jar") else word for word in words]
+    program = Program(name, words, jars[0] if jars else os.path.realpath(found))
+    arguments, pattern = _VERSIONS[name]
+    try:
+        asked = subprocess.run([*words, *arguments], capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL)
+        program.sha256 = sha256_of_file(Path(program.path))
+    except OSError as error:
+        program.problem = f"{program.path} cannot be run: {error.strerror}"
+        return program
+    stated = re.search(pattern, asked.stdout + asked.stderr)
+    if stated is None:
+        last = (asked.stderr or asked.stdout).strip().splitlines()[-1:] or ["no message"]
+        program.problem = f"{shlex.join(words)} does not state a version of {name}: {last[0]}"
+    else:
+        program.version = stated[1]
+    return program
+
+
+def sha256_of_file(path: Path) -> str:
+    """Returns the SHA-256 of a file, in hexadecimal."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+@dataclass
+class Run:
+    """One command, or several commands that are joined by pipes, and what it needed."""
+
+    #: ``readmill``, or ``tools`` for the other side.
+    side: str
+    step: str
+    #: The programs and their subcommands, such as ``samtools sort``.
+    name: str
+    commands: list[list[str]]
+    #: File that receives standard output, relative to the directory of the run.
+    output: str | None = None
+    #: Exit code of the last command that failed; -N after signal N; 0 if all succeeded.
+    code: int = 0
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    #: Peak resident memory; the sum if several commands ran at the same time.
+    peak_bytes: int = 0
+    #: Whether the memory is at most ``peak_bytes``, because it is less than that of this program.
+    is_upper_bound: bool = False
+    #: The last lines of standard error.
+    messages: str = ""
+    #: All of standard error.
+    log: Path = field(default_factory=Path)
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether all commands ended with exit code 0."""
+        return self.code == 0
+
+    @property
+    def line(self) -> str:
+        """The command as a line of the shell."""
+        line = " | ".join(shlex.join(words) for words in self.commands)
+        return f"{line} > {shlex.quote(self.output)}" if self.output else line
+
+    @property
+    def ending(self) -> str:
+        """How the command ended, as words."""
+        if self.code < 0:
+            return f"was ended by signal {-self.code} ({signal.Signals(-self.code).name})"
+        return f"ended with exit code {self.code}"
+
+
+def run_measured(run: Run, directory: Path, environment: Mapping[str, str], log: Path) -> Run:
+    """Runs the commands of ``run`` in a directory, and adds how they ended and what they needed.
+
+    If this process is interrupted, the commands are ended first.
+    """
+    run.log = log
+    begun = time.monotonic()
+    own_peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT
+    children: list[subprocess.Popen[bytes]] = []
+    try:
+        with open(log, "wb") as messages:
+            output = open(directory / run.output, "wb") if run.output else messages
+            try:
+                _start(run.commands, directory, environment, output, messages, children)
+            finally:
+                if output is not messages:
+                    output.close()
+            for child in children:
+                _, status, usage = os.wait4(child.pid, 0)
+                child.returncode = os.waitstatus_to_exitcode(status)
+                run.code = child.returncode or run.code
+                run.cpu_seconds += usage.ru_utime + usage.ru_stime
+                run.peak_bytes += usage.ru_maxrss * _RSS_UNIT
+                # A child starts as a copy of this process, so no smaller peak can be measured.
+                run.is_upper_bound |= usage.ru_maxrss * _RSS_UNIT <= own_peak
+    except OSError as error:
+        run.code = run.code or 126
+        run.messages = f"cannot be run: {error}"
+        return run
+    finally:
+        _end(children)
+        run.seconds = time.monotonic() - begun
+    run.messages = read_messages(log)
+    return run
+
+
+def _start(
+    commands: Sequence[Sequence[str]],
+    directory: Path,
+    environment: Mapping[str, str],
+    output: object,
+    messages: object,
+    children: list[subprocess.Popen[bytes]],
+) -> None:
+    """Starts all commands of a pipe, and adds them to ``children``."""
+    before = None
+    for number, words in enumerate(commands, 1):
+        is_last = number == len(commands)
+        child = subprocess.Popen(
+            words,
+            cwd=directory,
+            env={**os.environ, **environment},
+            stdin=before or subprocess.DEVNULL,
+            stdout=output if is_last else subprocess.PIPE,
+            stderr=messages,
+            start_new_session=True,
+        )
+        if before is not None:
+            before.close()
+        before = child.stdout
+        children.append(child)
+
+
+def _end(children: Sequence[subprocess.Popen[bytes]]) -> None:
+    """Ends the process groups of all commands that still run."""
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        for child in children:
+            if child.returncode is None:
+                try:
+                    os.killpg(child.pid, sign)
+                    child.wait(_GRACE)
+                except (ProcessLookupError, subprocess.TimeoutExpired):
+                    continue
+
+
+def read_messages(log: Path) -> str:
+    """Returns the last lines of a file of messages."""
+    with open(log, "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - _MAX_MESSAGE_BYTES))
+        lines = file.read().decode(errors="replace").splitlines()
+    return "\n".join(shorten(line.rstrip(), _MAX_MESSAGE_WIDTH) for line in lines[-_MAX_MESSAGE_LINES:])
+
+
+def shorten(text: str, max_characters: int) -> str:
+    """Returns a text, or its start if it is too long."""
+    return text if len(text) <= max_characters else text[: max_characters - 1] + "…"
