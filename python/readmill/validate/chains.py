@@ -75,7 +75,11 @@ _BATCH_BASES = "100000000"
 #: The read group of FASTQ reads, if the user gives none.
 READ_GROUP = r"@RG\tID:1\tSM:sample\tLB:library\tPL:ILLUMINA\tPU:unit"
 
-_AFTER_HEADER = "All lines, except the comments with command and date (row 37)."
+_AFTER_COMMENTS = "All lines, except the comments with command and date (row 37)."
+_KEPT_LINES = "The @PG and @CO lines of the input. The lines that the programs add are not compared (rows 5 and 7)."
+
+#: The rows that these rules exclude.
+_EXCLUDED = {_AFTER_COMMENTS: (37,), _KEPT_LINES: (5, 7)}
 
 
 @dataclass(frozen=True)
@@ -313,7 +317,7 @@ class Validation:
             self._name_row_of_error(marked, "MarkDuplicates", failed[-1])
         self._compare_header("duplicates", (their_reads, our_reads), theirs, ours, runs, [mine])
         it = self._compare(
-            "duplicates", "Picard duplicate metrics", _AFTER_HEADER, "tools/duplicates.txt", "readmill/duplicates.txt"
+            "duplicates", "Picard duplicate metrics", _AFTER_COMMENTS, "tools/duplicates.txt", "readmill/duplicates.txt"
         )
         if self._are_ready(it, runs, [mine], ("samtools", "Picard")):
             self._compare_metrics(it)
@@ -414,7 +418,7 @@ class Validation:
                 it = self._compare(
                     "metrics",
                     f"Picard {extension}",
-                    _AFTER_HEADER,
+                    _AFTER_COMMENTS,
                     f"tools/metrics.{extension}",
                     f"readmill/metrics.{extension}",
                 )
@@ -428,7 +432,7 @@ class Validation:
     def _compare_one_collector(
         self, step: str, what: str, extension: str, words: Sequence[str], mine: Run, is_marked: bool
     ) -> None:
-        it = self._compare(step, what, _AFTER_HEADER, f"tools/metrics.{extension}", f"readmill/metrics.{extension}")
+        it = self._compare(step, what, _AFTER_COMMENTS, f"tools/metrics.{extension}", f"readmill/metrics.{extension}")
         run = None
         if is_marked:
             run = self._run_picard(step, words[0], "I=tools/marked.bam", f"O={it.theirs}", *words[1:])
@@ -532,7 +536,7 @@ class Validation:
 
     def _compare(self, step: str, what: str, how: str, theirs: str, ours: str) -> Comparison:
         """Adds a comparison, which is not made yet."""
-        self.comparisons.append(Comparison(step, what, how, theirs, ours))
+        self.comparisons.append(Comparison(step, what, how, theirs, ours, excluded=_EXCLUDED.get(how, ())))
         return self.comparisons[-1]
 
     def _are_ready(self, it: Comparison, theirs: Sequence[Run | None], ours: Sequence[Run], needed: Sequence[str]) -> bool:
@@ -561,7 +565,7 @@ class Validation:
     def _compare_header(
         self, step: str, reads: tuple[str, str], theirs: str, ours: str, runs: Sequence[Run | None], own: Sequence[Run]
     ) -> None:
-        it = self._compare(step, "header: program lines, comments", "The @PG and @CO lines of the input.", theirs, ours)
+        it = self._compare(step, "header: program lines, comments", _KEPT_LINES, theirs, ours)
         if self._are_ready(it, runs, own, NEEDED[step]) and (headers := self._read_headers(it, *reads, theirs, ours)):
             comparisons.compare_program_lines(it, headers[:2], headers[2:])
 

@@ -189,17 +189,20 @@ def _grouped(validation: Validation, verdict: str) -> Iterator[tuple[list[int], 
 
 def _explanations(validation: Validation) -> Section:
     section = Section("Explained differences", name="explained")
-    used = sorted({row for it in validation.comparisons for row in it.rows})
-    numbers = {row: [str(n) for n, it in enumerate(validation.comparisons, 1) if row in it.rows] for row in used}
-    rows = [[str(row), ", ".join(numbers[row]), *(_cells(row))] for row in used]
+    used: dict[int, list[int]] = {}
+    for number, it in enumerate(validation.comparisons, 1):
+        for row in [*it.rows, *(it.excluded if it.verdict != comparisons.NOT_COMPARED else ())]:
+            used.setdefault(row, []).append(number)
+    rows = [[str(row), _ranges(used[row]), *_cells(row)] for row in sorted(used)]
     if rows:
         section.blocks.append(
             "These differences are intended. The numbers are those of the rows of readmill's documentation, "
-            f"{DOCS_URL}parity.md#accepted-differences. The texts are copied from there."
+            f"{DOCS_URL}parity.md#accepted-differences. The texts are copied from there. Rows about lines that are not compared "
+            "are listed as well."
         )
         section.blocks.append(Table(("row", "in comparison", "case", "the other tool", "readmill", "why"), rows, (0,), "rows"))
     for number, it in enumerate(validation.comparisons, 1):
-        if it.verdict == comparisons.EXPLAINED and it.rows == [50] + it.rows[1:]:
+        if it.verdict == comparisons.EXPLAINED and 50 in it.rows:
             section.blocks.append(f"Comparison {number}: {' '.join(it.notes)}")
     return section
 
