@@ -37,6 +37,8 @@ def write_reads(file: str, records: list[str], source: str = "") -> None:
     """Writes reads below the header of another file, and a @PG line."""
     if is_changed():
         records = [records[0].replace("\t60\t", "\t59\t"), *records[1:]]
+    if is_changed("order"):
+        records = ["\t".join(line.split("\t")[:11] + line.split("\t")[11:][::-1]) for line in records]
     header = Path(source).read_text() if source else HEADER
     kept = [line for line in header.splitlines() if line.startswith("@")]
     Path(file).write_text("\n".join([*kept, f"@PG\tID:{NAME}", *records]) + "\n")

@@ -136,6 +136,13 @@ def test_an_unexplained_difference_comes_first_in_the_document(laboratory, side)
     assert '<td class="bad">UNEXPLAINED</td>' in laboratory.html
 
 
+def test_another_order_of_fields_is_explained_after_picard_only(laboratory):
+    ended = laboratory.validate("in.sam", "--steps", "sort,duplicates", FAKE_CHANGE="samtools sort order")
+    assert ended.returncode == 4
+    assert laboratory.results()["sort: sorted reads"] == "UNEXPLAINED"
+    assert laboratory.results()["duplicates: sorted reads with duplicate marks"] == "explained: row 5"
+
+
 def test_a_difference_in_a_text_shows_both_lines(laboratory):
     ended = laboratory.validate("in.sam", "--steps", "statistics", FAKE_CHANGE="samtools stats stats")
     assert ended.returncode == 4

@@ -260,7 +260,8 @@ class Validation:
         if self._are_ready(it, [run], [mine], ("bwa", "samtools")):
             version = re.match(r"0\.7\.(\d+)", bwa.version)
             has_new_mq = version is not None and int(version[1]) >= 18
-            comparisons.compare_records(it, self._ask_readmill, ["--ignore-header"], has_new_mq=has_new_mq)
+            rows = {"MQ": 103} if has_new_mq else None
+            comparisons.compare_records(it, self._ask_readmill, ["--ignore-header"], rows_of_tags=rows)
         it = self._compare("align", "header: contigs, read groups", "The @SQ and @RG lines.", theirs, ours)
         if self._are_ready(it, [run], [mine], ("bwa", "samtools")) and (headers := self._read_headers(it, theirs, ours)):
             comparisons.compare_dictionaries(it, *headers)
@@ -312,7 +313,7 @@ class Validation:
             ours,
         )
         if self._are_ready(marked, runs, [mine], ("samtools", "Picard")):
-            comparisons.compare_records(marked, self._ask_readmill)
+            comparisons.compare_records(marked, self._ask_readmill, rows_of_tags={"PG": 5}, rows_of_order=(6,))
         elif failed := [run for run in runs if run is not None and not run.succeeded]:
             self._name_row_of_error(marked, "MarkDuplicates", failed[-1])
         self._compare_header("duplicates", (their_reads, our_reads), theirs, ours, runs, [mine])
@@ -511,7 +512,7 @@ class Validation:
             )
         it = self._compare("recalibration", "recalibrated reads", "All fields of all records, in their order.", theirs, ours)
         if self._are_ready(it, [counted, applied], [mine], needed):
-            comparisons.compare_records(it, self._ask_readmill, is_gatk=True)
+            comparisons.compare_records(it, self._ask_readmill, rows_of_tags={"PG": 5}, rows_of_order=(6, 60))
             if it.verdict == comparisons.DIFFERENT:
                 self._explain_dropped_reads(it, command)
         self._compare_header("recalibration", (their_reads, our_reads), theirs, ours, [counted, applied], [mine])
@@ -523,7 +524,7 @@ class Validation:
         if not self._run_readmill("recalibration", *words, "--gatk-drop-malformed").succeeded:
             return
         second = Comparison(it.step, it.what, it.how, it.theirs, again)
-        comparisons.compare_records(second, self._ask_readmill, is_gatk=True)
+        comparisons.compare_records(second, self._ask_readmill, rows_of_tags={"PG": 5}, rows_of_order=(6, 60))
         if second.verdict in (comparisons.SAME, comparisons.EXPLAINED):
             it.notes = [
                 *it.notes,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
@@ -80,16 +80,28 @@ class Runner(Protocol):
 
 
 def compare_records(
-    it: Comparison, readmill: Runner, options: Sequence[str] = (), *, is_gatk: bool = False, has_new_mq: bool = False
+    it: Comparison,
+    readmill: Runner,
+    options: Sequence[str] = (),
+    *,
+    rows_of_tags: Mapping[str, int] | None = None,
+    rows_of_order: Sequence[int] = (),
 ) -> None:
     """Compares two files of reads by `readmill compare`.
 
-    If the text of the records differs, the comparison is repeated without the PG field and without the order of fields
-    (rows 5 and 6; row 60 for GATK), and without MQ if this bwa writes it (row 103).
+    If the text of the records differs, the comparison is repeated without the fields of ``rows_of_tags`` and, if there are
+    ``rows_of_order``, in any order of the fields. The rows explain the difference if the files then agree.
     """
     it.unit = "records"
     command = ["compare", it.theirs, it.ours, *options]
     code, printed, messages = readmill(command)
+    if code == _DIFFER and (rows_of_tags or rows_of_order):
+        tags = [word for tag in rows_of_tags or () for word in ("--ignore-tag", tag)]
+        code, again, messages = readmill([*command, *tags, "--level", "L1" if rows_of_order else "L0"])
+        if code == 0:
+            it.verdict = EXPLAINED
+            it.rows = _rows_of_records(printed, again, rows_of_tags or {}, rows_of_order)
+        printed = again or printed
     if code not in (0, _DIFFER):
         it.leave_out("readmill compare cannot read a file.", messages)
         return
@@ -97,39 +109,29 @@ def compare_records(
     theirs, ours = (int(counts[1]), int(counts[2])) if counts else (0, 0)
     it.amount = f"{max(theirs, ours):,} records"
     if code == 0:
-        it.verdict = SAME
-        return
-    tags = ["--ignore-tag", "PG", *(["--ignore-tag", "MQ"] if has_new_mq else [])]
-    code, again, messages = readmill([*command, *tags, "--level", "L1"])
-    if code == 0:
-        it.verdict = EXPLAINED
-        it.rows = _rows_of_records(printed, again, is_gatk)
-        it.notes.append("All fields of all records are equal, apart from what the named rows describe.")
+        it.verdict = EXPLAINED if it.rows else SAME
         return
     it.verdict = DIFFERENT
-    tally = re.search(r"^(\d+) records differ from the record at the same position", again, re.MULTILINE)
-    in_order = re.search(r"only the order of tags (\d+)", again)
+    tally = re.search(r"^(\d+) records differ from the record at the same position", printed, re.MULTILINE)
+    in_order = re.search(r"only the order of tags (\d+)", printed) if rows_of_order else None
     it.differences = int(tally[1]) - int(in_order[1] if in_order else 0) if tally else 0
     it.differences = max(it.differences, abs(theirs - ours))
     if theirs != ours:
         it.notes.append(f"The tools wrote {theirs:,} records, readmill wrote {ours:,}.")
     if not it.differences:
         it.notes.append("The headers differ.")
-    elif "level: L2" in again:
+    elif "level: L2" in printed:
         it.notes.append("Only the order of records with the same position and strand differs.")
-    elif "level: L3" in again:
+    elif "level: L3" in printed:
         it.notes.append("The reads and the duplicate sets are the same, but their order or their optional fields differ.")
-    it.shown = again.strip()
+    it.shown = printed.strip()
 
 
-def _rows_of_records(plain: str, without_tags: str, is_gatk: bool) -> list[int]:
+def _rows_of_records(plain: str, again: str, rows_of_tags: Mapping[str, int], rows_of_order: Sequence[int]) -> list[int]:
     """Returns the rows that explain why records differ, from the two outputs of `readmill compare`."""
     tally = next((line for line in plain.splitlines() if " records differ from the record" in line), "")
-    differing = set(re.findall(r"(?:: |, )([A-Z][A-Z0-9]) \d+", tally))
-    rows = [5] if "PG" in differing else []
-    rows += ([6, 60] if is_gatk else [6]) if "level: L0" not in without_tags else []
-    rows += [103] if "MQ" in differing else []
-    return rows or [6]
+    rows = [row for tag, row in rows_of_tags.items() if re.search(rf"[:,] {tag} \d+", tally)]
+    return [*rows, *(rows_of_order if "level: L0" not in again else ())]
 
 
 def compare_program_lines(it: Comparison, before: Sequence[Sequence[str]], after: Sequence[Sequence[str]]) -> None:
