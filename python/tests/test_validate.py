@@ -184,9 +184,15 @@ def test_one_failing_collector_hides_no_other(laboratory):
 
 
 def test_it_is_a_difference_if_only_readmill_fails(laboratory):
-    ended = laboratory.validate("in.sam", "--steps", "sort", FAKE_FAIL="readmill sort")
+    ended = laboratory.validate("in.sam", "--steps", "sort", FAKE_FAIL="readmill sort", FAKE_CODE="2")
     assert ended.returncode == 4
-    assert "Only readmill failed. readmill sort ended with exit code 3." in laboratory.text
+    assert "Only readmill failed. readmill sort ended with exit code 2." in laboratory.text
+
+
+def test_a_full_disk_is_no_difference(laboratory):
+    ended = laboratory.validate("in.sam", "--steps", "sort", FAKE_FAIL="readmill sort", FAKE_CODE="3")
+    assert ended.returncode == 3
+    assert "readmill sort: No space left on device" in laboratory.text.partition("Not compared")[2]
 
 
 def test_nothing_is_compared_if_both_sides_fail(laboratory):

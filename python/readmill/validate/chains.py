@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from . import comparisons
 from .comparisons import Comparison
-from .programs import Program, Run, read_messages, run_measured, sha256_of_file
+from .programs import Program, Run, run_measured, sha256_of_file
 from .rows import row_of_error
 
 #: All steps, in the order in which they run, and what they need besides the sample.
@@ -125,7 +126,7 @@ class Validation:
 
     def run_all(self) -> None:
         """Runs all steps on both sides and compares their outputs."""
-        for folder in ("readmill", "tools", "inputs", "logs", "tmp", "bin"):
+        for folder in ("readmill", "tools", "inputs", "tmp", "bin"):
             (self.directory / folder).mkdir(parents=True)
         script = self.directory / "bin/Rscript"
         script.write_text("#!/bin/sh\nexit 0\n")  # Picard starts R for charts, which are not compared.
@@ -150,8 +151,7 @@ class Validation:
         environment = {"TMPDIR": str(self.directory / "tmp")}
         if side == "tools":
             environment["PATH"] = f"{self.directory / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-        log = self.directory / "logs" / f"{len(self.runs) + 1:02}.txt"
-        self.runs.append(run_measured(run, self.directory, environment, log))
+        self.runs.append(run_measured(run, self.directory, environment))
         _say(f"{step}: {run.name}: {run.seconds:.1f} s" if run.succeeded else f"{step}: {run.name} {run.ending}")
         return run
 
@@ -363,8 +363,7 @@ class Validation:
         """The mode that the user gives, or the mode that readmill chose."""
         if self.duplicate_mode != "auto":
             return self.duplicate_mode
-        text = run.log.read_text(errors="replace") if run.log.is_file() else ""
-        stated = re.search(r"duplicate mode (template|coordinate)", text)
+        stated = re.search(r"duplicate mode (template|coordinate)", run.log)
         return stated[1] if stated else "coordinate"
 
     def _mark_with_picard(self, reads: str, output: str, mode: str) -> list[Run | None]:
@@ -457,7 +456,7 @@ class Validation:
 
     @staticmethod
     def _name_row_of_error(it: Comparison, program: str, run: Run) -> None:
-        if row := row_of_error(program, run.log.read_text(errors="replace") if run.log.is_file() else ""):
+        if row := row_of_error(program, run.log):
             it.rows.append(row)
             it.notes.append(f"Row {row} describes this error.")
 
@@ -543,12 +542,13 @@ class Validation:
     def _are_ready(self, it: Comparison, theirs: Sequence[Run | None], ours: Sequence[Run], needed: Sequence[str]) -> bool:
         """Whether both sides wrote what is compared. If not, notes why it is not compared.
 
-        It is a difference if only readmill fails.
+        It is a difference if only readmill fails, unless the disk was full or it was killed.
         """
         missing = [self.programs[name].problem for name in needed if not self.programs[name].is_usable]
         failed = [run for run in theirs if run is not None and not run.succeeded]
         own = [run for run in ours if not run.succeeded]
-        if own and not missing and not failed and None not in theirs and theirs:
+        has_no_excuse = [run for run in own if run.code not in _EXCUSES]
+        if has_no_excuse and not missing and not failed and theirs and None not in theirs:
             it.verdict, it.differences, it.unit = comparisons.DIFFERENT, 1, "runs"
             it.notes.append(f"Only readmill failed. {comparisons.name_failures(own)}")
             it.shown = own[0].messages
@@ -595,6 +595,9 @@ class Validation:
 
 _STATISTICS = ("flagstat", "idxstats", "stats")
 
+#: How readmill ends if the disk is full, and if another program kills it.
+_EXCUSES = (3, -signal.SIGKILL)
+
 _PICARD_ORDER = {"template": "queryname", "coordinate": "coordinate"}
 
 
@@ -618,4 +621,4 @@ def count_verdicts(all_of_them: Sequence[Comparison]) -> Iterator[tuple[str, int
         yield verdict, sum(it.verdict == verdict for it in all_of_them)
 
 
-__all__ = ["NEEDED", "STEPS", "Sample", "Validation", "count_verdicts", "read_messages", "remove_files"]
+__all__ = ["NEEDED", "STEPS", "Sample", "Validation", "count_verdicts", "remove_files"]

@@ -11,18 +11,25 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 #: Seconds that a program has to end after SIGTERM, before it is killed.
 _GRACE = 10.0
 
-#: Maximum number of bytes and lines of a program's messages in the document.
-_MAX_MESSAGE_BYTES = 8 << 10
+#: Maximum number of bytes of a program's messages that are kept: the last ones.
+_MAX_LOG_BYTES = 1 << 20
+
+#: Maximum number of lines of a program's messages in the document, and of characters in a line.
 _MAX_MESSAGE_LINES = 15
 _MAX_MESSAGE_WIDTH = 300
+
+#: Exit code of a command that cannot be started, as in a shell.
+_CANNOT_RUN = 126
 
 #: Bytes of a unit of ``ru_maxrss``.
 _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
@@ -130,15 +137,19 @@ class Run:
     peak_bytes: int = 0
     #: Whether the memory is at most ``peak_bytes``, because it is less than that of this program.
     is_upper_bound: bool = False
-    #: The last lines of standard error.
-    messages: str = ""
-    #: All of standard error.
-    log: Path = field(default_factory=Path)
+    #: What was written to standard error.
+    log: str = ""
 
     @property
     def succeeded(self) -> bool:
         """Whether all commands ended with exit code 0."""
         return self.code == 0
+
+    @property
+    def messages(self) -> str:
+        """The last lines of standard error."""
+        lines = self.log.splitlines()[-_MAX_MESSAGE_LINES:]
+        return "\n".join(shorten(line.rstrip(), _MAX_MESSAGE_WIDTH) for line in lines)
 
     @property
     def line(self) -> str:
@@ -154,17 +165,16 @@ class Run:
         return f"ended with exit code {self.code}"
 
 
-def run_measured(run: Run, directory: Path, environment: Mapping[str, str], log: Path) -> Run:
+def run_measured(run: Run, directory: Path, environment: Mapping[str, str]) -> Run:
     """Runs the commands of ``run`` in a directory, and adds how they ended and what they needed.
 
     If this process is interrupted, the commands are ended first.
     """
-    run.log = log
     begun = time.monotonic()
     own_peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT
     children: list[subprocess.Popen[bytes]] = []
-    try:
-        with open(log, "wb") as messages:
+    with _open_log() as messages:
+        try:
             output = open(directory / run.output, "wb") if run.output else messages
             try:
                 _start(run.commands, directory, environment, output, messages, children)
@@ -179,23 +189,31 @@ def run_measured(run: Run, directory: Path, environment: Mapping[str, str], log:
                 run.peak_bytes += usage.ru_maxrss * _RSS_UNIT
                 # A child starts as a copy of this process, so no smaller peak can be measured.
                 run.is_upper_bound |= usage.ru_maxrss * _RSS_UNIT <= own_peak
-    except OSError as error:
-        run.code = run.code or 126
-        run.messages = f"cannot be run: {error}"
-        return run
-    finally:
-        _end(children)
-        run.seconds = time.monotonic() - begun
-    run.messages = read_messages(log)
+        except OSError as error:
+            run.code = run.code or _CANNOT_RUN
+            messages.write(f"{run.name} cannot be run: {error}\n".encode())
+        finally:
+            _end(children)
+            run.seconds = time.monotonic() - begun
+        size = messages.seek(0, os.SEEK_END)
+        messages.seek(max(0, size - _MAX_LOG_BYTES))
+        run.log = messages.read().decode(errors="replace")
     return run
+
+
+def _open_log() -> IO[bytes]:
+    """A file for messages. It is in memory if the system allows this, because the disk may be full."""
+    if hasattr(os, "memfd_create"):
+        return open(os.memfd_create("messages"), "w+b", buffering=0)
+    return tempfile.TemporaryFile(buffering=0)
 
 
 def _start(
     commands: Sequence[Sequence[str]],
     directory: Path,
     environment: Mapping[str, str],
-    output: object,
-    messages: object,
+    output: IO[bytes],
+    messages: IO[bytes],
     children: list[subprocess.Popen[bytes]],
 ) -> None:
     """Starts all commands of a pipe, and adds them to ``children``."""
@@ -227,15 +245,6 @@ def _end(children: Sequence[subprocess.Popen[bytes]]) -> None:
                     child.wait(_GRACE)
                 except (ProcessLookupError, subprocess.TimeoutExpired):
                     continue
-
-
-def read_messages(log: Path) -> str:
-    """Returns the last lines of a file of messages."""
-    with open(log, "rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - _MAX_MESSAGE_BYTES))
-        lines = file.read().decode(errors="replace").splitlines()
-    return "\n".join(shorten(line.rstrip(), _MAX_MESSAGE_WIDTH) for line in lines[-_MAX_MESSAGE_LINES:])
 
 
 def shorten(text: str, max_characters: int) -> str:
