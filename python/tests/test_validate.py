@@ -149,6 +149,16 @@ def test_a_difference_in_a_text_shows_both_lines(laboratory):
     assert "tools, line 2: stats\t4\n    readmill, line 2: stats\t3" in laboratory.text
 
 
+def test_another_version_is_named_as_a_cause(laboratory):
+    samtools = laboratory.home / "programs/samtools"
+    samtools.write_text(samtools.read_text().replace("samtools 1.24", "samtools 1.16.1"))
+    assert laboratory.validate("in.sam", "--steps", "sort").returncode == 0
+    assert "1.16.1 (another version)" in laboratory.text
+    shutil.rmtree(laboratory.home / "work")
+    laboratory.validate("in.sam", "--steps", "statistics", FAKE_CHANGE="samtools stats stats")
+    assert "version of samtools 1.16.1: readmill claims the results of samtools 1.24." in " ".join(laboratory.text.split())
+
+
 def test_a_missing_program_is_named(laboratory):
     laboratory.remove("gatk")
     ended = laboratory.validate("in.sam", *ALL)

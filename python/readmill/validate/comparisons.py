@@ -123,7 +123,9 @@ def compare_records(
     elif "level: L2" in printed:
         it.notes.append("Only the order of records with the same position and strand differs.")
     elif "level: L3" in printed:
-        it.notes.append("The reads and the duplicate sets are the same, but their order or their optional fields differ.")
+        it.notes.append(
+            "The reads and the duplicate sets are the same. Order, representatives of duplicates, or optional fields differ."
+        )
     it.shown = printed.strip()
 
 

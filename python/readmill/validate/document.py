@@ -100,8 +100,8 @@ def judge(validation: Validation) -> Verdict:
 def make_sections(validation: Validation, command: Sequence[str], operator: str) -> list[Section]:
     """Returns all parts of the document after the verdict."""
     sections = [
-        _identity(validation, command, operator),
         _unexplained(validation),
+        _identity(validation, command, operator),
         _summary(validation),
         _explanations(validation),
         _not_compared(validation),
@@ -168,12 +168,22 @@ def _unexplained(validation: Validation) -> Section:
             section.blocks.append(f"Comparison {number}, {it.what}: {count if it.differences else 'the header'}.")
         section.blocks += group[0].notes
         section.blocks += [Code(group[0].shown)] if group[0].shown else []
+    others = [f"{it.name} {it.version}" for it in validation.programs.values() if it.is_usable and not it.is_claimed_version]
+    if section.blocks and others:
+        section.blocks.append(
+            f"The cause may be the version of {_and(others)}: readmill claims the results of {_claimed(others)}. Repeat the "
+            "validation with the claimed version."
+        )
     if section.blocks:
         section.blocks.append(
             "No row of the documentation explains these differences. Please keep the files (--keep), and report the difference: "
             f"{DOCS_URL}validation.md#report-a-difference"
         )
     return section
+
+
+def _claimed(others: Sequence[str]) -> str:
+    return _and(f"{name} {version}" for name, version in CLAIMED.items() if any(other.startswith(f"{name} ") for other in others))
 
 
 def _grouped(validation: Validation, verdict: str) -> Iterator[tuple[list[int], list[Comparison]]]:
@@ -238,7 +248,9 @@ def _programs(validation: Validation) -> Section:
         "document shows what differs."
     )
     return Section(
-        "Programs", [intro, Table(("program", "version", "claimed", "path", "SHA-256"), rows, class_name="sums")], "programs"
+        "Programs",
+        [intro, Table(("program", "version", "claimed", "path", "SHA-256"), rows, class_name="sums programs")],
+        "programs",
     )
 
 
@@ -262,7 +274,7 @@ def _resources(validation: Validation) -> Section:
         sides[0] = [run for run in sides[0] if "index" not in run.commands[0] or run.step != "sort"]
         if sides[1] and ours[0] in [run.step for run in validation.runs]:
             rows.append([title, *_sum(sides[0]), *_sum(sides[1][:1])])
-    head = ("steps", "tools: time", "CPU", "memory", "readmill: time", "CPU", "memory")
+    head = ("steps", "tools time", "tools CPU", "tools memory", "readmill time", "readmill CPU", "readmill memory")
     notes = (
         "Each row adds up the commands of the tools that readmill replaces by one command. Memory is the largest resident "
         "memory of a command; for commands that are joined by a pipe, it is the sum. The sign ≤ means that a program needs less "
