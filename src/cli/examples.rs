@@ -41,7 +41,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "readmill collate in.cram --reference ref.fa -o by-name.bam",
         ],
     ),
-    ("cat", &["readmill cat part1.bam part2.bam -o whole.bam", "readmill cat -b parts.txt -o whole.bam"]),
+    (
+        "cat",
+        &["readmill cat part1.bam part2.bam -o whole.bam", "readmill cat -b parts.txt -o whole.bam"],
+    ),
     (
         "reheader",
         &[
@@ -203,7 +206,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     (
         "compare",
-        &["readmill compare old.bam new.bam", "readmill compare --ignore-tag PG old.bam new.cram --reference ref.fa"],
+        &[
+            "readmill compare old.bam new.bam",
+            "readmill compare --ignore-tag PG old.bam new.cram --reference ref.fa",
+        ],
     ),
     (
         "shard",
@@ -230,10 +236,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("demo", &["readmill demo", "readmill demo --page"]),
     (
         "completions",
-        &[
-            "readmill completions bash > readmill.bash",
-            "readmill completions zsh > _readmill",
-        ],
+        &["readmill completions bash > readmill.bash", "readmill completions zsh > _readmill"],
     ),
     ("man", &["readmill man man1", "readmill man share/man/man1 && man -M share/man readmill-sort"]),
 ];

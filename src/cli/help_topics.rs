@@ -158,7 +158,8 @@ mod tests {
     fn an_unknown_section_is_refused_with_the_known_ones() {
         let error = help_for("readmill help sort colours").unwrap().unwrap_err().to_string();
         assert!(error.contains("colours") && error.contains("resources and restart"), "{error}");
-        for other in ["readmill help", "readmill help prep", "readmill help no", "readmill help bqsr no"] {
+        for other in ["readmill help", "readmill help prep", "readmill help no", "readmill help bqsr no"]
+        {
             assert!(help_for(other).is_none(), "{other}");
         }
     }
@@ -167,7 +168,10 @@ mod tests {
     fn what_the_help_of_commands_leaves_out_is_in_the_topic_common() {
         let whole = complete_help(Cli::command());
         let common = help_for("readmill help common").unwrap().unwrap();
-        assert!(common.contains("cgroup") && common.contains("Repeat the flag to use several"), "{common}");
+        assert!(
+            common.contains("cgroup") && common.contains("Repeat the flag to use several"),
+            "{common}"
+        );
         let mut short = shorten_shared_flags(whole.clone());
         let sort = short.find_subcommand_mut("sort").unwrap().render_long_help().to_string();
         assert!(sort.contains("Memory limit of the process") && !sort.contains("cgroup"), "{sort}");

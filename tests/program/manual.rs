@@ -55,7 +55,10 @@ fn write_example_files(dir: &TestDir) {
     dir.file("parts.txt", "part1.bam\npart2.bam\n");
     // The aligner of another program, and its checksums, for the lines that begin with it.
     for (name, script) in [
-        ("bwa", "shift; [ \"$1\" = -p ] && shift && set -- -p \"$@\"; exec readmill align \"$@\" -q -O sam"),
+        (
+            "bwa",
+            "shift; [ \"$1\" = -p ] && shift && set -- -p \"$@\"; exec readmill align \"$@\" -q -O sam",
+        ),
         ("samtools", "exec readmill checksum --samtools -q --reference ref.fa \"$2\""),
     ] {
         dir.file(name, format!("#!/bin/sh\n{script}\n"));
@@ -96,7 +99,8 @@ fn every_command_has_two_examples_that_run() {
         let lines = examples(&command);
         // Stages are run by `shard run`; those with commands below them show the most used ones.
         let others = ["bqsr", "fingerprint"].contains(&command.as_str());
-        let is_stage = command.starts_with("shard ") && !["shard plan", "shard run"].contains(&&*command);
+        let is_stage =
+            command.starts_with("shard ") && !["shard plan", "shard run"].contains(&&*command);
         if lines.len() < 2 && !others && !is_stage {
             wrong.push(format!("{command} has {} examples", lines.len()));
         }
@@ -176,7 +180,8 @@ fn shells_read_their_completions() {
         }
         let done = run_script(&dir, shell, script);
         let text = text(&done);
-        let wanted: &[&str] = if *shell == "zsh" { &["_readmill", "sort:"] } else { &["sort", "--temp-dir"] };
+        let wanted: &[&str] =
+            if *shell == "zsh" { &["_readmill", "sort:"] } else { &["sort", "--temp-dir"] };
         assert!(wanted.iter().all(|word| text.contains(word)), "{shell}: {text}{}", done.stderr);
         assert!(done.stderr.is_empty(), "{shell}: {}", done.stderr);
     }

@@ -211,11 +211,16 @@ fn an_order_by_molecules_that_are_not_known_yet_is_refused() {
         ),
     ] {
         for command in ["markdup IN -o OUT.bam", "prep IN -o OUT.bam --mark-duplicates"] {
-            request_is_refused(&format!("{command} {flags}"), &["before their molecules are known", way_out]);
+            request_is_refused(
+                &format!("{command} {flags}"),
+                &["before their molecules are known", way_out],
+            );
         }
     }
     let folders = place_with_two();
-    for flags in ["--umi tag:RX --sort tag:XX", "--umi tag:RX --molecule-tag XM --sort template-coordinate"] {
+    for flags in
+        ["--umi tag:RX --sort tag:XX", "--umi tag:RX --molecule-tag XM --sort template-coordinate"]
+    {
         let line = format!("markdup in/a.bam -o out/x.bam {flags}");
         folders.readmill(line.split(' ')).succeeds();
     }

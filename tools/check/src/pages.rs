@@ -15,33 +15,6 @@ pub const SUMMARY: &str = "docs/SUMMARY.md";
 const OTHER_DOCUMENTS: [&str; 5] =
     ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "integrations/README.md", "python/README.md"];
 
-/// Pages that are listed in the table of contents, but are still being written. A page that exists
-/// must not be listed here.
-pub const EXPECTED_PAGES: &[&str] = &[
-    "docs/start/install.md",
-    "docs/start/tour.md",
-    "docs/start/planning.md",
-    "docs/from/index.md",
-    "docs/from/samtools.md",
-    "docs/from/picard.md",
-    "docs/from/gatk.md",
-    "docs/from/elprep.md",
-    "docs/from/bwa.md",
-    "docs/from/fastp.md",
-    "docs/from/fgbio.md",
-    "docs/recipes/index.md",
-    "docs/recipes/wgs.md",
-    "docs/recipes/exome.md",
-    "docs/recipes/umi-panel.md",
-    "docs/recipes/rna.md",
-    "docs/recipes/long-reads.md",
-    "docs/recipes/single-cell.md",
-    "docs/recipes/ancient-dna.md",
-    "docs/recipes/unaligned.md",
-    "docs/validation.md",
-    "docs/policy.md",
-];
-
 /// Returns all pages, relative to the root, in order of their names.
 pub fn list_pages(root: &Path) -> Result<Vec<PathBuf>> {
     let mut pages = list_files(root, Path::new(DIRECTORY))?;

@@ -51,9 +51,6 @@ fn main() -> Result<()> {
     findings.iter().for_each(|finding| println!("{finding}"));
     // While a page is being edited, a link may be broken for a moment.
     ensure!(findings.is_empty() || args.serve, "{} places break a rule", findings.len());
-    for page in site::list_missing_pages(root) {
-        println!("{page} does not exist yet; the site is built without it");
-    }
     let program = mdbook::find_or_install()?;
     let [staged, built] = ["site-source", "site"].map(|name| target_directory().join(name));
     std::fs::create_dir_all(&staged)?;

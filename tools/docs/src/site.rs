@@ -14,9 +14,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use readmill_check::markdown::{LineKind, find_link_targets, parse_page};
-use readmill_check::pages::{
-    DIRECTORY, EXPECTED_PAGES, SUMMARY, is_markdown, is_url, list_files, read, resolve_link,
-};
+use readmill_check::pages::{DIRECTORY, SUMMARY, is_markdown, is_url, list_files, read, resolve_link};
 
 /// Configuration and styles of the site.
 const CONFIGURATION: &str = "tools/docs/site";
@@ -50,11 +48,6 @@ pub fn stage_site(root: &Path, to: &Path) -> Result<()> {
         fs::remove_file(to.join(file))?;
     }
     Ok(())
-}
-
-/// Returns the pages that are listed in the table of contents, but do not exist yet.
-pub fn list_missing_pages(root: &Path) -> impl Iterator<Item = &'static str> {
-    EXPECTED_PAGES.iter().copied().filter(|page| !root.join(page).exists())
 }
 
 fn write_if_changed(path: &Path, contents: &[u8]) -> Result<()> {
