@@ -64,10 +64,12 @@ fn write_example_files(dir: &TestDir) {
         dir.file(name, format!("#!/bin/sh\n{script}\n"));
     }
     let script = "chmod +x bwa samtools
-        readmill demo --fastq --pairs 300 -o demo
-        cp demo/ref.fa* .
+        readmill demo --page --pairs 300 -o demo
+        cp demo/ref.fa .
+        readmill index -q ref.fa
+        readmill fastq -q demo/reads.bam -1 R1.fq -2 R2.fq
         for n in 1 2; do
-            for name in R$n.fq R$n.fq.gz R$n.fastq.gz; do cp demo/reads_$n.fq $name; done
+            for name in R$n.fq.gz R$n.fastq.gz; do cp R$n.fq $name; done
         done
         readmill align -q ref.fa R1.fq R2.fq -R '@RG\\tID:lane1\\tSM:sample1\\tLB:a\\tPL:ILLUMINA' -o in.bam
         readmill fastq -q in.bam -o reads.fq
