@@ -15,7 +15,8 @@
 # submits the array. The sample sheet has the columns sample,lane,fastq_1,fastq_2, without quotes. Options of sbatch go into its
 # variables, for example SBATCH_PARTITION=long; resources are changed above, or by SBATCH_OPTIONS='--mem=64G
 # --cpus-per-task=16'. The same command submits again what is not finished: a sample whose outputs are there is skipped.
-# READMILL names the program; without it, readmill on the PATH runs.
+# READMILL names the program; without it, readmill on the PATH runs. READMILL_OPTIONS are more options of readmill align, without
+# quotes; {output} stands for OUTDIR/SAMPLE/SAMPLE.cram: READMILL_OPTIONS='--qc {output} --report {output}.html'.
 set -eu
 
 # The most times that a task runs again that a signal ended, or that says that a rerun may help.
@@ -107,6 +108,8 @@ $two
 "
 done <"$list"
 [ -n "$(printf %s "$lanes" | sed -n 2p)" ] || set -- "$@" --single
+# shellcheck disable=SC2046 # they are words
+set -- "$@" $(printf %s "${READMILL_OPTIONS-}" | sed "s|{output}|$output|g")
 set -- "$@" --sort coordinate --mark-duplicates -o "$output" -@ "$threads" --metrics "$output.metrics.txt" \
     --flagstat "$output.flagstat" --stats "$output.stats.txt" -- "$fasta"
 while IFS= read -r file; do

@@ -282,7 +282,7 @@ impl PlanArgs {
         let work = PlannedJob::open_or_plan(&self.work.work, plan, command, division, &console)?;
         let job = work.job();
         console.write_line(&format!(
-            "readmill: {} slices, {} ranges; next: readmill shard run --work {}",
+            "readmill: slices: {}, ranges: {}; next: readmill shard run --work {}",
             job.slices.len(),
             job.ranges,
             self.work.work.display()

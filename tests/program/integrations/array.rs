@@ -137,6 +137,21 @@ fn an_array_makes_what_direct_runs_make_and_a_finished_sample_is_skipped() {
 }
 
 #[test]
+fn an_array_passes_more_options_to_each_sample() {
+    let cluster = FakeCluster::new();
+    let mut command = Command::new("sh");
+    command.arg(super::home().join("slurm/readmill-array.sh")).args(USUAL.split(' '));
+    command.env("READMILL_OPTIONS", "--json {output}.run.json  --optical-distance 2500");
+    let done = cluster.finish(&mut command, env!("CARGO_BIN_EXE_readmill"));
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    for sample in ["a", "b"] {
+        let run = cluster.0.path(&format!("out/{sample}/{sample}.cram.run.json"));
+        let run = std::fs::read_to_string(run).expect("the file of the run");
+        assert!(run.contains("--optical-distance 2500"), "{run}");
+    }
+}
+
+#[test]
 fn a_task_runs_again_after_a_signal_and_twice_at_most() {
     let cluster = FakeCluster::new();
     let real = env!("CARGO_BIN_EXE_readmill");
