@@ -14,6 +14,12 @@ use readmill_record::{Error, Result};
 /// The topic with the flags that many commands share.
 pub const COMMON_TOPIC: &str = "common";
 
+/// The command whose flags include those that many commands share.
+const LARGEST_COMMAND: &str = "prep";
+
+/// Sections that have a command of their own, whose help explains their flags.
+const OWN_SECTIONS: &[&str] = &["duplicates", "filters", "recalibration", "several-outputs"];
+
 /// The number of commands with the same explanation of a flag from which the topic `common` has it.
 const MIN_SHARING_COMMANDS: usize = 3;
 
@@ -86,9 +92,13 @@ fn section_word(heading: &str) -> String {
 
 fn render_common_flags(root: &Command) -> StyledStr {
     let about = "Flags that many commands share. The help of a command, such as readmill sort --help, lists which of them it has.";
-    let command = Command::new(COMMON_TOPIC).args(shared_args(root)).about(about);
-    let command = command.help_template("{about}\n\n{all-args}").max_term_width(100);
-    command.disable_help_flag(true).color(clap::ColorChoice::Always).render_long_help()
+    let shared = shared_args(root);
+    let is_shared = |arg: &Arg| shared.iter().any(|other| is_same_flag(other, arg));
+    let command = root.find_subcommand(LARGEST_COMMAND).cloned().unwrap_or_default();
+    let command = command.mut_args(|arg| if is_shared(&arg) { arg } else { arg.hide(true) });
+    let command = command.about(about).long_about(about).help_template("{about}\n\n{all-args}");
+    let command = command.max_term_width(100).disable_help_flag(true);
+    command.color(clap::ColorChoice::Always).render_long_help()
 }
 
 /// Shortens the long help of all commands below `root`: of flags that many commands share, it keeps
@@ -106,22 +116,22 @@ fn shorten_flags(command: Command, shared: &[Arg]) -> Command {
     command.mut_subcommands(|inner| shorten_flags(inner, shared))
 }
 
-/// Returns the flags that at least [`MIN_SHARING_COMMANDS`] commands explain in the same words, in
-/// the order of their first use. Flags without a second paragraph need no other place.
+/// Returns the flags of [`LARGEST_COMMAND`] that at least [`MIN_SHARING_COMMANDS`] commands explain in
+/// the same words, in their order, except those of [`OWN_SECTIONS`]. Flags without a second paragraph
+/// need no other place.
 fn shared_args(root: &Command) -> Vec<Arg> {
-    let mut found: Vec<(&Arg, usize)> = Vec::new();
-    let mut commands = vec![root];
-    while let Some(command) = commands.pop() {
-        commands.extend(command.get_subcommands());
-        for arg in visible_args(command).filter(|arg| arg.get_long_help().is_some()) {
-            match found.iter_mut().find(|(other, _)| is_same_flag(other, arg)) {
-                Some((_, commands)) => *commands += 1,
-                None => found.push((arg, 1)),
-            }
-        }
-    }
-    let shared = found.into_iter().filter(|(_, commands)| *commands >= MIN_SHARING_COMMANDS);
-    shared.map(|(arg, _)| arg.clone()).collect()
+    let Some(largest) = root.find_subcommand(LARGEST_COMMAND) else { return Vec::new() };
+    let count = |flag: &Arg| count_commands_with(root, &|arg| is_same_flag(flag, arg));
+    let is_own =
+        |arg: &Arg| OWN_SECTIONS.iter().any(|own| section_word(section_name(arg)).starts_with(own));
+    let explained = visible_args(largest).filter(|arg| arg.get_long_help().is_some() && !is_own(arg));
+    explained.filter(|arg| count(arg) >= MIN_SHARING_COMMANDS).cloned().collect()
+}
+
+/// Returns the number of commands, `command` and all below it, that have such a flag.
+fn count_commands_with(command: &Command, is_wanted: &dyn Fn(&Arg) -> bool) -> usize {
+    let below = command.get_subcommands().map(|inner| count_commands_with(inner, is_wanted));
+    usize::from(visible_args(command).any(is_wanted)) + below.sum::<usize>()
 }
 
 fn is_same_flag(a: &Arg, b: &Arg) -> bool {
