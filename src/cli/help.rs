@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use clap::{Arg, Command};
 
-use super::examples::find_examples;
+use super::examples::{find_examples, format_example};
 use super::help_topics::{COMMON_TOPIC, section_words};
 
 /// Maximum number of flags for which the short help of a command shows all of them.
@@ -51,8 +51,10 @@ const RARE_LETTER_FLAGS: &[&str] = &[
     "in-read-groups",
     "library",
     "min-query-length",
+    "remove-optional-fields",
     "uncompressed",
     "unoutput",
+    "verbose",
     "with-tag",
     "with-tag-in",
 ];
@@ -89,7 +91,7 @@ fn complete_subcommand_help(command: Command, above: &str) -> Command {
     let notes = command.get_after_help().map(ToString::to_string);
     let examples = find_examples(&own);
     let list = |lines: &[&str]| {
-        let lines: String = lines.iter().map(|line| format!("\n  {line}")).collect();
+        let lines: String = lines.iter().map(|line| format_example(line)).collect();
         (!lines.is_empty()).then(|| format!("Examples:{lines}"))
     };
     let command =

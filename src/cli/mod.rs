@@ -383,7 +383,10 @@ fn in_plain_words(text: &str) -> String {
 /// exit code of an error is 1, because clap's own code, 2, means invalid input in readmill.
 fn report_parse_error(error: clap::Error, words: &[OsString], is_json: bool) -> ExitCode {
     if !error.use_stderr() {
-        return print_help(&error.render(), words);
+        return match error.kind() {
+            clap::error::ErrorKind::DisplayVersion => print_answer(&error.render().to_string()),
+            _ => print_help(&error.render(), words),
+        };
     }
     let tip = hints::hint_for_other_tool(&error, fronts::native_hint);
     let error = if tip.is_some() { hints::remove_suggestions(error) } else { error };
