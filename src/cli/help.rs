@@ -64,8 +64,26 @@ pub fn wants_long_help(words: &[OsString]) -> bool {
     words.get(1).is_some_and(|word| word == "help") || words.iter().any(|word| word == "--help")
 }
 
-/// Adds examples to a command and all its subcommands, hides rare flags in the short help, and
-/// makes flag values case-insensitive. Called once, before the command line is parsed.
+/// Returns whether the help of a command may be printed, so that it must be complete. This takes a
+/// few milliseconds, which other runs save.
+pub fn may_print_help(words: &[OsString]) -> bool {
+    let has_help_letter =
+        |word: &str| word.starts_with('-') && !word.starts_with("--") && word.contains(['h', '?']);
+    words.len() < 3
+        || wants_long_help(words)
+        || words.iter().any(|word| word.to_str().is_some_and(has_help_letter))
+}
+
+/// Makes the values of all flags case-insensitive.
+pub fn ignore_case_of_values(command: Command) -> Command {
+    let ignore_case = |arg: Arg| {
+        let takes_value = arg.get_action().takes_values();
+        arg.ignore_case(takes_value)
+    };
+    command.mut_args(ignore_case).mut_subcommands(ignore_case_of_values)
+}
+
+/// Adds examples to a command and all its subcommands, and hides rare flags in the short help.
 pub fn complete_help(command: Command) -> Command {
     complete_subcommand_help(command, "")
 }
@@ -85,8 +103,7 @@ fn complete_subcommand_help(command: Command, above: &str) -> Command {
             || shows_letters
                 && arg.get_short().is_some()
                 && !arg.get_long().is_some_and(|long| RARE_LETTER_FLAGS.contains(&long));
-        let takes_value = arg.get_action().takes_values();
-        arg.ignore_case(takes_value).hide_short_help(is_long && !is_shown)
+        arg.hide_short_help(is_long && !is_shown)
     };
     let notes = command.get_after_help().map(ToString::to_string);
     let examples = find_examples(&own);

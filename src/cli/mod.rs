@@ -163,7 +163,9 @@ pub fn main() -> ExitCode {
         Ok(started) => started,
         Err(error) => return log_error(&error),
     };
-    if let Some(help) = find_help_topic(&arguments, &help::complete_help(Cli::command())) {
+    let asks_for_help = arguments.get(1).is_some_and(|word| word == "help");
+    let topic = asks_for_help.then(|| help::complete_help(Cli::command()));
+    if let Some(help) = topic.and_then(|root| find_help_topic(&arguments, &root)) {
         return help.map_or_else(|error| log_error(&error), |text| print_help(&text, &arguments));
     }
     let cli = match parse_command_line(&arguments) {
@@ -219,7 +221,10 @@ fn parse_command_line(words: &[OsString]) -> Result<Cli, clap::Error> {
 fn parse_as<T: Parser>(words: &[OsString]) -> Result<T, clap::Error> {
     // `--version` is short, because programs read it; `-V` also describes the build.
     let version = clap::builder::Str::from(&*version::version_text().leak());
-    let mut command = help::complete_help(T::command());
+    let mut command = help::ignore_case_of_values(T::command());
+    if help::may_print_help(words) {
+        command = help::complete_help(command);
+    }
     if help::wants_long_help(words) {
         command = shorten_shared_flags(command);
     }

@@ -185,7 +185,7 @@ impl DynTally for QcTally {
 /// counts several records in a row, since a virtual call and a change of tables for each record
 /// took 5 % of the time of `qc --metrics all`. The decoded records should still fit the processor's
 /// first cache.
-const MAX_DECODED_READS: usize = 32;
+const MAX_DECODED_READS: usize = 16;
 
 /// The maximum number of bases of these records, unless a single record has more.
 const MAX_DECODED_BASES: usize = 1 << 14;
@@ -211,13 +211,18 @@ impl QcWorker<'_> {
     fn count_records(&mut self, records: &[RecordRef<'_>]) -> Result<()> {
         self.codes.resize(records.iter().map(|&it| PreparedRead::code_bytes(it)).sum(), 0);
         let mut free_codes = &mut self.codes[..];
-        let mut reads = Vec::with_capacity(records.len());
-        for &record in records {
-            let (codes, others) = free_codes.split_at_mut(PreparedRead::code_bytes(record));
-            free_codes = others;
-            let mut read = PreparedRead::decode(record, codes);
+        // Each is written in its place: moving them took 2 % of the time.
+        let mut reads: Vec<_> = records
+            .iter()
+            .map(|&record| {
+                let (codes, others) =
+                    std::mem::take(&mut free_codes).split_at_mut(PreparedRead::code_bytes(record));
+                free_codes = others;
+                PreparedRead::decode(record, codes)
+            })
+            .collect();
+        for read in &mut reads {
             read.group = self.group.find_by_name(self.context.levels, read.fields.read_group);
-            reads.push(read);
         }
         self.collectors.iter_mut().try_for_each(|it| it.count_reads(&reads, &mut self.context))
     }
