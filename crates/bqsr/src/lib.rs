@@ -23,6 +23,32 @@
 //! | compute empirical qualities, with the rounding of GATK and Java | `recal_datum`, `java`, [`readmill_record::exact`] |
 //! | map old qualities to new ones | [`recalibration`], `results`, `quantize` |
 //! | change the qualities of records | [`apply`] |
+//!
+//! # Example
+//!
+//! Of a million bases with quality 30, one percent are errors, so their new quality is 20:
+//!
+//! ```
+//! use readmill_bqsr::covariates::NO_CONTEXT;
+//! use readmill_bqsr::{ApplyOptions, Arguments, Datum, EventTable, GroupTable, QualityTable};
+//! use readmill_bqsr::{RecalReport, Recalibration, Tables};
+//! use readmill_record::Ledger;
+//!
+//! let total = Datum { observations: 1_000_000, errors: 10_000.0 };
+//! let mut qualities = vec![None; 31];
+//! qualities[30] = Some(Box::new(QualityTable { total, ..QualityTable::default() }));
+//! let mismatches = EventTable { qualities };
+//! let events = [mismatches, EventTable::default(), EventTable::default()];
+//! let tables = Tables { groups: vec![GroupTable { name: b"lane1".to_vec(), events }] };
+//!
+//! let report = RecalReport::new(&tables, Arguments::default())?;
+//! assert!(report.to_text().starts_with(b"#:GATKReport"));
+//! let ledger = Ledger::unlimited();
+//! let recalibration = Recalibration::new(&report, &ApplyOptions::default(), &ledger)?;
+//! let group = recalibration.group(b"lane1").expect("a read group of the report");
+//! assert_eq!(group.quality(30, NO_CONTEXT, 2), 20);
+//! # Ok::<(), readmill_record::Error>(())
+//! ```
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 

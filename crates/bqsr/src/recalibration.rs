@@ -27,27 +27,7 @@ pub const MAX_CYCLES: u32 = 1_000_000;
 ///
 /// [`ApplyRecalibration`](crate::ApplyRecalibration) uses it to change records.
 ///
-/// ```
-/// use readmill_bqsr::covariates::NO_CONTEXT;
-/// use readmill_bqsr::{ApplyOptions, Arguments, Datum, EventTable, GroupTable, QualityTable};
-/// use readmill_bqsr::{RecalReport, Recalibration, Tables};
-/// use readmill_record::Ledger;
-///
-/// // One read group with a million bases of quality 30 and one percent errors.
-/// let total = Datum { observations: 1_000_000, errors: 10_000.0 };
-/// let mut qualities = vec![None; 31];
-/// qualities[30] = Some(Box::new(QualityTable { total, ..QualityTable::default() }));
-/// let mismatches = EventTable { qualities };
-/// let events = [mismatches, EventTable::default(), EventTable::default()];
-/// let tables = Tables { groups: vec![GroupTable { name: b"lane1".to_vec(), events }] };
-///
-/// let report = RecalReport::new(&tables, Arguments::default())?;
-/// let ledger = Ledger::unlimited();
-/// let recalibration = Recalibration::new(&report, &ApplyOptions::default(), &ledger)?;
-/// let group = recalibration.group(b"lane1").expect("a read group of the report");
-/// assert_eq!(group.quality(30, NO_CONTEXT, 2), 20);
-/// # Ok::<(), readmill_record::Error>(())
-/// ```
+/// The documentation of the [crate] has an example.
 #[derive(Clone, Debug)]
 pub struct Recalibration {
     pub context_size: u8,

@@ -30,6 +30,25 @@
 //! error of the first ticket that fails *in ticket order*, and all tickets before it have been
 //! committed, whatever the timing of the threads. After a panic, each thread finishes its current
 //! job and stops; the panic then resumes in the caller.
+//!
+//! # Example
+//! Words are changed on two threads and arrive in their order:
+//!
+//! ```
+//! use readmill_engine::{Crew, map_ordered};
+//!
+//! let (mut words, mut out) = (["sort", "mark", "count"].into_iter(), Vec::new());
+//! let crew = Crew { threads: 2, in_flight: 4 };
+//! map_ordered(
+//!     crew,
+//!     || Ok(words.next()),                  // claim: serial, in order
+//!     || (),                                // the scratch memory of each thread
+//!     |(), word| Ok(word.to_uppercase()),   // any thread
+//!     |word| Ok::<(), ()>(out.push(word)),  // commit: serial, in order
+//! )?;
+//! assert_eq!(out, ["SORT", "MARK", "COUNT"]);
+//! # Ok::<(), ()>(())
+//! ```
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]

@@ -38,6 +38,63 @@
 //! | flags and tags on records | [`apply`] |
 //! | metrics; pairs by tile | [`metrics`], [`tiles`] |
 //! | bits, rows and sparse values by record ordinal | [`tables`] |
+//!
+//! # Example
+//!
+//! Two reads start at the same position. The read with the lower base qualities is a duplicate:
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use readmill_format::{sam::LineParser, spill::Spill};
+//! use readmill_markdup::{
+//!     ApplyMarks, ChunkSorter, DuplicateEnds, DuplicateResolver, EndStore, EndsPart, Item, Libraries,
+//!     MarkOptions, MatePairing, Mode, Rules,
+//! };
+//! use readmill_record::{Batch, Header, Result, Stamp, Step};
+//!
+//! /// Sorts on the calling thread.
+//! struct OneThread;
+//! impl ChunkSorter for OneThread {
+//!     fn sort<T: Item>(&self, chunks: &mut Vec<Vec<T>>) -> Result<()> {
+//!         chunks.iter_mut().for_each(|chunk| chunk.sort_unstable());
+//!         Ok(())
+//!     }
+//! }
+//!
+//! # fn main() -> Result<()> {
+//! let header = Header::parse(b"@SQ\tSN:chr1\tLN:1000\n")?;
+//! let (mut parser, mut batch) = (LineParser::new(&header), Batch::default());
+//! for (ordinal, read) in ["low\t0\tchr1\t9\t60\t4M\t*\t0\t0\tACGT\t5555",
+//!     "high\t0\tchr1\t9\t60\t4M\t*\t0\t0\tACGT\tIIII"].into_iter().enumerate()
+//! {
+//!     let mut raw = Vec::new();
+//!     parser.parse(read.as_bytes(), &mut raw)?;
+//!     batch.push(&raw, Stamp::new(ordinal as u64, 0))?;
+//! }
+//!
+//! // First pass: collect the ends of all batches, then find the duplicates.
+//! let ends = DuplicateEnds::new(&header, MatePairing::InBatch, Rules::default())?;
+//! let (mut store, mut part) = (EndStore::new(&ends), EndsPart::default());
+//! ends.collect_ends(&mut ends.new_scratch(), &batch, &mut part)?; // any thread
+//! store.push(&part); // in input order
+//! let resolver = DuplicateResolver {
+//!     threads: &OneThread,
+//!     spill: Arc::new(Spill::new(&[std::env::temp_dir()])),
+//!     duplicate_ends: &ends,
+//!     room: 64 << 20,
+//!     in_use: &|_| {},
+//! };
+//! let resolved = resolver.resolve(Mode::Template, true, store, batch.len() as u64)?;
+//!
+//! // Second pass: flag the duplicates.
+//! let (verdict, libraries) = (Arc::new(resolved.verdict), Arc::new(Libraries::new(&header)?));
+//! ApplyMarks::new(verdict, MarkOptions::default(), libraries, &header).apply(&mut batch)?;
+//! let flagged: Vec<_> = batch.records().map(|(_, read)| read.flags().is_duplicate()).collect();
+//! assert_eq!(flagged, [true, false]);
+//! # Ok(())
+//! # }
+//! ```
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 

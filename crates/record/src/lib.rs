@@ -15,6 +15,30 @@
 //! Positions are 0-based in memory and 1-based only in text that is read or written. This crate starts
 //! no threads. It opens files only through [`input_file::open_input`], which registers them so that no output
 //! replaces an input.
+//!
+//! # Example
+//!
+//! A batch of records is changed in place, filtered and read:
+//!
+//! ```
+//! use readmill_record::{Batch, Header, RecordRef, Stamp, edit};
+//!
+//! let header = Header::parse(b"@SQ\tSN:chr1\tLN:1000\n")?;
+//! let mut raw = vec![0; 38]; // 36 bytes of fixed fields, and the name "r" with its NUL
+//! (raw[12], raw[36]) = (2, b'r');
+//! edit::set_block_size(&mut raw, 0);
+//! RecordRef::check(&raw, header.n_ref()).expect("the record is consistent");
+//!
+//! let mut batch = Batch::default();
+//! for ordinal in 0..3 {
+//!     batch.push(&raw, Stamp::new(ordinal, 0))?;
+//! }
+//! batch.edit_in_place(|stamp, raw| edit::set_pos(raw, 100 + stamp.ordinal() as i32));
+//! batch.retain(|_, record| record.pos() != 101);
+//! let positions = Vec::from_iter(batch.records().map(|(_, record)| record.pos()));
+//! assert_eq!(positions, [100, 102]); // 0-based
+//! # Ok::<(), readmill_record::Error>(())
+//! ```
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 

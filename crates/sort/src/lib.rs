@@ -28,6 +28,35 @@
 //! | the merge divided among several processes | [`ranges`] |
 //! | the loser tree of the merge; `crates/markdup` also merges its sorted items with it | [`tournament`] |
 //! | the edits that `samtools sort -M` makes to unplaced reads | [`Minimise`] |
+//!
+//! # Example
+//!
+//! Three reads are put into coordinate order. [`Merge`] has an example with all steps above.
+//!
+//! ```
+//! use readmill_format::sam::LineParser;
+//! use readmill_record::{Header, RecordRef};
+//! use readmill_sort::{Keyer, Order};
+//!
+//! let header = Header::parse(b"@SQ\tSN:chr1\tLN:1000\n")?;
+//! let mut parser = LineParser::new(&header);
+//! let mut reads = Vec::new();
+//! for (name, pos) in [("a", 300), ("b", 100), ("c", 200)] {
+//!     let (line, mut raw) = (format!("{name}\t0\tchr1\t{pos}\t60\t4M\t*\t0\t0\tACGT\tIIII"), Vec::new());
+//!     parser.parse(line.as_bytes(), &mut raw)?;
+//!     reads.push(raw);
+//! }
+//!
+//! let keyer = Keyer::new(Order::Coordinate, &header);
+//! let mut keyed = Vec::new();
+//! for raw in &reads {
+//!     let record = RecordRef::new(raw);
+//!     keyed.push((keyer.key(record)?, record.qname()));
+//! }
+//! keyed.sort(); // in this order, the key holds the whole position
+//! assert_eq!(keyed.iter().map(|(_, name)| *name).collect::<Vec<_>>(), [b"b", b"c", b"a"]);
+//! # Ok::<(), readmill_record::Error>(())
+//! ```
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
