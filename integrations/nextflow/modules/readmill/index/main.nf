@@ -4,6 +4,7 @@ process READMILL_INDEX {
     label 'process_high_memory'
 
     conda "${moduleDir}/environment.yml"
+    container "${task.ext.container ?: 'readmill:0.2.0-workflow'}"
 
     input:
     tuple val(meta), path(fasta)

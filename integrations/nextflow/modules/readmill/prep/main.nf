@@ -3,6 +3,7 @@ process READMILL_PREP {
     label 'process_high'
 
     conda "${moduleDir}/environment.yml"
+    container "${task.ext.container ?: 'readmill:0.2.0-workflow'}"
 
     input:
     tuple val(meta) , path(input, stageAs: '?/*')
