@@ -8,7 +8,7 @@ cargo-bundle-licenses --format yaml --output "${SRC_DIR}/THIRDPARTY.yml"
 
 # On x86-64, align chooses the instructions when it runs; without the feature, it needs AVX2.
 features=()
-if [[ "${target_platform}" == linux-64 ]]; then
+if [[ "${target_platform:?}" == linux-64 ]]; then
     features=(--features old-processors)
 fi
 cargo install --locked --no-track --path . --root "${PREFIX}" "${features[@]}"
