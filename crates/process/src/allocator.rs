@@ -44,5 +44,9 @@ fn set(heaps: c_int, keep: c_int, trim: c_int) {
     }
 }
 
+// Links mimalloc, which replaces malloc and free of musl for Rust, C and C++ alike.
+#[cfg(target_env = "musl")]
+use libmimalloc_sys as _;
+
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 fn set(_: c_int, _: c_int, _: c_int) {}
