@@ -113,7 +113,8 @@ class Build:
         """Returns the environment of the build: no path of this machine may reach the program."""
         cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
         prefixes = [(cargo_home, "/cargo"), (ROOT, "/readmill"), (self.target_dir, "/target")]
-        c_flags = [f"-ffile-prefix-map={old}={new}" for old, new in prefixes]
+        # On arm64, compilers would fuse multiplications and additions, and take char as unsigned: other results than on x86.
+        c_flags = ["-ffp-contract=off", "-fsigned-char", *(f"-ffile-prefix-map={old}={new}" for old, new in prefixes)]
         cxx_flags = [*c_flags, f"-I{self.folder('libz-sys') / 'src' / 'zlib'}"]
         if "musl" in self.target:
             cxx_flags += ["-include", str(ROOT / "crates/align/src/bwa/quiet.h")]

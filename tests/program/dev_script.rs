@@ -140,6 +140,26 @@ fn each_package_manager_installs_its_packages_and_the_tests_run() {
 }
 
 #[test]
+fn a_release_gets_python_and_its_own_folder_of_tools() {
+    let machine = Machine::complete();
+    machine.noted("apt-get", INSTALLS);
+    machine.program(
+        "spare/python3",
+        "[ \"$2\" != venv ] || { mkdir -p \"$3/bin\" && cp bin/cc \"$3/bin/pip\"; }\n\
+         [ \"$1\" = -c ] || echo \"python3 $*\" >>ran",
+    );
+    let done = machine.dev("release --yes --check");
+    let tools = machine.0.path("target/release-tools");
+    let ran = [
+        "apt-get update",
+        "apt-get install -y --no-install-recommends python3 python3-venv",
+        &format!("python3 -m venv {}", tools.display()),
+        "python3 packaging/release.py --check",
+    ];
+    assert_eq!((done.code, &done.ran[..]), (Some(0), &ran.map(str::to_owned)[..]), "{}", done.said);
+}
+
+#[test]
 fn where_nothing_is_lacking_nothing_is_said_or_installed() {
     let machine = Machine::complete();
     machine.noted("apt-get", INSTALLS);
