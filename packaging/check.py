@@ -11,6 +11,7 @@ import hashlib
 import os
 import shlex
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -40,8 +41,11 @@ def run_commands(program: Path, under: list[str], pairs: int, folder: Path) -> f
     """Runs all commands in a new folder. Returns the seconds that they took."""
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "tmp").mkdir(parents=True)
+    (folder / "dev").mkdir()
     shutil.copy(program, folder / "readmill")
     in_chroot = not under
+    if in_chroot:
+        os.mknod(folder / "dev" / "null", 0o666 | stat.S_IFCHR, os.makedev(1, 3))
     began = time.monotonic()
     for at, words in enumerate(COMMANDS):
         command = [it.replace("{pairs}", str(pairs)) for it in words]
@@ -49,7 +53,7 @@ def run_commands(program: Path, under: list[str], pairs: int, folder: Path) -> f
             contig = (folder / "demo/ref.fa").open().readline()[1:].split()[0]
             (folder / "sites.bed").write_text("".join(f"{contig}\t{at}\t{at + 1}\n" for at in range(1000, 100000, 97)))
         start = ["/readmill"] if in_chroot else [*under, str(folder / "readmill")]
-        # Inside the chroot there is no /proc, no /dev and no other file.
+        # Inside the chroot there is no /proc and no file of the system but /dev/null, where `qc` writes the reads.
         enter = (lambda: (os.chroot(folder), os.chdir("/"))) if in_chroot else None
         with (folder / f"{at}.out").open("wb") as text:
             done = subprocess.run(

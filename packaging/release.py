@@ -26,6 +26,8 @@ ROOT = Path(__file__).resolve().parent.parent
 MAX_BYTES = 15_000_000
 TARGETS = ["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl"]
 FEATURES = {"x86_64-unknown-linux-musl": ["bundled-zlib", "old-processors"]}
+# Without this, LLVM copies functions of up to 250 instructions into their callers, and the program is 2 MB larger.
+RUST_FLAGS = ["-Cllvm-args=-inline-threshold=75"]
 SHELLS = {"bash": "readmill.bash", "zsh": "_readmill", "fish": "readmill.fish"}
 LICENCE_NAMES = ("LICEN", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE")
 
@@ -103,7 +105,7 @@ class Build:
     @property
     def program(self) -> Path:
         """Returns the path of the program that Cargo makes."""
-        return self.target_dir / self.target / "release" / "readmill"
+        return self.target_dir / self.target / "dist" / "readmill"
 
     def folder(self, package: str) -> Path:
         """Returns the folder of a package's source."""
@@ -123,7 +125,7 @@ class Build:
             "CARGO_TARGET_DIR": str(self.target_dir),
             "CARGO_INCREMENTAL": "0",
             "SOURCE_DATE_EPOCH": str(self.epoch),
-            "RUSTFLAGS": " ".join(f"--remap-path-prefix={old}={new}" for old, new in prefixes),
+            "RUSTFLAGS": " ".join([*RUST_FLAGS, *(f"--remap-path-prefix={old}={new}" for old, new in prefixes)]),
             f"CFLAGS_{suffix}": " ".join(c_flags),
             f"CXXFLAGS_{suffix}": " ".join(cxx_flags),
             f"AR_{suffix}": str(ROOT / "packaging" / "ar"),
@@ -133,7 +135,7 @@ class Build:
     def run(self) -> None:
         """Compiles and links the program."""
         subprocess.run(["rustup", "target", "add", self.target], check=True, stderr=subprocess.DEVNULL)
-        command = ["cargo-zigbuild", "zigbuild", "--release", "--locked", "--bin", "readmill", "--target", self.target]
+        command = ["cargo-zigbuild", "zigbuild", "--profile", "dist", "--locked", "--bin", "readmill", "--target", self.target]
         command += ["--features", ",".join(self.features)]
         say(" ".join(command))
         subprocess.run(command, check=True, cwd=ROOT, env=self.environment())

@@ -32,11 +32,12 @@ const STOP_SIGNALS: [i32; 15] = [
 ];
 
 /// Further Linux signals that end a process: SIGSTKFLT, SIGPWR (power will fail), and the real-time
-/// signals that the C library leaves to programs.
+/// signals that the C library leaves to programs: glibc keeps two for itself, and musl three.
 #[cfg(target_os = "linux")]
-const OTHER_STOP_SIGNALS: [std::ops::RangeInclusive<i32>; 3] = [16..=16, 30..=30, 34..=64];
+const OTHER_STOP_SIGNALS: [std::ops::RangeInclusive<i32>; 3] =
+    [16..=16, 30..=30, if cfg!(target_env = "musl") { 35 } else { 34 }..=64];
 #[cfg(not(target_os = "linux"))]
-const OTHERS: [std::ops::RangeInclusive<i32>; 0] = [];
+const OTHER_STOP_SIGNALS: [std::ops::RangeInclusive<i32>; 0] = [];
 
 /// A file that a signal must remove.
 struct Unfinished {
