@@ -445,7 +445,7 @@ fn nightly_goes_on_after_a_failure_and_ends_with_a_table() {
     for name in COMPARED
         .iter()
         .chain(&["rustfmt", "clippy-driver", "go", "qemu-x86_64", "strace", "faketime", "zsh", "fish"])
-        .chain(&["bash", "chromium", "node", "npm"])
+        .chain(&["bash", "chromium", "node", "npm", "python3", "qemu-aarch64"])
     {
         machine.program(&format!("bin/{name}"), "true");
     }
