@@ -70,9 +70,14 @@ impl Ended {
         Err(anyhow::anyhow!("the command did not fail:\n{}", self.last_lines()))
     }
 
+    /// Returns the last 40 lines of the output, and before them the failures that pytest lists:
+    /// libraries may write many lines after this list.
     fn last_lines(&self) -> String {
         let lines: Vec<&str> = self.said.lines().collect();
-        lines[lines.len().saturating_sub(40)..].join("\n")
+        let (others, last) = lines.split_at(lines.len().saturating_sub(40));
+        let failures =
+            others.iter().filter(|line| line.starts_with("FAILED ") || line.starts_with("ERROR "));
+        failures.chain(last).copied().collect::<Vec<_>>().join("\n")
     }
 }
 
