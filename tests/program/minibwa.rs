@@ -18,7 +18,7 @@ fn reads_are_aligned_by_minibwa_and_bytes_depend_on_them_alone() {
     let files = [("1.fq", &one), ("2.fq", &two)].map(|(name, bytes)| arg(&dir.file(name, bytes)));
 
     let done = readmill(["align", "--kernel", "minibwa", &reference, &files[0], &files[1]]);
-    assert_eq!(done.code, Some(1));
+    assert_eq!(done.code, Some(3));
     assert!(done.stderr.contains("index --kernel minibwa"), "{}", done.stderr);
     let done = readmill(["index", "--kernel", "minibwa", &reference]);
     assert_eq!(done.code, Some(0), "{}", done.stderr);

@@ -87,6 +87,16 @@ fn split_fields(line: &[u8]) -> Vec<Cow<'_, [u8]>> {
     line[3..].split(|&byte| byte == b'\t').skip(1).map(Cow::Borrowed).collect()
 }
 
+/// Removes a blank in a version, and what follows it. A version in upper case was divided there.
+fn end_version_at_blank(field: &mut Cow<'_, [u8]>, note: &mut NoteSink<'_>) {
+    let Some(length) = memchr::memchr(b' ', &field[3..]) else { return };
+    field.to_mut().truncate(3 + length);
+    if length == 0 {
+        *field = Cow::Borrowed(b"VN:1.6");
+    }
+    note(format!("changed VN, which had a blank, to {}", quote_start(&field[3..])));
+}
+
 struct LineFields<'a> {
     known: &'static KnownKind,
     list: Vec<Cow<'a, [u8]>>,
@@ -262,6 +272,9 @@ impl<'a> LineFields<'a> {
             if let Some(field) = self.list.iter_mut().find(|field| field_key(field)[..] == lower) {
                 field.to_mut()[..2].copy_from_slice(tag);
                 note(format!("changed {name} to upper case"));
+                if self.known.kind == b"HD" {
+                    end_version_at_blank(field, note);
+                }
             } else if self.known.kind == b"HD" {
                 self.list.insert(0, Cow::Borrowed(b"VN:1.6"));
                 note("VN was missing; set it to 1.6".into());
