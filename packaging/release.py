@@ -118,6 +118,9 @@ class Build:
         # On arm64, compilers would fuse multiplications and additions, and take char as unsigned: other results than on x86.
         c_flags = ["-ffp-contract=off", "-fsigned-char", *(f"-ffile-prefix-map={old}={new}" for old, new in prefixes)]
         cxx_flags = [*c_flags, f"-I{self.folder('libz-sys') / 'src' / 'zlib'}"]
+        if self.target.startswith("x86_64"):
+            # gcc takes SSE4.2 to include it, and Zig does not. Only the aligner is C++, and readmill checks for both first.
+            cxx_flags.append("-mpopcnt")
         if "musl" in self.target:
             cxx_flags += ["-include", str(ROOT / "crates/align/src/bwa/quiet.h")]
         suffix = self.target.replace("-", "_")

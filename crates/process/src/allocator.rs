@@ -44,9 +44,18 @@ fn set(heaps: c_int, keep: c_int, trim: c_int) {
     }
 }
 
-// Links mimalloc, which replaces malloc and free of musl for Rust, C and C++ alike.
+/// Sets up mimalloc, which replaces malloc and free of musl for Rust, C and C++ alike.
+///
+/// Its arenas keep memory for a second after it is freed, and for other threads. So larger buffers
+/// are mapped one by one, and unmapped when they are freed.
 #[cfg(target_env = "musl")]
-use libmimalloc_sys as _;
+fn set(_: c_int, keep: c_int, _: c_int) {
+    /// `mi_option_arena_max_object_size` of mimalloc 3.3, in KiB. The crate has no name for it.
+    const ARENA_MAX_OBJECT_SIZE: libmimalloc_sys::mi_option_t = 45;
+    const { assert!(libmimalloc_sys::_mi_option_last == 47, "options have other numbers") };
+    // SAFETY: it only sets a parameter of the allocator; no other thread runs yet.
+    unsafe { libmimalloc_sys::mi_option_set(ARENA_MAX_OBJECT_SIZE, (keep >> 10).into()) };
+}
 
-#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+#[cfg(not(all(target_os = "linux", any(target_env = "gnu", target_env = "musl"))))]
 fn set(_: c_int, _: c_int, _: c_int) {}

@@ -16,6 +16,8 @@ mod memory;
 mod options;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod pages;
+#[cfg(all(target_arch = "x86_64", target_env = "musl"))]
+mod processor;
 mod quiet;
 mod record;
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
