@@ -41,7 +41,7 @@ readmill: runs as: readmill sort -@ 4 -m 4096M -o sorted.bam -l 6 --no-index in.
   lists both.
 - Threads: `samtools -@ N` means N + 1 threads; the default is one thread, as in samtools. `bwa -t` is the total. Picard and
   GATK have no such option: readmill uses all threads that the process may use.
-- Memory: `samtools sort -m` is the memory per thread, and becomes the sum for all threads. `-Xmx` of at least 1 GiB becomes `-m` (for view, `--memory`; `bqsr gather` has no limit).
+- Memory: `samtools sort -m` is the memory per thread, and becomes the sum for all threads, but at least 512 MiB. `-Xmx` of at least 1 GiB becomes `-m` (for view, `--memory`; `bqsr gather` has no limit).
 - Compression: level 6 for samtools, 5 for Picard, 2 for GATK (set by its launcher), unless the command line sets another level.
 - Indexes: as in the tools, samtools writes an index with `--write-index`, Picard with `CREATE_INDEX=true`, and GATK by default. Picard and GATK name it `out.bai`.
 - `bwa mem` with a bwa 0.7 index: readmill builds the missing file, `REF.bwt.2bit.64`, once, in the same directory
