@@ -67,6 +67,10 @@ fn a_pager_shows_help_and_nothing_else() {
     // A pager that is not there is no reason to show nothing.
     let text = shown("sort --help", "no-such-pager").unwrap_or_default();
     assert!(text.contains("--template-coordinate"), "{text:?}");
+    // Ctrl-C reaches all processes of the terminal: readmill must wait for a pager that survives it.
+    let pager = "trap : INT; kill -INT 0; sed s/^/after:/; echo end";
+    let text = shown("sort --help", pager).unwrap_or_default();
+    assert!(text.contains("after:") && text.trim_end().ends_with("end"), "{text:?}");
     let version = shown("--version", "sed s/^/paged:/").unwrap_or_default();
     assert!(version.starts_with("readmill "), "{version:?}");
 }

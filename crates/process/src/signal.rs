@@ -81,6 +81,15 @@ fn lock_mutex<T>(mutex: &'static Mutex<T>) -> MutexGuard<'static, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Lets this process survive Ctrl-C and Ctrl-\ from now on. For a process that only waits for a
+/// program on the same terminal, which gets these signals, too: a pager.
+pub fn survive_interrupts() {
+    for signal in [SIGINT, SIGQUIT] {
+        // A handler, since a program that is started next would inherit that a signal is ignored.
+        let _ = signal_hook::flag::register(signal, Arc::default());
+    }
+}
+
 /// Creates `partial`, the temporary file for `shown`. A signal removes it until it is renamed or
 /// [removed](remove_unfinished).
 pub fn create_output_file(partial: &Path, shown: &Path) -> Result<File> {
