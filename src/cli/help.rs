@@ -113,15 +113,20 @@ fn complete_subcommand_help(command: Command, above: &str) -> Command {
     };
     let command =
         command.mut_args(shorten).mut_subcommands(|inner| complete_subcommand_help(inner, &own));
-    let sections = is_long.then(|| {
-        let first = section_words(&command).into_iter().find(|word| !["arguments", "options"].contains(&word.as_str()));
-        let first = first.unwrap_or_default();
-        (
-            format!("All flags, and more examples: readmill {own} --help; a part of them: readmill help {own} {first}"),
-            format!("Flags that many commands share have more details in readmill help {COMMON_TOPIC}. One section: readmill help {own} {first}"),
-        )
-    });
-    let (more, shared) = sections.unzip();
+    let first_section = || {
+        let mut words = section_words(&command).into_iter();
+        words.find(|word| !["arguments", "options"].contains(&word.as_str())).unwrap_or_default()
+    };
+    let (more, shared) = is_long
+        .then(first_section)
+        .map(|section| {
+            let one = format!("one section: readmill help {own} {section}");
+            (
+                format!("All flags: readmill {own} --help; {one}"),
+                format!("Flags of many commands, in detail: readmill help {COMMON_TOPIC}; {one}"),
+            )
+        })
+        .unzip();
     let join = |texts: [Option<String>; 3]| Vec::from_iter(texts.into_iter().flatten()).join("\n\n");
     let short = if is_long { None } else { notes.clone() };
     let short = join([short, list(&examples[..examples.len().min(SHORT_HELP_EXAMPLES)]), more]);
