@@ -3,7 +3,7 @@
 //! its own.
 #![allow(clippy::unwrap_used)]
 
-mod command_lines;
+pub mod command_lines;
 pub mod fixtures;
 mod inputs;
 mod memory_sizes;

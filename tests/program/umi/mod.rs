@@ -2,6 +2,7 @@
 
 mod dress;
 mod oracle;
+mod orders;
 use crate::duplicates::{oracle as reads, random_reads};
 use crate::support;
 
