@@ -27,15 +27,18 @@ const BAR_LENGTH: f64 = 160.0;
 
 #[derive(clap::Args)]
 pub struct PictureArgs {
-    /// Directory of the data files
+    /// Read the data files of benchmarks from this directory
     #[arg(long, value_name = "DIR", default_value = "docs/data/benchmarks")]
     tables: PathBuf,
-    /// Directory for the pictures
+    /// Write the pictures to this directory
     #[arg(long, value_name = "DIR", default_value = "docs/img")]
     directory: PathBuf,
 }
 
-/// Draws `benchmark-light.svg` and `benchmark-dark.svg`.
+/// Draws the picture of the README for light and for dark pages, from the data file of the benchmark.
+///
+/// # Errors
+/// The data file cannot be read, or has no table of that title.
 pub fn draw_pictures(args: &PictureArgs) -> Result<()> {
     let path = args.tables.join(FILE);
     let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
@@ -48,7 +51,7 @@ pub fn draw_pictures(args: &PictureArgs) -> Result<()> {
     Ok(())
 }
 
-/// Colours of a picture.
+/// The colours for pages of one background.
 struct Theme {
     name: &'static str,
     text: &'static str,

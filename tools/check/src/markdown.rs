@@ -25,7 +25,7 @@ pub struct Line<'a> {
     pub text: &'a str,
 }
 
-/// What Markdown shows of a line.
+/// What a line of a page is to Markdown: text, or part of a fence or of a comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LineKind {
     Text,

@@ -21,7 +21,7 @@ struct DocsArgs {
     /// Serve the site on this machine, and build it again when a page changes
     #[arg(long, conflicts_with = "run")]
     serve: bool,
-    /// Port of --serve
+    /// Serve on this port
     #[arg(long, value_name = "N", default_value_t = 3000)]
     port: u16,
     /// Run the `sh` blocks of pages, in order, in one new directory per page

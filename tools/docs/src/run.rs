@@ -89,7 +89,7 @@ pub struct PageOutcome {
     pub failure: Option<PageFailure>,
 }
 
-/// A command that failed.
+/// The first command of a page that failed; the rest of the page was not run.
 #[derive(Debug)]
 pub struct PageFailure {
     pub line: usize,
