@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import io
 import os
 import shutil
 import signal
@@ -68,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--threads", type=_number, default=_processors(), metavar="N", help="threads of each program [default: all]")
     run.add_argument("--memory", metavar="SIZE", help="memory limit of readmill, such as 8G [default: that of readmill]")
-    run.add_argument("--first", type=_number, default=5, metavar="N", help="differences to show per comparison [default: 5]")
+    run.add_argument("--first", type=_number, default=5, metavar="N", help="differing lines to show per text [default: 5]")
     run.add_argument("--keep", action="store_true", help="keep the temporary files in WORK/files")
     run.add_argument("--operator", default="", metavar="NAME", help="name for the document [default: the user's login name]")
     programs = parser.add_argument_group("programs", "a path, a .jar, or a command with its options [default: on the PATH]")
@@ -137,6 +138,8 @@ def _check(given: argparse.Namespace) -> None:
         raise ValueError("give either READS or --fastq")
     if given.fastq and (len(given.fastq) > 2 or given.reference is None):
         raise ValueError("--fastq needs one or two files, and --reference")
+    if given.reads and given.reference is None and chains.is_cram(given.reads):
+        raise ValueError(f"{given.reads} is a CRAM file, which needs --reference")
     if given.baits and not given.targets:
         raise ValueError("--baits needs --targets")
     names = [path.name for path in [given.reference, *given.known_sites] if path]
@@ -158,6 +161,8 @@ def _stop(number: int, _: object) -> NoReturn:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a validation, writes its document, and returns the exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # an older locale lacks the quotes of the verdict
     words = list(sys.argv[1:] if arguments is None else arguments)
     parser = _parser()
     given = parser.parse_args(words)
@@ -187,24 +192,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     validation = Validation(
         sample, steps, programs, files, given.threads, given.memory, given.duplicate_mode, given.first
     )  # fmt: skip
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, _stop)
+    _catch_signals()
     try:
-        given.work.mkdir(parents=True, exist_ok=True)
-        _warn_of_space(sample, given.work)
-        validation.run_all()
-    except _Stopped as stopped:
-        if not given.keep:
-            chains.remove_files(files)
-        print("readmill validate: stopped; no document is written", file=sys.stderr)
-        return 128 + stopped.args[0]
+        # Another validation may have made this directory since the check, so it must not be removed if it exists now.
+        files.mkdir(parents=True)
     except OSError as error:
-        chains.remove_files(files)
         print(f"readmill validate: error: {error}", file=sys.stderr)
         return document.INCOMPLETE
-    if not given.keep:
-        chains.remove_files(files)
-    return _write(validation, given, ["python3", "-m", "readmill.validate", *words])
+    try:
+        _warn_of_space(sample, given.work)
+        validation.run_all()
+        if not given.keep:
+            chains.remove_files(files)  # first, because the disk may be too full for the document
+        return _write(validation, given, ["python3", "-m", "readmill.validate", *words])
+    except _Stopped as stopped:
+        print("readmill validate: stopped", file=sys.stderr)
+        return 128 + stopped.args[0]
+    except OSError as error:
+        print(f"readmill validate: error: {error}", file=sys.stderr)
+        return document.INCOMPLETE
+    finally:
+        if not given.keep:
+            chains.remove_files(files)
+
+
+def _catch_signals() -> None:
+    """Makes signals stop the validation in order. `nohup` ignores SIGHUP, and this keeps it ignored."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _stop)
 
 
 def _warn_of_space(sample: Sample, work: Path) -> None:
@@ -222,17 +238,21 @@ def _write(validation: Validation, given: argparse.Namespace, command: Sequence[
     name = validation.sample.reads or validation.sample.fastq[0]
     title = f"Validation of readmill {validation.programs['readmill'].version} on {name.name}"
     text = document.render_text(title, verdict, sections)
+    contents = {"validation.html": document.render_html(title, verdict, sections), "validation.txt": text}
+    unfinished = {given.work / file: given.work / f".{file}.unfinished" for file in contents}
     try:
-        for file, content in (("validation.html", document.render_html(title, verdict, sections)), ("validation.txt", text)):
-            unfinished = given.work / f".{file}.unfinished"
-            unfinished.write_text(content, encoding="utf-8")
-            unfinished.replace(given.work / file)
+        for path, content in zip(unfinished.values(), contents.values(), strict=True):
+            path.write_text(content, encoding="utf-8", errors="replace")
+        for file, path in unfinished.items():
+            path.replace(file)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            unfinished.unlink()
         print(text)
         print(f"readmill validate: error: the document cannot be written: {error}", file=sys.stderr)
         return max(verdict.exit_code, document.INCOMPLETE)
+    finally:
+        for path in unfinished.values():
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
     print("\n".join([verdict.title, *verdict.details]))
     print(f"The document is {given.work / 'validation.html'}, and as text {given.work / 'validation.txt'}.")
     return verdict.exit_code

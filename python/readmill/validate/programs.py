@@ -38,7 +38,8 @@ _RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 _VERSIONS = {
     "readmill": (["--version"], r"readmill (\S+)"),
     "samtools": (["--version"], r"samtools (\S+)"),
-    "Picard": (["MarkDuplicates", "--version"], r"(?:Version:)?v?(\d+\.\d+[\w.-]*)"),
+    # The version is a whole line: a message of Java about a class file contains numbers as well.
+    "Picard": (["MarkDuplicates", "--version"], r"(?m)^(?:Version:)?v?(\d+\.\d+[\w.-]*)(?:\(.*\))?\s*$"),
     "GATK": (["--version"], r"\(GATK\) v(\S+)"),
     "bwa": ([], r"Version: (\S+)"),
     "Java": (["-version"], r'version "([^"]+)"'),
