@@ -2,7 +2,7 @@
 """Stands for readmill, samtools, Picard, GATK and bwa in tests of `readmill.validate`: it depends on the name of the file.
 
 A file of reads is SAM text. FAKE_FAIL names a command that fails with FAKE_CODE, such as "picard MarkDuplicates",
-FAKE_CHANGE one whose output differs, FAKE_WAIT one that never ends.
+FAKE_CHANGE one whose output differs, FAKE_WAIT one that waits for FAKE_SECONDS.
 """
 
 import os
@@ -56,6 +56,12 @@ def recalibrated(records: list[str]) -> list[str]:
     return [line.replace("IIII", "HHHH") for line in records]
 
 
+def write_index(*suffixes: str) -> None:
+    """Writes the index of a reference, in existing files if there are some."""
+    for suffix in suffixes:
+        Path(f"{WORDS[1]}{suffix}").write_text(NAME)
+
+
 def write_metrics(file: str, name: str) -> None:
     value = "2" if is_changed(name) else "1"
     Path(file).write_text(f"## comment\n# {NAME}\n\n## METRICS CLASS\t{name}\nCOLUMN\tOTHER\n{value}\t5\n")
@@ -103,7 +109,7 @@ def readmill() -> int:
             file = next(word for word in WORDS[1:] if not word.startswith("-"))
             print("\n".join(line for line in Path(file).read_text().splitlines() if line.startswith("@")))
         case "index":
-            Path(f"{WORDS[1]}.bwt.2bit.64").touch()
+            write_index(".amb", ".ann", ".pac", ".bwt.2bit.64")
         case "align":
             write_reads(output, [f"{name}\t99\tc\t{5 - n}\t60\t4M\t*\t0\t0\tACGT\tIIII\tNM:i:0" for n, name in enumerate("ab")])
         case "sort":
@@ -158,7 +164,7 @@ def samtools() -> int:
         case "index":
             Path(WORDS[-1] if len(WORDS) > 2 else f"{WORDS[1]}.bai").write_text("index")
         case "faidx":
-            Path(f"{WORDS[1]}.fai").touch()
+            write_index(".fai")
         case "dict":
             Path(option("-o")).touch()
         case "flagstat" | "idxstats" | "stats":
@@ -212,7 +218,7 @@ def bwa() -> int:
         print("Version: 0.7.17-r1188", file=sys.stderr)
         return 1
     if WORDS[0] == "index":
-        Path(f"{WORDS[1]}.bwt").touch()
+        write_index(".amb", ".ann", ".bwt", ".pac", ".sa")
     else:
         print(f"{HEADER}@PG\tID:bwa")
         for n, name in enumerate("ab"):
@@ -222,7 +228,7 @@ def bwa() -> int:
 
 if os.environ.get("FAKE_WAIT") == COMMAND:
     Path(os.environ["FAKE_WAITING"]).touch()
-    time.sleep(600)
+    time.sleep(float(os.environ.get("FAKE_SECONDS", "600")))
 if os.environ.get("FAKE_FAIL") == COMMAND and "--version" not in WORDS:
     print(f"{COMMAND}: No space left on device", file=sys.stderr)
     sys.exit(int(os.environ.get("FAKE_CODE", "3")))

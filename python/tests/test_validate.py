@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from conftest import READMILL, environment, wait_until
 
+from readmill.validate import chains
 from readmill.validate.chains import STEPS
 from readmill.validate.comparisons import (
     DIFFERENT,
@@ -49,6 +50,7 @@ class Laboratory:
             program.write_text(f"#!{sys.executable}\n{Path(__file__).with_name('fake_tools.py').read_text()}")
             program.chmod(0o755)
         (home / "in.sam").write_text(HEADER + "\n".join(READS) + "\n")
+        (home / "in.cram").write_bytes(b"CRAM\3\0")
         (home / "ref.fa").write_text(">c\nACGT\n")
         (home / "known.vcf").write_text("##fileformat=VCFv4.2\n")
         (home / "targets.bed").write_text("c\t1\t5\n")
@@ -123,6 +125,17 @@ def test_fastq_is_aligned_by_both_sides(laboratory):
     assert results["targets: Picard hs_metrics"] == "no difference"
     assert not any(result.startswith("depths") for result in results)
     assert re.search(r"bwa mem .* \| .*samtools view -b -o tools/aligned.bam -", " ".join(laboratory.text.split()))
+
+
+@pytest.mark.parametrize("user_has", [(".amb", ".ann", ".pac", ".bwt.2bit.64"), (".amb", ".ann", ".bwt", ".pac", ".sa")])
+def test_an_index_of_the_user_is_not_changed(laboratory, user_has):
+    for suffix in user_has:
+        (laboratory.home / f"ref.fa{suffix}").write_text("user")
+    ended = laboratory.validate("--fastq", "1.fq", "2.fq", "--reference", "ref.fa", "--steps", "align", "--keep")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert {(laboratory.home / f"ref.fa{suffix}").read_text() for suffix in user_has} == {"user"}
+    used = {suffix: (laboratory.home / f"work/files/inputs/ref.fa{suffix}").read_text() for suffix in (".bwt", ".bwt.2bit.64")}
+    assert used == {".bwt": "bwa", ".bwt.2bit.64": "readmill"} | {suffix: "user" for suffix in used if suffix in user_has}
 
 
 @pytest.mark.parametrize("side", ["readmill prep", "picard MarkDuplicates"])
@@ -232,6 +245,32 @@ def test_a_signal_ends_the_programs_and_removes_the_files(laboratory):
     assert str(laboratory.home / "programs") not in processes
 
 
+def test_a_hangup_that_nohup_ignores_does_not_stop_it(laboratory):
+    waiting = laboratory.home / "waiting"
+    command = ["sh", "-c", "trap '' HUP; exec \"$@\"", "sh", *laboratory.command("in.sam", "--steps", "sort")]
+    variables = laboratory.variables(FAKE_WAIT="samtools sort", FAKE_WAITING=str(waiting), FAKE_SECONDS="1")
+    with subprocess.Popen(command, cwd=laboratory.home, env=variables, stdout=subprocess.DEVNULL) as running:
+        wait_until(waiting.exists)
+        running.send_signal(signal.SIGHUP)
+        assert running.wait(60) == 0
+
+
+def test_one_file_of_the_module_has_the_same_exit_code(laboratory):
+    page = (DOCS / "validation.md").read_text()
+    commands = page[page.index("mkdir app") :].partition("\n```")[0]
+    commands = commands.replace("python/readmill", str(Path(chains.__file__).parents[1]))
+    commands = commands.replace("./readmill-validate --help", './readmill-validate "$@"')
+    ended = subprocess.run(
+        ["bash", "-e", "-c", commands, "bash", *laboratory.command("in.sam", "--steps", "sort")[3:]],
+        cwd=laboratory.home,
+        env=laboratory.variables(FAKE_CHANGE="readmill sort") | {"PYTHONPATH": ""},
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 4, ended.stderr
+    assert "UNEXPLAINED differences: 1 of 3" in ended.stdout
+
+
 def test_a_document_that_cannot_be_written_is_printed(laboratory):
     ended = subprocess.run(
         laboratory.command("in.sam", "--steps", "sort"),
@@ -267,6 +306,7 @@ def test_files_are_kept_on_request(laboratory):
         (["--fastq", "1.fq"], "--fastq needs one or two files, and --reference"),
         (["in.sam", "--reference", "ref.fa", "--known-sites", "ref.fa"], "two files have the name ref.fa"),
         (["in.sam", "--baits", "targets.bed"], "--baits needs --targets"),
+        (["in.cram"], "in.cram is a CRAM file, which needs --reference"),
         (["in.sam", "--readmill", "/nowhere/readmill"], "/nowhere/readmill is not an executable file"),
     ],
 )
@@ -346,6 +386,14 @@ def test_bytes_and_header_lines(tmp_path):
         it = Comparison("step", "what", "how", "a", "b")
         compare_program_lines(it, [before, before], [before, ours])
         assert it.verdict == verdict
+
+
+def test_a_message_of_java_is_no_version_of_picard(laboratory):
+    picard = laboratory.home / "programs/picard"
+    message = "UnsupportedClassVersionError: PicardCommandLine (class file version 61.0)"
+    picard.write_text(f"#!/bin/sh\necho '{message}' >&2\nexit 1\n")
+    assert laboratory.validate("in.sam", "--steps", "duplicates").returncode == 3
+    assert "does not state a version of Picard" in " ".join(laboratory.text.split())
 
 
 def test_errors_of_picard_have_rows():

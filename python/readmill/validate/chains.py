@@ -70,6 +70,10 @@ _COLLECTORS_WITH_REFERENCE = {
     ),
 }
 
+#: The files of the indexes of `bwa` and of `readmill align`.
+_BWA_INDEX = (".amb", ".ann", ".bwt", ".pac", ".sa")
+_OUR_INDEX = (".amb", ".ann", ".pac", ".bwt.2bit.64")
+
 #: Bases that bwa and readmill align as one batch. The pairing statistics depend on it, so both get the same number.
 _BATCH_BASES = "100000000"
 
@@ -127,7 +131,7 @@ class Validation:
     def run_all(self) -> None:
         """Runs all steps on both sides and compares their outputs."""
         for folder in ("readmill", "tools", "inputs", "tmp", "bin"):
-            (self.directory / folder).mkdir(parents=True)
+            (self.directory / folder).mkdir()
         script = self.directory / "bin/Rscript"
         script.write_text("#!/bin/sh\nexit 0\n")  # Picard starts R for charts, which are not compared.
         script.chmod(0o755)
@@ -138,10 +142,11 @@ class Validation:
         reads = self._align() if self.sample.fastq else (str(self.sample.reads), str(self.sample.reads))
         if "sort" in self.steps:
             self._sort(*reads)
+        is_marked = False
         if {"duplicates", *_WITH_MARKS, "recalibration"} & set(self.steps):
-            self._mark(*reads)
+            is_marked = self._mark(*reads)
         if "recalibration" in self.steps:
-            self._recalibrate(*reads)
+            self._recalibrate(*reads, is_marked)
         self.ended = time.time()
 
     def _run(self, side: str, step: str, *commands: Sequence[str | Path], output: str | None = None) -> Run:
@@ -189,16 +194,18 @@ class Validation:
     def _link_inputs(self) -> None:
         """Links the reference and the known sites into the directory, with their indexes, and makes missing indexes.
 
-        The tools read indexes that are next to a file. The user's directory may not be writable.
+        The tools read indexes that are next to a file. The user's directory may not be writable, and must not change.
         """
         reference, samtools = self.sample.reference, self.programs["samtools"]
         if reference is not None:
-            local = self._link(reference, (".fai", ".gzi", ".amb", ".ann", ".bwt", ".pac", ".sa", ".bwt.2bit.64", ".0123"))
+            local = self._link(reference, (".fai", ".gzi", ".alt", *_BWA_INDEX, ".bwt.2bit.64"))
             dictionary = self.directory / self._dictionary()
             if (theirs := Path(f"{_without_fasta(reference)}.dict")).exists():
                 dictionary.symlink_to(theirs)
             if samtools.is_usable:
-                if not Path(f"{local}.fai").exists():
+                needed = (".fai", ".gzi") if reference.suffix == ".gz" else (".fai",)
+                if not _are_there(local, needed):
+                    _remove_links(local, needed)
                     self._run_samtools("preparation", "faidx", self._reference())
                 if not dictionary.exists():
                     self._run_samtools("preparation", "dict", "-o", self._dictionary(), self._reference())
@@ -230,10 +237,7 @@ class Validation:
         return f"inputs/{_without_fasta(self.sample.reference).name}.dict"
 
     def _is_cram(self) -> bool:
-        if self.sample.reads is None:
-            return False
-        with open(self.sample.reads, "rb") as file:
-            return file.read(4) == b"CRAM"
+        return self.sample.reads is not None and is_cram(self.sample.reads)
 
     def _cram_options(self) -> list[str]:
         return ["--reference", self._reference()] if self._is_cram() and self.sample.reference else []
@@ -244,7 +248,8 @@ class Validation:
         """Aligns FASTQ on both sides, and returns the two files of aligned reads."""
         theirs, ours, reference = "tools/aligned.bam", "readmill/aligned.bam", self._reference()
         local = self.directory / reference
-        if not Path(f"{local}.bwt.2bit.64").exists():
+        if not _are_there(local, _OUR_INDEX):
+            _remove_links(local, _OUR_INDEX)
             self._run_readmill("preparation", "index", reference)
         fastq = [str(file) for file in self.sample.fastq]
         arguments = ["-K", _BATCH_BASES, "-R", self.sample.read_group]
@@ -253,7 +258,8 @@ class Validation:
         bwa, samtools = self.programs["bwa"], self.programs["samtools"]
         run = None
         if bwa.is_usable and samtools.is_usable:
-            if not Path(f"{local}.bwt").exists():
+            if not _are_there(local, _BWA_INDEX):
+                _remove_links(local, _BWA_INDEX)
                 self._run("tools", "preparation", [*bwa.words, "index", reference])
             mem = [*bwa.words, "mem", *arguments, "-t", str(self.threads), reference, *fastq]
             run = self._run("tools", "align", mem, [*samtools.words, "view", "-b", "-o", theirs, "-"])
@@ -295,8 +301,11 @@ class Validation:
         more = ["-@", str(self.threads - 1), *self._cram_options()]
         return self._run_samtools(step, "sort", *more, "-T", "tmp/sort", "-o", output, reads)
 
-    def _mark(self, their_reads: str, our_reads: str) -> None:
-        """Marks duplicates on both sides, and compares marks, statistics and metrics."""
+    def _mark(self, their_reads: str, our_reads: str) -> bool:
+        """Marks duplicates on both sides, and compares marks, statistics and metrics.
+
+        Returns whether the tools wrote the marked reads.
+        """
         ours, theirs = "readmill/marked.bam", "tools/marked.bam"
         asked = [step for step in _WITH_MARKS if step in self.steps]
         mine = self._run_readmill(
@@ -337,6 +346,7 @@ class Validation:
             for it in self.comparisons:
                 if it.step in _WITH_MARKS and it.verdict == comparisons.DIFFERENT:
                     it.notes.append("The marked reads already differ, which may be the cause.")
+        return is_marked
 
     def _mark_command(self, reads: str, output: str, metrics: str) -> list[str]:
         mode = ["--duplicate-mode", self.duplicate_mode]
@@ -447,7 +457,7 @@ class Validation:
         if (
             not theirs.exists()
             and ours.exists()
-            and not any(map(comparisons.is_no_comment, filter(None, ours.read_text().splitlines())))
+            and not any(filter(None, comparisons.read_compared_lines(ours)))
         ):
             it.verdict, it.rows = comparisons.EXPLAINED, [177]
             it.notes.append("Picard writes no file. The file of readmill has no table.")
@@ -481,7 +491,7 @@ class Validation:
         words = ["CollectHsMetrics", *intervals, f"R={self._reference()}"]
         self._compare_one_collector("targets", "Picard hs_metrics", "hs_metrics", words, mine, is_marked)
 
-    def _recalibrate(self, their_reads: str, our_reads: str) -> None:
+    def _recalibrate(self, their_reads: str, our_reads: str, is_marked: bool) -> None:
         """Recalibrates on both sides: readmill sorts, marks and recalibrates in one pass over the input."""
         ours, theirs = "readmill/recalibrated.bam", "tools/recalibrated.bam"
         files = ["--reference", self._reference()]
@@ -496,7 +506,7 @@ class Validation:
         mine = self._run_readmill("recalibration", *command)
         counted = applied = None
         needed = NEEDED["recalibration"]
-        if all(self.programs[name].is_usable for name in needed) and (self.directory / "tools/marked.bam").exists():
+        if is_marked and self.programs["GATK"].is_usable:
             sites = [word for file in self.sample.known_sites for word in ("--known-sites", self._local(file))]
             common = ["-I", "tools/marked.bam", "-R", self._reference()]
             counted = self._run_gatk("recalibration", "BaseRecalibrator", *common, *sites, "-O", "tools/bqsr.table")
@@ -599,6 +609,24 @@ _STATISTICS = ("flagstat", "idxstats", "stats")
 _EXCUSES = (3, -signal.SIGKILL)
 
 _PICARD_ORDER = {"template": "queryname", "coordinate": "coordinate"}
+
+
+def is_cram(path: Path) -> bool:
+    """Whether a file begins as a CRAM file."""
+    with open(path, "rb") as file:
+        return file.read(4) == b"CRAM"
+
+
+def _are_there(file: Path, suffixes: Sequence[str]) -> bool:
+    """Whether all parts of an index of a file exist."""
+    return all(Path(f"{file}{suffix}").exists() for suffix in suffixes)
+
+
+def _remove_links(file: Path, suffixes: Sequence[str]) -> None:
+    """Removes links to parts of an index. A program that makes the index would write through them into the user's files."""
+    for suffix in suffixes:
+        if (link := Path(f"{file}{suffix}")).is_symlink():
+            link.unlink()
 
 
 def _without_fasta(path: Path) -> Path:

@@ -223,11 +223,16 @@ def is_no_comment(line: str) -> bool:
     )
 
 
+def read_compared_lines(path: Path) -> list[str]:
+    """Returns the lines of a metrics file or of `samtools stats` without comments."""
+    return list(filter(is_no_comment, path.read_text(encoding="utf-8", errors="replace").splitlines()))
+
+
 def explain_library_size(it: Comparison, theirs: Path, ours: Path) -> None:
     """Explains a difference of MarkDuplicates metrics by row 36, if only ESTIMATED_LIBRARY_SIZE differs in late digits."""
-    if it.verdict != DIFFERENT:
+    if it.verdict != DIFFERENT or it.unit != "lines":
         return
-    pairs = list(zip_longest(*(filter(is_no_comment, path.read_text().splitlines()) for path in (theirs, ours))))
+    pairs = list(zip_longest(*map(read_compared_lines, (theirs, ours))))
     column = None
     for one, other in pairs:
         if one is None or other is None:
@@ -237,7 +242,7 @@ def explain_library_size(it: Comparison, theirs: Path, ours: Path) -> None:
             column = fields.index("ESTIMATED_LIBRARY_SIZE")
         if one != other and not _is_near(fields, other.split("\t"), column):
             return
-    it.verdict, it.rows, it.unit = EXPLAINED, [36], "lines"
+    it.verdict, it.rows = EXPLAINED, [36]
 
 
 def _is_near(one: list[str], other: list[str], column: int | None) -> bool:
@@ -256,9 +261,9 @@ def explain_statistics(it: Comparison, theirs: Path, ours: Path, has_long_reads:
     """Explains a difference of `stats` by row 93 (left-out rows) and row 247 (COV of long reads)."""
     if it.verdict != DIFFERENT:
         return
+    texts = [read_compared_lines(path) for path in (theirs, ours)]
 
     def agree(is_compared: Callable[[str], bool]) -> bool:
-        texts = [[line for line in path.read_text().splitlines() if is_no_comment(line)] for path in (theirs, ours)]
         return list(filter(is_compared, texts[0])) == list(filter(is_compared, texts[1]))
 
     if agree(lambda line: not is_left_out(line)):
