@@ -454,11 +454,7 @@ class Validation:
                 self._name_row_of_error(it, name, run)
             return
         ours, theirs = self.directory / it.ours, self.directory / it.theirs
-        if (
-            not theirs.exists()
-            and ours.exists()
-            and not any(filter(None, comparisons.read_compared_lines(ours)))
-        ):
+        if not theirs.exists() and ours.exists() and not any(filter(None, comparisons.read_compared_lines(ours))):
             it.verdict, it.rows = comparisons.EXPLAINED, [177]
             it.notes.append("Picard writes no file. The file of readmill has no table.")
             return
