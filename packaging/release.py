@@ -20,7 +20,7 @@ import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent
 MAX_BYTES = 15_000_000
@@ -78,8 +78,8 @@ def say(text: str) -> None:
     print(f"release: {text}", file=sys.stderr, flush=True)
 
 
-def fail(text: str) -> None:
-    """Prints a message and ends."""
+def fail(text: str) -> NoReturn:
+    """Prints a message and ends with exit code 1."""
     say(text)
     sys.exit(1)
 
@@ -319,7 +319,6 @@ def manual_files(builds: list[Build], scratch: Path) -> dict[str, bytes]:
             files[f"completions/{name}"] = made.stdout
         return files
     fail("no program of these targets runs here, so the man pages cannot be made; add --target of this machine")
-    return {}
 
 
 def write_archive(build: Build, files: dict[str, bytes]) -> Path:
@@ -342,6 +341,9 @@ def release(targets: list[str], out: Path, target_dir: Path) -> list[Build]:
         fail("the path of the checkout has a blank, which flags of compilers do not allow")
     zig = Path(output(sys.executable, "-c", "import ziglang; print(ziglang.__path__[0])").strip())
     zig_version = output(sys.executable, "-m", "ziglang", "version").strip()
+    others = [it.name for it in out.glob("*") if not it.name.startswith(("readmill-", "SHA256SUMS"))]
+    if others:
+        fail(f"{out} has files that are not of a release, such as {others[0]}: give another folder to --out")
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     builds = [Build(target, target_dir, epoch, out) for target in targets]
@@ -384,8 +386,6 @@ def check_builds(builds: list[Build], pairs: int) -> None:
 
 def repeat(args: argparse.Namespace, out: Path, target_dir: Path) -> None:
     """Makes the release again in a clone in another folder, and fails if any checksum differs."""
-    if output("git", "status", "--porcelain", cwd=ROOT):
-        fail("--twice compares two checkouts of a commit, and this checkout has changes: commit them first")
     again = target_dir / "release-again"
     shutil.rmtree(again, ignore_errors=True)
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(again / "a-clone")], check=True)
@@ -408,6 +408,8 @@ def main() -> None:
     parser.add_argument("--twice", action="store_true", help="build again in another folder, and compare the bytes")
     args = parser.parse_args()
     args.target = args.target or TARGETS
+    if args.twice and output("git", "status", "--porcelain", cwd=ROOT):
+        fail("--twice compares two checkouts of a commit, and this checkout has changes: commit them first")
     target_dir = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
     out = (args.out or target_dir / "release-files").resolve()
     builds = release(args.target, out, target_dir)
