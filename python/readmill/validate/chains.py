@@ -35,7 +35,7 @@ STEPS = {
 }
 
 #: The steps whose files are made together with the marks, in one pass of readmill.
-_WITH_MARKS = ("statistics", "metrics", "depths", "targets")
+WITH_MARKS = ("statistics", "metrics", "depths", "targets")
 
 #: The programs of the other side that each step needs.
 NEEDED = {
@@ -143,7 +143,7 @@ class Validation:
         if "sort" in self.steps:
             self._sort(*reads)
         is_marked = False
-        if {"duplicates", *_WITH_MARKS, "recalibration"} & set(self.steps):
+        if {"duplicates", *WITH_MARKS, "recalibration"} & set(self.steps):
             is_marked = self._mark(*reads)
         if "recalibration" in self.steps:
             self._recalibrate(*reads, is_marked)
@@ -307,7 +307,7 @@ class Validation:
         Returns whether the tools wrote the marked reads.
         """
         ours, theirs = "readmill/marked.bam", "tools/marked.bam"
-        asked = [step for step in _WITH_MARKS if step in self.steps]
+        asked = [step for step in WITH_MARKS if step in self.steps]
         mine = self._run_readmill(
             "duplicates", *self._mark_command(our_reads, ours, "readmill/duplicates.txt"), *self._report_options(asked)
         )
@@ -344,7 +344,7 @@ class Validation:
             self._compare_targets(mine, is_marked)
         if marked.verdict == comparisons.DIFFERENT:
             for it in self.comparisons:
-                if it.step in _WITH_MARKS and it.verdict == comparisons.DIFFERENT:
+                if it.step in WITH_MARKS and it.verdict == comparisons.DIFFERENT:
                     it.notes.append("The marked reads already differ, which may be the cause.")
         return is_marked
 
@@ -645,4 +645,4 @@ def count_verdicts(all_of_them: Sequence[Comparison]) -> Iterator[tuple[str, int
         yield verdict, sum(it.verdict == verdict for it in all_of_them)
 
 
-__all__ = ["NEEDED", "STEPS", "Sample", "Validation", "count_verdicts", "remove_files"]
+__all__ = ["NEEDED", "STEPS", "WITH_MARKS", "Sample", "Validation", "count_verdicts", "is_cram", "remove_files"]

@@ -9,14 +9,13 @@ import os
 import platform
 import shlex
 import socket
-import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
 from . import chains, comparisons
-from .chains import Validation
+from .chains import WITH_MARKS, Validation
 from .comparisons import Comparison
 from .programs import CLAIMED, Run
 from .rows import DOCS_URL, ROWS
@@ -25,7 +24,7 @@ from .rows import DOCS_URL, ROWS
 _WIDTH = 110
 
 #: The steps of the tools that one pass of readmill replaces, for the table of times. The sort is part of both chains.
-_MARK_STEPS = ("duplicates", "statistics", "metrics", "depths", "targets")
+_MARK_STEPS = ("duplicates", *WITH_MARKS)
 
 
 @dataclass
@@ -272,7 +271,7 @@ def _resources(validation: Validation) -> Section:
             for side, names in (("tools", theirs), ("readmill", ours))
         ]
         sides[0] = [run for run in sides[0] if "index" not in run.commands[0] or run.step != "sort"]
-        if sides[1] and ours[0] in [run.step for run in validation.runs]:
+        if sides[1]:
             rows.append([title, *_sum(sides[0]), *_sum(sides[1][:1])])
     head = ("steps", "tools time", "tools CPU", "tools memory", "readmill time", "readmill CPU", "readmill memory")
     notes = (
@@ -479,7 +478,7 @@ def _html_cell(table: Table, column: int, cell: str) -> str:
     name = table.head[column]
     if name == "result":
         kind = _grade_of(cell)
-    elif name in ("command", "SHA-256", "path", "file") or (column == 1 and cell.startswith(sys.executable)):
+    elif name in ("command", "SHA-256", "path", "file"):
         text = f"<code>{text}</code>"
     elif name == "row":
         text = f'<a href="{ROWS[int(cell)].url}">{text}</a>'
