@@ -12,8 +12,16 @@ pub const DIRECTORY: &str = "docs";
 pub const SUMMARY: &str = "docs/SUMMARY.md";
 
 /// Documents outside of the directory of pages.
-const OTHER_DOCUMENTS: [&str; 5] =
-    ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "integrations/README.md", "python/README.md"];
+const OTHER_DOCUMENTS: [&str; 8] = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "SECURITY.md",
+    "integrations/README.md",
+    "packaging/README.md",
+    "packaging/packages.md",
+    "python/README.md",
+];
 
 /// Returns all pages, relative to the root, in order of their names.
 pub fn list_pages(root: &Path) -> Result<Vec<PathBuf>> {
