@@ -80,7 +80,9 @@ fn serve_site(root: &Path, staged: &Path, mut server: Child) -> Result<()> {
 /// Runs pages. Fails if a command failed.
 fn run_pages(root: &Path, args: &DocsArgs) -> Result<()> {
     let readmill = match &args.readmill {
-        Some(given) => given.canonicalize().with_context(|| format!("no {}", given.display()))?,
+        Some(given) => {
+            given.canonicalize().with_context(|| format!("cannot find {}", given.display()))?
+        }
         None => build_readmill()?,
     };
     let temporary = tempfile::Builder::new().prefix("readmill-docs").tempdir()?;
