@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from . import chains, document
-from .chains import NEEDED, STEPS, Sample, Validation
+from . import document
+from .chains import NEEDED, STEPS, Validation
 from .programs import find_program
+from .workspace import READ_GROUP, Sample, is_cram, remove_files
 
 _DESCRIPTION = """\
 Run a sample through readmill and through samtools, Picard, GATK and bwa, compare the results, and write the evidence to
@@ -45,9 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     inputs.add_argument(
         "--fastq", nargs="+", type=_input_file, metavar="FASTQ", help="one or two FASTQ files to align, instead of READS"
     )
-    inputs.add_argument(
-        "--read-group", metavar="LINE", default=chains.READ_GROUP, help="@RG line for --fastq [default: %(default)s]"
-    )
+    inputs.add_argument("--read-group", metavar="LINE", default=READ_GROUP, help="@RG line for --fastq [default: %(default)s]")
     inputs.add_argument("--reference", type=_input_file, metavar="FASTA", help="reference, plain or compressed by bgzip")
     inputs.add_argument(
         "--known-sites", action="append", type=_input_file, default=[], metavar="VCF", help="known variants; may be repeated"
@@ -138,7 +137,7 @@ def _check(given: argparse.Namespace) -> None:
         raise ValueError("give either READS or --fastq")
     if given.fastq and (len(given.fastq) > 2 or given.reference is None):
         raise ValueError("--fastq needs one or two files, and --reference")
-    if given.reads and given.reference is None and chains.is_cram(given.reads):
+    if given.reads and given.reference is None and is_cram(given.reads):
         raise ValueError(f"{given.reads} is a CRAM file, which needs --reference")
     if given.baits and not given.targets:
         raise ValueError("--baits needs --targets")
@@ -190,8 +189,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     files = given.work.absolute() / "files"
     validation = Validation(
-        sample, steps, programs, files, given.threads, given.memory, given.duplicate_mode, given.first
-    )  # fmt: skip
+        sample=sample,
+        steps=steps,
+        programs=programs,
+        directory=files,
+        threads=given.threads,
+        memory=given.memory,
+        duplicate_mode=given.duplicate_mode,
+        first=given.first,
+    )
     _catch_signals()
     try:
         # Another validation may have made this directory since the check, so it must not be removed if it exists now.
@@ -203,7 +209,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _warn_of_space(sample, given.work)
         validation.run_all()
         if not given.keep:
-            chains.remove_files(files)  # first, because the disk may be too full for the document
+            remove_files(files)  # first, because the disk may be too full for the document
         return _write(validation, given, ["python3", "-m", "readmill.validate", *words])
     except _Stopped as stopped:
         print("readmill validate: stopped", file=sys.stderr)
@@ -213,7 +219,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return document.INCOMPLETE
     finally:
         if not given.keep:
-            chains.remove_files(files)
+            remove_files(files)
 
 
 def _catch_signals() -> None:
