@@ -1,7 +1,7 @@
 """Runs a readmill program through its main commands, by default in an empty chroot, and lists the SHA-256 of each output.
 
-With --beside, runs a second program, too, and fails if any output differs. With --under, runs the program by another one, such
-as `qemu-aarch64`, in a plain folder.
+With --compare-with, also runs a second program, and fails if any output differs. With --under, another program such as
+`qemu-aarch64` runs it, in a plain folder.
 """
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ def main() -> None:
     """Reads the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", type=Path)
-    parser.add_argument("--under", default="", metavar="WORDS", help="what runs the program: 'qemu-x86_64 -cpu Nehalem'")
-    parser.add_argument("--beside", type=Path, metavar="PROGRAM", help="a program of this machine that must write the same bytes")
-    parser.add_argument("--pairs", type=int, default=20000, metavar="N")
+    parser.add_argument("--under", default="", metavar="WORDS", help="command that runs it, such as 'qemu-x86_64 -cpu Nehalem'")
+    parser.add_argument("--compare-with", type=Path, metavar="PROGRAM", help="native program that must write the same bytes")
+    parser.add_argument("--pairs", type=int, default=20000, metavar="N", help="read pairs to simulate [default: 20000]")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         first = Path(scratch) / "first"
@@ -86,13 +86,13 @@ def main() -> None:
         for name, digest in mine.items():
             print(f"{digest}  {name}")
         print(f"{len(COMMANDS)} commands, {len(mine)} files, {seconds:.1f} s")
-        if args.beside:
+        if args.compare_with:
             # With words before it, so that it runs outside a chroot: it may need libraries.
             second = Path(scratch) / "second"
-            seconds = run_commands(args.beside.resolve(), ["env"], args.pairs, second)
+            seconds = run_commands(args.compare_with.resolve(), ["env"], args.pairs, second)
             theirs = digests(second)
             differing = sorted(name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name))
-            print(f"{args.beside}: {seconds:.1f} s; {len(differing)} files differ {' '.join(differing)}")
+            print(f"{args.compare_with}: {seconds:.1f} s; {len(differing)} files differ {' '.join(differing)}")
             sys.exit(bool(differing))
 
 

@@ -368,7 +368,7 @@ def release(targets: list[str], out: Path, target_dir: Path) -> list[Build]:
 
 
 def check_builds(builds: list[Build], pairs: int) -> None:
-    """Runs each program through its main commands: in an empty chroot, or under qemu, and there as an old processor, too."""
+    """Runs the main commands of each program: in an empty chroot or under qemu, and on old processors that qemu imitates."""
     check = [sys.executable, str(ROOT / "packaging" / "check.py")]
     for build in builds:
         words = runner(build.target)

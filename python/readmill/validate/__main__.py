@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
         help="order in which duplicates are marked [default: the mode that readmill chooses]",
     )
     run.add_argument("--threads", type=_number, default=_processors(), metavar="N", help="threads of each program [default: all]")
-    run.add_argument("--memory", metavar="SIZE", help="memory limit of readmill, such as 8G [default: that of readmill]")
+    run.add_argument("--memory", metavar="SIZE", help="memory limit of readmill, such as 8G [default: readmill's own default]")
     run.add_argument("--first", type=_number, default=5, metavar="N", help="differing lines to show per text [default: 5]")
     run.add_argument("--keep", action="store_true", help="keep the temporary files in WORK/files")
     run.add_argument("--operator", default="", metavar="NAME", help="name for the document [default: the user's login name]")

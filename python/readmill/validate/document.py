@@ -205,7 +205,7 @@ def _explanations(validation: Validation) -> Section:
     rows = [[str(row), _ranges(used[row]), *_cells(row)] for row in sorted(used)]
     if rows:
         section.blocks.append(
-            "These differences are intended. The numbers are those of the rows of readmill's documentation, "
+            "These differences are intended. The numbers are row numbers of readmill's documentation, "
             f"{DOCS_URL}parity.md#accepted-differences. The texts are copied from there. Rows about lines that are not compared "
             "are listed as well."
         )

@@ -136,7 +136,7 @@ class Run:
     cpu_seconds: float = 0.0
     #: Peak resident memory; the sum if several commands ran at the same time.
     peak_bytes: int = 0
-    #: Whether the memory is at most ``peak_bytes``, because it is less than that of this program.
+    #: Whether ``peak_bytes`` is only an upper bound, because this process itself uses more memory.
     is_upper_bound: bool = False
     #: What was written to standard error.
     log: str = ""

@@ -22,7 +22,7 @@ const ROW_HEIGHT: usize = 26;
 const FIRST_ROW: usize = 78;
 /// Left edges of the two groups of bars.
 const PANELS: [usize; 2] = [286, 532];
-/// Length of the longest bar. Its value stands to the right of it.
+/// Length of the longest bar. Its value is to the right of it.
 const BAR_LENGTH: f64 = 160.0;
 
 #[derive(clap::Args)]

@@ -246,7 +246,7 @@ pub fn find_link_targets(line: &str) -> Vec<Range<usize>> {
         targets.push(start..start + length);
     }
     for attribute in LINK_ATTRIBUTES {
-        // `src="` is not to be found in the middle of another attribute's name.
+        // `src="` must not match the end of another attribute's name, such as `data-src="`.
         let begins = |at: usize| masked[..at].ends_with(' ');
         for (at, _) in masked.match_indices(attribute).filter(|(at, _)| begins(*at)) {
             let start = at + attribute.len();

@@ -1,8 +1,8 @@
 //! Runs the shell commands of pages.
 //!
 //! All blocks of a page run in order, in one shell and in one new directory. The shell reads a
-//! script that has as many lines as the page, so that the shell's line numbers are those of the
-//! page.
+//! script in which each command has the line number that it has on the page, so that a failure
+//! names its line on the page.
 
 use std::fmt::Write as _;
 use std::fs;
