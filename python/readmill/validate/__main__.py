@@ -203,7 +203,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Another validation may have made this directory since the check, so it must not be removed if it exists now.
         files.mkdir(parents=True)
     except OSError as error:
-        print(f"readmill validate: error: {error}", file=sys.stderr)
+        print(f"readmill validate: error: {files} cannot be made: {error.strerror}", file=sys.stderr)
         return document.INCOMPLETE
     try:
         _warn_of_space(sample, given.work)

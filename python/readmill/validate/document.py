@@ -78,18 +78,19 @@ def judge(validation: Validation) -> Verdict:
     made = same + explained + bad
     rows = sorted({row for it in validation.comparisons if it.verdict == comparisons.EXPLAINED for row in it.rows})
     named = f"{'row' if len(rows) == 1 else 'rows'} {_and(map(str, rows))}"
+    were = "was" if missing == 1 else "were"
     details = [f"{same} of {made} comparisons show no difference."] if made else []
     if explained:
         details.append(f"In {explained}, the differences are explained by {named} of the documentation.")
     if missing:
-        details.append(f"{missing} were not made: see “Not compared”.")
+        details.append(f"{missing} {were} not made: see “Not compared”.")
     if bad:
         title = f"UNEXPLAINED differences: {bad} of {made} comparisons"
         return Verdict("bad", title, (*details, "See “Unexplained differences”, which shows the first ones."), UNEXPLAINED)
     if not made:
         return Verdict("incomplete", "Nothing was compared", tuple(details), INCOMPLETE)
     if missing:
-        title = f"INCOMPLETE: {missing} of {missing + made} comparisons were not made"
+        title = f"INCOMPLETE: {missing} of {missing + made} comparisons {were} not made"
         return Verdict("incomplete", title, (*details, "No unexplained difference was found in the others."), INCOMPLETE)
     if explained:
         return Verdict("good", f"Differences explained by {named}; no others", tuple(details), COMPLETE)
