@@ -63,6 +63,9 @@ def write_index(*suffixes: str) -> None:
 
 
 def write_metrics(file: str, name: str) -> None:
+    if is_changed(f"empty {name}"):
+        Path(file).write_text(f"## comment\n# {NAME}\n\n")
+        return
     value = "2" if is_changed(name) else "1"
     Path(file).write_text(f"## comment\n# {NAME}\n\n## METRICS CLASS\t{name}\nCOLUMN\tOTHER\n{value}\t5\n")
 
@@ -191,7 +194,8 @@ def picard() -> int:
                 return 1
             for program in programs:
                 for extension in FILES[program]:
-                    write_metrics(f"{output}.{extension}", extension)
+                    if os.environ.get("FAKE_NO_FILE") != program:
+                        write_metrics(f"{output}.{extension}", extension)
         case "BedToIntervalList":
             Path(output).write_text("intervals\n")
         case collector:

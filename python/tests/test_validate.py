@@ -206,6 +206,19 @@ def test_one_failing_collector_hides_no_other(laboratory):
     assert "MeanQualityByCycle fails here" in laboratory.text
 
 
+@pytest.mark.parametrize(
+    ("program", "extension", "verdict"),
+    [
+        ("CollectInsertSizeMetrics", "insert_size_metrics", "explained: row 177"),
+        ("MeanQualityByCycle", "quality_by_cycle_metrics", "UNEXPLAINED"),
+    ],
+)
+def test_only_a_missing_file_of_insert_sizes_is_row_177(laboratory, program, extension, verdict):
+    changed = f"readmill prep empty {extension}"
+    laboratory.validate("in.sam", "--steps", "metrics", FAKE_NO_FILE=program, FAKE_CHANGE=changed)
+    assert laboratory.results()[f"metrics: Picard {extension}"] == verdict
+
+
 def test_it_is_a_difference_if_only_readmill_fails(laboratory):
     ended = laboratory.validate("in.sam", "--steps", "sort", FAKE_FAIL="readmill sort", FAKE_CODE="2")
     assert ended.returncode == 4
