@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
 import select
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -22,8 +24,11 @@ _LOOK = 0.2
 #: Seconds that a program has to remove its temporary files before it is killed.
 _GRACE = 10.0
 
-#: Bytes of messages that are kept: the last ones.
-_MOST_TEXT = 64 << 10
+#: Maximum number of bytes of messages that are kept: the last ones.
+_MAX_MESSAGE_BYTES = 64 << 10
+
+#: Bytes of a unit of ``ru_maxrss``.
+_RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
 
 class Cancelled(Exception):
@@ -81,19 +86,19 @@ def run(
         try:
             usage = _wait(child, is_cancelled)
         except BaseException:
-            _end(child)
+            end_group(child)
             raise
         return Ended(
             code=child.returncode,
-            output=_text(output, None),
-            messages=_text(messages, _MOST_TEXT),
+            output=last_text(output),
+            messages=last_text(messages, _MAX_MESSAGE_BYTES),
             seconds=time.monotonic() - started,
             cpu_seconds=usage.ru_utime + usage.ru_stime,
-            peak_memory_bytes=usage.ru_maxrss << 10,
+            peak_memory_bytes=peak_bytes(usage),
         )
 
 
-def _wait(child: subprocess.Popen, is_cancelled: Callable[[], bool]) -> resource.struct_rusage:
+def _wait(child: subprocess.Popen[bytes], is_cancelled: Callable[[], bool]) -> resource.struct_rusage:
     """Waits for the end of a child; returns what it used."""
     ended = select.poll()
     descriptor = os.pidfd_open(child.pid)
@@ -104,27 +109,39 @@ def _wait(child: subprocess.Popen, is_cancelled: Callable[[], bool]) -> resource
                 raise Cancelled(f"{child.args[0]} was ended, because its task was cancelled")
     finally:
         os.close(descriptor)
+    return reap_child(child)
+
+
+def reap_child(child: subprocess.Popen[bytes]) -> resource.struct_rusage:
+    """Waits for the end of a child, sets its return code, and returns what it used."""
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     return usage
 
 
-def _end(child: subprocess.Popen) -> None:
-    """Ends the process group of a child: politely first."""
+def peak_bytes(usage: resource.struct_rusage) -> int:
+    """Returns the peak resident memory in bytes."""
+    return usage.ru_maxrss * _RSS_UNIT
+
+
+def end_group(*children: subprocess.Popen[bytes]) -> None:
+    """Ends the process groups of children that still run: by SIGTERM, and after ten seconds by SIGKILL.
+
+    Several children, such as the programs of a pipe, have these ten seconds at the same time.
+    """
     for sign in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(child.pid, sign)
-        except ProcessLookupError:
-            pass
-        try:
-            child.wait(_GRACE)
-            return
-        except subprocess.TimeoutExpired:
-            continue
+        running = [child for child in children if child.returncode is None]
+        for child in running:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(child.pid, sign)
+        deadline = time.monotonic() + _GRACE
+        for child in running:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(max(0.0, deadline - time.monotonic()))
 
 
-def _text(file: IO[bytes], most: int | None) -> str:
-    """The text in a file; with ``most``, only so many last bytes."""
+def last_text(file: IO[bytes], max_bytes: int | None = None) -> str:
+    """Returns the text of a file: the whole text, or only its last bytes."""
     size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - most) if most else 0)
+    file.seek(0 if max_bytes is None else max(0, size - max_bytes))
     return file.read().decode(errors="replace")

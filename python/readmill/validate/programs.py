@@ -10,7 +10,6 @@ import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -18,8 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-#: Seconds that a program has to end after SIGTERM, before it is killed.
-_GRACE = 10.0
+from ..program import end_group, last_text, peak_bytes, reap_child
 
 #: Maximum number of bytes of a program's messages that are kept: the last ones.
 _MAX_LOG_BYTES = 1 << 20
@@ -30,9 +28,6 @@ _MAX_MESSAGE_WIDTH = 300
 
 #: Exit code of a command that cannot be started, as in a shell.
 _CANNOT_RUN = 126
-
-#: Bytes of a unit of ``ru_maxrss``.
-_RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
 #: Arguments that make a program print its version, and the regular expression that finds it.
 _VERSIONS = {
@@ -172,7 +167,7 @@ def run_measured(run: Run, directory: Path, environment: Mapping[str, str]) -> R
     If this process is interrupted, the commands are ended first.
     """
     begun = time.monotonic()
-    own_peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT
+    own_peak = peak_bytes(resource.getrusage(resource.RUSAGE_SELF))
     children: list[subprocess.Popen[bytes]] = []
     with _open_log() as messages:
         try:
@@ -183,22 +178,19 @@ def run_measured(run: Run, directory: Path, environment: Mapping[str, str]) -> R
                 if output is not messages:
                     output.close()
             for child in children:
-                _, status, usage = os.wait4(child.pid, 0)
-                child.returncode = os.waitstatus_to_exitcode(status)
+                usage = reap_child(child)
                 run.code = child.returncode or run.code
                 run.cpu_seconds += usage.ru_utime + usage.ru_stime
-                run.peak_bytes += usage.ru_maxrss * _RSS_UNIT
+                run.peak_bytes += peak_bytes(usage)
                 # A child starts as a copy of this process, so no smaller peak can be measured.
-                run.is_upper_bound |= usage.ru_maxrss * _RSS_UNIT <= own_peak
+                run.is_upper_bound |= peak_bytes(usage) <= own_peak
         except OSError as error:
             run.code = run.code or _CANNOT_RUN
             messages.write(f"{run.name} cannot be run: {error}\n".encode())
         finally:
-            _end(children)
+            end_group(*children)
             run.seconds = time.monotonic() - begun
-        size = messages.seek(0, os.SEEK_END)
-        messages.seek(max(0, size - _MAX_LOG_BYTES))
-        run.log = messages.read().decode(errors="replace")
+        run.log = last_text(messages, _MAX_LOG_BYTES)
     return run
 
 
@@ -234,18 +226,6 @@ def _start(
             before.close()
         before = child.stdout
         children.append(child)
-
-
-def _end(children: Sequence[subprocess.Popen[bytes]]) -> None:
-    """Ends the process groups of all commands that still run."""
-    for sign in (signal.SIGTERM, signal.SIGKILL):
-        for child in children:
-            if child.returncode is None:
-                try:
-                    os.killpg(child.pid, sign)
-                    child.wait(_GRACE)
-                except (ProcessLookupError, subprocess.TimeoutExpired):
-                    continue
 
 
 def shorten(text: str, max_characters: int) -> str:
