@@ -31,6 +31,7 @@ from readmill.validate.comparisons import (
     is_long_read,
     is_no_comment,
 )
+from readmill.validate.programs import find_program
 from readmill.validate.rows import ROWS, row_of_error
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -407,6 +408,20 @@ def test_a_message_of_java_is_no_version_of_picard(laboratory):
     picard.write_text(f"#!/bin/sh\necho '{message}' >&2\nexit 1\n")
     assert laboratory.validate("in.sam", "--steps", "duplicates").returncode == 3
     assert "does not state a version of Picard" in " ".join(laboratory.text.split())
+
+
+def test_only_archives_become_absolute_paths(laboratory, monkeypatch):
+    java = laboratory.home / "programs/java"
+    java.write_text("#!/bin/sh\necho Version:3.4.0\n")
+    java.chmod(0o755)
+    (laboratory.home / "picard.jar").write_text("archive")
+    monkeypatch.setenv("PATH", str(java.parent), prepend=os.pathsep)
+    monkeypatch.chdir(laboratory.home)
+    archive = str(laboratory.home / "picard.jar")
+    found = find_program("Picard", "java -Dagent=a.jar --path=b.jar -jar picard.jar")
+    assert found.words == [str(java), "-Dagent=a.jar", "--path=b.jar", "-jar", archive]
+    assert found.is_usable and found.path == archive
+    assert find_program("Picard", "picard.jar").words == [str(java), "-jar", archive]
 
 
 def test_errors_of_picard_have_rows():

@@ -85,9 +85,11 @@ def find_program(name: str, given: str | None) -> Program:
         where = f"{words[0] if words else name} is not an executable file" if given else f"{name.lower()} is not on the PATH"
         return Program(name, words, problem=where)
     words[0] = os.path.abspath(found)
-    jars = [os.path.abspath(word) for word in words if word.endswith(".jar")]
-    words = [os.path.abspath(word) if word.endswith(".jar") else word for word in words]
-    program = Program(name, words, jars[0] if jars else os.path.realpath(found))
+    # The programs run in another directory. An option such as -Dpath=a.jar stays as the user gives it.
+    jars = [at for at, word in enumerate(words) if word.endswith(".jar") and not word.startswith("-")]
+    for at in jars:
+        words[at] = os.path.abspath(words[at])
+    program = Program(name, words, words[jars[0]] if jars else os.path.realpath(found))
     arguments, pattern = _VERSIONS[name]
     try:
         asked = subprocess.run([*words, *arguments], capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL)
