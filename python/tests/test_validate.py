@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from conftest import READMILL, environment, wait_until
 
-from readmill.validate import chains
+from readmill.validate import chains, programs
 from readmill.validate.chains import STEPS
 from readmill.validate.comparisons import (
     DIFFERENT,
@@ -31,7 +31,7 @@ from readmill.validate.comparisons import (
     is_long_read,
     is_no_comment,
 )
-from readmill.validate.programs import find_program
+from readmill.validate.programs import Run, find_program, run_measured
 from readmill.validate.rows import ROWS, row_of_error
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -422,6 +422,39 @@ def test_only_archives_become_absolute_paths(laboratory, monkeypatch):
     assert found.words == [str(java), "-Dagent=a.jar", "--path=b.jar", "-jar", archive]
     assert found.is_usable and found.path == archive
     assert find_program("Picard", "picard.jar").words == [str(java), "-jar", archive]
+
+
+def test_a_signal_just_after_the_start_leaves_no_child(tmp_path, monkeypatch):
+    class Stopped(BaseException):
+        pass
+
+    def stop(*_):
+        raise Stopped
+
+    class Signalled(subprocess.Popen):
+        def __init__(self, *words, **options):
+            super().__init__(*words, **options)
+            begun.append(self)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    begun = []
+    monkeypatch.setattr(programs.subprocess, "Popen", Signalled)
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        with pytest.raises(Stopped):
+            run_measured(Run("tools", "sort", "sleep", [["sleep", "600"]]), tmp_path, {})
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        for child in begun:
+            if child.returncode is None:
+                child.kill()
+                child.wait()
+    assert [child.returncode for child in begun] == [-signal.SIGTERM]
+
+
+def test_programs_start_with_no_blocked_signal(tmp_path):
+    run_measured(Run("tools", "sort", "grep", [["grep", "SigBlk", "/proc/self/status"]], "out"), tmp_path, {})
+    assert int((tmp_path / "out").read_text().split()[1], 16) == 0
 
 
 def test_errors_of_picard_have_rows():

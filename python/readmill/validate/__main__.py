@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from . import document
 from .chains import NEEDED, STEPS, Validation
-from .programs import find_program
+from .programs import STOP_SIGNALS, find_program
 from .workspace import READ_GROUP, Sample, is_cram, remove_files
 
 _DESCRIPTION = """\
@@ -224,7 +224,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _catch_signals() -> None:
     """Makes signals stop the validation in order. `nohup` ignores SIGHUP, and this keeps it ignored."""
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in STOP_SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _stop)
 

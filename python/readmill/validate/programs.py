@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -25,6 +26,9 @@ _MAX_LOG_BYTES = 1 << 20
 #: Maximum number of lines of a program's messages in the document, and of characters in a line.
 _MAX_MESSAGE_LINES = 15
 _MAX_MESSAGE_WIDTH = 300
+
+#: The signals that stop a validation in order.
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 #: Exit code of a command that cannot be started, as in a shell.
 _CANNOT_RUN = 126
@@ -215,19 +219,26 @@ def _start(
     before = None
     for number, words in enumerate(commands, 1):
         is_last = number == len(commands)
-        child = subprocess.Popen(
-            words,
-            cwd=directory,
-            env={**os.environ, **environment},
-            stdin=before or subprocess.DEVNULL,
-            stdout=output if is_last else subprocess.PIPE,
-            stderr=messages,
-            start_new_session=True,
-        )
+        # A signal that raises an exception between these two lines would leave a child that nobody ends.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+        try:
+            child = subprocess.Popen(
+                words,
+                cwd=directory,
+                env={**os.environ, **environment},
+                stdin=before or subprocess.DEVNULL,
+                stdout=output if is_last else subprocess.PIPE,
+                stderr=messages,
+                start_new_session=True,
+                # The child would inherit the mask, and could then not be ended by SIGTERM.
+                preexec_fn=partial(signal.pthread_sigmask, signal.SIG_SETMASK, mask),
+            )
+            children.append(child)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         if before is not None:
             before.close()
         before = child.stdout
-        children.append(child)
 
 
 def shorten(text: str, max_characters: int) -> str:
