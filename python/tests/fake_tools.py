@@ -126,7 +126,7 @@ def readmill() -> int:
             write_reads(output, recalibrated(records) if "--bqsr" in WORDS else records, WORDS[1])
             write_metrics(option("--metrics"), "duplicates")
             if table := option("--bqsr-table"):
-                Path(table).write_text("table\n")
+                Path(table).write_text("table without malformed reads\n" if "--gatk-drop-malformed" in WORDS else "table\n")
             for name in ("flagstat", "idxstats", "stats"):
                 if file := option(f"--{name}"):
                     write_statistics(file, name)

@@ -241,10 +241,15 @@ def test_nothing_is_compared_if_both_sides_fail(laboratory):
 def test_reads_that_gatk_drops_are_row_50(laboratory):
     malformed = READS[1].replace("NM:i:0", "XX:Z:malformed")
     (laboratory.home / "in.sam").write_text(HEADER + "\n".join([*READS, malformed]) + "\n")
-    ended = laboratory.validate("in.sam", *ALL, "--steps", "recalibration")
+    ended = laboratory.validate("in.sam", *ALL, "--steps", "recalibration", "--keep")
     assert ended.returncode == 0, ended.stdout
     assert laboratory.results()["recalibration: recalibrated reads"] == "explained: rows 5, 6, 50, 60"
     assert "The tools wrote 3 records, readmill wrote 4." in laboratory.text
+    kept = laboratory.home / "work/files/readmill"
+    assert (kept / "bqsr.table").read_text() == "table\n"
+    outputs = ["bqsr.table", "duplicates.bqsr.txt", "recalibrated.bam"]
+    outputs += ["bqsr.dropped.table", "duplicates.bqsr.dropped.txt", "recalibrated.dropped.bam"]
+    assert {*outputs} <= {file.name for file in kept.iterdir()}
 
 
 def test_a_signal_ends_the_programs_and_removes_the_files(laboratory):

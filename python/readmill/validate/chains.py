@@ -350,16 +350,7 @@ class Validation(Workspace):
     def _recalibrate(self, their_reads: str, our_reads: str, is_marked: bool) -> None:
         """Recalibrates on both sides: readmill sorts, marks and recalibrates in one pass over the input."""
         ours, theirs = "readmill/recalibrated.bam", "tools/recalibrated.bam"
-        files = ["--reference", self._reference()]
-        files += [word for sites in self.sample.known_sites for word in ("--known-sites", self._local(sites))]
-        command = [
-            *self._mark_command(our_reads, ours, "readmill/duplicates.bqsr.txt"),
-            "--bqsr",
-            *files,
-            "--bqsr-table",
-            "readmill/bqsr.table",
-        ]
-        mine = self._run_readmill("recalibration", *command)
+        mine = self._run_readmill("recalibration", *self._recalibration_command(our_reads))
         counted = applied = None
         needed = NEEDED["recalibration"]
         if is_marked and self.programs["GATK"].is_usable:
@@ -379,15 +370,25 @@ class Validation(Workspace):
         if self._are_ready(it, [counted, applied], [mine], needed):
             comparisons.compare_records(it, self._ask_readmill, rows_of_tags={"PG": 5}, rows_of_order=(6, 60))
             if it.verdict == comparisons.DIFFERENT:
-                self._explain_dropped_reads(it, command)
+                self._explain_dropped_reads(it, our_reads)
         self._compare_header("recalibration", (their_reads, our_reads), theirs, ours, [counted, applied], [mine])
 
-    def _explain_dropped_reads(self, it: Comparison, command: Sequence[str]) -> None:
-        """Explains missing reads by row 50: with --gatk-drop-malformed, readmill drops the reads that ApplyBQSR drops."""
-        again = "readmill/recalibrated.dropped.bam"
-        words = [again if word == it.ours else word for word in command]
-        if not self._run_readmill("recalibration", *words, "--gatk-drop-malformed").succeeded:
+    def _recalibration_command(self, reads: str, infix: str = "") -> list[str]:
+        """The command that sorts, marks and recalibrates. The names of all outputs contain ``infix``."""
+        output, metrics = f"readmill/recalibrated{infix}.bam", f"readmill/duplicates.bqsr{infix}.txt"
+        files = ["--reference", self._reference(), "--bqsr-table", f"readmill/bqsr{infix}.table"]
+        files += [word for sites in self.sample.known_sites for word in ("--known-sites", self._local(sites))]
+        return [*self._mark_command(reads, output, metrics), "--bqsr", *files]
+
+    def _explain_dropped_reads(self, it: Comparison, reads: str) -> None:
+        """Explains missing reads by row 50: with --gatk-drop-malformed, readmill drops the reads that ApplyBQSR drops.
+
+        The outputs have other names than those of the first run, so that --keep keeps the files that were compared.
+        """
+        command = self._recalibration_command(reads, ".dropped")
+        if not self._run_readmill("recalibration", *command, "--gatk-drop-malformed").succeeded:
             return
+        again = "readmill/recalibrated.dropped.bam"
         second = Comparison(it.step, it.what, it.how, it.theirs, again)
         comparisons.compare_records(second, self._ask_readmill, rows_of_tags={"PG": 5}, rows_of_order=(6, 60))
         if second.verdict in (comparisons.SAME, comparisons.EXPLAINED):
