@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Stands for readmill, samtools, Picard, GATK and bwa in tests of `readmill.validate`: it depends on the name of the file.
 
-A file of reads is SAM text. FAKE_FAIL names a command that fails with FAKE_CODE, such as "picard MarkDuplicates",
-FAKE_CHANGE one whose output differs, FAKE_WAIT one that waits for FAKE_SECONDS.
+A file of reads is SAM text. FAKE_FAIL names a command that fails with FAKE_CODE and FAKE_MESSAGE, such as
+"picard MarkDuplicates", FAKE_CHANGE one whose output differs, FAKE_WAIT one that waits for FAKE_SECONDS.
 """
 
 import os
@@ -234,6 +234,6 @@ if os.environ.get("FAKE_WAIT") == COMMAND:
     Path(os.environ["FAKE_WAITING"]).touch()
     time.sleep(float(os.environ.get("FAKE_SECONDS", "600")))
 if os.environ.get("FAKE_FAIL") == COMMAND and "--version" not in WORDS:
-    print(f"{COMMAND}: No space left on device", file=sys.stderr)
+    print(os.environ.get("FAKE_MESSAGE", f"{COMMAND}: No space left on device"), file=sys.stderr)
     sys.exit(int(os.environ.get("FAKE_CODE", "3")))
 sys.exit({"readmill": readmill, "samtools": samtools, "picard": picard, "gatk": gatk, "bwa": bwa}[NAME]())

@@ -232,6 +232,40 @@ def test_a_full_disk_is_no_difference(laboratory):
     assert "readmill sort: No space left on device" in laboratory.text.partition("Not compared")[2]
 
 
+TOO_SMALL = "readmill: error: this command needs at least -m 59M with 2 threads, but -m is 10M; raise -m, or use fewer threads"
+
+
+@pytest.mark.parametrize(
+    ("memory", "message", "code"),
+    [
+        (["--memory", "10M"], TOO_SMALL, 3),
+        (["--memory", "10M"], f'{{"level":"error","message":"{TOO_SMALL[17:]}"}}', 3),
+        (["--memory", "foo"], "error: invalid value 'foo' for '--memory <SIZE>': \"foo\" has no known unit", 3),
+        (["--memory", "10M"], "readmill: warning: -m allows 10 MiB\nerror: unexpected argument '--bogus' found", 4),
+        (["--memory", "10M"], "readmill: error: give --max-mismatches or --stop-at-m", 4),
+        ([], TOO_SMALL, 4),
+    ],
+)
+def test_too_little_memory_from_the_user_is_no_difference(laboratory, memory, message, code):
+    failing = {"FAKE_FAIL": "readmill prep", "FAKE_CODE": "1", "FAKE_MESSAGE": message}
+    ended = laboratory.validate("in.sam", "--steps", "sort,duplicates", *memory, **failing)
+    assert ended.returncode == code
+    results = laboratory.results()
+    assert results["sort: sorted reads"] == "no difference"
+    assert results["duplicates: sorted reads with duplicate marks"] == ("not compared" if code == 3 else "UNEXPLAINED")
+    if code == 3:
+        missing = " ".join(laboratory.text.partition("\nNot compared\n")[2].split())
+        assert f"readmill prep ended with exit code 1. The cause is --memory {memory[1]}." in missing and message in missing
+
+
+def test_the_message_of_a_failed_index_is_in_the_document(laboratory):
+    failing = {"FAKE_FAIL": "readmill index", "FAKE_CODE": "1", "FAKE_MESSAGE": TOO_SMALL}
+    words = ["--fastq", "1.fq", "2.fq", "--reference", "ref.fa", "--steps", "align", "--memory", "10M"]
+    assert laboratory.validate(*words, **failing).returncode == 3
+    assert "readmill index ended with exit code 1. The cause is --memory 10M." in " ".join(laboratory.text.split())
+    assert TOO_SMALL in " ".join(laboratory.text.split())
+
+
 def test_nothing_is_compared_if_both_sides_fail(laboratory):
     (laboratory.home / "in.sam").write_text("a\n")
     ended = laboratory.validate("in.sam", "--steps", "sort")

@@ -107,12 +107,13 @@ class Validation(Workspace):
         """Aligns FASTQ on both sides, and returns the two files of aligned reads."""
         theirs, ours, reference = "tools/aligned.bam", "readmill/aligned.bam", self._reference()
         local = self.directory / reference
+        own = []
         if not has_parts(local, OUR_INDEX):
             remove_links(local, OUR_INDEX)
-            self._run_readmill("preparation", "index", reference)
+            own.append(self._run_readmill("preparation", "index", reference))
         fastq = [str(file) for file in self.sample.fastq]
         arguments = ["-K", _BATCH_BASES, "-R", self.sample.read_group]
-        mine = self._run_readmill("align", "align", reference, *fastq, *arguments, "-o", ours)
+        own.append(self._run_readmill("align", "align", reference, *fastq, *arguments, "-o", ours))
         it = self._compare("align", "aligned reads", "All fields of all records, in their order.", theirs, ours)
         bwa, samtools = self.programs["bwa"], self.programs["samtools"]
         run = None
@@ -122,13 +123,13 @@ class Validation(Workspace):
                 self._run("tools", "preparation", [*bwa.words, "index", reference])
             mem = [*bwa.words, "mem", *arguments, "-t", str(self.threads), reference, *fastq]
             run = self._run("tools", "align", mem, [*samtools.words, "view", "-b", "-o", theirs, "-"])
-        if self._are_ready(it, [run], [mine], ("bwa", "samtools")):
+        if self._are_ready(it, [run], own, ("bwa", "samtools")):
             version = re.match(r"0\.7\.(\d+)", bwa.version)
             has_new_mq = version is not None and int(version[1]) >= 18
             rows = {"MQ": 103} if has_new_mq else None
             comparisons.compare_records(it, self._ask_readmill, ["--ignore-header"], rows_of_tags=rows)
         it = self._compare("align", "header: contigs, read groups", "The @SQ and @RG lines.", theirs, ours)
-        if self._are_ready(it, [run], [mine], ("bwa", "samtools")) and (headers := self._read_headers(it, theirs, ours)):
+        if self._are_ready(it, [run], own, ("bwa", "samtools")) and (headers := self._read_headers(it, theirs, ours)):
             comparisons.compare_dictionaries(it, *headers)
         return theirs, ours
 
@@ -409,19 +410,20 @@ class Validation(Workspace):
     def _are_ready(self, it: Comparison, theirs: Sequence[Run | None], ours: Sequence[Run], needed: Sequence[str]) -> bool:
         """Whether both sides wrote what is compared. If not, notes why it is not compared.
 
-        It is a difference if only readmill fails, unless the disk was full or it was killed.
+        It is a difference if only readmill fails, unless the disk was full, it was killed, or --memory is too small.
         """
         missing = [self.programs[name].problem for name in needed if not self.programs[name].is_usable]
         failed = [run for run in theirs if run is not None and not run.succeeded]
         own = [run for run in ours if not run.succeeded]
-        has_no_excuse = [run for run in own if run.code not in _EXCUSES]
+        has_no_excuse = [run for run in own if run.code not in _EXCUSES and not self._is_memory_refused(run)]
         if has_no_excuse and not missing and not failed and theirs and None not in theirs:
             it.verdict, it.differences, it.unit = comparisons.DIFFERENT, 1, "runs"
             it.notes.append(f"Only readmill failed. {comparisons.name_failures(own)}")
             it.shown = own[0].messages
             return False
         if own:
-            it.leave_out(comparisons.name_failures(own), own[0].messages)
+            cause = f" The cause is --memory {self.memory}." if self._is_memory_refused(own[0]) else ""
+            it.leave_out(f"{comparisons.name_failures(own)}{cause}", own[0].messages)
         if missing:
             it.leave_out(f"{'; '.join(missing)}.", it.shown)
         elif failed:
@@ -429,6 +431,10 @@ class Validation(Workspace):
         elif None in theirs or not theirs:
             it.leave_out("An earlier step of the tools did not write the file that this step reads.", it.shown)
         return not it.notes
+
+    def _is_memory_refused(self, run: Run) -> bool:
+        """Whether readmill refused the user's --memory. Its error then names -m or --memory."""
+        return self.memory is not None and run.code == _USAGE and _MEMORY_ERROR.search(run.log) is not None
 
     def _compare_header(
         self, step: str, reads: tuple[str, str], theirs: str, ours: str, runs: Sequence[Run | None], own: Sequence[Run]
@@ -464,6 +470,10 @@ _STATISTICS = ("flagstat", "idxstats", "stats")
 
 #: How readmill ends if the disk is full, and if another program kills it.
 _EXCUSES = (3, -signal.SIGKILL)
+
+#: How readmill ends if an option is wrong, and an error about the option -m. Warnings may name -m as well.
+_USAGE = 1
+_MEMORY_ERROR = re.compile(r"\berror\b.*(?<![\w-])(-m|--memory)\b")
 
 _PICARD_ORDER = {"template": "queryname", "coordinate": "coordinate"}
 
