@@ -23,6 +23,7 @@ from readmill.validate.comparisons import (
     SAME,
     Comparison,
     compare_bytes,
+    compare_dictionaries,
     compare_program_lines,
     compare_texts,
     explain_library_size,
@@ -439,6 +440,18 @@ def test_bytes_and_header_lines(tmp_path):
         it = Comparison("step", "what", "how", "a", "b")
         compare_program_lines(it, [before, before], [before, ours])
         assert it.verdict == verdict
+
+
+def test_one_line_is_no_plural(tmp_path):
+    assert comparison(tmp_path, "SN\n", "SN\n")[0].amount == "1 line"
+    assert comparison(tmp_path, "SN\n" * 2000, "")[0].amount == "2,000 lines"
+    for compare in (compare_dictionaries, lambda it, a, b: compare_program_lines(it, [a, b], [a, b])):
+        amounts = []
+        for header in (["@SQ\tSN:c", "@PG\tID:a"], ["@SQ\tSN:c", "@SQ\tSN:d", "@PG\tID:a", "@PG\tID:b"]):
+            it = Comparison("step", "what", "how", "theirs", "ours")
+            compare(it, header, header)
+            amounts.append(it.amount.removesuffix(" of the input"))
+        assert amounts == ["1 line", "2 lines"]
 
 
 def test_a_message_of_java_is_no_version_of_picard(laboratory):

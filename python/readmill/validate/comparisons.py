@@ -69,6 +69,11 @@ class Comparison:
         return self
 
 
+def format_count(count: int, unit: str) -> str:
+    """Returns a count with its unit, which is given as a plural: ``1 line``, ``2,000 lines``."""
+    return f"{count:,} {unit.removesuffix('s') if count == 1 else unit}"
+
+
 class Runner(Protocol):
     """Runs a command of readmill that compares files."""
 
@@ -107,7 +112,7 @@ def compare_records(
         return
     counts = re.search(r"^records: (\d+) in .*, (\d+) in [^,]*$", printed, re.MULTILINE)
     theirs, ours = (int(counts[1]), int(counts[2])) if counts else (0, 0)
-    it.amount = f"{max(theirs, ours):,} records"
+    it.amount = format_count(max(theirs, ours), it.unit)
     if code == 0:
         it.verdict = EXPLAINED if it.rows else SAME
         return
@@ -117,7 +122,7 @@ def compare_records(
     it.differences = int(tally[1]) - int(in_order[1] if in_order else 0) if tally else 0
     it.differences = max(it.differences, abs(theirs - ours))
     if theirs != ours:
-        it.notes.append(f"The tools wrote {theirs:,} records, readmill wrote {ours:,}.")
+        it.notes.append(f"The tools wrote {format_count(theirs, it.unit)}, readmill wrote {ours:,}.")
     if not it.differences:
         it.notes.append("The headers differ.")
     elif "level: L2" in printed:
@@ -143,8 +148,7 @@ def compare_program_lines(it: Comparison, before: Sequence[Sequence[str]], after
     """
     it.unit = "lines"
     kept = [[line for line in header if line.startswith(("@PG", "@CO"))] for header in before]
-    count = len(kept[1])
-    it.amount = f"{count:,} {'line' if count == 1 else 'lines'} of the input"
+    it.amount = f"{format_count(len(kept[1]), it.unit)} of the input"
     lost = []
     for lines, header in zip(kept, after, strict=True):
         found = set(map(_sorted_tags, header))
@@ -163,7 +167,7 @@ def compare_dictionaries(it: Comparison, theirs: Sequence[str], ours: Sequence[s
     chosen = [
         [_sorted_tags(line) for kind in ("@SQ", "@RG") for line in header if line.startswith(kind)] for header in (theirs, ours)
     ]
-    it.amount = f"{len(chosen[1]):,} lines"
+    it.amount = format_count(len(chosen[1]), it.unit)
     pairs = [(one, other) for one, other in zip_longest(*chosen, fillvalue=("(no line here)",)) if one != other]
     it.verdict, it.differences = (DIFFERENT, len(pairs)) if pairs else (SAME, 0)
     it.shown = "\n".join(
@@ -192,7 +196,7 @@ def compare_texts(it: Comparison, theirs: Path, ours: Path, is_compared: Callabl
             it.differences += 1
             if it.differences <= first:
                 shown += [_shown("tools", one), _shown("readmill", other)]
-    it.amount = f"{lines:,} lines"
+    it.amount = format_count(lines, it.unit)
     it.verdict = DIFFERENT if it.differences else SAME
     it.shown = "\n".join(shown)
 
@@ -298,7 +302,7 @@ def compare_bytes(it: Comparison, theirs: Path, ours: Path) -> None:
     """Compares two files byte by byte."""
     it.unit = "bytes"
     one, other = theirs.read_bytes(), ours.read_bytes()
-    it.amount = f"{max(len(one), len(other)):,} bytes"
+    it.amount = format_count(max(len(one), len(other)), it.unit)
     if one == other:
         it.verdict = SAME
         return
@@ -306,7 +310,8 @@ def compare_bytes(it: Comparison, theirs: Path, ours: Path) -> None:
     differing = [at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b]
     it.differences = len(differing) + abs(len(one) - len(other))
     at = differing[0] if differing else min(len(one), len(other))
-    it.shown = f"The first difference is at byte {at + 1:,}. The tools wrote {len(one):,} bytes, readmill {len(other):,}."
+    written = format_count(len(one), it.unit)
+    it.shown = f"The first difference is at byte {at + 1:,}. The tools wrote {written}, readmill {len(other):,}."
 
 
 def name_failures(runs: Iterable[Run]) -> str:

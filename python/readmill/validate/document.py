@@ -164,8 +164,8 @@ def _unexplained(validation: Validation) -> Section:
     section = Section("Unexplained differences", name="unexplained")
     for numbers, group in _grouped(validation, comparisons.DIFFERENT):
         for number, it in zip(numbers, group, strict=True):
-            count = f"{it.differences:,} {it.unit if it.differences != 1 else it.unit.removesuffix('s')}"
-            section.blocks.append(f"Comparison {number}, {it.what}: {count if it.differences else 'the header'}.")
+            count = comparisons.format_count(it.differences, it.unit) if it.differences else "the header"
+            section.blocks.append(f"Comparison {number}, {it.what}: {count}.")
         section.blocks += group[0].notes
         section.blocks += [Code(group[0].shown)] if group[0].shown else []
     others = [f"{it.name} {it.version}" for it in validation.programs.values() if it.is_usable and not it.is_claimed_version]
