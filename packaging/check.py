@@ -44,6 +44,10 @@ def run_commands(program: Path, under: list[str], pairs: int, folder: Path) -> f
     (folder / "dev").mkdir()
     shutil.copy(program, folder / "readmill")
     in_chroot = not under
+    if under:
+        # The commands run without a PATH, so this program would be looked for only in /bin and /usr/bin.
+        found = shutil.which(under[0]) or sys.exit(f"{under[0]} is not an executable file, and not on the PATH")
+        under = [os.path.abspath(found), *under[1:]]
     if in_chroot:
         os.mknod(folder / "dev" / "null", 0o666 | stat.S_IFCHR, os.makedev(1, 3))
     began = time.monotonic()
