@@ -111,10 +111,14 @@ class Build:
         """Returns the folder of a package's source."""
         return next(Path(it["manifest_path"]).parent for it in self.packages if it["name"] == package)
 
+    def prefixes(self) -> list[tuple[Path, str]]:
+        """Returns the folders of this machine that compilers could write into the program, and the names that replace them."""
+        cargo_home = Path(os.environ.get("CARGO_HOME") or Path.home() / ".cargo")
+        return [(cargo_home, "/cargo"), (ROOT, "/readmill"), (self.target_dir, "/target")]
+
     def environment(self) -> dict[str, str]:
         """Returns the environment of the build: no path of this machine may reach the program."""
-        cargo_home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
-        prefixes = [(cargo_home, "/cargo"), (ROOT, "/readmill"), (self.target_dir, "/target")]
+        prefixes = self.prefixes()
         # On arm64, compilers would fuse multiplications and additions, and take char as unsigned: other results than on x86.
         c_flags = ["-ffp-contract=off", "-fsigned-char", *(f"-ffile-prefix-map={old}={new}" for old, new in prefixes)]
         cxx_flags = [*c_flags, f"-I{self.folder('libz-sys') / 'src' / 'zlib'}"]
@@ -179,7 +183,7 @@ def runner(target: str) -> list[str] | None:
 def check_program(build: Build) -> None:
     """Fails if the program names a folder of this machine, or needs a library; warns if it is larger than it should be."""
     data = build.program.read_bytes()
-    for path in {ROOT, Path.home(), build.target_dir}:
+    for path in {Path.home(), *(old for old, _ in build.prefixes())}:
         at = data.find(str(path).encode() + b"/")
         if at >= 0:
             fail(f"{build.program} names a folder of this machine: {data[at:at + 120]!r}")
