@@ -372,8 +372,12 @@ def release(targets: list[str], out: Path, target_dir: Path) -> list[Build]:
 
 
 def check_builds(builds: list[Build], pairs: int) -> None:
-    """Runs the main commands of each program: in an empty chroot or under qemu, and on old processors that qemu imitates."""
-    check = [sys.executable, str(ROOT / "packaging" / "check.py")]
+    """Runs each program through its main commands: in an empty chroot, or under qemu, and there as an old processor, too.
+
+    All must write what the first program writes that runs here without qemu.
+    """
+    check = [sys.executable, str(ROOT / "packaging" / "check.py"), f"--pairs={pairs}"]
+    native = next((it.program for it in builds if runner(it.target) == []), None)
     for build in builds:
         words = runner(build.target)
         if words is None:
@@ -385,7 +389,10 @@ def check_builds(builds: list[Build], pairs: int) -> None:
         for under in unders:
             say(f"checking {build.name} {' '.join(under) or 'in an empty chroot'}")
             # The words stay one argument, also if there are none.
-            subprocess.run([*check, str(build.program), f"--under={' '.join(under)}", f"--pairs={pairs}"], check=True)
+            command = [*check, str(build.program), f"--under={' '.join(under)}"]
+            if native and under:
+                command.append(f"--compare-with={native}")
+            subprocess.run(command, check=True)
 
 
 def repeat(args: argparse.Namespace, out: Path, target_dir: Path) -> None:
