@@ -49,7 +49,12 @@ impl ManualCommand {
             ManualCommand::Completions(args) => {
                 let mut script = Vec::new();
                 clap_complete::generate(args.shell, &mut root, "readmill", &mut script);
-                streams::write_stdout(&String::from_utf8_lossy(&script))
+                let mut script = String::from_utf8_lossy(&script).into_owned();
+                if args.shell == Shell::Fish {
+                    // `-?` of `view`: to fish, an unquoted question mark is a pattern of file names.
+                    script = script.replace(" -s ? ", " -s '?' ");
+                }
+                streams::write_stdout(&script)
             }
             ManualCommand::Man(args) => {
                 root.build();
