@@ -130,22 +130,30 @@ impl Tree {
     }
 }
 
+/// Returns the manifest with [`VERSION`] for the version of the workspace, also where crates of the
+/// workspace are named as dependencies.
 fn mask_version(manifest: &str) -> Result<String> {
-    let (mut section, mut masked) = ("", 0);
-    let mut lines = Vec::new();
+    let mut section = "";
+    let (mut versions, mut lines) = (Vec::new(), Vec::new());
     for line in manifest.lines() {
         if line.starts_with('[') {
             section = line.trim_end();
         }
-        if section == "[workspace.package]" && line.starts_with("version = ") {
-            masked += 1;
+        let version = line.strip_prefix("version = \"").and_then(|rest| rest.strip_suffix('"'));
+        if section == "[workspace.package]" && let Some(version) = version {
+            versions.push(version);
             lines.push(format!("version = \"{VERSION}\""));
         } else {
             lines.push(line.to_owned());
         }
     }
-    ensure!(masked == 1, "Cargo.toml states {masked} versions of the workspace, and must state one");
-    Ok(lines.join("\n") + "\n")
+    let count = versions.len();
+    let [version] = versions[..] else {
+        bail!("Cargo.toml states {count} versions of the workspace, and must state one")
+    };
+    // Crates depend on each other by the exact version.
+    let text = lines.join("\n") + "\n";
+    Ok(text.replace(&format!("version = \"={version}\""), &format!("version = \"={VERSION}\"")))
 }
 
 fn list_files(root: &Path, below: &Path, names: &mut Vec<PathBuf>) -> Result<()> {
@@ -168,8 +176,8 @@ mod tests {
     #[test]
     fn the_version_of_the_workspace_alone_is_masked() {
         let manifest = "[workspace.package]\nversion = \"0.2.0-dev\"\nedition = \"2024\"\n\n[dependencies]\n\
-                        clap = { version = \"4.5\" }\n[x]\nversion = \"1\"\n";
-        let masked = manifest.replacen("0.2.0-dev", "0.0.0", 1);
+                        clap = { version = \"4.5\" }\nengine = { version = \"=0.2.0-dev\" }\n[x]\nversion = \"1\"\n";
+        let masked = manifest.replace("0.2.0-dev", "0.0.0");
         assert_eq!(mask_version(manifest).unwrap(), masked);
         assert!(mask_version("[package]\nversion = \"1\"\n").is_err());
     }
