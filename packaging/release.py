@@ -131,7 +131,9 @@ class Build:
         return os.environ | {
             "CARGO_TARGET_DIR": str(self.target_dir),
             "CARGO_INCREMENTAL": "0",
-            "SOURCE_DATE_EPOCH": str(self.epoch),
+            # mimalloc contains the time of its compilation. Cargo keeps the compiled file for later commits, so the time of a
+            # commit would make a second build differ from a build after another commit.
+            "SOURCE_DATE_EPOCH": "0",
             "RUSTFLAGS": " ".join([*RUST_FLAGS, *(f"--remap-path-prefix={old}={new}" for old, new in prefixes)]),
             f"CFLAGS_{suffix}": " ".join(c_flags),
             f"CXXFLAGS_{suffix}": " ".join(cxx_flags),
