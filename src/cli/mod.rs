@@ -145,6 +145,7 @@ enum Command {
 
 /// Runs the command line and returns the exit code, which is 0 only if all outputs are complete.
 pub fn main() -> ExitCode {
+    allocator::refuse_huge_pages();
     readmill_process::streams::report_closed_stdin();
     let given: Vec<OsString> = std::env::args_os().collect();
     let is_json = hints::wants_json(&given);

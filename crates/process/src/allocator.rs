@@ -55,14 +55,14 @@ fn set(_: c_int, keep: c_int, _: c_int) {
     const { assert!(libmimalloc_sys::_mi_option_last == 47, "options have other numbers") };
     // SAFETY: it only sets a parameter of the allocator; no other thread runs yet.
     unsafe { libmimalloc_sys::mi_option_set(ARENA_MAX_OBJECT_SIZE, (keep >> 10).into()) };
-    refuse_huge_pages();
 }
 
 /// Keeps a system that uses pages of 2 MiB everywhere (`always`) from using them for mimalloc's
 /// arenas, in which a few blocks would then hold much memory. Since Linux 6.18, readmill's own
-/// arenas still get the pages that they ask for.
+/// arenas still get the pages that they ask for. It must be the first call of the program: pages
+/// that exist keep their size. Other allocators than mimalloc need no such call.
 #[cfg(target_env = "musl")]
-fn refuse_huge_pages() {
+pub fn refuse_huge_pages() {
     const EXCEPT_ADVISED: libc::c_ulong = 1 << 1; // PR_THP_DISABLE_EXCEPT_ADVISED
     let mode = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
     if mode.is_ok_and(|mode| !mode.contains("[always]")) {
@@ -75,6 +75,9 @@ fn refuse_huge_pages() {
     };
     let _ = disable(EXCEPT_ADVISED) || disable(0);
 }
+
+#[cfg(not(target_env = "musl"))]
+pub fn refuse_huge_pages() {}
 
 #[cfg(not(all(target_os = "linux", any(target_env = "gnu", target_env = "musl"))))]
 fn set(_: c_int, _: c_int, _: c_int) {}
