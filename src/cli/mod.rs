@@ -40,6 +40,7 @@ mod merge_alignment;
 mod page;
 mod pager;
 mod prep;
+mod preset;
 mod read_tags;
 mod reads;
 mod recalibration;
@@ -61,6 +62,7 @@ use std::process::ExitCode;
 use clap::builder::StyledStr;
 use clap::{ColorChoice, CommandFactory as _, Parser, Subcommand};
 use help_topics::{find_help_topic, shorten_shared_flags};
+use preset::Preset;
 use readmill::Plan;
 use readmill::plan;
 use readmill_fronts::{self as fronts, FrontFiles, TranslatedLine};
@@ -169,10 +171,11 @@ pub fn main() -> ExitCode {
     if let Some(help) = topic.and_then(|root| find_help_topic(&arguments, &root)) {
         return help.map_or_else(|error| log_error(&error), |text| print_help(&text, &arguments));
     }
-    let cli = match parse_command_line(&arguments) {
-        Ok(cli) => cli,
+    let (cli, preset) = match parse_command_line(&arguments) {
+        Ok(parsed) => parsed,
         Err(error) => return report_parse_error(error, &arguments, is_json),
     };
+    preset.write_note();
     allocator::configure_allocator(cli.command.allocator_heaps());
     // A command that leaves no files needs no signal handlers.
     let watch = if cli.command.writes_files() {
@@ -210,16 +213,17 @@ enum ViewCommand {
     View(Box<view::ViewArgs>),
 }
 
-/// Parses a native command line, whose first word is the program name.
-fn parse_command_line(words: &[OsString]) -> Result<Cli, clap::Error> {
+/// Parses a native command line, whose first word is the program name. Also returns the flags that
+/// `--assay` added.
+fn parse_command_line(words: &[OsString]) -> Result<(Cli, Preset), clap::Error> {
     if words.get(1).is_some_and(|command| command == "view") && !help::wants_long_help(words) {
-        let ViewCommand::View(view) = parse_as::<ViewCli>(words)?.command;
-        return Ok(Cli { command: Command::View(view) });
+        let (ViewCli { command: ViewCommand::View(view) }, preset) = parse_as(words)?;
+        return Ok((Cli { command: Command::View(view) }, preset));
     }
     parse_as(words)
 }
 
-fn parse_as<T: Parser>(words: &[OsString]) -> Result<T, clap::Error> {
+fn parse_as<T: Parser>(words: &[OsString]) -> Result<(T, Preset), clap::Error> {
     // `--version` is short, because programs read it; `-V` also describes the build.
     let version = clap::builder::Str::from(&*version::version_text().leak());
     let mut command = help::ignore_case_of_values(T::command());
@@ -231,9 +235,17 @@ fn parse_as<T: Parser>(words: &[OsString]) -> Result<T, clap::Error> {
     }
     let colour = if hints::wants_colour(words) { ColorChoice::Auto } else { ColorChoice::Never };
     let mut command = command.color(colour).version(version).long_version(env!("CARGO_PKG_VERSION"));
-    let matches = command.try_get_matches_from_mut(words);
-    let matches = matches.map_err(|error| hints::name_environment_variable(error, words))?;
-    T::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    let parse = |command: &mut clap::Command, words: &[OsString]| {
+        let matches = command.try_get_matches_from_mut(words);
+        matches.map_err(|error| hints::name_environment_variable(error, words))
+    };
+    let mut matches = parse(&mut command, words)?;
+    let preset = Preset::for_command_line(&command, &matches).unwrap_or_default();
+    if !preset.words.is_empty() {
+        matches = parse(&mut command, &preset.complete(words))?;
+    }
+    let parsed = T::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+    Ok((parsed, preset))
 }
 
 impl Command {
@@ -337,7 +349,7 @@ fn plan_command(command: &[String]) -> Result<Plan, Error> {
             "use readmill shard plan --work DIR COMMAND …, where COMMAND is sort, merge, markdup, prep or align with its flags",
         )
     };
-    let parsed = parse_command_line(&words).map_err(|error| refused(error_message(&error)))?;
+    let (parsed, _) = parse_command_line(&words).map_err(|error| refused(error_message(&error)))?;
     match parsed.command {
         Command::Sort(it) => it.build_plan(plan::Command::Sort),
         Command::Merge(it) => it.build_plan(plan::Command::Merge),

@@ -67,6 +67,45 @@ fn limits_change_the_verdict_alone() {
 }
 
 #[test]
+fn an_assay_is_the_flags_that_it_prints() {
+    let dir = TestDir::new();
+    let input = arg(&dir.file("in.bam", bgzip(&sample(1_000))));
+    let line = |name: &str| {
+        let made = arg(&dir.path(name));
+        format!(
+            "prep {input} -o {made}.bam --sort coordinate --mark-duplicates --report {made}.html --assay wgs"
+        )
+    };
+    let done = readmill(words(&line("x")));
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let (_, added) = done.stderr.split_once("readmill: note: --assay wgs adds ").expect("a note");
+    let (added, others) = added.split_once('\n').expect("a line");
+    assert!(others.contains("GC bias and DNA damage (add --reference)"), "{others}");
+    let written = done.stderr.clone();
+    for name in ["x.run.json", "x.metrics", "x.insert_size_metrics", "x.mosdepth.summary.txt"] {
+        assert!(dir.path(name).exists(), "{name}: {written}");
+    }
+    let renamed = added.replace(&arg(&dir.path("x")), &arg(&dir.path("y")));
+    let again = readmill(words(&format!("{} {renamed}", line("y"))));
+    assert_eq!(again.code, Some(0), "{}", again.stderr);
+    assert!(!again.stderr.contains("adds"), "nothing is left to add: {}", again.stderr);
+    for name in ["flagstat", "mosdepth.global.dist.txt", "quality_by_cycle_metrics"] {
+        let [one, two] = ["x", "y"].map(|it| fs::read_to_string(dir.path(&format!("{it}.{name}"))).ok());
+        let lines = |text: Option<String>| {
+            text.map(|it| {
+                it.lines().filter(|it| !it.starts_with('#')).map(str::to_string).collect::<Vec<_>>()
+            })
+        };
+        assert_eq!(lines(one), lines(two), "{name}");
+    }
+    let quiet = readmill(words(&format!("{} -q --qc {input}.q", line("z"))));
+    assert!(quiet.code == Some(0) && quiet.stderr.is_empty(), "{}", quiet.stderr);
+    assert!(
+        dir.path("in.bam.q.insert_size_metrics").exists() && !dir.path("z.insert_size_metrics").exists()
+    );
+}
+
+#[test]
 fn samples_are_side_by_side_with_their_fields() {
     let dir = TestDir::new();
     let [_, json, _] = run(&dir, "");
