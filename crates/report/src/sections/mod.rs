@@ -14,6 +14,7 @@ mod flow;
 mod inserts;
 mod lanes;
 mod resources;
+mod rna;
 mod tiles;
 mod trimming;
 
@@ -60,6 +61,12 @@ pub const SECTIONS: &[PageSection] = &[
         coverage::make_section,
     ),
     section("alignment", "Alignment", "--qc PREFIX --reference FASTA", alignment::make_section),
+    section(
+        "rna",
+        "RNA",
+        "--qc PREFIX --qc-metrics CollectRnaSeqMetrics --ref-flat FILE",
+        rna::make_section,
+    ),
     section("lanes", "Lanes, libraries and samples", WITH_LEVELS, lanes::make_section),
     section("artifacts", "DNA damage", WITH_REFERENCE, artifacts::make_section),
     section("resources", "Time and memory", "--json FILE", resources::make_section),
