@@ -2,7 +2,7 @@
 //!
 //! | part | what it does | modules |
 //! |---|---|---|
-//! | memory | configures the allocator, reads limits, and parses sizes | [`allocator`], [`limit`], [`memory_size`], [`used`], [`samples`] |
+//! | memory | configures the allocator, compares bytes, reads limits, and parses sizes | [`allocator`], [`limit`], [`memory_size`], [`used`], [`samples`] |
 //! | messages | writes lines and progress to standard error | [`console`], [`drawing`] |
 //! | streams and files | finds closed standard streams, raises the limit of open files | [`streams`], [`open_files`] |
 //! | outputs | writes each file under a temporary name until it is complete | [`atomic_file`], [`exclusive`], [`made_directories`] |
@@ -18,6 +18,8 @@
 
 pub mod allocator;
 pub mod atomic_file;
+#[cfg(any(target_env = "musl", test))]
+mod byte_compare;
 pub mod console;
 pub mod drawing;
 pub mod end_with;
