@@ -120,7 +120,9 @@ class Build:
         """Returns the environment of the build: no path of this machine may reach the program."""
         prefixes = self.prefixes()
         # On arm64, compilers would fuse multiplications and additions, and take char as unsigned: other results than on x86.
-        c_flags = ["-ffp-contract=off", "-fsigned-char", *(f"-ffile-prefix-map={old}={new}" for old, new in prefixes)]
+        # mimalloc contains the time of its compilation. Zig ignores SOURCE_DATE_EPOCH where it finds a compiled file in its cache.
+        no_time = ["-Wno-builtin-macro-redefined", '-D__DATE__="none"', '-D__TIME__="none"']
+        c_flags = ["-ffp-contract=off", "-fsigned-char", *no_time, *(f"-ffile-prefix-map={old}={new}" for old, new in prefixes)]
         cxx_flags = [*c_flags, f"-I{self.folder('libz-sys') / 'src' / 'zlib'}"]
         if self.target.startswith("x86_64"):
             # gcc takes SSE4.2 to include it, and Zig does not. Only the aligner is C++, and readmill checks for both first.
@@ -131,9 +133,6 @@ class Build:
         return os.environ | {
             "CARGO_TARGET_DIR": str(self.target_dir),
             "CARGO_INCREMENTAL": "0",
-            # mimalloc contains the time of its compilation. Cargo keeps the compiled file for later commits, so the time of a
-            # commit would make a second build differ from a build after another commit.
-            "SOURCE_DATE_EPOCH": "0",
             "RUSTFLAGS": " ".join([*RUST_FLAGS, *(f"--remap-path-prefix={old}={new}" for old, new in prefixes)]),
             f"CFLAGS_{suffix}": " ".join(c_flags),
             f"CXXFLAGS_{suffix}": " ".join(cxx_flags),
