@@ -61,6 +61,7 @@ mod sections;
 mod sheet;
 mod table;
 mod text;
+mod tile_map;
 mod verdict;
 
 pub use limits::{Assay, Limits};

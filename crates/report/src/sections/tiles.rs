@@ -8,6 +8,7 @@ use crate::run::{Quantity, RunPart};
 use crate::section::PageSample;
 use crate::table::{Cell, table_of_cells};
 use crate::text::{NumberFormat, cell_text};
+use crate::tile_map::{TilePanel, draw_tile_map};
 
 const MAX_TILES: usize = 200;
 
@@ -19,8 +20,12 @@ struct TileShare {
     share: f64,
 }
 
-/// Draws the percentage of optical duplicates by tile, one line for each read group. `None` if the
-/// run has no counts by tile, or only one tile.
+/// Maximum number of read groups with a map of their own.
+const MAX_MAPS: usize = 4;
+
+/// Draws the percentage of optical duplicates by tile: as a map of the flow cell for each read
+/// group, or as one line for each read group if the numbers of the tiles do not tell where the
+/// tiles are. `None` if the run has no counts by tile, or only one tile.
 pub fn tile_figure(sample: &PageSample<'_>) -> Option<Figure> {
     let report = sample.run.part("reports/duplicates_by_tile")?;
     let groups = report.list("read_group");
@@ -54,24 +59,43 @@ pub fn tile_figure(sample: &PageSample<'_>) -> Option<Figure> {
         percent: true,
         ..Axes::default()
     };
+    let maximum = NumberFormat::Share.format_number(max_share);
+    let number = |tile: &TileShare| report.value(&format!("tile/{}", tile.at)).map(|it| it as u32);
+    let panel = |of: &&[TileShare]| {
+        let tiles = of.iter().map(|tile| Some((number(tile)?, tile.share))).collect::<Option<_>>()?;
+        Some(TilePanel { title: title(of), tiles })
+    };
+    let panels: Option<Vec<TilePanel>> = by_group.iter().take(MAX_MAPS).map(panel).collect();
+    let map = panels.and_then(|panels| draw_tile_map(&panels, max_share.max(0.01)));
+    let shown = if map.is_some() { MAX_MAPS } else { COLORS };
     let mut reading =
-        "Percentage of read pairs that are optical duplicates, by tile and read group. Peaks \
-        indicate flow cell edges, a bubble, or overloaded tiles."
-            .to_string();
-    if by_group.len() > COLORS {
-        reading += &format!(" The plot shows the first {COLORS} of {} read groups.", by_group.len());
+        "Percentage of read pairs that are optical duplicates, by tile and read group.".to_string();
+    reading += match &map {
+        Some(_) => {
+            " Each rectangle is a tile. A column has the tiles of a swath; its name has the digits of \
+            surface and swath. The darker, the more optical duplicates: dark edges or spots indicate \
+            the edge of the flow cell, a bubble, or overloaded tiles."
+        }
+        None => " Peaks indicate flow cell edges, a bubble, or overloaded tiles.",
+    };
+    if map.is_some() {
+        reading += &format!(" The darkest colour is {maximum}.");
     }
+    if by_group.len() > shown {
+        reading += &format!(" The plot shows the first {shown} of {} read groups.", by_group.len());
+    }
+    let has_lines = map.is_none();
     Some(Figure {
-        has_lines: true,
+        has_lines,
         id: sample.element_id("tiles-plot"),
         title: "Optical duplicates by tile",
         reading,
         alt: format!(
-            "Lines of the percentage of optical duplicates by tile; the maximum is {}.",
-            NumberFormat::Share.format_number(max_share)
+            "{} of the percentage of optical duplicates by tile; the maximum is {maximum}.",
+            if has_lines { "Lines" } else { "Maps of the flow cell" }
         ),
-        legend: drawn.clone().map(|of| title(of)).collect(),
-        svg: draw_lines(&axes, drawn.map(points).collect()),
+        legend: if has_lines { drawn.clone().map(|of| title(of)).collect() } else { Vec::new() },
+        svg: map.unwrap_or_else(|| draw_lines(&axes, drawn.map(points).collect())),
         table: tile_table(&report, &worst),
     })
 }
