@@ -20,7 +20,8 @@ pub enum Level {
     AllReads,
     Sample,
     Library,
-    /// One row for each platform unit (PU), which Picard uses to distinguish read groups.
+    /// One row for each platform unit (PU), which Picard uses to distinguish read groups. A read
+    /// group without PU has its own row, named by its ID (row 320 of docs/qc.md).
     ReadGroup,
 }
 
@@ -33,13 +34,14 @@ impl Level {
         (Level::ReadGroup, "READ_GROUP"),
     ];
 
-    /// Returns the @RG field whose values this level distinguishes. `None` for all reads.
-    fn header_tag(self) -> Option<&'static [u8; 2]> {
+    /// Returns the name of a read group at this level: the value of the @RG field whose values the
+    /// level distinguishes. `None` for all reads, and for a group without the field.
+    fn name_in(self, group: &HeaderLine) -> Option<&[u8]> {
         match self {
             Level::AllReads => None,
-            Level::Sample => Some(b"SM"),
-            Level::Library => Some(b"LB"),
-            Level::ReadGroup => Some(b"PU"),
+            Level::Sample => group.get(b"SM"),
+            Level::Library => group.get(b"LB"),
+            Level::ReadGroup => group.get(b"PU").or_else(|| group.get(b"ID")),
         }
     }
 }
@@ -86,14 +88,15 @@ impl MetricsUnit {
     }
 
     fn from_read_group(level: Level, group: Option<&HeaderLine>) -> Self {
-        let value = |from: Level, tag| {
-            let value = || group.map_or(Some(UNKNOWN), |group| group.get(tag)).map(<[u8]>::to_vec);
+        let value = |from: Level| {
+            let name = || group.map_or(Some(UNKNOWN), |group| from.name_in(group));
+            let value = || name().map(<[u8]>::to_vec);
             (level >= from).then(value).flatten()
         };
         MetricsUnit {
-            sample: value(Level::Sample, b"SM"),
-            library: value(Level::Library, b"LB"),
-            read_group: value(Level::ReadGroup, b"PU"),
+            sample: value(Level::Sample),
+            library: value(Level::Library),
+            read_group: value(Level::ReadGroup),
             groups: Vec::new(),
             is_found: group.is_none(),
         }
@@ -122,11 +125,10 @@ impl Levels {
         let groups = if by_read_group.is_empty() { 1 } else { header.lines_of_kind(b"RG").count() + 1 };
         let mut units = Vec::new();
         for (level, _) in Level::NAMED.into_iter().filter(|(level, _)| levels.contains(level)) {
-            match level.header_tag() {
-                None => {
-                    units.push(MetricsUnit { groups: (0..groups).collect(), ..MetricsUnit::default() })
-                }
-                Some(key) => units.extend(units_of(header, level, key)),
+            if level == Level::AllReads {
+                units.push(MetricsUnit { groups: (0..groups).collect(), ..MetricsUnit::default() });
+            } else {
+                units.extend(units_of(header, level));
             }
         }
         Levels { by_read_group, units, groups }
@@ -202,14 +204,14 @@ impl GroupFinder {
 
 /// Returns the rows of one level: the values in the header, in its order, and then the row for
 /// unknown ones.
-fn units_of(header: &Header, level: Level, key: &[u8; 2]) -> Vec<MetricsUnit> {
+fn units_of(header: &Header, level: Level) -> Vec<MetricsUnit> {
     // Picard writes a row for a read group without this field, but counts its reads in the unknown
     // row.
     let mut keys: HashMap<Option<&[u8]>, usize> = HashMap::new();
     let mut units: Vec<MetricsUnit> = Vec::new();
     let mut unknown = vec![0];
     for (number, line) in (1..).zip(header.lines_of_kind(b"RG")) {
-        let value = line.get(key);
+        let value = level.name_in(line);
         let at = *keys.entry(value).or_insert(units.len());
         if at == units.len() {
             units.push(MetricsUnit::from_read_group(level, Some(line)));
@@ -254,13 +256,13 @@ mod tests {
             "unknown,unknown,- [0, 2] true",
             "s,l,p [1] false",
             "s,-,q [2] false",
-            "-,m,- [] false",
-            "unknown,unknown,unknown [0, 3] true",
+            "-,m,c [3] false",
+            "unknown,unknown,unknown [0] true",
         ];
         assert_eq!(shown, wanted);
         let (rows, of_groups) = levels.rows_by_group();
         assert_eq!((rows, &of_groups[1][..]), (12, &[0, 1, 4, 8][..]));
-        assert_eq!(of_groups[0], [0, 3, 7, 11]);
+        assert_eq!((&of_groups[0][..], &of_groups[3][..]), (&[0, 3, 7, 11][..], &[0, 3, 6, 10][..]));
         assert_eq!(Levels::new(&header, &[Level::AllReads]).groups, 1);
     }
 }

@@ -184,7 +184,7 @@ pub struct OddReads {
 }
 
 const HEADER: &str = "@HD\tVN:1.6\n@SQ\tSN:c1\tLN:9000\n@SQ\tSN:c2\tLN:3000\n@RG\tID:a\tSM:s1\tLB:l1\tPU:p1\n\
-@RG\tID:b\tSM:s1\tLB:l2\tPU:p2\n@RG\tID:c\tSM:s2\tPL:x\n@RG\tID:d\tLB:l1\tPU:p9\n";
+@RG\tID:b\tSM:s1\tLB:l2\tPU:p2\n@RG\tID:c\tSM:s2\tPL:x\tPU:p3\n@RG\tID:d\tLB:l1\tPU:p9\n";
 
 const ADAPTER: &str = "AGATCGGAAGAGCACACGTCTGAACTCCAGTCACATCACGATCTCGTATGCCGTCTTCTGCTTG";
 
