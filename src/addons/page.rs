@@ -1,9 +1,9 @@
 //! The HTML page of a run.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use readmill_record::{Charge, Result};
-use readmill_report::{Limits, PageOptions, page_bytes, render_page};
+use readmill_report::{PageOptions, page_bytes, render_page};
 use serde_json::Value;
 
 use super::add_on::{AddOn, AddOnNeeds, AddOnSetup, RunningAddOn};
@@ -14,10 +14,6 @@ use super::planned_file::{FileTime, PlannedFile};
 pub struct PageRequest {
     /// The output file.
     pub file: PathBuf,
-    /// The limits for the metrics on the page.
-    pub limits: Limits,
-    /// The file that contains the limits.
-    pub limits_file: Option<PathBuf>,
 }
 
 impl PageRequest {
@@ -34,10 +30,6 @@ impl AddOn for PageRequest {
         AddOnNeeds { description: true, ..AddOnNeeds::default() }
     }
 
-    fn input_files(&self) -> Vec<&Path> {
-        self.limits_file.iter().map(PathBuf::as_path).collect()
-    }
-
     fn output_files(&self) -> Vec<PlannedFile<'_>> {
         let time = FileTime::AfterDescription;
         vec![PlannedFile { time, ..PlannedFile::new("page", &self.file) }]
@@ -49,19 +41,16 @@ impl AddOn for PageRequest {
     }
 
     fn start(&self, _: &AddOnSetup<'_>) -> Result<Box<dyn RunningAddOn>> {
-        Ok(Box::new(RunningPage { limits: self.limits.clone() }))
+        Ok(Box::new(RunningPage))
     }
 }
 
 /// Creates the page from the description of the run.
-struct RunningPage {
-    limits: Limits,
-}
+struct RunningPage;
 
 impl RunningAddOn for RunningPage {
     fn text_of_run(&self, run: &Value, charge: &mut Charge) -> Result<Option<Vec<u8>>> {
         charge.grow_to(charge.bytes() + page_bytes(run))?;
-        let options = PageOptions { limits: self.limits.clone(), ..PageOptions::default() };
-        Ok(Some(render_page(&[run], &options).into_bytes()))
+        Ok(Some(render_page(&[run], &PageOptions::default()).into_bytes()))
     }
 }

@@ -1,15 +1,17 @@
 //! `readmill report`: makes an HTML report from the run files of one or several runs.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use readmill_files::{CommandMemory, FileOutput};
+use readmill_process::console::write_log_line;
 use readmill_record::{Error, Result};
 use readmill_report::{
     MULTIQC_SUFFIX, PageOptions, Sheet, check_description, drop_hidden_reports, multiqc_table,
-    page_bytes, render_page,
+    name_runs, page_bytes, render_page,
 };
 use serde_json::Value;
 
@@ -59,13 +61,16 @@ const PAGE_BYTES: u64 = 4 << 20;
 impl ReportArgs {
     /// Writes the report. The memory of each run file is charged before the file is read.
     pub fn write_report(&self) -> Result<()> {
-        for (number, path) in self.files.iter().enumerate() {
-            if self.files[..number].contains(path) {
+        let paths = self.files.iter().map(|path| path.canonicalize().unwrap_or_else(|_| path.clone()));
+        let paths: Vec<PathBuf> = paths.collect();
+        let mut seen = HashSet::new();
+        for (path, resolved) in self.files.iter().zip(&paths) {
+            if !seen.insert(resolved) {
                 return Err(Error::usage(format!("{} is given twice", path.display()))
                     .hint("give each run file once"));
             }
         }
-        let limits = self.limits.load_limits()?;
+        let (assay, thresholds) = (self.limits.assay()?, self.limits.load_thresholds()?);
         let sheet = |path: &PathBuf| {
             let sheet = Sheet::parse(&read_small_text(path, MAX_BYTES)?);
             sheet.map_err(|what| bad_file_error(path, &what))
@@ -98,10 +103,20 @@ impl ReportArgs {
             charge.charge_around(left + PAGE_BYTES.max(page_bytes(&value)), || {
                 Ok(((), left + PAGE_BYTES.max(page_bytes(&value))))
             })?;
+            if let Some(other) = values.iter().position(|other| *other == value) {
+                let other =
+                    self.files.get(other).map_or_else(String::new, |it| it.display().to_string());
+                let what = format!("{other} and {} describe the same run", path.display());
+                return Err(Error::usage(what).hint("give each run once"));
+            }
             charges.push(charge);
             values.push(value);
         }
-        let options = PageOptions { limits, sheet, color_by: self.color_by.clone() };
+        let paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
+        for warning in name_runs(&mut values, &paths) {
+            write_log_line(&format!("readmill: warning: {warning}"));
+        }
+        let options = PageOptions { assay, thresholds, sheet, color_by: self.color_by.clone() };
         let runs: Vec<&Value> = values.iter().collect();
         output.write_buffered(render_page(&runs, &options).as_bytes())?;
         if let Some(table) = &mut table {

@@ -17,7 +17,7 @@ use readmill_record::{Charge, Error, Ledger, Result};
 use serde_json::{Map, Value, json};
 
 use crate::addons::{CompleteFiles, FileTime, PlannedFile, WriteReport};
-use crate::outputs::sample_name::sample_name;
+use crate::outputs::sample_name::{only_sample, sample_name};
 use crate::plan::{Command, Output, Plan};
 
 /// The kinds of report files.
@@ -74,6 +74,8 @@ pub struct ReportFiles {
     files: Vec<OpenReport>,
     /// The sample name in reports.
     sample: String,
+    /// The sample (SM) of the read groups, if they all have the same one.
+    sample_of_read_groups: Option<String>,
     /// The reports as JSON, by name. `None` if the run needs no description.
     values: Option<Map<String, Value>>,
     /// The charge for the description of the run.
@@ -97,7 +99,13 @@ impl ReportFiles {
         let files = planned_files(plan).into_iter().map(&mut open).collect::<Result<_>>()?;
         let values = plan.reports.is_described().then(Map::new);
         let (sample, charge) = (sample_name(plan, header), ledger.empty_charge(DESCRIPTION));
-        Ok(ReportFiles { files, sample, values, charge, _made: made })
+        let sample_of_read_groups = only_sample(header);
+        Ok(ReportFiles { files, sample, sample_of_read_groups, values, charge, _made: made })
+    }
+
+    /// Returns the sample (SM) of the read groups, if they all have the same one.
+    pub fn sample_of_read_groups(&self) -> Option<&str> {
+        self.sample_of_read_groups.as_deref()
     }
 
     /// Returns the sample name in reports.
@@ -382,6 +390,7 @@ pub fn refuse_overwrites(plan: &Plan) -> Result<()> {
     let of_add_ons = by_turn.flat_map(|(_, add_on)| add_on.input_files()).map(Path::to_path_buf);
     let mut read: Vec<PathBuf> =
         recalibration.cloned().chain(plan.steps.filters.input_files()).chain(of_add_ons).collect();
+    read.extend(plan.reports.judgement.file.clone());
     let request = plan.steps.recalibration.iter().filter_map(|it| it.table_request());
     request.for_each(|it| read.extend([".fai", ".gzi"].map(|index| with_suffix(&it.reference, index))));
     let reference = plan.resources.reference.iter().map(|fasta| fasta.path());

@@ -67,7 +67,7 @@ fn file_stem(path: &Path) -> Option<String> {
 }
 
 /// Returns the sample (SM) of the read groups, if they all have the same one.
-fn only_sample(header: &Header) -> Option<String> {
+pub(super) fn only_sample(header: &Header) -> Option<String> {
     let mut samples = header.lines_of_kind(b"RG").filter_map(|line| line.get(b"SM"));
     let first = samples.next().filter(|name| !name.is_empty())?;
     samples.all(|other| other == first).then(|| String::from_utf8_lossy(first).into_owned())

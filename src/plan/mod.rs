@@ -46,7 +46,7 @@ pub use readmill_filters::Filters;
 pub use readmill_process::console::Verbosity;
 pub use recalibration::{ApplyRequest, Recalibration, TableRequest, TableSource};
 pub use regions::{RegionRequest, pipe_without_index_error};
-pub use reports::Reports;
+pub use reports::{JudgementFields, Reports};
 pub use resources::{Resources, default_temp_dirs, environment_temp_dir};
 pub use trimming::{Trimming, missing_adapter_error};
 

@@ -4,6 +4,18 @@ use std::path::PathBuf;
 
 use crate::addons::{AddOn, AddOns};
 
+/// Fields of the JSON description that say how the run is judged (`--assay`, `--qc-thresholds`).
+/// `readmill report` uses them if its command line has no others.
+#[derive(Clone, Debug, Default)]
+pub struct JudgementFields {
+    /// The name of the assay. `None` if it was not given.
+    pub assay: Option<String>,
+    /// The thresholds that replace the defaults of the assay, by metric. `Null` if there are none.
+    pub thresholds: serde_json::Value,
+    /// The file that contains the thresholds, so that no output overwrites it.
+    pub file: Option<PathBuf>,
+}
+
 /// The reports of a run, in addition to its output.
 #[derive(Clone, Debug, Default)]
 pub struct Reports {
@@ -11,6 +23,8 @@ pub struct Reports {
     pub add_ons: AddOns,
     /// The file for the JSON description of the run (`--json`).
     pub json: Option<PathBuf>,
+    /// How the run is judged: fields that are copied to the JSON description.
+    pub judgement: JudgementFields,
     /// The sample name in reports. `None` means the name of the output.
     pub sample: Option<String>,
     /// Fail if reads were lost, duplicated, or changed by a step that must not change them

@@ -55,6 +55,12 @@ impl RunState<'_> {
             },
             "steps": describe_steps(plan),
             "sample": files.sample(),
+            "sample_names": {
+                "given": plan.reports.sample,
+                "read_groups": files.sample_of_read_groups(),
+            },
+            "assay": plan.reports.judgement.assay,
+            "qc_thresholds": plan.reports.judgement.thresholds,
             "inputs": plan.inputs.iter().map(|path| describe_input(path, &self.sums)).collect::<Vec<_>>(),
             "outputs": outputs,
             "reads": {

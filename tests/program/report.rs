@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::run_json::described;
 use crate::support::resources::{sample, words};
 use crate::support::{TestDir, arg, bgzip, readmill};
 
@@ -39,7 +40,7 @@ fn the_page_of_a_run_is_that_of_its_json() {
     succeeds(&format!("report {json} -o {again}"));
     let text = fs::read_to_string(dir.path("x.html")).expect("a page");
     assert_eq!(text, fs::read_to_string(dir.path("again.html")).expect("a page"));
-    assert!(text.contains("<h1>x</h1>") && text.contains("id=\"s0-inserts\""), "{text}");
+    assert!(text.contains("<h1>SIM1</h1>") && text.contains("id=\"s0-inserts\""), "{text}");
     // Clips of plots are parts of the page.
     let is_own = text.matches("url(").count() == text.matches("url(#").count();
     assert!(!text.contains("src=") && is_own, "nothing is loaded");
@@ -57,6 +58,9 @@ fn limits_change_the_verdict_alone() {
     let text = fs::read_to_string(dir.path("x.html")).expect("a page");
     assert!(text.contains("Thresholds for panels, modified by --qc-thresholds."), "{text}");
     assert!(text.contains("<strong>Mapped reads</strong>"), "{text}");
+    let again = arg(&dir.path("again.html"));
+    succeeds(&format!("report {json} -o {again}"));
+    assert_eq!(text, fs::read_to_string(&again).expect("a page"), "the run file has the thresholds");
     let other = arg(&dir.path("other.html"));
     succeeds(&format!("report {json} --assay rna -o {other}"));
     let text = fs::read_to_string(dir.path("other.html")).expect("a page");
@@ -119,6 +123,86 @@ fn samples_are_side_by_side_with_their_fields() {
     assert!(text.contains("<td>autumn</td>") && text.contains("id=\"s1-inserts\""), "{text}");
     let said = fails(&format!("report {json} --sample-sheet {sheet} --color-by sex -o {page}"), 1);
     assert!(said.contains("has no field sex; its fields are batch"), "{said}");
+}
+
+#[test]
+fn each_run_of_a_cohort_has_the_thresholds_of_its_assay() {
+    let dir = TestDir::new();
+    let input = arg(&dir.file("in.bam", bgzip(&sample(1_000))));
+    let [panel, wgs, page] = ["panel.json", "wgs.json", "all.html"].map(|name| arg(&dir.path(name)));
+    succeeds(&format!("flagstat {input} -o {page}.txt --assay panel --json {panel}"));
+    succeeds(&format!("flagstat {input} -o {page}.txt --json {wgs}"));
+    assert_eq!(described(&dir, "panel.json")["assay"], "panel");
+    assert_eq!(described(&dir, "wgs.json")["assay"], serde_json::Value::Null);
+    let note = |flags: &str| {
+        succeeds(&format!("report {panel} {wgs} -o {page} {flags}"));
+        let text = fs::read_to_string(dir.path("all.html")).expect("a page");
+        let note = text.split_once("<p class=\"note\">").and_then(|(_, rest)| rest.split_once("</p>"));
+        note.map(|(note, _)| note.to_string()).expect("a note")
+    };
+    let own =
+        "Each sample has the thresholds of its assay: whole genomes (1 sample) and panels (1 sample).";
+    assert_eq!(note(""), own);
+    assert_eq!(note("--assay exome"), "Thresholds for exomes.");
+    // The thresholds are an input, which no output replaces.
+    let file = arg(&dir.file("limits.json", b"{}"));
+    let said = fails(&format!("flagstat {input} -o {page} --qc-thresholds {file} --json {file}"), 1);
+    assert!(said.contains("is an input"), "{said}");
+}
+
+#[test]
+fn runs_with_the_same_name_are_told_apart_and_a_run_is_given_once() {
+    let dir = TestDir::new();
+    let input = arg(&dir.file("in.bam", bgzip(&sample(1_000))));
+    let [one, two, page] = ["S1", "S2", "all.html"].map(|name| arg(&dir.path(name)));
+    for place in [&one, &two] {
+        fs::create_dir(place).expect("a directory");
+        succeeds(&format!("sort {input} -o {place}/aligned.bam --json {place}/run.json"));
+    }
+    let done = readmill(words(&format!("report {one}/run.json {two}/run.json -o {page}")));
+    let warning = "2 runs have the sample name SIM1; the report calls them SIM1 (S1) and SIM1 (S2)";
+    assert!(done.code == Some(0) && done.stderr.contains(warning), "{}", done.stderr);
+    let text = fs::read_to_string(dir.path("all.html")).expect("a page");
+    assert!(text.contains("<h2>SIM1 (S1)</h2>") && text.contains("<h2>SIM1 (S2)</h2>"), "{text}");
+    fs::remove_file(&page).expect("a page");
+    let said = fails(&format!("report {one}/run.json {one}/../S1/run.json -o {page}"), 1);
+    assert!(said.contains("is given twice; give each run file once"), "{said}");
+    fs::copy(format!("{one}/run.json"), format!("{two}/copy.json")).expect("a copy");
+    let said = fails(&format!("report {one}/run.json {two}/copy.json -o {page}"), 1);
+    assert!(said.contains("describe the same run; give each run once"), "{said}");
+    assert!(!dir.path("all.html").exists());
+}
+
+#[test]
+fn lanes_without_pu_are_known_by_their_ids() {
+    let dir = TestDir::new();
+    let mut text = "@HD\tVN:1.6\n@SQ\tSN:c\tLN:9000\n@RG\tID:one\tSM:s\n@RG\tID:two\tSM:s\n".to_string();
+    for number in 0..40 {
+        let (group, start) = (["one", "two"][number % 2], 100 + 9 * number);
+        for (flags, at, mate, size) in [(99, start, start + 200, 250), (147, start + 200, start, -250)] {
+            let bases = "ACGTACGTGG".repeat(5);
+            text += &format!(
+                "r{number}\t{flags}\tc\t{at}\t60\t50M\t=\t{mate}\t{size}\t{bases}\t{}\tRG:Z:{group}\n",
+                "I".repeat(50)
+            );
+        }
+    }
+    let input = arg(&dir.file("in.sam", text));
+    let prefix = arg(&dir.path("x"));
+    succeeds(&format!(
+        "qc {input} -o {prefix} --metric-accumulation-level READ_GROUP --json {prefix}.json"
+    ));
+    let run = described(&dir, "x.json");
+    let rows = run["reports"]["insert_size_metrics"]["rows"].as_array().expect("rows");
+    let lanes: Vec<&str> = rows.iter().filter_map(|row| row["READ_GROUP"].as_str()).collect();
+    assert_eq!(lanes, ["one", "two"]);
+    // No name has a tile, so optical duplicates were not measured.
+    let page = arg(&dir.path("x.html"));
+    succeeds(&format!(
+        "prep {input} -o {prefix}.bam --sort coordinate --mark-duplicates --metrics {prefix}.txt --report {page}"
+    ));
+    let page = fs::read_to_string(page).expect("a page");
+    assert!(page.contains("Duplicates") && !page.contains("Optical duplicates"), "{page}");
 }
 
 #[test]

@@ -11,14 +11,16 @@
 use maud::{Markup, html};
 
 use crate::lanes::{SortedValues, collect_lanes, median};
-use crate::limits::Grade;
+use crate::limits::{Assay, Limits};
 use crate::metrics::{METRICS, Metric};
+use crate::names::sample_name;
 use crate::options::PageOptions;
 use crate::plot::{Axes, COLORS, Figure, draw_dots, legend_list};
+use crate::rules::find_unmet_need;
 use crate::run::{Quantity, RunPart};
 use crate::table::{Cell, table_of_sample_cells, wrap_scrollable};
 use crate::text::{NumberFormat, join_words};
-use crate::verdict::{MetricOutcome, grade_metrics, summarize_outcomes};
+use crate::verdict::{Judgement, MetricOutcome, SampleStatus, SampleVerdict, judge_sample};
 
 /// The values of one metric in all samples.
 ///
@@ -59,39 +61,75 @@ pub fn cohort_html(runs: &[RunPart<'_>], options: &PageOptions) -> Markup {
     let columns: Vec<MetricColumn> =
         METRICS.iter().filter_map(|metric| metric_column(metric, runs)).collect();
     let colors = SampleColors::for_samples(runs, options);
-    let of_runs: Vec<Vec<MetricOutcome>> =
-        runs.iter().map(|run| grade_metrics(run, &options.limits)).collect();
-    let with = |wanted: Grade| {
-        of_runs.iter().filter(|list| list.iter().map(|it| it.grade).max() == Some(wanted)).count()
-    };
+    let limits: Vec<Limits> = runs.iter().map(|run| options.limits_of(run)).collect();
+    let verdicts: Vec<SampleVerdict> =
+        runs.iter().zip(&limits).map(|(run, limits)| judge_sample(run, limits)).collect();
     html! {
         div id="cohort" {
             header {
                 p class="eyebrow" { "readmill report" }
                 h1 { (runs.len()) " samples" }
-                p class="summary" {
-                    (with(Grade::Bad)) " failed, " (with(Grade::Look)) " with warnings, "
-                    (with(Grade::Good)) " passed."
-                }
-                p class="note" { "Thresholds for " (options.limits.assay.title()) "." }
+                p class="summary" { (summarize_samples(&verdicts)) }
+                p class="note" { (thresholds_note(&limits)) }
             }
-            (sample_table(runs, &columns, &of_runs, &colors, options))
+            (sample_table(runs, &columns, &verdicts, &colors, options))
             (draw_metric_plots(runs, &columns, &colors))
             (lanes_section(runs))
         }
     }
 }
 
+fn summarize_samples(verdicts: &[SampleVerdict]) -> String {
+    let count = |status| verdicts.iter().filter(|it| it.status() == status).count();
+    let named = [
+        (Some(SampleStatus::Fail), "failed", true),
+        (Some(SampleStatus::Warn), "with warnings", true),
+        (Some(SampleStatus::Pass), "passed", true),
+        (
+            Some(SampleStatus::Incomplete),
+            "passed what was measured, but essential metrics are missing",
+            false,
+        ),
+        (None, "not judged", false),
+    ];
+    let counts = named.into_iter().map(|(status, text, always)| (count(status), text, always));
+    let shown = counts.filter(|(count, _, always)| *always || *count > 0);
+    let texts: Vec<String> = shown.map(|(count, text, _)| format!("{count} {text}")).collect();
+    format!("{}.", texts.join(", "))
+}
+
+/// Returns a sentence that names the assays whose thresholds were used.
+fn thresholds_note(limits: &[Limits]) -> String {
+    let mut texts = Vec::new();
+    for (_, assay) in Assay::ALL {
+        let count = limits.iter().filter(|it| it.assay == assay).count();
+        let samples = if count == 1 { "sample" } else { "samples" };
+        if count == limits.len() {
+            return format!("Thresholds for {}.", assay.title());
+        }
+        if count > 0 {
+            texts.push(format!("{} ({count} {samples})", assay.title()));
+        }
+    }
+    format!("Each sample has the thresholds of its assay: {}.", join_words(&texts))
+}
+
 fn metric_column(metric: &'static Metric, runs: &[RunPart<'_>]) -> Option<MetricColumn> {
     let values: Vec<Option<Quantity>> = runs.iter().map(|run| (metric.find)(run)).collect();
-    let known: Vec<f64> = values.iter().flatten().map(|it| it.value).collect();
-    let middle = median(known.clone())?;
+    // A value from too little data is shown, but not compared.
+    let compared = |(run, value): (&RunPart<'_>, &Option<Quantity>)| {
+        value.clone().filter(|_| find_unmet_need(metric.key, run).is_none())
+    };
+    let compared: Vec<Option<Quantity>> = runs.iter().zip(&values).map(compared).collect();
+    let numbers = |values: &[Option<Quantity>]| values.iter().flatten().map(|it| it.value).collect();
+    let known: Vec<f64> = numbers(&compared);
+    let middle = median(known.clone()).or_else(|| median(numbers(&values)))?;
     let near = match metric.form {
         NumberFormat::Share => MIN_SHARE_DISTANCE * middle.min(1.0 - middle).abs(),
         _ => MIN_RELATIVE_DISTANCE * middle.abs(),
     };
     let is_compared = known.len() >= MIN_COMPARED_SAMPLES && !NOT_COMPARED.contains(&metric.key);
-    let outliers = if is_compared { find_outliers(&values, &known, middle, near) } else { Vec::new() };
+    let outliers = if is_compared { find_outliers(&compared, &known, middle, near) } else { Vec::new() };
     Some(MetricColumn { metric, outliers, values, median: middle })
 }
 
@@ -111,29 +149,30 @@ fn find_outliers(values: &[Option<Quantity>], known: &[f64], middle: f64, near: 
 fn sample_table(
     runs: &[RunPart<'_>],
     columns: &[MetricColumn],
-    outcomes: &[Vec<MetricOutcome>],
+    verdicts: &[SampleVerdict],
     colors: &SampleColors,
     options: &PageOptions,
 ) -> Markup {
     let names: &[String] = options.sheet.as_ref().map_or(&[], |sheet| sheet.field_names());
     let titles = ["Sample", "Verdict"].into_iter().chain(names.iter().map(String::as_str));
     let titles = titles.chain(columns.iter().map(|it| it.metric.name));
-    let field = |run: &RunPart<'_>, name: &str| options.sheet.as_ref()?.field(run.text("sample"), name);
     let row = |(i, run): (usize, &RunPart<'_>)| {
-        let own = outcomes.get(i).map_or(&[][..], Vec::as_slice);
-        let worst = own.iter().map(|it| it.grade).max();
+        let verdict = verdicts.get(i);
+        let own = verdict.map_or(&[][..], |verdict| &verdict.outcomes);
+        let status = verdict.and_then(SampleVerdict::status);
         html! {
             tr data-run=(i) {
                 th scope="row" {
                     i class={ "swatch s" (colors.of_run(i)) } {}
-                    a href={ "#s" (i) } { (run.text("sample")) }
+                    a href={ "#s" (i) } { (sample_name(run)) }
                 }
-                td data-sort=(worst.map_or(0, |it| it as u8 + 1)) title=(summarize_outcomes(own)) {
-                    span class={ "grade " (worst.map_or("", Grade::css_class)) } {
-                        @if let Some(worst) = worst { (worst.to_html()) } @else { "–" }
+                td data-sort=(status.map_or(0, |it| it as u8 + 1))
+                    title=(verdict.map_or_else(String::new, SampleVerdict::summary)) {
+                    span class={ "grade " (status.map_or("", SampleStatus::css_class)) } {
+                        @if let Some(status) = status { (status.to_html()) } @else { "–" }
                     }
                 }
-                @for name in names { td { (field(run, name).unwrap_or("–")) } }
+                @for name in names { td { (options.sheet_field(run, name).unwrap_or("–")) } }
                 @for column in columns { (sample_cell(column, i, own)) }
             }
         }
@@ -177,12 +216,17 @@ fn sample_cell(column: &MetricColumn, run: usize, outcomes: &[MetricOutcome]) ->
     let Some(Some(source)) = column.values.get(run) else {
         return html! { td data-sort="" { "–" } };
     };
-    let grade = outcomes.iter().find(|it| it.metric.key == column.metric.key).map(|it| it.grade);
-    let class = grade.filter(|it| *it != Grade::Good).map_or("", Grade::css_class);
+    let outcome = outcomes.iter().find(|it| it.metric.key == column.metric.key);
+    let judgement = outcome.map(|it| &it.judgement);
+    let class = judgement.map_or("", Judgement::css_class);
+    let class = if class == "good" { "" } else { class };
+    let reason = judgement.and_then(Judgement::reason);
     html! {
-        td class=(class) data-sort=(source.value) {
+        td class=(class) data-sort=(source.value) title=[reason] {
             (source.to_html(column.metric.form))
-            @if !class.is_empty() { span class="sr" { " " (grade.map_or("", Grade::label)) } }
+            @if let Some(judgement) = judgement.filter(|_| !class.is_empty()) {
+                span class="sr" { " " (judgement.to_html()) }
+            }
             @if let Some((side, word)) = column.side(run) {
                 " " span class="out" title={ (word) " than the other samples" } { (side) }
             }
@@ -203,7 +247,7 @@ fn outlier_item(columns: &[MetricColumn], i: usize, run: &RunPart<'_>) -> Option
     (!own.is_empty()).then(|| {
         html! {
             li data-run=(i) {
-                a href={ "#s" (i) } { (run.text("sample")) } ": "
+                a href={ "#s" (i) } { (sample_name(run)) } ": "
                 @for (n, text) in own.iter().enumerate() { @if n > 0 { "; " } (text) }
                 "."
             }
@@ -228,7 +272,7 @@ impl SampleColors {
         let Some(sheet) = &options.sheet else { return none() };
         let by = |name: &String| {
             let own: Vec<&str> =
-                runs.iter().map(|run| sheet.field(run.text("sample"), name).unwrap_or("–")).collect();
+                runs.iter().map(|run| options.sheet_field(run, name).unwrap_or("–")).collect();
             let mut values: Vec<String> = own.iter().map(|it| (*it).to_string()).collect();
             values.sort();
             values.dedup();
@@ -277,11 +321,8 @@ fn draw_metric_plots(runs: &[RunPart<'_>], columns: &[MetricColumn], colors: &Sa
             NumberFormat::Decimal(_, unit) => (1.0, unit.trim()),
             _ => (1.0, ""),
         };
-        let names = column
-            .outliers
-            .iter()
-            .filter_map(|i| runs.get(*i))
-            .map(|run| run.text("sample").to_string());
+        let names =
+            column.outliers.iter().filter_map(|i| runs.get(*i)).map(|run| sample_name(run).to_string());
         let names = join_words(&names.collect::<Vec<_>>());
         let alt = format!(
             "A dot for each of {} samples; the median is {}.{}",
@@ -340,12 +381,12 @@ fn lanes_section(runs: &[RunPart<'_>]) -> Markup {
         for lane in collect_lanes(of) {
             samples.push(run);
             rows.push(vec![
-                Cell::Text(html! { a href={ "#s" (run) } { (of.text("sample")) } }),
+                Cell::Text(html! { a href={ "#s" (run) } { (sample_name(of)) } }),
                 Cell::code(&lane.name),
                 Cell::number(lane.insert.as_ref(), NumberFormat::Decimal(0, " bases")),
                 Cell::number(lane.gc.as_ref(), NumberFormat::Share),
             ]);
-            if let (Some(insert), Some(gc)) = (&lane.insert, &lane.gc) {
+            if let (Some(insert), Some(gc), true) = (&lane.insert, &lane.gc, lane.has_enough_reads()) {
                 placed.push(PlacedLane { run, name: lane.name, values: [insert.value, gc.value] });
             }
         }
@@ -356,7 +397,7 @@ fn lanes_section(runs: &[RunPart<'_>]) -> Markup {
     let swaps = find_swaps(&placed);
     let swaps: Vec<(&PlacedLane, usize)> =
         swaps.iter().filter_map(|swap| Some((placed.get(swap.lane)?, swap.other))).collect();
-    let name = |run: usize| runs.get(run).map_or("", |run| run.text("sample"));
+    let name = |run: usize| runs.get(run).map_or("", |run| sample_name(run));
     let titles = ["Sample", "Lane", "Median insert size", "Mean GC at read starts"];
     let table = table_of_sample_cells("Lanes of all samples", &titles, &rows, &samples);
     html! {
@@ -428,6 +469,26 @@ mod tests {
             values.iter().map(|it| Some(Quantity::new(*it, "", NumberRule::Sum))).collect();
         assert_eq!(find_outliers(&sources, &values, 1.025, 0.1), [5]);
         assert!(find_outliers(&sources, &values, 1.025, 2.0).is_empty(), "all are near");
+    }
+
+    #[test]
+    fn each_sample_has_the_thresholds_of_its_assay() {
+        let duplicates = |assay: &str| {
+            let row = serde_json::json!({
+                "READ_PAIRS_EXAMINED": 9000, "UNPAIRED_READS_EXAMINED": 0, "PERCENT_DUPLICATION": 0.45,
+            });
+            serde_json::json!({"sample": assay, "assay": assay, "reports": {"duplicates": {"rows": [row]}}})
+        };
+        let values = ["wgs", "panel", "panel"].map(duplicates);
+        let runs: Vec<RunPart<'_>> = values.iter().map(RunPart::new).collect();
+        let text = cohort_html(&runs, &PageOptions::default()).into_string();
+        let note = "Each sample has the thresholds of its assay: whole genomes (1 sample) and panels (2 samples).";
+        assert!(text.contains(note), "{text}");
+        let summary = "1 failed, 0 with warnings, 0 passed, 2 passed what was measured, but essential metrics are missing.";
+        assert!(text.contains(summary), "{text}");
+        let all = PageOptions { assay: Some(Assay::Wgs), ..PageOptions::default() };
+        let text = cohort_html(&runs, &all).into_string();
+        assert!(text.contains("3 failed") && text.contains("Thresholds for whole genomes."), "{text}");
     }
 
     #[test]

@@ -2,91 +2,111 @@
 //!
 //! Without groups, one fault would appear as several findings: short fragments, for example, also
 //! lower the insert size and the coverage. The page shows the metric that indicates the cause, and
-//! below it the metrics that the cause may have worsened.
+//! below it the metrics that the cause may have worsened. `rules` has the causes.
 
 use crate::limits::Grade;
+use crate::rules::{Cause, Rule, find_rule};
 use crate::verdict::MetricOutcome;
 
 /// A group of failed metrics that probably have the same cause.
 pub struct Diagnosis<'a> {
     /// The metric that indicates the cause.
     pub lead: &'a MetricOutcome,
+    pub grade: Grade,
     /// Metrics that the cause may have worsened.
     pub follow: Vec<&'a MetricOutcome>,
 }
 
-/// Keys of the metrics that indicate a cause, most reliable first, and of the metrics that it may
-/// worsen.
-type Cause = (&'static [&'static str], &'static [&'static str]);
+/// A metric that failed or has a warning, with its rule.
+#[derive(Clone, Copy)]
+struct Sign<'a> {
+    outcome: &'a MetricOutcome,
+    grade: Grade,
+    rule: &'static Rule,
+    /// Position of the rule.
+    at: usize,
+}
 
-/// Known causes, in the order in which [`group_by_cause`] tries them. A metric belongs to the first
-/// cause that applies.
-const CAUSES: &[Cause] = &[
-    // Fragments shorter than the reads.
-    (
-        &["short_inserts", "adapter_bases"],
-        &["insert_size", "soft_clipped", "trimmed_away", "mean_coverage", "bases_at_20x"],
-    ),
-    // A library of few distinct molecules.
-    (&["duplicates"], &["library_size", "mean_coverage", "bases_at_20x"]),
-    // A lane from a different library or sample.
-    (&["lanes_insert", "lanes_gc"], &[]),
-    // A failed sequencing cycle.
-    (&["worst_cycle", "n_of_cycle"], &["q30_bases"]),
-    // Regions lost because of their GC content.
-    (&["gc_dropout", "at_dropout"], &["even_coverage", "fold_80", "mean_coverage", "bases_at_20x"]),
-    // Regions lost for other reasons.
-    (&["even_coverage"], &["fold_80", "mean_coverage", "bases_at_20x"]),
-    // Reads from another species, or adapter dimers.
-    (&["mapped"], &["mean_coverage", "bases_at_20x"]),
-    // Too few reads.
-    (&["reads"], &["mean_coverage", "bases_at_20x"]),
-    (&["mean_coverage"], &["bases_at_20x"]),
-];
-
-/// Groups the metrics that failed or have a warning by cause, worst group first.
+/// Groups the metrics that failed or have a warning by cause, worst group first. Groups of equal
+/// grade are in the order of `RULES`, causes before what they may worsen.
 ///
 /// A cause does not explain a metric whose grade is worse than the grade of the group's lead metric.
-/// Such a metric gets its own group.
+/// Such a metric gets its own group, and so does a low coverage that would be as low without the
+/// cause.
 pub fn group_by_cause(outcomes: &[MetricOutcome]) -> Vec<Diagnosis<'_>> {
-    let mut left: Vec<&MetricOutcome> = outcomes.iter().filter(|it| it.grade != Grade::Good).collect();
-    let mut found = Vec::new();
-    for (leads, follow) in CAUSES {
-        // The lead is the indicator with the worst grade; of equal grades, the most reliable one.
-        let signs =
-            leads.iter().rev().filter_map(|key| left.iter().position(|it| it.metric.key == *key));
-        let Some(at) = signs.max_by_key(|at| left.get(*at).map(|it| it.grade)) else { continue };
-        let lead = left.remove(at);
-        let follows = |it: &&MetricOutcome| {
-            let key = &it.metric.key;
-            it.grade <= lead.grade && (leads.contains(key) || follow.contains(key))
-        };
-        let (follow, others) = left.into_iter().partition(follows);
+    let mut left: Vec<Sign<'_>> = outcomes.iter().filter_map(find_sign).collect();
+    left.sort_by_key(|sign| sign.at);
+    let mut found: Vec<(usize, Diagnosis<'_>)> = Vec::new();
+    while let Some(lead) = next_lead(&left) {
+        let (own, others): (Vec<Sign<'_>>, _) =
+            left.into_iter().filter(|it| it.at != lead.at).partition(|it| follows(lead, it, outcomes));
         left = others;
-        found.push(Diagnosis { lead, follow });
+        let follow = own.into_iter().map(|it| it.outcome).collect();
+        found.push((lead.at, Diagnosis { lead: lead.outcome, grade: lead.grade, follow }));
     }
-    found.extend(left.into_iter().map(|lead| Diagnosis { lead, follow: Vec::new() }));
-    let place = |it: &Diagnosis<'_>| outcomes.iter().position(|other| std::ptr::eq(other, it.lead));
-    found.sort_by_key(|it| (std::cmp::Reverse(it.lead.grade), place(it)));
-    found
+    found.sort_by_key(|(at, it)| (std::cmp::Reverse(it.grade), *at));
+    found.into_iter().map(|(_, it)| it).collect()
+}
+
+fn find_sign(outcome: &MetricOutcome) -> Option<Sign<'_>> {
+    let grade = outcome.grade().filter(|grade| *grade != Grade::Good)?;
+    let (at, rule) = find_rule(outcome.metric.key)?;
+    Some(Sign { outcome, grade, rule, at })
+}
+
+/// Returns the lead of the next group: of the metrics that indicate the same cause as the first
+/// metric, the one with the worst grade; of equal grades, the most reliable one.
+fn next_lead<'a>(left: &[Sign<'a>]) -> Option<Sign<'a>> {
+    let first = left.first()?;
+    let cause: Option<Cause> = first.rule.indicates;
+    let same =
+        left.iter().filter(|it| it.at == first.at || cause.is_some() && it.rule.indicates == cause);
+    same.rev().max_by_key(|it| it.grade).copied()
+}
+
+fn follows(lead: Sign<'_>, it: &Sign<'_>, outcomes: &[MetricOutcome]) -> bool {
+    let has_cause = lead.rule.indicates.is_some() && it.rule.indicates == lead.rule.indicates;
+    let may_follow = has_cause || lead.rule.worsens.contains(&it.rule.key);
+    if it.grade > lead.grade || !may_follow {
+        return false;
+    }
+    match (it.rule.key, lead.rule.coverage_left) {
+        ("mean_coverage" | "bases_at_20x", Some(left)) => {
+            explains_coverage(left(lead.outcome.source.value), outcomes)
+        }
+        _ => true,
+    }
+}
+
+/// Returns whether the mean coverage would have a better grade, or has a good one, if a cause that
+/// left only the fraction `left` of it were absent.
+fn explains_coverage(left: f64, outcomes: &[MetricOutcome]) -> bool {
+    let Some(mean) = outcomes.iter().find(|it| it.metric.key == "mean_coverage") else { return true };
+    let (Some(grade), Some(limit)) = (mean.grade(), &mean.limit) else { return true };
+    grade == Grade::Good || limit.grade(mean.source.value / left.max(f64::MIN_POSITIVE)) < grade
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::{FailingSide, Limit};
-    use crate::metrics::{METRICS, find_metric};
+    use crate::limits::{Assay, Limits};
+    use crate::metrics::find_metric;
     use crate::run::{NumberRule, Quantity};
+    use crate::verdict::Judgement;
 
-    fn outcome(key: &str, grade: Grade) -> MetricOutcome {
+    fn outcome_of(key: &str, value: f64, grade: Grade) -> MetricOutcome {
         MetricOutcome {
             metric: find_metric(key).unwrap(),
             name: key.into(),
             place: None,
-            source: Quantity::new(1.0, "", NumberRule::Sum),
-            limit: Limit { side: FailingSide::Above, look: None, bad: None },
-            grade,
+            source: Quantity::new(value, "", NumberRule::Sum),
+            limit: Limits::for_assay(Assay::Wgs).limit(key).copied(),
+            judgement: Judgement::Graded(grade),
         }
+    }
+
+    fn outcome(key: &str, grade: Grade) -> MetricOutcome {
+        outcome_of(key, if key == "mean_coverage" { 19.0 } else { 0.9 }, grade)
     }
 
     fn shown(outcomes: &[MetricOutcome]) -> Vec<String> {
@@ -121,10 +141,27 @@ mod tests {
     }
 
     #[test]
-    fn causes_name_key_numbers() {
-        let all = CAUSES.iter().flat_map(|(leads, follow)| leads.iter().chain(*follow));
-        for key in all {
-            assert!(METRICS.iter().any(|it| it.key == *key), "{key}");
-        }
+    fn a_coverage_that_the_cause_does_not_explain_is_a_finding() {
+        // Without the lost tenth, the mean would be 13×, which still fails.
+        let list = [
+            outcome_of("even_coverage", 0.8, Grade::Bad),
+            outcome_of("mean_coverage", 12.0, Grade::Bad),
+            outcome_of("bases_at_20x", 0.1, Grade::Bad),
+        ];
+        assert_eq!(shown(&list), ["even_coverage: ", "mean_coverage: bases_at_20x"]);
+        let list = [
+            outcome_of("even_coverage", 0.8, Grade::Bad),
+            outcome_of("mean_coverage", 19.0, Grade::Bad),
+            outcome_of("bases_at_20x", 0.6, Grade::Bad),
+        ];
+        assert_eq!(shown(&list), ["even_coverage: mean_coverage bases_at_20x"]);
+    }
+
+    #[test]
+    fn what_cannot_be_judged_is_no_finding() {
+        let mut even = outcome_of("even_coverage", 0.1, Grade::Bad);
+        even.judgement = Judgement::NotJudged("mean coverage is below 10×".into());
+        let list = [even, outcome_of("mean_coverage", 0.1, Grade::Bad)];
+        assert_eq!(shown(&list), ["mean_coverage: "]);
     }
 }

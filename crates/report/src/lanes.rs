@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use crate::rules::MIN_READS;
 use crate::run::{NumberRule, Quantity, RunPart};
 
 pub struct LaneStats {
@@ -13,8 +14,19 @@ pub struct LaneStats {
     pub name: String,
     /// Median insert size of the most frequent pair orientation.
     pub insert: Option<Quantity>,
+    /// Number of read pairs from which `insert` is computed.
+    pub pairs: f64,
     /// Mean GC of the reference windows in which reads start, as a fraction.
     pub gc: Option<Quantity>,
+    /// Number of read starts from which `gc` is computed.
+    pub reads: f64,
+}
+
+impl LaneStats {
+    /// Returns whether the lane has enough data to be compared with lanes of other samples.
+    pub fn has_enough_reads(&self) -> bool {
+        self.pairs >= MIN_READS && self.reads >= MIN_READS
+    }
 }
 
 /// Collects the lanes of a run, in the order of its reports. Empty if the run has no metrics by read
@@ -24,7 +36,7 @@ pub fn collect_lanes(run: &RunPart<'_>) -> Vec<LaneStats> {
     let (mut lanes, mut numbers) = (Vec::<LaneStats>::new(), HashMap::new());
     let mut at = |lanes: &mut Vec<LaneStats>, name: String| {
         *numbers.entry(name).or_insert_with_key(|name| {
-            lanes.push(LaneStats { name: name.clone(), insert: None, gc: None });
+            lanes.push(LaneStats { name: name.clone(), insert: None, pairs: 0.0, gc: None, reads: 0.0 });
             lanes.len() - 1
         })
     };
@@ -33,15 +45,17 @@ pub fn collect_lanes(run: &RunPart<'_>) -> Vec<LaneStats> {
         // The first row of a lane has its most frequent pair orientation.
         if let Some(lane) = lanes.get_mut(number).filter(|lane| lane.insert.is_none()) {
             lane.insert = row.number("MEDIAN_INSERT_SIZE");
+            lane.pairs = row.value("READ_PAIRS").unwrap_or(0.0);
         }
     }
     let sums = lane_gc_sums(run);
     for row in run.rows("gc_bias.summary_metrics", is_lane) {
         let name = row.lane_name();
-        let gc = sums.get(&name).and_then(|&sums| lane_mean_gc(sums, &name));
+        let sums = sums.get(&name).copied().unwrap_or_default();
+        let gc = lane_mean_gc(sums, &name);
         let number = at(&mut lanes, name);
         if let Some(lane) = lanes.get_mut(number) {
-            lane.gc = gc;
+            (lane.gc, lane.reads) = (gc, sums.0);
         }
     }
     lanes
@@ -74,11 +88,13 @@ pub struct LaneDistance {
 }
 
 /// Finds the lane whose insert size is furthest from the median of the other lanes. The distance is
-/// relative to that median. `None` if fewer than two lanes have an insert size.
+/// relative to that median. `None` if fewer than two lanes have an insert size. Lanes with few reads
+/// are not compared if two others have enough.
 pub fn find_insert_outlier(lanes: &[LaneStats]) -> Option<LaneDistance> {
     find_furthest_lane(
         lanes,
         |lane| lane.insert.as_ref(),
+        |lane| lane.pairs,
         |own, others| (own - others).abs() / others,
         "inserts-apart",
     )
@@ -87,17 +103,27 @@ pub fn find_insert_outlier(lanes: &[LaneStats]) -> Option<LaneDistance> {
 /// Finds the lane whose GC is furthest from the median of the other lanes. The distance is a
 /// difference of fractions. `None` if fewer than two lanes have a GC value.
 pub fn find_gc_outlier(lanes: &[LaneStats]) -> Option<LaneDistance> {
-    find_furthest_lane(lanes, |lane| lane.gc.as_ref(), |own, others| (own - others).abs(), "gc-apart")
+    find_furthest_lane(
+        lanes,
+        |lane| lane.gc.as_ref(),
+        |lane| lane.reads,
+        |own, others| (own - others).abs(),
+        "gc-apart",
+    )
 }
 
 fn find_furthest_lane(
     lanes: &[LaneStats],
     value: impl Fn(&LaneStats) -> Option<&Quantity>,
+    reads: impl Fn(&LaneStats) -> f64,
     distance: impl Fn(f64, f64) -> f64,
     name: &'static str,
 ) -> Option<LaneDistance> {
+    let is_compared = |lane: &LaneStats| value(lane).is_some() && reads(lane) >= MIN_READS;
+    let has_compared = lanes.iter().filter(|lane| is_compared(lane)).nth(1).is_some();
+    let compared = lanes.iter().enumerate().filter(|(_, lane)| !has_compared || is_compared(lane));
     let known: Vec<(usize, f64)> =
-        lanes.iter().enumerate().filter_map(|(i, lane)| Some((i, value(lane)?.value))).collect();
+        compared.filter_map(|(i, lane)| Some((i, value(lane)?.value))).collect();
     if known.len() < 2 {
         return None;
     }
@@ -110,6 +136,13 @@ fn find_furthest_lane(
     max_distance
         .is_finite()
         .then(|| LaneDistance { lane, source: Quantity::new(max_distance, "/reports", rule) })
+}
+
+/// Returns the second largest of the values. `None` if there are fewer than two.
+pub fn second_largest(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(|one, other| other.total_cmp(one));
+    values.get(1).copied()
 }
 
 pub fn median(values: Vec<f64>) -> Option<f64> {
@@ -151,6 +184,16 @@ mod tests {
     use serde_json::json;
 
     #[test]
+    fn a_lane_with_few_reads_is_not_compared() {
+        let row = |lane: &str, size: u32, pairs: u32| json!({"READ_GROUP": lane, "MEDIAN_INSERT_SIZE": size, "READ_PAIRS": pairs});
+        let value = json!({"reports": {
+            "insert_size_metrics": {"rows": [row("a", 350, 5000), row("b", 120, 12), row("c", 340, 5000)]},
+        }});
+        let apart = find_insert_outlier(&collect_lanes(&RunPart::new(&value))).unwrap();
+        assert_eq!((apart.lane, apart.source.value), (0, 10.0 / 340.0));
+    }
+
+    #[test]
     fn the_lane_that_differs_is_found() {
         let row = |lane: Option<&str>, size: u32| json!({"READ_GROUP": lane, "LIBRARY": "L", "MEDIAN_INSERT_SIZE": size});
         let gc = |lane: &str, gc: u32| json!({"READ_GROUP": lane, "GC": gc, "READ_STARTS": 10});
@@ -166,6 +209,7 @@ mod tests {
         assert_eq!((apart.lane, apart.source.value), (2, 135.0 / 345.0));
         let apart = find_gc_outlier(&lanes).unwrap();
         assert!(apart.lane == 0 && (apart.source.value - 0.09).abs() < 1e-9);
+        assert_eq!(second_largest([3.0, 9.0, 5.0].into_iter()), Some(5.0));
         assert_eq!(median(vec![3.0, 1.0, 2.0, 10.0]), Some(2.5));
         assert_eq!(median(Vec::new()), None);
         let values = SortedValues::from_values([4.0, 1.0, 3.0, 1.0].into_iter());

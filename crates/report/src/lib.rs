@@ -38,7 +38,9 @@
 //! | `run` | access to a run's JSON; numbers with their JSON pointers |
 //! | `metrics`, `limits`, `verdict` | key metrics of a sample, their limits, and the grade of each |
 //! | `lanes` | insert size and GC of each lane, and the lane that differs most from the others |
+//! | `rules` | for each metric: what it needs to be judged, and which cause it indicates |
 //! | `diagnosis` | groups of failed metrics with the same likely cause |
+//! | `names` | names of samples on the page |
 //! | `section`, `sections` | the sections about one sample |
 //! | `cohort`, `sheet` | the comparison of several samples, and the sample sheet |
 //! | `multiqc` | the table for MultiQC |
@@ -52,20 +54,25 @@ mod lanes;
 mod limits;
 mod metrics;
 mod multiqc;
+mod names;
 mod options;
 mod page;
 mod plot;
+mod rules;
 mod run;
 mod section;
 mod sections;
 mod sheet;
+#[cfg(test)]
+mod simulated;
 mod table;
 mod text;
 mod tile_map;
 mod verdict;
 
-pub use limits::{Assay, Limits};
+pub use limits::{Assay, Limits, Thresholds};
 pub use multiqc::{MULTIQC_SUFFIX, multiqc_table};
+pub use names::name_runs;
 pub use options::PageOptions;
 pub use page::{check_description, render_page};
 pub use run::{drop_hidden_reports, page_bytes};

@@ -20,6 +20,11 @@ pub enum Assay {
 }
 
 impl Assay {
+    /// Returns the name on the command line and in run descriptions.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, it)| *it == self).map_or("wgs", |(name, _)| name)
+    }
+
     /// All assays with their names on the command line.
     pub const ALL: [(&'static str, Assay); 4] =
         [("wgs", Assay::Wgs), ("exome", Assay::Exome), ("panel", Assay::Panel), ("rna", Assay::Rna)];
@@ -89,7 +94,7 @@ impl Limit {
     }
 }
 
-/// The limits of all metrics that have one, in page order.
+/// The limits of the metrics that the verdict shows, in page order.
 ///
 /// Start with the defaults of an assay, then replace the limits of some metrics from a JSON file:
 ///
@@ -100,14 +105,57 @@ impl Limit {
 /// let limits = Limits::for_assay(Assay::Wgs).with_json_text(file)?;
 /// let json = limits.to_json();
 /// assert_eq!(json["duplicates"]["bad_above"], 0.8);
-/// assert!(json.get("mapped").is_none()); // null removes a limit
+/// assert!(json["mapped"].is_null()); // removed: the page shows the metric without a judgement
 /// assert!(Limits::for_assay(Assay::Wgs).with_json_text(r#"{"dups": null}"#).is_err());
 /// # Ok::<(), String>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
     pub assay: Assay,
-    list: Vec<(&'static str, Limit)>,
+    /// `None` is a limit that the user removed.
+    list: Vec<(&'static str, Option<Limit>)>,
+}
+
+/// Limits that replace the defaults, from a `--qc-thresholds` file or a run description.
+///
+/// The JSON is an object with an entry for each metric to change: `{"look_above": x, "bad_above":
+/// x}`, the same with `_below`, or `null` to remove the limits.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Thresholds(Vec<(&'static str, Option<Limit>)>);
+
+impl Thresholds {
+    /// Parses the text of a `--qc-thresholds` file.
+    ///
+    /// # Errors
+    ///
+    /// If the text is not such an object, or names an unknown metric. The message does not name the
+    /// file; the caller adds it.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let given = serde_json::from_str(text).map_err(|error| format!("not valid JSON: {error}"))?;
+        Self::from_json(&given)
+    }
+
+    /// Reads thresholds from a JSON value, such as the field `qc_thresholds` of a run description.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Thresholds::parse`].
+    pub fn from_json(given: &Value) -> Result<Self, String> {
+        let given = given.as_object().ok_or("not a JSON object of thresholds by metric")?;
+        let mut list = Vec::new();
+        for (key, value) in given {
+            let names = || METRICS.iter().map(|it| it.key).collect::<Vec<_>>().join(", ");
+            let metric = find_metric(key)
+                .ok_or_else(|| format!("unknown metric {key}; the metrics are {}", names()))?;
+            list.push((metric.key, parse_limit(value).map_err(|what| format!("{key}: {what}"))?));
+        }
+        Ok(Thresholds(list))
+    }
+
+    /// Returns the thresholds as JSON, in the format of [`Thresholds::parse`].
+    pub fn to_json(&self) -> Value {
+        Value::Object(self.0.iter().map(limit_json).collect())
+    }
 }
 
 /// Default limits of one metric: its key, the failing side, and for each assay (in the order of
@@ -132,6 +180,8 @@ const DEFAULT_LIMITS: &[DefaultLimit] = &{
         ("q30_bases", Below, [at(0.8, 0.7), at(0.8, 0.7), at(0.8, 0.7), at(0.8, 0.7)]),
         ("worst_cycle", Below, [at(25.0, 20.0), at(25.0, 20.0), at(25.0, 20.0), at(25.0, 20.0)]),
         ("n_of_cycle", Above, [at(5.0, 20.0), at(5.0, 20.0), at(5.0, 20.0), at(5.0, 20.0)]),
+        ("on_target", Below, [None, at(0.7, 0.4), at(0.5, 0.2), None]),
+        ("fold_enrichment", Below, [None, at(20.0, 10.0), at(20.0, 10.0), None]),
         ("at_dropout", Above, [at(5.0, 10.0), at(10.0, 20.0), at(15.0, 30.0), None]),
         ("gc_dropout", Above, [at(5.0, 10.0), at(10.0, 20.0), at(15.0, 30.0), None]),
         ("mean_coverage", Below, [at(30.0, 20.0), at(80.0, 40.0), at(500.0, 100.0), None]),
@@ -155,54 +205,53 @@ impl Limits {
         let column = Assay::ALL.iter().position(|(_, it)| *it == assay).unwrap_or(0);
         let list = DEFAULT_LIMITS.iter().filter_map(|(key, side, borders)| {
             let (look, bad) = (*borders.get(column)?)?;
-            Some((*key, Limit { side: *side, look: Some(look), bad: Some(bad) }))
+            Some((*key, Some(Limit { side: *side, look: Some(look), bad: Some(bad) })))
         });
         Limits { assay, list: list.collect() }
     }
 
-    /// Replaces limits with those of a JSON text.
-    ///
-    /// The text is an object with an entry for each metric to change: `{"look_above": x,
-    /// "bad_above": x}`, the same with `_below`, or `null` to remove the limits. All other metrics
-    /// keep their limits.
+    /// Replaces limits with those of a JSON text, see [`Thresholds`]. All other metrics keep their
+    /// limits.
     ///
     /// # Errors
     ///
-    /// If the text is not such an object, or names an unknown metric. The message does not name the
-    /// file; the caller adds it.
-    pub fn with_json_text(mut self, text: &str) -> Result<Self, String> {
-        let given: Value =
-            serde_json::from_str(text).map_err(|error| format!("not valid JSON: {error}"))?;
-        let given = given.as_object().ok_or("not a JSON object of thresholds by metric")?;
-        for (key, value) in given {
-            let names = || METRICS.iter().map(|it| it.key).collect::<Vec<_>>().join(", ");
-            let metric = find_metric(key)
-                .ok_or_else(|| format!("unknown metric {key}; the metrics are {}", names()))?;
-            self.list.retain(|(other, _)| *other != metric.key);
-            if let Some(limit) = parse_limit(value).map_err(|what| format!("{key}: {what}"))? {
-                self.list.push((metric.key, limit));
-            }
+    /// As for [`Thresholds::parse`].
+    pub fn with_json_text(self, text: &str) -> Result<Self, String> {
+        Ok(self.with_thresholds(&Thresholds::parse(text)?))
+    }
+
+    /// Replaces limits. All other metrics keep their limits.
+    pub fn with_thresholds(mut self, thresholds: &Thresholds) -> Self {
+        for (key, limit) in &thresholds.0 {
+            self.list.retain(|(other, _)| other != key);
+            self.list.push((key, *limit));
         }
         let order = |key: &str| METRICS.iter().position(|it| it.key == key);
         self.list.sort_by_key(|(key, _)| order(key));
-        Ok(self)
+        self
+    }
+
+    /// Returns whether the verdict shows a metric, with or without a limit.
+    pub fn is_listed(&self, key: &str) -> bool {
+        self.list.iter().any(|(it, _)| *it == key)
     }
 
     pub fn limit(&self, key: &str) -> Option<&Limit> {
-        self.list.iter().find(|(it, _)| *it == key).map(|(_, limit)| limit)
+        self.list.iter().find(|(it, _)| *it == key)?.1.as_ref()
     }
 
-    /// Returns the limits in the format of [`Limits::with_json_text`].
+    /// Returns the limits in the format of [`Thresholds::parse`].
     pub fn to_json(&self) -> Value {
-        let limit = |(key, limit): &(&'static str, Limit)| {
-            let side = if limit.side == FailingSide::Below { "below" } else { "above" };
-            let fields = [("look", limit.look), ("bad", limit.bad)];
-            let fields =
-                fields.into_iter().filter_map(|(name, x)| Some((format!("{name}_{side}"), json!(x?))));
-            (key.to_string(), Value::Object(fields.collect()))
-        };
-        Value::Object(self.list.iter().map(limit).collect::<Map<_, _>>())
+        Value::Object(self.list.iter().map(limit_json).collect::<Map<_, _>>())
     }
+}
+
+fn limit_json((key, limit): &(&'static str, Option<Limit>)) -> (String, Value) {
+    let Some(limit) = limit else { return (key.to_string(), Value::Null) };
+    let side = if limit.side == FailingSide::Below { "below" } else { "above" };
+    let fields = [("look", limit.look), ("bad", limit.bad)];
+    let fields = fields.into_iter().filter_map(|(name, x)| Some((format!("{name}_{side}"), json!(x?))));
+    (key.to_string(), Value::Object(fields.collect()))
 }
 
 /// Parses the limits of one metric. `null` gives `None`, which removes the limits.
@@ -244,6 +293,7 @@ mod tests {
         for (_, assay) in Assay::ALL {
             for (key, limit) in &Limits::for_assay(assay).list {
                 assert!(find_metric(key).is_some(), "{key}");
+                let limit = limit.unwrap();
                 let (look, bad) = (limit.look.unwrap(), limit.bad.unwrap());
                 assert!(if limit.side == FailingSide::Below { bad < look } else { look < bad }, "{key}");
             }
@@ -256,6 +306,7 @@ mod tests {
             r#"{"duplicates": {"look_above": 0.5}, "mapped": null, "reads": {"bad_below": 1000}}"#;
         let limits = Limits::for_assay(Assay::Wgs).with_json_text(text).unwrap();
         assert_eq!(limits.limit("mapped"), None);
+        assert!(limits.is_listed("mapped") && !limits.is_listed("library_size"));
         let duplicates = limits.limit("duplicates").unwrap();
         assert_eq!(
             [0.4, 0.5, 0.6].map(|x| duplicates.grade(x)),
@@ -279,7 +330,7 @@ mod tests {
         assert!(message("[]").starts_with("not a JSON object"));
         assert!(
             message(r#"{"dups": null}"#)
-                .starts_with("unknown metric dups; the metrics are reads, trimmed_away,")
+                .starts_with("unknown metric dups; the metrics are reads, records, trimmed_away,")
         );
         for wrong in [
             "1",

@@ -11,8 +11,7 @@ use crate::text::NumberFormat;
 ///
 /// `verdict` compares the value with its limit, `cohort` compares it between samples, and the
 /// `--qc-thresholds` file refers to it by `key`. To add a metric, add an entry to [`METRICS`], default
-/// limits to `limits::DEFAULT_LIMITS`, and a row to docs/report.md. If it shares a cause with other
-/// metrics, also add it to `diagnosis::CAUSES`.
+/// limits to `limits::DEFAULT_LIMITS`, a rule to `rules::RULES`, and a row to docs/report.md.
 pub struct Metric {
     pub key: &'static str,
     pub name: &'static str,
@@ -33,6 +32,14 @@ pub const METRICS: &[Metric] = &[
         section: "flow",
         hint: "too little sequencing, or a truncated input",
         find: read_count,
+    },
+    Metric {
+        key: "records",
+        name: "Records",
+        form: NumberFormat::Plain,
+        section: "flow",
+        hint: "too little sequencing, or a truncated input",
+        find: record_count,
     },
     Metric {
         key: "trimmed_away",
@@ -152,12 +159,29 @@ pub const METRICS: &[Metric] = &[
         find: max_n_percent,
     },
     Metric {
+        key: "on_target",
+        name: "Bases on or near baits",
+        form: NumberFormat::Share,
+        section: "coverage",
+        hint: "a failed hybridization or too little washing, baits of another panel, or a library that \
+            was not enriched",
+        find: |run| run.number(&format!("{TARGETS}/PCT_SELECTED_BASES")),
+    },
+    Metric {
+        key: "fold_enrichment",
+        name: "Fold enrichment",
+        form: NumberFormat::Decimal(1, ""),
+        section: "coverage",
+        hint: "a failed hybridization, baits of another panel, or a library that was not enriched",
+        find: |run| run.number(&format!("{TARGETS}/FOLD_ENRICHMENT")),
+    },
+    Metric {
         key: "at_dropout",
         name: "AT dropout",
         form: NumberFormat::Decimal(1, "\u{a0}%"),
         section: "gc",
         hint: "loss of AT-rich regions during amplification or capture",
-        find: |run| gc_row(run)?.number("AT_DROPOUT"),
+        find: |run| dropout(run, "AT_DROPOUT"),
     },
     Metric {
         key: "gc_dropout",
@@ -165,7 +189,7 @@ pub const METRICS: &[Metric] = &[
         form: NumberFormat::Decimal(1, "\u{a0}%"),
         section: "gc",
         hint: "loss of GC-rich regions during amplification or capture",
-        find: |run| gc_row(run)?.number("GC_DROPOUT"),
+        find: |run| dropout(run, "GC_DROPOUT"),
     },
     Metric {
         key: "mean_coverage",
@@ -256,8 +280,52 @@ pub fn flagstat_count(run: &RunPart<'_>, name: &str) -> Option<Quantity> {
     Quantity::sum(["passed", "failed"].map(of))
 }
 
+/// Returns the number of sequenced reads, that is, of primary records.
 fn read_count(run: &RunPart<'_>) -> Option<Quantity> {
-    flagstat_count(run, "primary").or_else(|| run.number("reads/read"))
+    let totals = || {
+        let is_counted =
+            |row: &RunPart<'_>| row.is_of_all() && ["PAIR", "UNPAIRED"].contains(&row.text("CATEGORY"));
+        let rows = run.rows("alignment_summary_metrics", is_counted);
+        Quantity::sum(rows.iter().map(|row| row.number("TOTAL_READS")))
+    };
+    flagstat_count(run, "primary").or_else(totals)
+}
+
+/// Returns the number of records, if the number of reads is unknown. A read can have several
+/// records.
+fn record_count(run: &RunPart<'_>) -> Option<Quantity> {
+    if read_count(run).is_some() { None } else { run.number("reads/read") }
+}
+
+/// Returns the number of reads, or of records if the number of reads is unknown.
+pub fn sequenced_reads(run: &RunPart<'_>) -> Option<f64> {
+    Some(read_count(run).or_else(|| record_count(run))?.value)
+}
+
+/// Returns the number of reads before trimming.
+pub fn trimmed_reads(run: &RunPart<'_>) -> Option<f64> {
+    run.part(TRIMMED_BEFORE)?.value("total_reads")
+}
+
+/// Returns the number of reads that were compared to find duplicates.
+pub fn compared_reads(run: &RunPart<'_>) -> Option<f64> {
+    match &library_rows(run)[..] {
+        [] => Some(flagstat_count(run, "primary mapped")?.value),
+        rows => Some(sum_of_rows(rows, &EXAMINED)?.value),
+    }
+}
+
+/// Returns the row of Picard's target metrics, if it has the dropout of targets. Without a reference,
+/// Picard writes 0 for both.
+pub fn target_gc_row<'a>(run: &RunPart<'a>) -> Option<RunPart<'a>> {
+    let row = run.part(TARGETS)?;
+    let is_known = |name: &str| row.value(name).is_some_and(|percent| percent > 0.0);
+    (is_known("AT_DROPOUT") || is_known("GC_DROPOUT")).then_some(row)
+}
+
+/// Returns the dropout of targets, or of the genome if there are no targets.
+fn dropout(run: &RunPart<'_>, name: &str) -> Option<Quantity> {
+    target_gc_row(run).or_else(|| gc_row(run))?.number(name)
 }
 
 fn mapped_share(run: &RunPart<'_>) -> Option<Quantity> {
@@ -297,15 +365,17 @@ fn sum_of_rows(rows: &[RunPart<'_>], fields: &[&str]) -> Option<Quantity> {
     Quantity::sum(rows.iter().flat_map(|row| fields.iter().map(|field| row.number(field))))
 }
 
+/// The reads that were compared. A pair counts as two reads, so the field of pairs is listed twice.
+const EXAMINED: [&str; 3] = ["READ_PAIRS_EXAMINED", "READ_PAIRS_EXAMINED", "UNPAIRED_READS_EXAMINED"];
+
 fn duplicate_share(run: &RunPart<'_>) -> Option<Quantity> {
     let rows = library_rows(run);
     // A pair counts as two reads, so the fields of pairs are listed twice.
     let pairs = ["READ_PAIR_DUPLICATES", "READ_PAIR_DUPLICATES", "UNPAIRED_READ_DUPLICATES"];
-    let examined = ["READ_PAIRS_EXAMINED", "READ_PAIRS_EXAMINED", "UNPAIRED_READS_EXAMINED"];
     match &rows[..] {
         [] => Quantity::share(flagstat_count(run, "primary duplicates"), flagstat_count(run, "primary")),
         [row] => row.number("PERCENT_DUPLICATION"),
-        _ => Quantity::share(sum_of_rows(&rows, &pairs), sum_of_rows(&rows, &examined)),
+        _ => Quantity::share(sum_of_rows(&rows, &pairs), sum_of_rows(&rows, &EXAMINED)),
     }
 }
 
@@ -327,13 +397,17 @@ pub fn set_histogram<'a>(run: &RunPart<'a>) -> Option<RunPart<'a>> {
     (is_larger || has_none).then_some(histogram)
 }
 
+/// Returns the fraction of pairs that are optical duplicates. `None` if no read name has a tile: the
+/// count is then 0, but nothing was measured.
 fn optical_duplicate_share(run: &RunPart<'_>) -> Option<Quantity> {
     set_histogram(run)?;
     let rows = library_rows(run);
-    Quantity::share(
-        sum_of_rows(&rows, &["READ_PAIR_OPTICAL_DUPLICATES"]),
-        sum_of_rows(&rows, &["READ_PAIRS_EXAMINED"]),
-    )
+    let optical = sum_of_rows(&rows, &["READ_PAIR_OPTICAL_DUPLICATES"])?;
+    let has_tiles = !run.list("reports/duplicates_by_tile/tile").is_empty();
+    if optical.value == 0.0 && !has_tiles {
+        return None;
+    }
+    Quantity::share(Some(optical), sum_of_rows(&rows, &["READ_PAIRS_EXAMINED"]))
 }
 
 fn library_size(run: &RunPart<'_>) -> Option<Quantity> {
@@ -401,10 +475,10 @@ pub fn mosdepth_mean(run: &RunPart<'_>, name: &str) -> Option<Quantity> {
     run.items(CONTIGS).find(|row| row.text("chrom") == name)?.number("mean")
 }
 
-const TARGETS: &str = "reports/hs_metrics/rows/0";
+pub const TARGETS: &str = "reports/hs_metrics/rows/0";
 const GENOME: &str = "reports/wgs_metrics/rows/0";
 
-fn mean_coverage(run: &RunPart<'_>) -> Option<Quantity> {
+pub fn mean_coverage(run: &RunPart<'_>) -> Option<Quantity> {
     run.number(&format!("{TARGETS}/MEAN_TARGET_COVERAGE"))
         .or_else(|| mosdepth_mean(run, "total_region"))
         .or_else(|| run.number(&format!("{GENOME}/MEAN_COVERAGE")))
@@ -439,6 +513,13 @@ fn even_coverage(run: &RunPart<'_>) -> Option<Quantity> {
         report.number(&format!("share/{at}"))
     };
     of("mosdepth.region.dist.txt", "total_region").or_else(|| of("mosdepth.global.dist.txt", "total"))
+}
+
+/// Returns the mean depth of the report from which `even_coverage` is computed.
+pub fn mosdepth_target_mean(run: &RunPart<'_>) -> Option<Quantity> {
+    let has_targets = run.part("reports/mosdepth.region.dist.txt").is_some();
+    let of_targets = if has_targets { mosdepth_mean(run, "total_region") } else { None };
+    of_targets.or_else(|| mosdepth_mean(run, "total"))
 }
 
 fn has_targets(run: &RunPart<'_>) -> bool {
@@ -483,6 +564,15 @@ pub fn metric_place(metric: &Metric, run: &RunPart<'_>) -> Option<String> {
 fn fold_80(run: &RunPart<'_>) -> Option<Quantity> {
     let of = |row: &str| run.number(&format!("{row}/FOLD_80_BASE_PENALTY"));
     of(TARGETS).or_else(|| of(GENOME))
+}
+
+/// Returns the mean depth of the report that has the fold-80 penalty.
+pub fn fold_80_mean(run: &RunPart<'_>) -> Option<f64> {
+    let of = |row: &str, mean: &str| {
+        run.at(&format!("{row}/FOLD_80_BASE_PENALTY"))?;
+        run.value(&format!("{row}/{mean}"))
+    };
+    of(TARGETS, "MEAN_TARGET_COVERAGE").or_else(|| of(GENOME, "MEAN_COVERAGE"))
 }
 
 fn oxidation_score(run: &RunPart<'_>) -> Option<Quantity> {

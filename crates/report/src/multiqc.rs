@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::limits::Grade;
 use crate::options::PageOptions;
 use crate::run::RunPart;
-use crate::verdict::grade_metrics;
+use crate::verdict::{MetricOutcome, judge_sample};
 
 pub const MULTIQC_SUFFIX: &str = "_mqc.json";
 
@@ -45,7 +45,7 @@ pub fn multiqc_table(runs: &[&Value], options: &PageOptions) -> String {
     let title = |title: &str, about: &str| json!({"title": title, "description": about});
     headers.insert(
         "verdict".into(),
-        title("Verdict", "Worst result of the key metrics: pass, warn or fail"),
+        title("Verdict", "Worst result of the key metrics: pass, warn or fail; incomplete if essential metrics are missing"),
     );
     headers.insert(
         "findings".into(),
@@ -84,10 +84,11 @@ pub fn multiqc_table(runs: &[&Value], options: &PageOptions) -> String {
 
 fn multiqc_row(run: &RunPart<'_>, options: &PageOptions) -> Value {
     let mut cells = Map::new();
-    let outcomes = grade_metrics(run, &options.limits);
-    if let Some(worst) = outcomes.iter().map(|it| it.grade).max() {
-        cells.insert("verdict".into(), json!(worst.label()));
-        let found = outcomes.iter().filter(|it| it.grade != Grade::Good);
+    let verdict = judge_sample(run, &options.limits_of(run));
+    if let Some(status) = verdict.status() {
+        cells.insert("verdict".into(), json!(status.label()));
+        let is_found = |it: &&MetricOutcome| it.grade().is_some_and(|grade| grade != Grade::Good);
+        let found = verdict.outcomes.iter().filter(is_found);
         let found = found.map(|it| match &it.place {
             Some(place) => format!("{} ({place})", it.name),
             None => it.name.clone(),
@@ -116,7 +117,7 @@ mod tests {
                 "reads": {"read": 9, "written": 8},
                 "resources": {"memory_peak_bytes": 3 << 20},
                 "reports": {"duplicates": {"rows": [
-                    {"READ_PAIRS_EXAMINED": 4, "PERCENT_DUPLICATION": duplicates},
+                    {"READ_PAIRS_EXAMINED": 4000, "UNPAIRED_READS_EXAMINED": 0, "PERCENT_DUPLICATION": duplicates},
                 ]}},
             })
         };
@@ -125,7 +126,7 @@ mod tests {
         let content: Value = serde_json::from_str(&text).unwrap();
         let (one, two) = (&content["data"]["NA1"], &content["data"]["NA1 (2)"]);
         assert_eq!((&one["verdict"], &one["findings"]), (&json!("fail"), &json!("Duplicates")));
-        assert_eq!((&two["verdict"], &two["findings"]), (&json!("pass"), &json!("")));
+        assert_eq!((&two["verdict"], &two["findings"]), (&json!("incomplete"), &json!("")));
         assert_eq!(
             (&one["read"], &one["peak"], &one["warnings"]),
             (&json!(9.0), &json!(3.0), &json!(1))

@@ -16,14 +16,15 @@ use serde_json::Value;
 
 use crate::cohort;
 use crate::diagnosis::{Diagnosis, group_by_cause};
-use crate::limits::{Grade, Limits};
+use crate::limits::{Assay, Limits, Thresholds};
 use crate::metrics::{find_metric, metric_title};
+use crate::names::sample_name;
 use crate::options::PageOptions;
 use crate::run::RunPart;
 use crate::section::{PageSample, facts_list};
 use crate::sections::{PageSection, SECTIONS};
 use crate::text::format_date;
-use crate::verdict::{MetricOutcome, grade_metrics, limit_text, summarize_outcomes};
+use crate::verdict::{MetricOutcome, judge_sample, limit_text};
 
 const DESCRIPTION_VERSION: u64 = 1;
 
@@ -38,7 +39,14 @@ pub fn check_description(value: &Value) -> Result<(), String> {
         return Err("not a run description as written by --json".into());
     }
     match value.get("version").and_then(Value::as_u64) {
-        Some(DESCRIPTION_VERSION) => Ok(()),
+        Some(DESCRIPTION_VERSION) => {
+            let run = RunPart::new(value);
+            if run.at("assay").is_some() {
+                run.text("assay").parse::<Assay>()?;
+            }
+            run.at("qc_thresholds").map_or(Ok(Thresholds::default()), Thresholds::from_json)?;
+            Ok(())
+        }
         _ => Err(format!(
             "the format version is not {DESCRIPTION_VERSION}; use the readmill version that wrote \
             the file"
@@ -54,7 +62,7 @@ pub fn check_description(value: &Value) -> Result<(), String> {
 pub fn render_page(runs: &[&Value], options: &PageOptions) -> String {
     let runs: Vec<RunPart<'_>> = runs.iter().map(|value| RunPart::new(value)).collect();
     let (title, body) = match &runs[..] {
-        [run] => (run.text("sample").to_string(), sample_article(run, 0, options, true)),
+        [run] => (sample_name(run).to_string(), sample_article(run, 0, options, true)),
         _ => (
             format!("{} samples", runs.len()),
             html! {
@@ -94,7 +102,8 @@ pub fn render_page(runs: &[&Value], options: &PageOptions) -> String {
 /// Returns the `<article>` of one sample. If `is_alone` is true, the sample name is the page heading
 /// (`h1`), and there is no link back to the table of samples.
 fn sample_article(run: &RunPart<'_>, number: usize, options: &PageOptions, is_alone: bool) -> Markup {
-    let sample = PageSample { run: run.clone(), prefix: format!("s{number}-"), limits: &options.limits };
+    let limits = options.limits_of(run);
+    let sample = PageSample { run: run.clone(), prefix: format!("s{number}-"), limits: &limits };
     let (mut made, mut missing) = (Vec::new(), Vec::new());
     for section in SECTIONS {
         match (section.make)(&sample) {
@@ -102,7 +111,7 @@ fn sample_article(run: &RunPart<'_>, number: usize, options: &PageOptions, is_al
             None => missing.push(section),
         }
     }
-    let name = run.text("sample");
+    let name = sample_name(run);
     let id = |section: &str| sample.element_id(section);
     html! {
         article id={ "s" (number) } data-run=(number) aria-label=(name) {
@@ -136,25 +145,29 @@ fn sample_article(run: &RunPart<'_>, number: usize, options: &PageOptions, is_al
     }
 }
 
+/// Metrics that the page shows below the sample name.
+const FACTS: [&str; 5] = ["reads", "records", "mean_coverage", "insert_size", "library_size"];
+
 /// Returns the facts below the sample name: the main numbers, then the sample's fields in the sample
 /// sheet.
 fn sample_facts(run: &RunPart<'_>, options: &PageOptions) -> Markup {
-    let numbers =
-        ["reads", "mean_coverage", "insert_size", "library_size"].into_iter().filter_map(|key| {
-            let metric = find_metric(key)?;
-            let number = (metric.find)(run)?;
-            Some((metric_title(metric, run), number.to_html(metric.form)))
-        });
-    let fields = options.sheet.iter().flat_map(|sheet| sheet.fields_of(run.text("sample")));
+    let numbers = FACTS.into_iter().filter_map(|key| {
+        let metric = find_metric(key)?;
+        let number = (metric.find)(run)?;
+        Some((metric_title(metric, run), number.to_html(metric.form)))
+    });
+    let fields = options.sheet_fields(run).into_iter();
     let fields = fields.map(|(name, value)| (name.to_string(), html! { (value) }));
     let all: Vec<(String, Markup)> = numbers.chain(fields).collect();
     if all.is_empty() { Markup::default() } else { facts_list(&all) }
 }
 
 /// Returns the verdict of a sample: a summary, the findings with common causes, and a tile for each
-/// graded metric. `sections` lists the ids of the sections on the page; a tile links only to these.
+/// metric that has or had a threshold. `sections` lists the ids of the sections on the page; a tile
+/// links only to these.
 fn verdict_html(sample: &PageSample<'_>, sections: &[&str]) -> Markup {
-    let outcomes = grade_metrics(&sample.run, sample.limits);
+    let verdict = judge_sample(&sample.run, sample.limits);
+    let outcomes = &verdict.outcomes;
     if outcomes.is_empty() {
         return html! {
             p class="summary" {
@@ -163,24 +176,28 @@ fn verdict_html(sample: &PageSample<'_>, sections: &[&str]) -> Markup {
             }
         };
     }
-    let found = group_by_cause(&outcomes);
-    let worst = found.first().map_or(Grade::Good, |it| it.lead.grade);
+    let found = group_by_cause(outcomes);
+    let class = verdict.status().map_or("open", |status| status.css_class());
     let is_changed = *sample.limits != Limits::for_assay(sample.limits.assay);
     html! {
         section class="verdict" aria-label="Verdict" {
-            p class={ "summary " (worst.css_class()) } { (summarize_outcomes(&outcomes)) }
+            p class={ "summary " (class) } { (verdict.summary()) }
             @if !found.is_empty() { ul class="findings" { @for it in &found { (finding_item(it)) } } }
             ol class="tiles" {
-                @for it in &outcomes {
-                    li class=(it.grade.css_class()) {
+                @for it in outcomes {
+                    li class=(it.judgement.css_class()) {
                         span class="name" {
                             @if sections.contains(&it.metric.section) {
                                 a href={ "#" (sample.element_id(it.metric.section)) } { (it.name) }
                             } @else { (it.name) }
                         }
                         span class="value" { (it.source.to_html(it.metric.form)) }
-                        span class="limit" { (limit_text(&it.limit, it.metric.form)) }
-                        span class="grade" { (it.grade.to_html()) }
+                        @if let Some(limit) = it.limit.filter(|_| it.grade().is_some()) {
+                            span class="limit" { (limit_text(&limit, it.metric.form)) }
+                            span class="grade" { (it.judgement.to_html()) }
+                        } @else {
+                            span class="reason" { (it.judgement.to_html()) }
+                        }
                     }
                 }
             }
@@ -198,17 +215,18 @@ fn verdict_html(sample: &PageSample<'_>, sections: &[&str]) -> Markup {
 fn finding_item(finding: &Diagnosis<'_>) -> Markup {
     let sentence = |it: &MetricOutcome| {
         html! {
-            span class={ "grade " (it.grade.css_class()) } { (it.grade.to_html()) } " "
+            span class={ "grade " (it.judgement.css_class()) } { (it.judgement.to_html()) } " "
             strong { (it.name) } ": " (it.source.to_html(it.metric.form))
             @if let Some(place) = &it.place { " (" (place) ")" }
-            "; expected " (limit_text(&it.limit, it.metric.form)) "."
+            @if let Some(limit) = &it.limit { "; expected " (limit_text(limit, it.metric.form)) }
+            "."
         }
     };
     html! {
         li {
             (sentence(finding.lead)) " Common causes: " (finding.lead.metric.hint) "."
             @if !finding.follow.is_empty() {
-                " Likely consequences:" ul { @for it in &finding.follow { li { (sentence(it)) } } }
+                " Possible consequences:" ul { @for it in &finding.follow { li { (sentence(it)) } } }
             }
         }
     }
@@ -280,18 +298,57 @@ mod tests {
     fn numbers_are_graded_and_explained() {
         let mut value = bare("x");
         let both = |n: u32| json!({"passed": n, "failed": 0});
-        value["reports"]["flagstat"] =
-            json!({"primary": both(100), "primary mapped": both(70), "primary duplicates": both(10)});
+        value["reports"]["flagstat"] = json!({"primary": both(5000), "primary mapped": both(3500), "primary duplicates": both(500)});
         let text = render_page(&[&value], &PageOptions::default());
-        assert!(text.contains("1 of 2 metrics failed."), "{text}");
+        let summary = "1 of 2 measured metrics failed; coverage was not measured.";
+        assert!(text.contains(summary), "{text}");
         assert!(text.contains("<strong>Mapped reads</strong>: <data value=\"0.7\""), "{text}");
-        let limits = Limits::default().with_json_text(r#"{"mapped": {"look_below": 0.5}}"#).unwrap();
-        let options = PageOptions { limits, ..PageOptions::default() };
-        let text = render_page(&[&value], &options);
-        assert!(
-            text.contains("All 2 metrics passed.") && text.contains("modified by --qc-thresholds"),
-            "{text}"
-        );
+        let options = |text: &str| {
+            let thresholds = Some(Thresholds::parse(text).unwrap());
+            PageOptions { thresholds, ..PageOptions::default() }
+        };
+        let text = render_page(&[&value], &options(r#"{"mapped": {"look_below": 0.5}}"#));
+        let summary =
+            "<p class=\"summary open\">All 2 measured metrics passed; coverage was not measured.";
+        assert!(text.contains(summary) && text.contains("modified by --qc-thresholds"), "{text}");
+        let text = render_page(&[&value], &options(r#"{"mapped": null, "mean_coverage": null}"#));
+        assert!(text.contains("<p class=\"summary good\">The only metric passed."), "{text}");
+        assert!(text.contains("no threshold"), "the tile of a metric without a threshold stays: {text}");
+    }
+
+    #[test]
+    fn what_has_too_little_data_is_not_judged() {
+        let mut value = bare("x");
+        let both = |n: u32| json!({"passed": n, "failed": 0});
+        value["reports"] = json!({
+            "flagstat": {"primary": both(999), "primary mapped": both(10), "primary duplicates": both(1)},
+            "mosdepth.summary.txt": [{"chrom": "total", "length": 9, "bases": 11, "mean": 1.2}],
+            "mosdepth.global.dist.txt": {"depth": [2, 1, 0], "share": [0.3, 0.6, 1]},
+        });
+        let text = render_page(&[&value], &PageOptions::default());
+        assert!(text.contains("not judged: fewer than 1,000 reads"), "{text}");
+        assert!(text.contains("not judged: mean coverage is below 10×"), "{text}");
+        let summary = "The only judged metric failed; mapped reads and duplicates were not judged.";
+        assert!(text.contains(&format!("<p class=\"summary bad\">{summary}")), "{text}");
+        let (_, findings) = text.split_once("<ul class=\"findings\">").unwrap();
+        assert!(findings.starts_with("<li><span class=\"grade bad\">"), "{findings}");
+        assert!(findings.contains("<strong>Mean coverage</strong>"), "{findings}");
+    }
+
+    #[test]
+    fn reads_are_primary_records_and_records_are_called_so() {
+        let mut value = bare("x");
+        let shows = |value: &Value, name: &str, count: &str| {
+            let text = render_page(&[value], &PageOptions::default());
+            text.contains(&format!("<dt>{name}</dt><dd><data value=\"{count}\""))
+        };
+        assert!(shows(&value, "Records", "1234") && !shows(&value, "Reads", "1234"));
+        let row = |category: &str, reads: u32| json!({"CATEGORY": category, "TOTAL_READS": reads});
+        value["reports"]["alignment_summary_metrics"] =
+            json!({"rows": [row("FIRST_OF_PAIR", 550), row("PAIR", 1100), row("UNPAIRED", 30)]});
+        assert!(shows(&value, "Reads", "1130") && !shows(&value, "Records", "1234"));
+        value["reports"]["flagstat"] = json!({"primary": {"passed": 1100, "failed": 31}});
+        assert!(shows(&value, "Reads", "1131"));
     }
 
     #[test]
@@ -299,13 +356,13 @@ mod tests {
         let mut value = bare("x");
         let both = |n: u32| json!({"passed": n, "failed": 0});
         value["reports"] = json!({
-            "flagstat": {"primary": both(100), "primary mapped": both(50), "primary duplicates": both(1)},
-            "mosdepth.summary.txt": [{"chrom": "total", "length": 9, "bases": 18, "mean": 2.0}],
+            "flagstat": {"primary": both(9000), "primary mapped": both(4500), "primary duplicates": both(1)},
+            "mosdepth.summary.txt": [{"chrom": "total", "length": 9, "bases": 180, "mean": 19.0}],
         });
         let text = render_page(&[&value], &PageOptions::default());
-        let (_, follow) = text.split_once("Likely consequences:<ul><li>").unwrap();
+        let (_, follow) = text.split_once("Possible consequences:<ul><li>").unwrap();
         let (follow, _) = follow.split_once("</ul>").unwrap();
-        assert!(follow.contains("<strong>Mean coverage</strong>: <data value=\"2\""), "{follow}");
+        assert!(follow.contains("<strong>Mean coverage</strong>: <data value=\"19\""), "{follow}");
         assert!(!follow.contains("Common causes"), "{follow}");
     }
 

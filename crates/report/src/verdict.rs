@@ -1,13 +1,24 @@
-//! The verdict on a sample: grades its metrics, and formats grades and limits as text.
+//! The verdict on a sample: judges its metrics, and formats grades and limits as text.
 
 use maud::{Markup, html};
 
 use crate::limits::{FailingSide, Grade, Limit, Limits};
 use crate::metrics::{METRICS, Metric, metric_place, metric_title};
+use crate::rules::{essential_metrics, find_unmet_need};
 use crate::run::{Quantity, RunPart};
-use crate::text::{NumberFormat, plain_number};
+use crate::text::{NumberFormat, join_words, plain_number};
 
-/// The value and grade of a metric that has a limit.
+/// What the verdict says about the value of a metric.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    Graded(Grade),
+    /// The sample has too little data for a judgement; the text is the reason.
+    NotJudged(String),
+    /// The user removed the limits of the metric.
+    NoThreshold,
+}
+
+/// The value and judgement of a metric that the verdict shows.
 ///
 /// `page` shows a tile for each, `cohort` colours the cells of its table by grade, and `diagnosis`
 /// groups those that failed or have a warning by cause.
@@ -18,32 +29,191 @@ pub struct MetricOutcome {
     /// The cycle or lane that has this value. `None` for values of the whole sample.
     pub place: Option<String>,
     pub source: Quantity,
-    pub limit: Limit,
-    pub grade: Grade,
+    pub limit: Option<Limit>,
+    pub judgement: Judgement,
 }
 
-pub fn grade_metrics(run: &RunPart<'_>, limits: &Limits) -> Vec<MetricOutcome> {
+impl MetricOutcome {
+    /// Returns the grade. `None` if the metric is not judged.
+    pub fn grade(&self) -> Option<Grade> {
+        match self.judgement {
+            Judgement::Graded(grade) => Some(grade),
+            Judgement::NotJudged(_) | Judgement::NoThreshold => None,
+        }
+    }
+}
+
+/// The result for a sample, in order of increasing severity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SampleStatus {
+    /// All judged metrics passed.
+    Pass,
+    /// All judged metrics passed, but an essential metric is not among them.
+    Incomplete,
+    Warn,
+    Fail,
+}
+
+/// The judged metrics of a sample, and what is missing for a complete judgement.
+pub struct SampleVerdict {
+    pub outcomes: Vec<MetricOutcome>,
+    /// Essential metrics of the assay that the run did not measure, as words for a sentence.
+    not_measured: Vec<String>,
+    /// Essential metrics that were measured but cannot be judged.
+    not_judged: Vec<String>,
+}
+
+/// Judges the metrics of a run.
+pub fn judge_sample(run: &RunPart<'_>, limits: &Limits) -> SampleVerdict {
     let outcome = |metric: &'static Metric| {
-        let limit = *limits.limit(metric.key)?;
-        let source = (metric.find)(run)?;
-        let grade = limit.grade(source.value);
+        if !limits.is_listed(metric.key) {
+            return None;
+        }
+        let (limit, source) = (limits.limit(metric.key).copied(), (metric.find)(run)?);
+        let judgement = match (limit, find_unmet_need(metric.key, run)) {
+            (None, _) => Judgement::NoThreshold,
+            (Some(_), Some(reason)) => Judgement::NotJudged(reason),
+            (Some(limit), None) => Judgement::Graded(limit.grade(source.value)),
+        };
         let (name, place) = (metric_title(metric, run), metric_place(metric, run));
-        Some(MetricOutcome { metric, name, place, source, limit, grade })
+        Some(MetricOutcome { metric, name, place, source, limit, judgement })
     };
-    METRICS.iter().filter_map(outcome).collect()
+    let outcomes: Vec<MetricOutcome> = METRICS.iter().filter_map(outcome).collect();
+    let (mut not_measured, mut not_judged) = (Vec::new(), Vec::new());
+    for (key, name) in essential_metrics(limits.assay) {
+        if limits.limit(key).is_none() {
+            continue;
+        }
+        match outcomes.iter().find(|it| it.metric.key == *key) {
+            None => not_measured.push((*name).to_string()),
+            Some(it) if it.grade().is_none() => not_judged.push((*name).to_string()),
+            Some(_) => {}
+        }
+    }
+    SampleVerdict { outcomes, not_measured, not_judged }
 }
 
-pub fn summarize_outcomes(outcomes: &[MetricOutcome]) -> String {
-    let count = |grade: Grade| outcomes.iter().filter(|it| it.grade == grade).count();
-    let all = outcomes.len();
-    let has = |n: usize| if n == 1 { "has a warning" } else { "have warnings" };
-    match (count(Grade::Bad), count(Grade::Look)) {
-        (0, 0) if all == 0 => "No metric with a threshold is available.".into(),
-        (0, 0) if all == 1 => "One metric has a threshold, and it passed.".into(),
-        (0, 0) => format!("All {all} metrics passed."),
-        (0, look) => format!("{look} of {all} metrics {}; none failed.", has(look)),
-        (bad, 0) => format!("{bad} of {all} metrics failed."),
-        (bad, look) => format!("{bad} of {all} metrics failed, and {look} {}.", has(look)),
+impl SampleVerdict {
+    /// Returns the result. `None` if no metric was judged.
+    pub fn status(&self) -> Option<SampleStatus> {
+        let is_complete = self.not_measured.is_empty() && self.not_judged.is_empty();
+        Some(match self.outcomes.iter().filter_map(MetricOutcome::grade).max()? {
+            Grade::Bad => SampleStatus::Fail,
+            Grade::Look => SampleStatus::Warn,
+            Grade::Good if is_complete => SampleStatus::Pass,
+            Grade::Good => SampleStatus::Incomplete,
+        })
+    }
+
+    /// Returns the summary: how many metrics passed, and which essential ones are not among them.
+    pub fn summary(&self) -> String {
+        let count = |grade: Grade| self.outcomes.iter().filter(|it| it.grade() == Some(grade)).count();
+        let (bad, look) = (count(Grade::Bad), count(Grade::Look));
+        let all = bad + look + count(Grade::Good);
+        let open = self.open_parts();
+        let which = match () {
+            () if open.is_empty() => "",
+            () if self.has_not_judged() => "judged ",
+            () => "measured ",
+        };
+        let has = |n: usize| if n == 1 { "has a warning" } else { "have warnings" };
+        let text = match (bad, look) {
+            (0, 0) if all == 0 => "No metric with a threshold could be judged".into(),
+            (0, 0) if all == 1 => format!("The only {which}metric passed"),
+            (0, 0) => format!("All {all} {which}metrics passed"),
+            (_, 1) if all == 1 => format!("The only {which}metric has a warning"),
+            (1, _) if all == 1 => format!("The only {which}metric failed"),
+            (0, look) => format!("{look} of {all} {which}metrics {}; none failed", has(look)),
+            (bad, 0) => format!("{bad} of {all} {which}metrics failed"),
+            (bad, look) => {
+                format!("{bad} of {all} {which}metrics failed, and {look} {}", has(look))
+            }
+        };
+        match open.is_empty() {
+            true => format!("{text}."),
+            false => format!("{text}; {}.", open.join(", and ")),
+        }
+    }
+
+    fn has_not_judged(&self) -> bool {
+        self.outcomes.iter().any(|it| matches!(it.judgement, Judgement::NotJudged(_)))
+    }
+
+    /// Returns a clause for the metrics that were not measured, and one for those that were not
+    /// judged.
+    fn open_parts(&self) -> Vec<String> {
+        let clause = |names: &[String], what: &str| {
+            let verb = if names == ["coverage"] { "was" } else { "were" };
+            (!names.is_empty()).then(|| format!("{} {verb} not {what}", join_words(names)))
+        };
+        let is_other = |it: &&MetricOutcome| matches!(it.judgement, Judgement::NotJudged(_));
+        let others = self.outcomes.iter().filter(is_other).count();
+        let others = match (&self.not_judged[..], others) {
+            ([], 0) => None,
+            ([], 1) => Some("1 metric was not judged".to_string()),
+            ([], n) => Some(format!("{n} metrics were not judged")),
+            (names, _) => clause(names, "judged"),
+        };
+        clause(&self.not_measured, "measured").into_iter().chain(others).collect()
+    }
+}
+
+impl SampleStatus {
+    /// Returns the CSS class. A sample whose judgement is incomplete does not have the colour of a
+    /// pass.
+    pub fn css_class(self) -> &'static str {
+        match self {
+            SampleStatus::Pass => "good",
+            SampleStatus::Incomplete => "open",
+            SampleStatus::Warn => "look",
+            SampleStatus::Fail => "bad",
+        }
+    }
+
+    /// Returns the word for the status. MultiQC colours table cells with `pass`, `warn` and `fail`.
+    pub fn label(self) -> &'static str {
+        match self {
+            SampleStatus::Pass => "pass",
+            SampleStatus::Incomplete => "incomplete",
+            SampleStatus::Warn => "warn",
+            SampleStatus::Fail => "fail",
+        }
+    }
+
+    /// Returns the status as a symbol and a word, like [`Grade::to_html`].
+    pub fn to_html(self) -> Markup {
+        match self {
+            SampleStatus::Pass => Grade::Good.to_html(),
+            SampleStatus::Incomplete => html! { i aria-hidden="true" { "○" } " " (self.label()) },
+            SampleStatus::Warn => Grade::Look.to_html(),
+            SampleStatus::Fail => Grade::Bad.to_html(),
+        }
+    }
+}
+
+impl Judgement {
+    /// Returns the CSS class of a tile or table cell.
+    pub fn css_class(&self) -> &'static str {
+        match self {
+            Judgement::Graded(grade) => grade.css_class(),
+            Judgement::NotJudged(_) | Judgement::NoThreshold => "open",
+        }
+    }
+
+    /// Returns why there is no grade. `None` if there is one.
+    pub fn reason(&self) -> Option<String> {
+        match self {
+            Judgement::Graded(_) => None,
+            Judgement::NotJudged(reason) => Some(format!("not judged: {reason}")),
+            Judgement::NoThreshold => Some("no threshold".into()),
+        }
+    }
+
+    pub fn to_html(&self) -> Markup {
+        match self {
+            Judgement::Graded(grade) => grade.to_html(),
+            other => html! { (other.reason().unwrap_or_default()) },
+        }
     }
 }
 
@@ -56,7 +226,7 @@ impl Grade {
         }
     }
 
-    /// Returns the word for the grade, as in FastQC. MultiQC colours table cells with these words.
+    /// Returns the word for the grade, as in FastQC.
     pub fn label(self) -> &'static str {
         match self {
             Grade::Good => "pass",
@@ -92,5 +262,89 @@ pub fn limit_text(limit: &Limit, form: NumberFormat) -> String {
     match limit.side {
         FailingSide::Below => format!("at least {border}"),
         FailingSide::Above => format!("at most {border}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnosis::group_by_cause;
+    use crate::limits::Assay;
+    use serde_json::{Value, json};
+
+    fn judge(reports: Value, assay: Assay) -> SampleVerdict {
+        let value = json!({"reads": {"read": 90_000}, "reports": reports});
+        judge_sample(&RunPart::new(&value), &Limits::for_assay(assay))
+    }
+
+    fn keys(verdict: &SampleVerdict) -> Vec<&'static str> {
+        verdict.outcomes.iter().map(|it| it.metric.key).collect()
+    }
+
+    #[test]
+    fn a_panel_whose_baits_did_not_capture_fails() {
+        let row = json!({
+            "PCT_SELECTED_BASES": 0.018, "FOLD_ENRICHMENT": 0.9, "PF_READS": 1e7, "GENOME_SIZE": 3.1e9,
+            "BAIT_TERRITORY": 1e6, "MEAN_TARGET_COVERAGE": 9.0, "AT_DROPOUT": 40, "GC_DROPOUT": 1.0,
+            "ON_TARGET_BASES": 9e6,
+        });
+        let verdict = judge(json!({"hs_metrics": {"rows": [row]}}), Assay::Panel);
+        let found = group_by_cause(&verdict.outcomes);
+        let found = |at: usize| {
+            let it = found.get(at).unwrap();
+            (it.lead.metric.key, it.follow.iter().map(|it| it.metric.key).collect::<Vec<_>>())
+        };
+        assert_eq!(found(0), ("on_target", vec!["fold_enrichment", "mean_coverage"]));
+        assert_eq!(found(1), ("at_dropout", Vec::new()));
+    }
+
+    #[test]
+    fn baits_of_most_of_a_genome_are_not_judged_by_enrichment() {
+        let row =
+            json!({"FOLD_ENRICHMENT": 4.0, "PF_READS": 1e7, "GENOME_SIZE": 5e6, "BAIT_TERRITORY": 1e6});
+        let verdict = judge(json!({"hs_metrics": {"rows": [row]}}), Assay::Exome);
+        assert_eq!(
+            verdict.outcomes[0].judgement.reason().unwrap(),
+            "not judged: the baits cover more than 1/40 of the genome"
+        );
+        assert_eq!(verdict.status(), None);
+    }
+
+    #[test]
+    fn a_sample_without_essential_metrics_does_not_pass() {
+        let both = |count: u32| json!({"passed": count, "failed": 0});
+        let flagstat = json!({
+            "primary": both(80_000), "primary mapped": both(79_000), "primary duplicates": both(900),
+        });
+        let coverage = json!([{"chrom": "total", "mean": 31.0}]);
+        let verdict = judge(json!({"flagstat": flagstat}), Assay::Wgs);
+        assert_eq!(verdict.status(), Some(SampleStatus::Incomplete));
+        assert_eq!(verdict.summary(), "All 2 measured metrics passed; coverage was not measured.");
+        let verdict = judge(json!({"flagstat": flagstat, "mosdepth.summary.txt": coverage}), Assay::Wgs);
+        assert_eq!(verdict.status(), Some(SampleStatus::Pass));
+        assert_eq!(verdict.summary(), "All 3 metrics passed.");
+        assert_eq!(judge(json!({"flagstat": flagstat}), Assay::Rna).status(), Some(SampleStatus::Pass));
+        let verdict = judge(json!({"mosdepth.summary.txt": coverage}), Assay::Wgs);
+        assert_eq!(
+            verdict.summary(),
+            "The only measured metric passed; mapped reads and duplicates were not measured."
+        );
+    }
+
+    #[test]
+    fn optical_duplicates_without_tiles_are_not_measured() {
+        let reports = |optical: u32, tiles: Value| {
+            let row = json!({
+                "READ_PAIRS_EXAMINED": 9000, "UNPAIRED_READS_EXAMINED": 0, "PERCENT_DUPLICATION": 0.1,
+                "READ_PAIR_DUPLICATES": 900, "READ_PAIR_OPTICAL_DUPLICATES": optical,
+            });
+            let sets = json!([{"BIN": [1, 2], "all_sets": [7200, 900]}]);
+            let duplicates = json!({"rows": [row], "histograms": sets});
+            json!({"duplicates": duplicates, "duplicates_by_tile": {"tile": tiles}})
+        };
+        let has = |optical, tiles| {
+            keys(&judge(reports(optical, tiles), Assay::Wgs)).contains(&"optical_duplicates")
+        };
+        assert!(has(0, json!([1101])) && has(3, json!([])) && !has(0, json!([])));
     }
 }

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use readmill::addons::PageRequest;
-use readmill::plan::Reports;
+use readmill::plan::{JudgementFields, Reports};
 use readmill_record::{Error, Result};
+use serde_json::Value;
 
 use super::flags::{AddOnFlags, GivenRun};
 use super::limits::LimitFlags;
@@ -31,19 +32,24 @@ impl DescriptionFlags {
     /// Adds the requested files to `reports`.
     ///
     /// # Errors
-    /// Fails if limits are given without a report, or if their file is invalid.
+    /// Fails if limits are given without a file that uses them, or if their file is invalid.
     pub fn describe(&self, reports: &mut Reports) -> Result<()> {
         reports.json.clone_from(&self.json);
-        let Some(file) = self.report.clone() else {
+        if self.json.is_none() && self.report.is_none() {
             if self.limits.is_empty() {
                 return Ok(());
             }
-            let what = "--assay and --qc-thresholds are for the HTML report, but no report is written";
-            return Err(Error::usage(what).hint("add --report FILE, or omit these flags"));
+            let what = "--assay and --qc-thresholds are for the run file and the HTML report, but none is written";
+            return Err(Error::usage(what).hint("add --report FILE or --json FILE, or omit these flags"));
+        }
+        let thresholds = self.limits.load_thresholds()?;
+        reports.judgement = JudgementFields {
+            assay: self.limits.assay()?.map(|assay| assay.name().to_string()),
+            thresholds: thresholds.map_or(Value::Null, |thresholds| thresholds.to_json()),
+            file: self.limits.file(),
         };
-        let page =
-            PageRequest { file, limits: self.limits.load_limits()?, limits_file: self.limits.file() };
-        reports.add_ons.push(page);
+        let Some(file) = self.report.clone() else { return Ok(()) };
+        reports.add_ons.push(PageRequest { file });
         Ok(())
     }
 }

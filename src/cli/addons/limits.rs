@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use readmill_record::{Error, Result, input_file};
-use readmill_report::{Assay, Limits};
+use readmill_report::{Assay, Thresholds};
 
 #[derive(Args)]
 pub struct LimitFlags {
-    /// Use the metric thresholds for this assay type [default: wgs]
+    /// Use the metric thresholds for this assay type [default: wgs; for run files, the assay of
+    /// their run]
     #[arg(long, value_name = "ASSAY", value_parser = assay_parser())]
     assay: Option<String>,
     /// Replace default metric thresholds with those in this JSON file (docs/report.md)
@@ -35,13 +36,16 @@ impl LimitFlags {
         self.qc_thresholds.clone()
     }
 
-    /// Returns the thresholds of the assay, some of which the file given by `--qc-thresholds`
-    /// replaces.
-    pub fn load_limits(&self) -> Result<Limits> {
-        let assay = self.assay.as_deref().unwrap_or("wgs").parse().map_err(Error::usage)?;
-        let Some(path) = &self.qc_thresholds else { return Ok(Limits::for_assay(assay)) };
-        let limits = Limits::for_assay(assay).with_json_text(&read_small_text(path, MAX_BYTES)?);
-        limits.map_err(|what| bad_file_error(path, &what))
+    /// Returns the assay. `None` if it was not given.
+    pub fn assay(&self) -> Result<Option<Assay>> {
+        self.assay.as_deref().map(|name| name.parse().map_err(Error::usage)).transpose()
+    }
+
+    /// Reads the thresholds of the file given by `--qc-thresholds`. `None` without such a file.
+    pub fn load_thresholds(&self) -> Result<Option<Thresholds>> {
+        let Some(path) = &self.qc_thresholds else { return Ok(None) };
+        let thresholds = Thresholds::parse(&read_small_text(path, MAX_BYTES)?);
+        thresholds.map(Some).map_err(|what| bad_file_error(path, &what))
     }
 }
 

@@ -77,7 +77,7 @@ const numbers = await tab.evaluate(() => {
       });
     });
   }
-  const bad = [...document.querySelectorAll(".tiles li:not(.good) .name")].map((it) => it.textContent);
+  const bad = [...document.querySelectorAll(".tiles li.look .name, .tiles li.bad .name")].map((it) => it.textContent);
   return { singles, cells, bad };
 });
 seen.verdict = numbers.bad;
@@ -89,13 +89,20 @@ const median = (list) => {
   return (sorted[sorted.length >> 1] + sorted[(sorted.length - 1) >> 1]) / 2;
 };
 const lane = (row) => row.READ_GROUP ?? "";
+const gcRows = (run, name) => at(run, "/reports/gc_bias.detail_metrics/rows").filter((row) => String(lane(row)) === name && (row.READS_USED ?? "ALL") === "ALL");
+const readStarts = (run, name) => gcRows(run, name).reduce((total, row) => total + row.READ_STARTS, 0);
 const meanGc = (run, name) => {
-  const rows = at(run, "/reports/gc_bias.detail_metrics/rows").filter((row) => String(lane(row)) === name && (row.READS_USED ?? "ALL") === "ALL");
-  const reads = rows.reduce((total, row) => total + row.READ_STARTS, 0);
+  const rows = gcRows(run, name);
+  const reads = readStarts(run, name);
   return rows.reduce((total, row) => total + row.READ_STARTS * row.GC, 0) / reads / 100;
 };
 const apart = (values, distance) => Math.max(...values.map((own, i) => distance(own, median(values.filter((_, other) => other !== i)))));
 const lanesOf = (run, report) => [...new Map(at(run, `/reports/${report}/rows`).filter((row) => lane(row) !== "").reverse().map((row) => [String(lane(row)), row])).entries()];
+// Lanes with few reads are not compared if two others have enough.
+const compared = (lanes, reads) => {
+  const large = lanes.filter((lane) => reads(lane) >= 1000);
+  return large.length >= 2 ? large : lanes;
+};
 const wanted = (it) => {
   const { run, json, of, is } = it;
   switch (is) {
@@ -111,8 +118,8 @@ const wanted = (it) => {
       return is === "below" ? low / all : (all - low) / all;
     }
     case "gc": return meanGc(run, it.lane);
-    case "inserts-apart": return apart(lanesOf(run, "insert_size_metrics").map(([, row]) => row.MEDIAN_INSERT_SIZE), (own, others) => Math.abs(own - others) / others);
-    case "gc-apart": return apart(lanesOf(run, "gc_bias.summary_metrics").map(([name]) => meanGc(run, name)), (own, others) => Math.abs(own - others));
+    case "inserts-apart": return apart(compared(lanesOf(run, "insert_size_metrics"), ([, row]) => row.READ_PAIRS).map(([, row]) => row.MEDIAN_INSERT_SIZE), (own, others) => Math.abs(own - others) / others);
+    case "gc-apart": return apart(compared(lanesOf(run, "gc_bias.summary_metrics"), ([name]) => readStarts(run, name)).map(([name]) => meanGc(run, name)), (own, others) => Math.abs(own - others));
     default: return NaN;
   }
 };

@@ -155,6 +155,7 @@ fn make_sample(readmill: &Path, root: &Path, planted: &Planted) -> Result<()> {
     let path = dir.join("run.json");
     let mut run: Value = serde_json::from_slice(&std::fs::read(&path)?)?;
     run["sample"] = planted.name.into();
+    run["sample_names"]["given"] = planted.name.into();
     std::fs::write(&path, run.to_string())?;
     let page = dir.join("report.html");
     let done = Command::new(readmill).arg("report").arg(&path).arg("-o").arg(&page).output()?;
