@@ -23,7 +23,7 @@ use crate::plan::{Destination, Plan};
 
 /// The schema version. It increases when a field is removed or changes its meaning; fields may be
 /// added at any time.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 impl RunState<'_> {
     /// Returns the description. The outputs are complete, but do not have their final names yet.
@@ -86,7 +86,7 @@ impl RunState<'_> {
                 "seconds": stages.iter().map(|stage| stage.seconds).sum::<f64>(),
                 "cpu_seconds": stages.iter().map(|stage| stage.cpu_seconds).sum::<f64>(),
             },
-            "samples": self.console.take_samples().iter().map(describe_usage_sample).collect::<Vec<_>>(),
+            "usage": self.console.take_samples().iter().map(describe_usage_sample).collect::<Vec<_>>(),
             "stages": stages.iter().map(describe_stage).collect::<Vec<_>>(),
             "warnings": self.console.warnings(),
         });

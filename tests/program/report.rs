@@ -215,7 +215,7 @@ fn what_is_no_description_is_refused_and_nothing_is_left() {
     for (line, code, what) in [
         (format!("report {input} -o {page}"), 2, "not a run file"),
         (format!("report {other} -o {page}"), 2, "not a run description"),
-        (format!("report {newer} -o {page}"), 2, "the format version is not 1"),
+        (format!("report {newer} -o {page}"), 2, "the format version is not 1 or 2"),
         (format!("report {json}.gone -o {page}"), 3, "cannot be read"),
         (format!("report {json} --qc-thresholds {other} -o {page}"), 2, "unknown metric format"),
         (format!("report {json} --sample-sheet {other} -o {page}"), 2, "the first line must have"),

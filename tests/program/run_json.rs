@@ -175,7 +175,7 @@ fn threads_memory_and_stages_change_times_alone() {
     let stages = format!("--resume {}", arg(&dir.path("stages")));
     let runs = [("a", "-@ 1"), ("b", "-@ 3 -m 160M"), ("c", &stages)].map(|(stem, more)| {
         let mut run = prepare(&dir, &input, stem, more);
-        for own in ["command", "inputs", "outputs", "sample", "resources", "time", "stages", "samples"] {
+        for own in ["command", "inputs", "outputs", "sample", "resources", "time", "stages", "usage"] {
             run[own] = Value::Null;
         }
         run

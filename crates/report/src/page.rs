@@ -26,9 +26,10 @@ use crate::sections::{PageSection, SECTIONS};
 use crate::text::format_date;
 use crate::verdict::{MetricOutcome, judge_sample, limit_text};
 
-const DESCRIPTION_VERSION: u64 = 1;
+/// Format versions of run descriptions that can be read. Version 1 has another name for `usage`.
+const DESCRIPTION_VERSIONS: [u64; 2] = [1, 2];
 
-/// Checks that a JSON value is a run description in the format version that [`render_page`] reads.
+/// Checks that a JSON value is a run description in a format version that [`render_page`] reads.
 ///
 /// # Errors
 ///
@@ -39,7 +40,7 @@ pub fn check_description(value: &Value) -> Result<(), String> {
         return Err("not a run description as written by --json".into());
     }
     match value.get("version").and_then(Value::as_u64) {
-        Some(DESCRIPTION_VERSION) => {
+        Some(version) if DESCRIPTION_VERSIONS.contains(&version) => {
             let run = RunPart::new(value);
             if run.at("assay").is_some() {
                 run.text("assay").parse::<Assay>()?;
@@ -48,8 +49,8 @@ pub fn check_description(value: &Value) -> Result<(), String> {
             Ok(())
         }
         _ => Err(format!(
-            "the format version is not {DESCRIPTION_VERSION}; use the readmill version that wrote \
-            the file"
+            "the format version is not {}; use the readmill version that wrote the file",
+            DESCRIPTION_VERSIONS.map(|it| it.to_string()).join(" or ")
         )),
     }
 }
@@ -390,7 +391,7 @@ mod tests {
         let text = render_page(&[&one, &two], &PageOptions::default());
         assert!(text.contains("<h1>2 samples</h1>") && text.contains("data-run=\"1\""), "{text}");
         assert_eq!(check_description(&one), Ok(()));
-        assert!(check_description(&json!({"format": "readmill run", "version": 2})).is_err());
+        assert!(check_description(&json!({"format": "readmill run", "version": 3})).is_err());
         assert!(check_description(&json!([])).is_err());
     }
 }

@@ -98,7 +98,9 @@ struct UsageSample {
 /// Draws resident memory and spilled bytes over time. `None` if the run was so short that it has
 /// fewer than [`MIN_SAMPLES`] samples.
 fn memory_over_time_figure(sample: &PageSample<'_>) -> Option<Figure> {
-    let rows: Vec<RunPart<'_>> = sample.run.items("samples").collect();
+    // `samples` is the name of `usage` in format version 1.
+    let rows: Vec<RunPart<'_>> =
+        ["usage", "samples"].into_iter().flat_map(|name| sample.run.items(name)).collect();
     if rows.len() < MIN_SAMPLES {
         return None;
     }
