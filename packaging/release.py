@@ -27,7 +27,7 @@ MAX_BYTES = 15_000_000
 TARGETS = ["x86_64-unknown-linux-musl", "aarch64-unknown-linux-musl"]
 FEATURES = {"x86_64-unknown-linux-musl": ["bundled-zlib", "old-processors"]}
 # Without this, LLVM copies functions of up to 250 instructions into their callers: the program is 3 MB larger, and no faster.
-RUST_FLAGS = ["-Cllvm-args=-inline-threshold=20"]
+RUST_FLAGS = ["-Cllvm-args=-inline-threshold=30"]
 SHELLS = {"bash": "readmill.bash", "zsh": "_readmill", "fish": "readmill.fish"}
 LICENCE_NAMES = ("LICEN", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE")
 

@@ -131,6 +131,7 @@ impl<'a> PreparedRead<'a> {
 
 /// Returns the orientation of a mapped pair as htsjdk's `SamPairUtil` computes it. `None` if the
 /// mates are on different contigs.
+#[inline]
 pub(crate) fn pair_orientation(record: RecordRef<'_>) -> Option<Orientation> {
     if record.ref_id() != record.next_ref_id() {
         return None;

@@ -136,16 +136,19 @@ impl<'a> RecordRef<'a> {
     }
 
     /// Returns the index of the reference sequence, or -1 for none.
+    #[inline]
     pub fn ref_id(self) -> i32 {
         i32_at(self.0, 4)
     }
 
     /// Returns the leftmost position, 0-based, or -1 for none.
+    #[inline]
     pub fn pos(self) -> i32 {
         i32_at(self.0, 8)
     }
 
     /// Returns the mapping quality (Phred); 255 means unknown.
+    #[inline]
     pub fn mapq(self) -> u8 {
         self.0[13]
     }
@@ -154,26 +157,32 @@ impl<'a> RecordRef<'a> {
         u16_at(self.0, 14)
     }
 
+    #[inline]
     pub fn flags(self) -> Flags {
         Flags(u16_at(self.0, 18))
     }
 
+    #[inline]
     pub fn l_seq(self) -> usize {
         i32_at(self.0, 20).cast_unsigned() as usize
     }
 
+    #[inline]
     pub fn next_ref_id(self) -> i32 {
         i32_at(self.0, 24)
     }
 
+    #[inline]
     pub fn next_pos(self) -> i32 {
         i32_at(self.0, 28)
     }
 
+    #[inline]
     pub fn tlen(self) -> i32 {
         i32_at(self.0, 32)
     }
 
+    #[inline]
     fn name_end(self) -> usize {
         FIXED_BYTES + usize::from(self.0[12])
     }
@@ -182,6 +191,7 @@ impl<'a> RecordRef<'a> {
         &self.0[FIXED_BYTES..self.name_end() - 1]
     }
 
+    #[inline]
     fn seq_start(self) -> usize {
         self.name_end() + 4 * usize::from(u16_at(self.0, 16))
     }
@@ -194,6 +204,7 @@ impl<'a> RecordRef<'a> {
 
     /// Returns the actual CIGAR, which is in the `CG` field if the stored one is its placeholder (SAM
     /// specification, section 4.2.2).
+    #[inline]
     pub fn cigar(self) -> Cigar<'a> {
         let stored = self.stored_cigar();
         if stored.0.len() == 8 {
@@ -227,6 +238,7 @@ impl<'a> RecordRef<'a> {
         &self.0[start..start + self.l_seq()]
     }
 
+    #[inline]
     pub fn fields_start(self) -> usize {
         fields_start(self.0) as usize
     }
