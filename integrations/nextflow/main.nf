@@ -1,8 +1,9 @@
 #!/usr/bin/env nextflow
-// From FASTQ to analysis-ready CRAM: one task for each sample, all its lanes in one run of readmill.
+// From FASTQ to analysis-ready CRAM: one task for each sample, all its lanes in one run of readmill; then a page of all samples.
 
 include { READMILL_INDEX } from './modules/readmill/index/main'
 include { READMILL_ALIGN } from './modules/readmill/align/main'
+include { READMILL_REPORT } from './modules/readmill/report/main'
 
 // The files of an aligner's index that must be there; the others of the list go along where they are.
 def needed() { ['amb', 'ann', 'pac', 'bwt.2bit.64'] }
@@ -56,5 +57,14 @@ workflow {
         .map { sample, lanes -> joined(sample, lanes) }
 
     READMILL_ALIGN(samples, index, sites)
+
+    // The page of all samples, in the order of their names. Without --json in ext.args of READMILL_ALIGN, there is none.
+    runs = READMILL_ALIGN.out.json
+        .toSortedList { a, b -> a[0].id <=> b[0].id }
+        .filter { all -> all }
+        .map { all -> [[id: 'cohort'], all.collect { meta, run -> run }] }
+    fields = params.sample_fields ? file(params.sample_fields, checkIfExists: true) : []
+    READMILL_REPORT(runs, fields)
+
     READMILL_ALIGN.out.versions.first().collectFile(name: 'versions.yml', storeDir: params.outdir)
 }

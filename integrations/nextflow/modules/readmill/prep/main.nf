@@ -11,13 +11,18 @@ process READMILL_PREP {
     path known_sites
 
     output:
-    tuple val(meta), path("${prefix}.{bam,cram,sam,sam.gz}"), emit: reads
-    tuple val(meta), path("${prefix}.*.{bai,csi,crai}")     , emit: index  , optional: true
-    tuple val(meta), path("${prefix}.*.metrics.txt")        , emit: metrics, optional: true
-    tuple val(meta), path("${prefix}.*.recal.table")        , emit: table  , optional: true
-    tuple val(meta), path("${prefix}.*.flagstat")           , emit: flagstat
-    tuple val(meta), path("${prefix}.*.stats.txt")          , emit: stats
-    path "versions.yml"                                     , emit: versions
+    tuple val(meta), path("${prefix}.{bam,cram,sam,sam.gz}")                             , emit: reads
+    tuple val(meta), path("${prefix}.{bam,cram,sam.gz}.{bai,csi,crai}")                  , emit: index   , optional: true
+    tuple val(meta), path("${prefix}.*.metrics.txt")                                     , emit: metrics , optional: true
+    tuple val(meta), path("${prefix}.*.recal.table")                                     , emit: table   , optional: true
+    tuple val(meta), path("${prefix}.*.flagstat")                                        , emit: flagstat
+    tuple val(meta), path("${prefix}.*.stats.txt")                                       , emit: stats
+    tuple val(meta), path("${prefix}.html")                                              , emit: report  , optional: true
+    tuple val(meta), path("${prefix}.run.json")                                          , emit: json    , optional: true
+    tuple val(meta), path("${prefix}.*_{metrics,coverage}")                              , emit: qc      , optional: true
+    tuple val(meta), path("${prefix}.{mosdepth,per-base,regions,quantized,thresholds}.*"), emit: coverage, optional: true
+    tuple val(meta), path("**_fastqc", type: 'dir')                                      , emit: fastqc  , optional: true
+    path "versions.yml"                                                                  , emit: versions
 
     when:
     task.ext.when == null || task.ext.when
@@ -56,8 +61,16 @@ process READMILL_PREP {
     def index   = !sorted ? '' : target.endsWith('.cram') ? "${target}.crai" : target.endsWith('.bam') ? "${target}.bai" : ''
     def metrics = args =~ /--(mark|remove)-duplicates/ ? "${target}.metrics.txt" : ''
     def table   = args =~ /--bqsr(-table-only)?(\s|$)/ ? "${target}.recal.table" : ''
+    // The files of --report, --json, --qc, --coverage and --fastqc, with the names that the outputs above have.
+    def has     = { flag -> args =~ /(?:^|\s)${flag}(?:[\s=]|$)/ }
+    def page    = has('--report') ? "${name}.html" : ''
+    def json    = has('--json') ? "${name}.run.json" : ''
+    def qc      = has('--qc') ? "${name}.alignment_summary_metrics" : ''
+    def depths  = has('--coverage') ? "${name}.mosdepth.global.dist.txt ${name}.mosdepth.summary.txt" : ''
+    def fastqc  = has('--fastqc') ? "mkdir ${name}_fastqc; touch ${name}_fastqc/fastqc_data.txt ${name}_fastqc/summary.txt" : ''
     """
-    touch ${target} ${target}.flagstat ${target}.stats.txt ${index} ${metrics} ${table}
+    touch ${target} ${target}.flagstat ${target}.stats.txt ${index} ${metrics} ${table} ${page} ${json} ${qc} ${depths}
+    ${fastqc}
 
     cat <<-END_VERSIONS > versions.yml
     "${task.process}":
