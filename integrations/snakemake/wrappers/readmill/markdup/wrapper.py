@@ -4,6 +4,7 @@ __author__ = "readmill"
 __license__ = "MIT OR Apache-2.0"
 
 import os
+import re
 import shlex
 
 from snakemake.shell import shell
@@ -15,6 +16,12 @@ def as_list(value):
         return []
     return [str(value)] if isinstance(value, str) else [str(one) for one in value]
 
+
+# Outputs of several files, their flags, and the endings of their names.
+PREFIXES = [
+    ("qc", "--qc", r"(\.gc_bias)?\.\w+$"),
+    ("coverage", "--coverage", r"\.(mosdepth|per-base|regions|quantized|thresholds)\.[\w.]+$"),
+]
 
 log = snakemake.log_fmt_shell(stdout=False, stderr=True)
 readmill = shlex.quote(os.environ.get("READMILL") or "readmill")
@@ -29,9 +36,17 @@ for name, flag in {
     "metrics": "--metrics",
     "flagstat": "--flagstat",
     "stats": "--stats",
+    "report": "--report",
+    "json": "--json",
+    "fastqc": "--fastqc",
 }.items():
     if snakemake.output.get(name):
         flags.append(f"{flag} " + shlex.quote(snakemake.output[name]))
+# Metrics and coverage have a prefix: the first file of the output without its ending.
+for name, flag, ending in PREFIXES:
+    files = as_list(snakemake.output.get(name))
+    if files:
+        flags.append(f"{flag} " + shlex.quote(re.sub(ending, "", files[0])))
 
 reads = " ".join(map(shlex.quote, as_list(snakemake.input.get("reads") or snakemake.input[0])))
 flags = " ".join(flags)
