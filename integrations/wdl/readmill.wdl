@@ -1,6 +1,6 @@
 version 1.0
 
-# From FASTQ to analysis-ready CRAM: one task for each sample, all its lanes in one run of readmill.
+# From FASTQ to analysis-ready CRAM: one task for each sample, all its lanes in one run of readmill; then a page of all samples.
 
 struct Lane {
     String name
@@ -23,6 +23,8 @@ workflow fastq_to_cram {
         fasta: "reference, as FASTA"
         index: "its index, by readmill index or bwa-mem2 index, with REF.alt and REF.fai where they exist; made if not given"
         known_sites: "VCF, BCF or BED; without any, qualities are not recalibrated"
+        assay: "wgs, exome, panel or rna: thresholds of the pages; without it, those of whole genomes"
+        sample_fields: "fields of the samples for the page of all samples, with tabs"
         cpu: "threads in all of one sample"
         memory_mib: "memory in all of one sample, in MiB"
         max_retries: "how often a task runs again that died"
@@ -33,6 +35,8 @@ workflow fastq_to_cram {
         File fasta
         Array[File]? index
         Array[File] known_sites = []
+        String? assay
+        File? sample_fields
         Int cpu = 12
         Int memory_mib = 36864
         Int index_memory_mib = 73728
@@ -59,6 +63,7 @@ workflow fastq_to_cram {
                 fasta = fasta,
                 index = select_first([index, index_reference.files]),
                 known_sites = known_sites,
+                assay = assay,
                 cpu = cpu,
                 memory_mib = memory_mib,
                 max_retries = max_retries,
@@ -66,13 +71,24 @@ workflow fastq_to_cram {
         }
     }
 
+    call report {
+        input:
+            runs = align.json, sample_fields = sample_fields, assay = assay, max_retries = max_retries, docker = docker
+    }
+
     output {
+        File page = report.page
+        File multiqc = report.multiqc
         Array[File] cram = align.cram
         Array[File] crai = align.crai
         Array[File] metrics = align.metrics
         Array[File] flagstat = align.flagstat
         Array[File] stats = align.stats
         Array[File?] table = align.table
+        Array[File] report_page = align.page
+        Array[File] json = align.json
+        Array[Array[File]] qc = align.qc
+        Array[Array[File]] coverage = align.coverage
     }
 }
 
@@ -124,6 +140,7 @@ task align {
         fasta: "reference, as FASTA"
         index: "files of its index"
         known_sites: "VCF, BCF or BED; without any, qualities are not recalibrated"
+        assay: "wgs, exome, panel or rna: thresholds of the page"
         extra: "other flags of readmill align"
     }
 
@@ -134,6 +151,7 @@ task align {
         File fasta
         Array[File] index
         Array[File] known_sites = []
+        String? assay
         String extra = ""
         Int cpu = 12
         Int memory_mib = 36864
@@ -170,7 +188,9 @@ task align {
             -R '~{sep="' -R '" read_groups}' \
             --sort coordinate --mark-duplicates ~{if recalibrates then "--bqsr --bqsr-table '" + cram_name + ".recal.table'" else ""} $sites \
             --metrics "~{cram_name}.metrics.txt" --flagstat "~{cram_name}.flagstat" \
-            --stats "~{cram_name}.stats.txt" ~{extra}
+            --stats "~{cram_name}.stats.txt" --report "~{sample}.html" --json "~{sample}.run.json" ~{"--assay " + assay} \
+            --qc "~{sample}" --qc-metrics all,CollectWgsMetrics --metric-accumulation-level ALL_READS,LIBRARY,READ_GROUP \
+            --coverage "~{sample}" --coverage-no-per-base ~{extra}
     >>>
 
     output {
@@ -180,10 +200,53 @@ task align {
         File flagstat = cram_name + ".flagstat"
         File stats = cram_name + ".stats.txt"
         File? table = cram_name + ".recal.table"
+        File page = sample + ".html"
+        File json = sample + ".run.json"
+        Array[File] qc = glob(sample + ".*_metrics")
+        Array[File] coverage = glob(sample + ".mosdepth.*")
     }
 
     runtime {
         cpu: cpu
+        memory: "~{memory_mib} MiB"
+        maxRetries: max_retries
+        docker: docker
+    }
+}
+
+task report {
+    meta {
+        description: "Makes the page of all samples, and a table for MultiQC, from their run files"
+    }
+
+    parameter_meta {
+        runs: "run files of all samples"
+        sample_fields: "fields of the samples, with tabs"
+        assay: "wgs, exome, panel or rna: thresholds of the page"
+    }
+
+    input {
+        Array[File] runs
+        File? sample_fields
+        String? assay
+        Int memory_mib = 2048
+        Int max_retries = 2
+        String? docker
+    }
+
+    command <<<
+        set -eu
+        "${READMILL:-readmill}" report '~{sep="' '" runs}' -o cohort.html --multiqc cohort_mqc.json \
+            -m ~{memory_mib}M ~{"--assay " + assay} ~{"--sample-sheet " + sample_fields}
+    >>>
+
+    output {
+        File page = "cohort.html"
+        File multiqc = "cohort_mqc.json"
+    }
+
+    runtime {
+        cpu: 1
         memory: "~{memory_mib} MiB"
         maxRetries: max_retries
         docker: docker
