@@ -12,11 +12,12 @@
 #
 #   sh readmill-array.sh samples.csv ref.fa results [KNOWN-SITES.vcf.gz...]
 #
-# submits the array. The sample sheet has the columns sample,lane,fastq_1,fastq_2, without quotes. Options of sbatch go into its
-# variables, for example SBATCH_PARTITION=long; resources are changed above, or by SBATCH_OPTIONS='--mem=64G
+# submits the array, and after it a short job for the page of all samples, OUTDIR/cohort.html (readmill-page.sh, which has to be
+# in the directory of this script). The sample sheet has the columns sample,lane,fastq_1,fastq_2, without quotes. Options of sbatch
+# go into its variables, for example SBATCH_PARTITION=long; resources are changed above, or by SBATCH_OPTIONS='--mem=64G
 # --cpus-per-task=16'. The same command submits again what is not finished: a sample whose outputs are there is skipped.
 # READMILL names the program; without it, readmill on the PATH runs. READMILL_OPTIONS are more options of readmill align, without
-# quotes; {output} stands for OUTDIR/SAMPLE/SAMPLE.cram: READMILL_OPTIONS='--qc {output} --report {output}.html'.
+# quotes; {prefix} stands for OUTDIR/SAMPLE/SAMPLE: READMILL_OPTIONS='--assay exome --fastqc {prefix}.fastqc'.
 set -eu
 
 # The most times that a task runs again that a signal ended, or that says that a rerun may help.
@@ -63,19 +64,32 @@ if [ -z "${SLURM_ARRAY_TASK_ID-}" ]; then
     for end in amb ann pac bwt.2bit.64; do
         [ -r "$fasta.$end" ] || fail "$fasta.$end is not there; make the index once: $readmill index $fasta"
     done
+    code=0
+    # With --wait, sbatch ends with the code of the tasks.
     # shellcheck disable=SC2086 # they are words
-    sbatch ${SBATCH_OPTIONS-} --array="1-$((number))" "$0" "$sheet" "$fasta" "$outdir" "$@"
-    exit
+    array=$(sbatch ${SBATCH_OPTIONS-} --parsable --array="1-$((number))" "$0" "$sheet" "$fasta" "$outdir" "$@") || code=$?
+    array=${array%%;*}
+    [ -n "$array" ] || exit "$code"
+    echo "Submitted batch job $array"
+    # It runs after all tasks, whether they failed or not, and names the samples that are not finished.
+    page_code=0
+    # shellcheck disable=SC2086 # they are words
+    page=$(sbatch ${SBATCH_OPTIONS-} --parsable --cpus-per-task=1 --dependency="afterany:$array" "$(dirname "$0")/readmill-page.sh" \
+        "$sheet" "$outdir") || page_code=$?
+    [ -z "$page" ] || echo "Submitted batch job ${page%%;*} for the page of all samples"
+    [ "$code" != 0 ] || code=$page_code
+    exit "$code"
 fi
 
 # ---- A task of the array: one sample ----
 
 [ "$SLURM_ARRAY_TASK_ID" -le "$number" ] || fail "the array has task $SLURM_ARRAY_TASK_ID, $sheet has $number samples"
 sample=$(cut -d '|' -f 1 "$list" | uniq | sed -n "${SLURM_ARRAY_TASK_ID}p")
-output=$outdir/$sample/$sample.cram
+prefix=$outdir/$sample/$sample output=$outdir/$sample/$sample.cram
 
 # An output gets its name when it is complete, so one that is there is complete.
-outputs="$output $output.crai $output.metrics.txt $output.flagstat $output.stats.txt"
+outputs="$output $output.crai $output.metrics.txt $output.flagstat $output.stats.txt $prefix.html $prefix.run.json"
+outputs="$outputs $prefix.alignment_summary_metrics $prefix.mosdepth.summary.txt"
 [ $# = 0 ] || outputs="$outputs $output.recal.table"
 missing=''
 for file in $outputs; do
@@ -109,9 +123,11 @@ $two
 done <"$list"
 [ -n "$(printf %s "$lanes" | sed -n 2p)" ] || set -- "$@" --single
 # shellcheck disable=SC2046 # they are words
-set -- "$@" $(printf %s "${READMILL_OPTIONS-}" | sed "s|{output}|$output|g")
+set -- "$@" $(printf %s "${READMILL_OPTIONS-}" | sed "s|{output}|$output|g; s|{prefix}|$prefix|g")
 set -- "$@" --sort coordinate --mark-duplicates -o "$output" -@ "$threads" --metrics "$output.metrics.txt" \
-    --flagstat "$output.flagstat" --stats "$output.stats.txt" -- "$fasta"
+    --flagstat "$output.flagstat" --stats "$output.stats.txt" --report "$prefix.html" --json "$prefix.run.json" \
+    --qc "$prefix" --qc-metrics all,CollectWgsMetrics --metric-accumulation-level ALL_READS,LIBRARY,READ_GROUP \
+    --coverage "$prefix" --coverage-no-per-base -- "$fasta"
 while IFS= read -r file; do
     [ -z "$file" ] || set -- "$@" "$file"
 done <<LANES

@@ -8,13 +8,27 @@ use readmill_simulate::{Profile, Sample};
 
 use crate::support::{ProgramRun, TestDir, finish, readmill};
 
-/// Runs each task of the array as SLURM does, and once more as long as it asks for that.
+/// Runs each task of the array as SLURM does, and once more as long as it asks for that. Then it runs the job that
+/// depends on the array, whose number is 7.
 const SBATCH: &str = r#"#!/bin/sh
-number=0
+number=0 after='' parsable=''
 while [ $# -gt 0 ]; do
-    case $1 in --array=1-*) number=${1#--array=1-} ;; --*) ;; *) break ;; esac
+    case $1 in
+        --array=1-*) number=${1#--array=1-} ;;
+        --dependency=*) after=${1#--dependency=} ;;
+        --parsable) parsable=yes ;;
+        --*) ;;
+        *) break ;;
+    esac
     shift
 done
+[ -n "$parsable" ] || exit 99
+if [ "$number" = 0 ]; then
+    [ "$after" = afterany:7 ] || exit 98
+    echo 8
+    SLURM_JOB_ID=8 SLURM_MEM_PER_NODE=600 exec sh "$@" >&2
+fi
+echo '7;cluster'
 worst=0
 for task in $(seq "$number"); do
     restarts=0 again=yes
@@ -22,7 +36,7 @@ for task in $(seq "$number"); do
         rm -f requeued
         code=0
         SLURM_ARRAY_JOB_ID=7 SLURM_ARRAY_TASK_ID=$task SLURM_JOB_ID=7 task=$task SLURM_CPUS_PER_TASK=2 SLURM_MEM_PER_NODE=700 \
-            SLURM_RESTART_COUNT=$restarts sh "$@" || code=$?
+            SLURM_RESTART_COUNT=$restarts sh "$@" >&2 || code=$?
         again=no
         [ ! -e requeued ] || { again=yes restarts=$((restarts + 1)); }
     done
@@ -98,22 +112,48 @@ impl FakeCluster {
             let words = format!(
                 "align ref.fa {reads}{single} -R {} -o {sample}.cram --sort coordinate --mark-duplicates --bqsr \
                  --known-sites known.vcf --bqsr-table {sample}.cram.recal.table --metrics {sample}.cram.metrics.txt \
-                 --flagstat {sample}.cram.flagstat --stats {sample}.cram.stats.txt -q -m 700M",
+                 --flagstat {sample}.cram.flagstat --stats {sample}.cram.stats.txt -q -m 700M \
+                 --qc {sample} --qc-metrics all,CollectWgsMetrics \
+                 --metric-accumulation-level ALL_READS,LIBRARY,READ_GROUP --coverage {sample} --coverage-no-per-base",
                 groups.join(" -R ")
             );
             let mut command = Command::new(env!("CARGO_BIN_EXE_readmill"));
             let done = self.finish(command.args(words.split(' ')), "");
             assert_eq!(done.code, Some(0), "{}", done.stderr);
-            for end in ["", ".crai", ".recal.table", ".metrics.txt", ".flagstat", ".stats.txt"] {
+            let ends = [
+                ".cram",
+                ".cram.crai",
+                ".cram.recal.table",
+                ".cram.metrics.txt",
+                ".cram.flagstat",
+                ".cram.stats.txt",
+                ".alignment_summary_metrics",
+                ".wgs_metrics",
+                ".mosdepth.summary.txt",
+            ];
+            for end in ends {
                 let read = |path: String| {
                     std::fs::read(self.0.path(&path)).unwrap_or_else(|e| panic!("{path}: {e}"))
                 };
-                let (direct, found) = (
-                    read(format!("{sample}.cram{end}")),
-                    read(format!("out/{sample}/{sample}.cram{end}")),
-                );
-                assert!(direct == found && !direct.is_empty(), "{sample}.cram{end}");
+                let (direct, found) =
+                    (read(format!("{sample}{end}")), read(format!("out/{sample}/{sample}{end}")));
+                assert!(direct == found && !direct.is_empty(), "{sample}{end}");
             }
+        }
+    }
+
+    /// Checks that the page of all samples and the table for MultiQC name these samples, and no others.
+    fn has_page_of(&self, outdir: &str, samples: &[&str]) {
+        let page = std::fs::read_to_string(self.0.path(&format!("{outdir}/cohort.html"))).unwrap();
+        let table = std::fs::read_to_string(self.0.path(&format!("{outdir}/cohort_mqc.json"))).unwrap();
+        for sample in ["a", "b"] {
+            let is_expected = samples.contains(&sample);
+            assert_eq!(table.contains(&format!("\"{sample}\": {{")), is_expected, "{table}");
+            assert_eq!(
+                page.contains(&format!(">{sample}<")),
+                is_expected,
+                "the page of {samples:?}: {sample}"
+            );
         }
     }
 }
@@ -127,6 +167,9 @@ fn an_array_makes_what_direct_runs_make_and_a_finished_sample_is_skipped() {
     assert_eq!(done.code, Some(0), "{}", done.stderr);
     assert!(done.stderr.contains("2 threads in total, 700 MiB of memory in total"), "{}", done.stderr);
     cluster.has_results_of_direct_runs();
+    cluster.has_page_of("out", &["a", "b"]);
+    let said = String::from_utf8(done.stdout).unwrap();
+    assert_eq!(said, "Submitted batch job 7\nSubmitted batch job 8 for the page of all samples\n");
 
     std::fs::remove_file(cluster.0.path("out/b/b.cram.flagstat")).unwrap();
     let again = cluster.submit(env!("CARGO_BIN_EXE_readmill"), USUAL);
@@ -141,13 +184,50 @@ fn an_array_passes_more_options_to_each_sample() {
     let cluster = FakeCluster::new();
     let mut command = Command::new("sh");
     command.arg(super::home().join("slurm/readmill-array.sh")).args(USUAL.split(' '));
-    command.env("READMILL_OPTIONS", "--json {output}.run.json  --optical-distance 2500");
+    command.env(
+        "READMILL_OPTIONS",
+        "--idxstats {prefix}.idxstats --checksum {output}.sum  --optical-distance 2500",
+    );
     let done = cluster.finish(&mut command, env!("CARGO_BIN_EXE_readmill"));
     assert_eq!(done.code, Some(0), "{}", done.stderr);
     for sample in ["a", "b"] {
-        let run = cluster.0.path(&format!("out/{sample}/{sample}.cram.run.json"));
-        let run = std::fs::read_to_string(run).expect("the file of the run");
+        let path = |end: &str| cluster.0.path(&format!("out/{sample}/{sample}{end}"));
+        let run = std::fs::read_to_string(path(".run.json")).expect("the file of the run");
         assert!(run.contains("--optical-distance 2500"), "{run}");
+        assert!(path(".idxstats").exists() && path(".cram.sum").exists(), "{sample}");
+    }
+}
+
+#[test]
+fn the_page_has_the_samples_that_are_finished_and_names_the_others() {
+    let cluster = FakeCluster::new();
+    // It ends with an error in the task of sample b.
+    let real = env!("CARGO_BIN_EXE_readmill");
+    let fails =
+        format!("#!/bin/sh\ncase \"$1 $*\" in \"align \"*SM:b*) exit 2 ;; esac\nexec '{real}' \"$@\"\n");
+    let program = cluster.program("fails", &fails);
+    let mut command = Command::new("sh");
+    command.arg(super::home().join("slurm/readmill-array.sh")).args(USUAL.split(' '));
+    command.env("READMILL_PAGE_OPTIONS", "--assay exome");
+    let done = cluster.finish(&mut command, program.to_str().unwrap());
+    assert_eq!(done.code, Some(2), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("readmill-page: b has no run file out/b/b.run.json"),
+        "{}",
+        done.stderr
+    );
+    cluster.has_page_of("out", &["a"]);
+
+    let page = super::home().join("slurm/readmill-page.sh");
+    for (words, expected) in [
+        ("sheet.csv", "usage: sh readmill-page.sh"),
+        ("no.csv out", "no.csv: this sample sheet cannot be read"),
+        ("sheet.csv nowhere", "no sample has a run file"),
+    ] {
+        let mut command = Command::new("sh");
+        let done = cluster.finish(command.arg(&page).args(words.split(' ')), real);
+        assert_eq!(done.code, Some(1), "{words}: {}", done.stderr);
+        assert!(done.stderr.contains(expected), "{words}: {}", done.stderr);
     }
 }
 

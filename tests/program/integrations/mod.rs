@@ -10,7 +10,10 @@ use std::path::PathBuf;
 use crate::support::readmill;
 
 /// The modules of Nextflow, which are the commands that they run.
-const MODULES: [&str; 5] = ["align", "prep", "markdup", "sort", "index"];
+const MODULES: [&str; 7] = ["align", "prep", "markdup", "sort", "index", "qc", "report"];
+
+/// Modules that publish the files of these flags: the page, the run file, metrics, coverage and FastQC results.
+const MODULES_WITH_REPORTS: [&str; 5] = ["align", "prep", "markdup", "sort", "qc"];
 
 /// Flags of other programs in files that have flags of readmill, too.
 const OTHERS: [(&str, &[&str]); 2] = [
@@ -18,6 +21,9 @@ const OTHERS: [(&str, &[&str]); 2] = [
         "slurm/readmill-array.sh",
         &[
             "--array",
+            "--parsable",
+            "--dependency",
+            "--wait",
             "--job-name",
             "--output",
             "--open-mode",
@@ -98,12 +104,53 @@ fn every_flag_of_a_workflow_exists() {
         assert_eq!(unknown, [""; 0]);
     }
     let (snakefile, wdl) = (text("snakemake/Snakefile"), text("wdl/readmill.wdl"));
-    let extra = snakefile.lines().filter(|line| line.contains("extra=")).collect::<String>();
+    let (_, extra) = snakefile.split_once("extra=").unwrap();
+    let (extra, _) = extra.split_once("threads:").unwrap();
     assert!(extra.contains("--mark-duplicates") && wdl.contains("--mark-duplicates"));
-    assert_eq!(unknown("snakemake/Snakefile", &extra, &known), [""; 0]);
+    assert_eq!(unknown("snakemake/Snakefile", extra, &known), [""; 0]);
     let (_, command) = wdl.split_once("\"${READMILL:-readmill}\" align").unwrap();
     let (command, _) = command.split_once(">>>").unwrap();
     assert_eq!(unknown("wdl/readmill.wdl", command, &known), [""; 0]);
+}
+
+#[test]
+fn every_workflow_asks_for_reports_and_ends_with_the_page_of_all_samples() {
+    let known = known("report");
+    let page = |text: &str, before: &str, after: &str| -> String {
+        let (_, command) = text.split_once(before).unwrap_or_else(|| panic!("no {before}"));
+        command.split_once(after).unwrap_or_else(|| panic!("no {after}")).0.to_owned()
+    };
+    for (name, before, after) in [
+        ("wdl/readmill.wdl", "\"${READMILL:-readmill}\" report", ">>>"),
+        ("slurm/readmill-page.sh", "\"${READMILL:-readmill}\" report", "\n"),
+    ] {
+        let command = page(&text(name), before, after);
+        assert_eq!(unknown(name, &command, &known), [""; 0]);
+        assert!(command.contains("--multiqc") && command.contains("cohort.html"), "{name}: {command}");
+    }
+    // The wrapper of Snakemake turns its outputs into the flags --report, --json, --qc and --coverage.
+    let snakefile = text("snakemake/Snakefile");
+    for output in ["report=", "json=", "qc=", "coverage=", "/cohort.html", "/cohort_mqc.json"] {
+        assert!(snakefile.contains(output), "the Snakefile has no {output}");
+    }
+    for name in ["nextflow/nextflow.config", "slurm/readmill-array.sh", "wdl/readmill.wdl"] {
+        let text = text(name);
+        for flag in ["--report ", "--json ", "--qc ", "--coverage "] {
+            assert!(text.contains(flag), "{name} has no {flag}");
+        }
+    }
+    // All workflows ask for the same metrics.
+    let same = ["all,CollectWgsMetrics", "ALL_READS,LIBRARY,READ_GROUP", "--coverage-no-per-base"];
+    for name in [
+        "nextflow/nextflow.config",
+        "snakemake/Snakefile",
+        "slurm/readmill-array.sh",
+        "wdl/readmill.wdl",
+    ] {
+        assert!(same.iter().all(|part| text(name).contains(part)), "{name} asks for other metrics");
+    }
+    let pipeline = text("nextflow/main.nf");
+    assert!(pipeline.contains("READMILL_REPORT(runs, fields)"), "the pipeline makes no page");
 }
 
 /// The part of a process of Nextflow between one label and the next.
@@ -178,13 +225,27 @@ fn a_module_agrees_with_its_description_and_its_stub() {
             };
             assert!(stub.contains(&end), "the stub of {command} does not make {output}: no {end}");
         }
+        if MODULES_WITH_REPORTS.contains(&command) {
+            for output in ["report", "json", "qc", "coverage", "fastqc"] {
+                assert!(outputs.contains(&output), "{command} does not publish {output}");
+                let flag = format!("has('--{output}')");
+                assert!(
+                    stub.contains(&flag) || (command, output) == ("qc", "qc"),
+                    "{command}: no {flag}"
+                );
+            }
+        }
         for part in
             ["task.ext.when", "task.ext.args", "\"\\${READMILL:-readmill}\"", "conda \"${moduleDir}"]
         {
             assert!(module.contains(part), "{command} has no {part}");
         }
-        let resources = ["-@ ${task.cpus}", "-m ${task.memory.toMega()}M", "task.ext.prefix"];
-        assert!(command == "index" || resources.iter().all(|part| module.contains(part)), "{command}");
+        let resources = match command {
+            "index" => &[][..],
+            "report" => &["-m ${task.memory.toMega()}M", "task.ext.prefix"][..],
+            _ => &["-@ ${task.cpus}", "-m ${task.memory.toMega()}M", "task.ext.prefix"][..],
+        };
+        assert!(resources.iter().all(|part| module.contains(part)), "{command}");
         assert!(home().join(format!("nextflow/modules/readmill/{command}/environment.yml")).exists());
     }
 }

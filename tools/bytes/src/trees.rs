@@ -140,7 +140,9 @@ fn mask_version(manifest: &str) -> Result<String> {
             section = line.trim_end();
         }
         let version = line.strip_prefix("version = \"").and_then(|rest| rest.strip_suffix('"'));
-        if section == "[workspace.package]" && let Some(version) = version {
+        if section == "[workspace.package]"
+            && let Some(version) = version
+        {
             versions.push(version);
             lines.push(format!("version = \"{VERSION}\""));
         } else {
