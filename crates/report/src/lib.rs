@@ -43,6 +43,7 @@
 //! | `names` | names of samples on the page |
 //! | `section`, `sections` | the sections about one sample |
 //! | `cohort`, `sheet` | the comparison of several samples, and the sample sheet |
+//! | `plate` | the page of several samples, with its script |
 //! | `multiqc` | the table for MultiQC |
 //! | `plot`, `table`, `text` | SVG plots, HTML tables, numbers as text |
 #![warn(clippy::print_stdout, clippy::print_stderr)]
@@ -57,6 +58,7 @@ mod multiqc;
 mod names;
 mod options;
 mod page;
+mod plate;
 mod plot;
 mod rules;
 mod run;
@@ -75,5 +77,6 @@ pub use multiqc::{MULTIQC_SUFFIX, multiqc_table};
 pub use names::name_runs;
 pub use options::PageOptions;
 pub use page::{check_description, render_page};
+pub use plate::PlateBuilder;
 pub use run::{drop_hidden_reports, page_bytes};
 pub use sheet::Sheet;

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! render_page
-//! ├─ cohort::cohort_html   only for several samples: table and plots of all samples
-//! └─ sample_article        for each sample
+//! ├─ plate::PlateBuilder   for several samples
+//! └─ sample_article        for a single sample
 //!    ├─ sample_facts       main numbers, and fields of the sample sheet
 //!    ├─ verdict_html       each graded metric, failed ones grouped by cause
 //!    ├─ warnings_html      warnings of the run
@@ -14,12 +14,12 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::Value;
 
-use crate::cohort;
 use crate::diagnosis::{Diagnosis, group_by_cause};
 use crate::limits::{Assay, Limits, Thresholds};
 use crate::metrics::{find_metric, metric_title};
 use crate::names::sample_name;
 use crate::options::PageOptions;
+use crate::plate::{self, PlateBuilder};
 use crate::run::RunPart;
 use crate::section::{PageSample, facts_list};
 use crate::sections::{PageSection, SECTIONS};
@@ -57,21 +57,23 @@ pub fn check_description(value: &Value) -> Result<(), String> {
 
 /// Renders the HTML page of these runs; each run is one sample.
 ///
-/// For a single run, the page is about that sample. For several runs, the page first compares all
-/// samples and then shows each of them. The runs must have passed [`check_description`]. The page
-/// omits everything for which a run has no data.
+/// For a single run, the page is about that sample and has no script. For several runs, it compares
+/// the samples, and its script shows the details of each; see `plate`. The runs must have passed
+/// [`check_description`]. The page omits everything for which a run has no data.
 pub fn render_page(runs: &[&Value], options: &PageOptions) -> String {
-    let runs: Vec<RunPart<'_>> = runs.iter().map(|value| RunPart::new(value)).collect();
-    let (title, body) = match &runs[..] {
-        [run] => (sample_name(run).to_string(), sample_article(run, 0, options, true)),
-        _ => (
-            format!("{} samples", runs.len()),
-            html! {
-                (cohort::cohort_html(&runs, options))
-                @for (i, run) in runs.iter().enumerate() { (sample_article(run, i, options, false)) }
-            },
-        ),
-    };
+    if let [run] = runs {
+        let run = RunPart::new(run);
+        return page_html(sample_name(&run), &sample_article(&run, 0, options, true), false);
+    }
+    let mut builder = PlateBuilder::new(options);
+    runs.iter().for_each(|run| builder.add_run(run));
+    builder.render()
+}
+
+/// Returns the HTML page with this title and content. `is_plate` adds the script and the style of
+/// pages of several samples.
+pub fn page_html(title: &str, body: &Markup, is_plate: bool) -> String {
+    let scripts = if is_plate { "; script-src 'unsafe-inline'" } else { "" };
     let page = html! {
         (DOCTYPE) "\n"
         html lang="en" {
@@ -79,18 +81,20 @@ pub fn render_page(runs: &[&Value], options: &PageOptions) -> String {
                 "\n" meta charset="utf-8";
                 "\n" meta name="viewport" content="width=device-width, initial-scale=1";
                 "\n" meta http-equiv="Content-Security-Policy" content={
-                    "default-src 'none'; style-src 'unsafe-inline'; "
-                    "script-src 'unsafe-inline'; img-src data:"
+                    "default-src 'none'; style-src 'unsafe-inline'; img-src data:" (scripts)
                 };
                 "\n" meta name="color-scheme" content="light dark";
                 "\n" meta name="generator" content={ "readmill " (env!("CARGO_PKG_VERSION")) };
                 "\n" link rel="icon" href="data:,";
                 "\n" title { (title) " – readmill" }
-                "\n" style { "\n" (PreEscaped(include_str!("style.css"))) } "\n"
+                "\n" style {
+                    "\n" (PreEscaped(include_str!("style.css")))
+                    @if is_plate { (PreEscaped(plate::STYLE)) }
+                } "\n"
             }
             "\n" body {
-                "\n" main { (body) }
-                "\n" script { "\n" (PreEscaped(include_str!("script.js"))) } "\n"
+                "\n" main class=[is_plate.then_some("plate")] { (body) }
+                @if is_plate { "\n" script { "\n" (PreEscaped(plate::SCRIPT)) } }
             } "\n"
         } "\n"
     };
@@ -102,7 +106,12 @@ pub fn render_page(runs: &[&Value], options: &PageOptions) -> String {
 
 /// Returns the `<article>` of one sample. If `is_alone` is true, the sample name is the page heading
 /// (`h1`), and there is no link back to the table of samples.
-fn sample_article(run: &RunPart<'_>, number: usize, options: &PageOptions, is_alone: bool) -> Markup {
+pub fn sample_article(
+    run: &RunPart<'_>,
+    number: usize,
+    options: &PageOptions,
+    is_alone: bool,
+) -> Markup {
     let limits = options.limits_of(run);
     let sample = PageSample { run: run.clone(), prefix: format!("s{number}-"), limits: &limits };
     let (mut made, mut missing) = (Vec::new(), Vec::new());
@@ -389,7 +398,7 @@ mod tests {
     fn samples_are_side_by_side() {
         let (one, two) = (bare("one"), bare("two"));
         let text = render_page(&[&one, &two], &PageOptions::default());
-        assert!(text.contains("<h1>2 samples</h1>") && text.contains("data-run=\"1\""), "{text}");
+        assert!(text.contains("<h1>2 samples</h1>") && text.contains("id=\"article-1\""), "{text}");
         assert_eq!(check_description(&one), Ok(()));
         assert!(check_description(&json!({"format": "readmill run", "version": 3})).is_err());
         assert!(check_description(&json!([])).is_err());

@@ -6,9 +6,7 @@
 
 use std::sync::Arc;
 
-use kuva::prelude::{
-    BarPlot, Layout, LinePlot, Plot, ReferenceLine, SankeyPlot, StripPlot, Theme, TickFormat,
-};
+use kuva::prelude::{BarPlot, Layout, LinePlot, Plot, ReferenceLine, SankeyPlot, Theme, TickFormat};
 use maud::{Markup, PreEscaped, html};
 
 use crate::table::wrap_scrollable;
@@ -175,22 +173,6 @@ pub fn draw_flow(links: &[(String, String, f64)]) -> String {
     // A third column of node names needs more width.
     let width = if last > 2 { 1.2 * WIDTH } else { WIDTH };
     let layout = Layout::auto_from_plots(&plots).with_width(width).with_height(240.0);
-    kuva::render_to_svg(plots, apply_page_style(layout))
-}
-
-/// Draws a strip plot: a dot for each value, spread out where dots would overlap. `dots` has each
-/// value with its colour index.
-pub fn draw_dots(axes: &Axes<'_>, dots: Vec<(f64, usize)>, size: f64) -> String {
-    let points: Vec<(f64, String)> =
-        dots.into_iter().map(|(value, i)| (value, color_variable(i))).collect();
-    let plot = StripPlot::new()
-        .with_colored_group("", points)
-        .with_point_size(size)
-        .with_swarm()
-        .with_horizontal(true)
-        .with_marker_opacity(0.85);
-    let plots = vec![Plot::Strip(plot)];
-    let layout = apply_axes(Layout::auto_from_plots(&plots), axes).with_width(380.0).with_height(130.0);
     kuva::render_to_svg(plots, apply_page_style(layout))
 }
 

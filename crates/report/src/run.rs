@@ -83,6 +83,32 @@ impl Quantity {
         (whole.value > 0.0).then(|| Quantity::new(share, part.json, NumberRule::Share(whole.json)))
     }
 
+    /// Returns the attributes that say how to compute the number from the JSON, by their names after
+    /// `data-`. They are the attributes of [`Quantity::to_html`].
+    pub fn source_attributes(&self) -> Vec<(&'static str, String)> {
+        let mut list = vec![("json", self.json.clone())];
+        match &self.rule {
+            NumberRule::Sum => {}
+            NumberRule::Share(whole) => list.push(("of", whole.clone())),
+            NumberRule::Bins { is, keys, below } => {
+                list.extend([
+                    ("is", (*is).into()),
+                    ("keys", keys.clone()),
+                    ("below", below.to_string()),
+                ]);
+            }
+            NumberRule::Function { is, key } => {
+                list.push(("is", (*is).into()));
+                list.extend(key.map(|key| ("key", key.into())));
+            }
+            NumberRule::NoneAbove(depth) => {
+                list.extend([("is", "none-above".into()), ("above", depth.to_string())]);
+            }
+            NumberRule::LaneGc(lane) => list.extend([("is", "gc".into()), ("lane", lane.clone())]),
+        }
+        list
+    }
+
     /// Returns the number as a `<data>` element, whose attributes say how to compute the number from
     /// the JSON.
     pub fn to_html(&self, form: NumberFormat) -> Markup {

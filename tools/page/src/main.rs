@@ -8,6 +8,7 @@
 //! fault, and no fault for the clean sample.
 
 mod browser;
+mod plates;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,6 +28,9 @@ struct PageArgs {
     /// Keep pages and screenshots in this directory
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
+    /// Check only the pages of many samples
+    #[arg(long)]
+    plates: bool,
     /// Update the images of docs/report.md
     #[arg(long)]
     pictures: bool,

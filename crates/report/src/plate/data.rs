@@ -1,0 +1,160 @@
+//! The data of the table of samples, as one JSON block that the script of the page reads.
+
+use maud::{Markup, PreEscaped, html};
+use serde_json::{Map, Value, json};
+
+use crate::cohort::MetricColumn;
+use crate::limits::{FailingSide, Grade, Limit};
+use crate::options::PageOptions;
+use crate::run::Quantity;
+use crate::text::NumberFormat;
+use crate::verdict::{Judgement, MetricOutcome, SampleStatus, limit_text};
+
+use super::curves::Curves;
+use super::sample::PlateSample;
+
+/// What the table of samples and the plots show.
+pub struct PlateData<'a> {
+    pub samples: &'a [PlateSample],
+    pub columns: &'a [MetricColumn],
+    pub curves: &'a [Curves],
+}
+
+impl PlateData<'_> {
+    /// Returns the element with the JSON block.
+    pub fn to_element(&self, options: &PageOptions) -> Markup {
+        // In a script element, only `<` can end the text. JSON may escape it.
+        let text = self.to_json(options).to_string().replace('<', "\\u003c");
+        html! { "\n" script id="plate-data" type="application/json" { (PreEscaped(text)) } }
+    }
+
+    fn to_json(&self, options: &PageOptions) -> Value {
+        let mut grades = GradeList::default();
+        let status = |it: &PlateSample| it.verdict.status();
+        let verdicts: Vec<Option<usize>> =
+            self.samples.iter().map(|it| status(it).map(|it| grades.number(status_json(it)))).collect();
+        let metrics: Vec<Value> =
+            self.columns.iter().map(|column| self.metric_json(column, &mut grades)).collect();
+        let names: Vec<String> = self.samples.iter().map(|it| clean_text(&it.name)).collect();
+        json!({
+            "samples": names,
+            "verdicts": verdicts,
+            "summaries": self.samples.iter().map(|it| it.verdict.summary()).collect::<Vec<_>>(),
+            "grades": grades.0,
+            "fields": self.fields_json(options),
+            "colorBy": options.color_by,
+            "metrics": metrics,
+            "curves": self.curves.iter().map(Curves::to_json).collect::<Vec<_>>(),
+        })
+    }
+
+    /// Returns the fields of the sample sheet, with the value of each sample.
+    fn fields_json(&self, options: &PageOptions) -> Value {
+        let Some(sheet) = &options.sheet else { return json!([]) };
+        let field = |(n, name): (usize, &String)| {
+            let of = |sample: &PlateSample| sample.fields.get(n)?.as_deref().map(clean_text);
+            json!({"name": clean_text(name), "values": self.samples.iter().map(of).collect::<Vec<_>>()})
+        };
+        sheet.field_names().iter().enumerate().map(field).collect()
+    }
+
+    fn metric_json(&self, column: &MetricColumn, grades: &mut GradeList) -> Value {
+        let (metric, form) = (column.metric, column.metric.form);
+        let outcome = |run: usize| {
+            let own = self.samples.get(run).map_or(&[][..], |it| &it.verdict.outcomes);
+            own.iter().find(|it| it.metric.key == metric.key)
+        };
+        let of_runs = || 0..self.samples.len();
+        let mut sources = SourceList::default();
+        let numbers: Vec<Option<usize>> =
+            column.values.iter().map(|it| it.as_ref().map(|it| sources.number(it))).collect();
+        let known = || column.values.iter().map(Option::as_ref);
+        json!({
+            "key": metric.key,
+            "name": metric.name,
+            "median": form.format_number(column.median),
+            "values": known().map(|it| it.map(|it| it.value)).collect::<Vec<_>>(),
+            "texts": known().map(|it| it.map(|it| form.format_number(it.value))).collect::<Vec<_>>(),
+            "grades": of_runs().map(|run| outcome(run).map(|it| grades.number(judgement_json(&it.judgement)))).collect::<Vec<_>>(),
+            "sides": of_runs().map(|run| column.side(run).map(|it| it.0)).collect::<Vec<_>>(),
+            "sources": sources.0,
+            // Usually, all samples have their value at the same place in the JSON.
+            "source": if sources.0.len() == 1 { Vec::new() } else { numbers },
+            "limit": limit_json(of_runs().filter_map(outcome), form),
+        })
+    }
+}
+
+/// Returns the limit of a metric, if all samples have the same.
+fn limit_json<'a>(outcomes: impl Iterator<Item = &'a MetricOutcome>, form: NumberFormat) -> Value {
+    let mut limits = outcomes.map(|it| it.limit);
+    let Some(Some(first)) = limits.next().filter(|first| limits.all(|it| it == *first)) else {
+        return Value::Null;
+    };
+    let Limit { side, look, bad } = first;
+    json!({
+        "text": limit_text(&first, form),
+        "above": side == FailingSide::Above,
+        "look": look,
+        "bad": bad,
+    })
+}
+
+/// Returns the result of a sample. A greater rank is worse.
+fn status_json(status: SampleStatus) -> Value {
+    json!({
+        "class": status.css_class(), "label": status.label(), "html": status.to_html().into_string(),
+        "rank": status as u8 + 1,
+    })
+}
+
+/// Returns the judgement of a metric. Without a grade, the label is the reason.
+fn judgement_json(judgement: &Judgement) -> Value {
+    match judgement {
+        Judgement::Graded(grade) => status_json(match grade {
+            Grade::Good => SampleStatus::Pass,
+            Grade::Look => SampleStatus::Warn,
+            Grade::Bad => SampleStatus::Fail,
+        }),
+        other => json!({
+            "class": other.css_class(), "label": other.reason(), "html": other.to_html().into_string(),
+            "rank": 0,
+        }),
+    }
+}
+
+/// The grades that occur, so that the data name each by a number.
+#[derive(Default)]
+struct GradeList(Vec<Value>);
+
+impl GradeList {
+    fn number(&mut self, grade: Value) -> usize {
+        self.0.iter().position(|it| *it == grade).unwrap_or_else(|| {
+            self.0.push(grade);
+            self.0.len() - 1
+        })
+    }
+}
+
+/// The sources in the JSON that occur, as attributes of `<data>` elements.
+#[derive(Default)]
+struct SourceList(Vec<Map<String, Value>>);
+
+impl SourceList {
+    fn number(&mut self, quantity: &Quantity) -> usize {
+        let attributes: Map<String, Value> = quantity
+            .source_attributes()
+            .into_iter()
+            .map(|(name, value)| (name.to_string(), value.into()))
+            .collect();
+        self.0.iter().position(|it| *it == attributes).unwrap_or_else(|| {
+            self.0.push(attributes);
+            self.0.len() - 1
+        })
+    }
+}
+
+/// Replaces control characters, as `render_page` does in the HTML.
+fn clean_text(text: &str) -> String {
+    text.replace(char::is_control, "\u{fffd}")
+}

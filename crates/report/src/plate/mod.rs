@@ -1,0 +1,425 @@
+//! The page of several samples, which is called a plate after the plate of a sequencing library
+//! preparation.
+//!
+//! A plate must stay small and fast with 1,000 samples, so it has little HTML. Its script makes what
+//! the reader looks at: the rows of the table near the window, the plots, and the details of one
+//! sample. Design note 0024 gives the reasons.
+//!
+//! ```text
+//! PlateBuilder::add_run ─► PlateSample, for each run
+//! PlateBuilder::to_html
+//! ├─ header, failed samples, outliers, lanes   HTML; readable without scripts
+//! ├─ samples, metrics, curves                  elements that plate.js fills
+//! ├─ PlateData    script#plate-data            JSON: all values of the table
+//! ├─ Curves       script#curves-KIND           deflate, base64: 16 bits for each value
+//! └─ articles     script#article-N             deflate, base64: HTML of a sample without figures
+//! ```
+
+mod curves;
+mod data;
+mod pack;
+mod sample;
+
+use maud::{Markup, Render, html};
+use serde_json::Value;
+
+use self::curves::{Curves, KINDS, Points};
+use self::data::PlateData;
+use self::pack::{pack, packed_element};
+use self::sample::PlateSample;
+use crate::cohort::{MetricColumn, MetricValue, SwappedLane, collect_swaps, metric_columns};
+use crate::diagnosis::group_by_cause;
+use crate::lanes::LaneStats;
+use crate::limits::{Assay, Grade};
+use crate::options::PageOptions;
+use crate::page::page_html;
+use crate::run::RunPart;
+use crate::text::join_words;
+use crate::verdict::SampleStatus;
+
+pub const SCRIPT: &str = include_str!("plate.js");
+pub const STYLE: &str = include_str!("plate.css");
+
+/// Builds the page of several samples from one run description at a time.
+///
+/// The builder keeps less than a tenth of a description, so that the page of 1,000 samples needs no
+/// memory for 1,000 descriptions. [`render_page`](crate::render_page) uses it for several runs.
+///
+/// ```
+/// use readmill_report::{PageOptions, PlateBuilder};
+/// use serde_json::json;
+///
+/// let options = PageOptions::default();
+/// let mut builder = PlateBuilder::new(&options);
+/// for sample in ["NA1", "NA2"] {
+///     builder.add_run(&json!({"format": "readmill run", "version": 1, "sample": sample}));
+/// }
+/// assert!(builder.render().contains("<h1>2 samples</h1>"));
+/// ```
+pub struct PlateBuilder<'a> {
+    options: &'a PageOptions,
+    samples: Vec<PlateSample>,
+}
+
+impl<'a> PlateBuilder<'a> {
+    pub fn new(options: &'a PageOptions) -> Self {
+        PlateBuilder { options, samples: Vec::new() }
+    }
+
+    /// Adds a run, which must have passed [`check_description`](crate::check_description).
+    pub fn add_run(&mut self, run: &Value) {
+        let number = self.samples.len();
+        self.samples.push(PlateSample::from_run(&RunPart::new(run), number, self.options));
+    }
+
+    /// Renders the page of the runs that were added.
+    pub fn render(&self) -> String {
+        page_html(&format!("{} samples", self.samples.len()), &self.to_html(), true)
+    }
+
+    fn to_html(&self) -> Markup {
+        let samples = &self.samples[..];
+        let values: Vec<&[Option<MetricValue>]> = samples.iter().map(|it| &it.values[..]).collect();
+        let columns = metric_columns(&values);
+        let curves: Vec<Curves> = (0..KINDS.len()).filter_map(|n| self.place_curves(n)).collect();
+        let data = PlateData { samples, columns: &columns, curves: &curves };
+        let findings = [failed_list(samples), outlier_list(samples, &columns), lanes_list(samples)];
+        html! {
+            nav id="contents" aria-label="Contents" hidden { ul {} }
+            div id="overview" {
+                (header_html(samples))
+                (script_sections())
+                @for section in findings.into_iter().flatten() { (section) }
+            }
+            div id="detail" hidden {}
+            (data.to_element(self.options))
+            @for it in &curves { (packed_element(&format!("curves-{}", it.id()), &pack(&it.to_bytes()))) }
+            @for (i, sample) in samples.iter().enumerate() {
+                (packed_element(&format!("article-{i}"), &sample.article))
+            }
+        }
+    }
+
+    /// Places the curves of the kind with this index. `None` if no sample has such a curve.
+    fn place_curves(&self, number: usize) -> Option<Curves> {
+        let points: Option<Vec<&Points>> = self.samples.iter().map(|it| it.points.get(number)).collect();
+        Curves::place(KINDS.get(number)?, &points?)
+    }
+}
+
+fn summarize_samples(samples: &[PlateSample]) -> String {
+    let count = |status| samples.iter().filter(|it| it.verdict.status() == status).count();
+    let named = [
+        (Some(SampleStatus::Fail), "failed", true),
+        (Some(SampleStatus::Warn), "with warnings", true),
+        (Some(SampleStatus::Pass), "passed", true),
+        (
+            Some(SampleStatus::Incomplete),
+            "passed what was measured, but essential metrics are missing",
+            false,
+        ),
+        (None, "not judged", false),
+    ];
+    let counts = named.into_iter().map(|(status, text, always)| (count(status), text, always));
+    let shown = counts.filter(|(count, _, always)| *always || *count > 0);
+    let texts: Vec<String> = shown.map(|(count, text, _)| format!("{count} {text}")).collect();
+    format!("{}.", texts.join(", "))
+}
+
+/// Returns a sentence that names the assays whose thresholds were used.
+fn thresholds_note(samples: &[PlateSample]) -> String {
+    let mut texts = Vec::new();
+    for (_, assay) in Assay::ALL {
+        let count = samples.iter().filter(|it| it.assay == assay).count();
+        let of_samples = if count == 1 { "sample" } else { "samples" };
+        if count == samples.len() {
+            return format!("Thresholds for {}.", assay.title());
+        }
+        if count > 0 {
+            texts.push(format!("{} ({count} {of_samples})", assay.title()));
+        }
+    }
+    format!("Each sample has the thresholds of its assay: {}.", join_words(&texts))
+}
+
+fn header_html(samples: &[PlateSample]) -> Markup {
+    html! {
+        header id="summary" {
+            p class="eyebrow" { "readmill report" }
+            h1 { (samples.len()) " samples" }
+            p class="summary" { (summarize_samples(samples)) }
+            p class="note" { (thresholds_note(samples)) }
+            noscript {
+                p class="warnings" {
+                    "The table of all samples and the plots need scripts, which this browser does not "
+                    "run here. For a page of one sample, which works without scripts, use "
+                    code { "readmill report SAMPLE.json -o SAMPLE.html" } "."
+                }
+            }
+            p class="warnings" id="old-browser" hidden {
+                "This browser cannot inflate the plots and the details of the samples. Use Chrome or "
+                "Edge 80, Firefox 113 or Safari 16.4, or a later version."
+            }
+        }
+    }
+}
+
+/// Returns the sections that the script fills. They are hidden until it runs.
+fn script_sections() -> Markup {
+    let button = |id: &str, text: &str| html! { button type="button" id=(id) { (text) } };
+    html! {
+        section id="samples" aria-labelledby="samples-h" hidden {
+            h2 id="samples-h" { "Samples" }
+            div class="tools" {
+                label { "Filter " input type="search" id="filter" placeholder="Name or field"; }
+                label { "Colour by " select id="color-by" {} }
+                details class="menu" { summary { "Columns" } div id="columns" {} }
+                details class="menu" {
+                    summary { "Names" }
+                    div {
+                        p class="note" id="names-h" {
+                            "Display names, one sample per line: name, tab, display name. They apply to "
+                            "this window only; save them to use them again."
+                        }
+                        textarea id="names" rows="8" cols="36" spellcheck="false" aria-labelledby="names-h" {}
+                        p class="buttons" { (button("names-apply", "Apply")) (button("names-save", "Save as TSV")) }
+                    }
+                }
+                (button("save-table", "Save table as TSV"))
+            }
+            div class="tools" {
+                span id="shown" role="status" {}
+                span class="buttons" {
+                    (button("mark-shown", "Highlight these")) (button("hide-shown", "Hide these"))
+                }
+            }
+            div id="chosen" class="tools" hidden {
+                span { "Highlighted:" } ul id="chips" {}
+                span class="buttons" {
+                    (button("only-marked", "Hide all others")) (button("hide-marked", "Hide these"))
+                    (button("clear-marked", "Clear"))
+                }
+            }
+            p id="hidden-count" class="tools" hidden {
+                span {} span class="buttons" { (button("show-all", "Show all")) }
+            }
+            ul class="legend" id="colors" {}
+            div id="window" class="scroll" tabindex="0" role="group" aria-label="Key metrics of all samples" {
+                table { caption class="sr" { "Key metrics of all samples" } thead { tr {} } tbody {} }
+            }
+            div id="print-table" {}
+            p class="note" {
+                "Click a heading to sort. The box before a name highlights the sample in all plots; the name "
+                "opens its details. "
+                span class="out" { "high" } " and " span class="out" { "low" }
+                " mark values that are far from those of the other samples."
+            }
+        }
+        section id="metrics" aria-labelledby="metrics-h" hidden {
+            h2 id="metrics-h" { "Key metrics" }
+            div class="plots wide" {}
+        }
+        section id="curves" aria-labelledby="curves-h" hidden {
+            h2 id="curves-h" { "Curves of all samples" }
+            div class="plots" {}
+        }
+    }
+}
+
+/// Maximum number of samples in a list of the page. The table has all of them.
+const MAX_LISTED: usize = 100;
+
+/// Number of samples that a list shows before the reader opens the rest.
+const LISTED_AT_ONCE: usize = 8;
+
+/// Returns a section with a list. Long lists are partly collapsed. `None` if there are no items.
+fn list_section(id: &str, title: &str, items: &[Markup]) -> Option<Markup> {
+    let (first, rest) = items.split_at(items.len().min(LISTED_AT_ONCE));
+    let listed = rest.get(..rest.len().min(MAX_LISTED - LISTED_AT_ONCE))?;
+    (!first.is_empty()).then(|| {
+        html! {
+            section id=(id) aria-labelledby={ (id) "-h" } {
+                h2 id={ (id) "-h" } { (title) }
+                ul class="findings" { @for item in first { (item) } }
+                @if !listed.is_empty() {
+                    details class="rest" {
+                        summary { (listed.len()) " more" span { ": " (title) } }
+                        ul class="findings" { @for item in listed { (item) } }
+                        @if rest.len() > listed.len() {
+                            p class="note" {
+                                "And " (rest.len() - listed.len()) " others: sort the table of samples."
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    })
+}
+
+/// Returns a link to the details of a sample.
+fn sample_link(samples: &[PlateSample], i: usize) -> Markup {
+    let name = samples.get(i).map_or("", |sample| &sample.name);
+    html! { a href={ "#s" (i) } data-name=(i) { (name) } }
+}
+
+fn failed_list(samples: &[PlateSample]) -> Option<Markup> {
+    let item = |(i, sample): (usize, &PlateSample)| {
+        let found = group_by_cause(&sample.verdict.outcomes);
+        let lead = found.first().map(|it| it.lead).filter(|it| it.grade() == Some(Grade::Bad))?;
+        Some(html! {
+            li data-run=(i) {
+                (sample_link(samples, i)) ": " (lead.name) " " (lead.source.to_html(lead.metric.form))
+                @if found.len() > 1 {
+                    span class="more" { ", and " (found.len() - 1) " more" }
+                }
+                "."
+            }
+        })
+    };
+    let items: Vec<Markup> = samples.iter().enumerate().filter_map(item).collect();
+    list_section("failed", "Failed samples", &items)
+}
+
+fn outlier_list(samples: &[PlateSample], columns: &[MetricColumn]) -> Option<Markup> {
+    let of = |i: usize, column: &MetricColumn| {
+        let ((side, _), source) = (column.side(i)?, column.values.get(i)?.as_ref()?);
+        let form = column.metric.form;
+        Some(html! {
+            (column.metric.name) " " (source.to_html(form)) " " span class="out" { (side) }
+            " (median " (form.format_number(column.median)) ")"
+        })
+    };
+    let item = |i: usize| {
+        let own: Vec<Markup> = columns.iter().filter_map(|column| of(i, column)).collect();
+        (!own.is_empty()).then(|| {
+            html! {
+                li data-run=(i) { (sample_link(samples, i)) ": " (join_markup(&own)) "." }
+            }
+        })
+    };
+    let items: Vec<Markup> = (0..samples.len()).filter_map(item).collect();
+    list_section("outliers", "Outlier samples", &items)
+}
+
+/// Maximum number of outlier metrics in the list of outlier samples.
+const MAX_METRICS_OF_SAMPLE: usize = 6;
+
+fn join_markup(parts: &[Markup]) -> impl Render {
+    let left = parts.len().saturating_sub(MAX_METRICS_OF_SAMPLE);
+    html! {
+        @for (n, text) in parts.iter().take(MAX_METRICS_OF_SAMPLE).enumerate() {
+            @if n > 0 { "; " } (text)
+        }
+        @if left > 0 { "; and " (left) " more" }
+    }
+}
+
+/// Returns the lanes that may belong to another sample. `None` if no sample has metrics by lane.
+fn lanes_list(samples: &[PlateSample]) -> Option<Markup> {
+    let lanes: Vec<&[LaneStats]> = samples.iter().map(|it| &it.lanes[..]).collect();
+    let swaps = collect_swaps(&lanes)?;
+    let item = |swap: &SwappedLane| {
+        html! {
+            li {
+                "Lane " code { (swap.name) } " of " (sample_link(samples, swap.run))
+                " matches the insert size and GC content of " (sample_link(samples, swap.other))
+                " better than those of its own sample."
+            }
+        }
+    };
+    let items: Vec<Markup> = swaps.iter().map(item).collect();
+    list_section("lanes", "Lanes", &items).or_else(|| {
+        Some(html! {
+            section id="lanes" aria-labelledby="lanes-h" {
+                h2 id="lanes-h" { "Lanes" }
+                p class="lead" { "No lane matches another sample better than its own." }
+            }
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::render_page;
+    use crate::sheet::Sheet;
+    use serde_json::json;
+
+    /// The description of a run with some metrics and all curves of a usual run.
+    fn simulated(i: u32) -> Value {
+        let noise =
+            |n: u32| f64::from((i.wrapping_mul(2_654_435_761) ^ n.wrapping_mul(40_503)) % 997) / 997.0;
+        let column = |count: u32, of: &dyn Fn(f64) -> f64| -> Vec<f64> {
+            (0..count).map(|n| of(f64::from(n)) * (1.0 + 0.05 * noise(n))).collect()
+        };
+        let line = |count: u32| (0..count).collect::<Vec<u32>>();
+        let gc = |n: u32| json!({"GC": n, "WINDOWS": 100, "READ_STARTS": 10, "NORMALIZED_COVERAGE": 1.0 + noise(n) / 9.0});
+        let both = |n: u32| json!({"passed": n, "failed": 0});
+        json!({
+            "format": "readmill run", "version": 1, "program": {"name": "readmill", "version": "1", "commit": null},
+            "command": {"name": "prep", "arguments": ["readmill", "prep"], "line": "readmill prep"},
+            "steps": [], "sample": format!("S{i:04}"), "inputs": [], "outputs": [], "warnings": [], "stages": [],
+            "reads": {"read": 1000 + i, "written": 1000, "written_elsewhere": 0, "counts": []},
+            "resources": {"threads": 1, "memory_limit_bytes": 1 << 30, "memory_peak_bytes": null},
+            "time": {"ended": 0.5, "seconds": 1.5, "cpu_seconds": 1.0},
+            "reports": {
+                "flagstat": {"primary": both(1000), "primary mapped": both(900 + i % 100), "primary duplicates": both(i % 300)},
+                "insert_size_metrics": {
+                    "rows": [{"MEDIAN_INSERT_SIZE": 350, "PAIR_ORIENTATION": "FR"}],
+                    "histograms": [{"insert_size": line(600), "All_Reads.fr_count": column(600, &|x| (-((x - 350.0) / 60.0).powi(2)).exp() * 1e5)}],
+                },
+                "quality_by_cycle_metrics": {"histograms": [{"CYCLE": (1..=302).collect::<Vec<u32>>(), "MEAN_QUALITY": column(302, &|_| 35.0)}]},
+                "base_distribution_by_cycle_metrics": {"rows": [{"READ_END": 2, "CYCLE": 152, "PCT_N": 0.1}]},
+                "gc_bias.summary_metrics": {"rows": [{"AT_DROPOUT": 1.0, "GC_DROPOUT": 2.0 + noise(3)}]},
+                "gc_bias.detail_metrics": {"rows": (0..=100).map(gc).collect::<Vec<_>>()},
+                "mosdepth.global.dist.txt": {"depth": line(60), "share": column(60, &|x| 1.0 / (1.0 + (x - 30.0).exp()))},
+                "mosdepth.region.dist.txt": {"depth": line(60), "share": column(60, &|x| 1.0 / (1.0 + (x - 40.0).exp()))},
+            },
+        })
+    }
+
+    fn page_of(count: u32) -> String {
+        let values: Vec<Value> = (0..count).map(simulated).collect();
+        render_page(&values.iter().collect::<Vec<_>>(), &PageOptions::default())
+    }
+
+    #[test]
+    fn pages_of_48_and_of_1000_samples_are_small() {
+        let (few, many) = (page_of(48).len(), page_of(1000).len());
+        assert!(few <= 3 << 20 && many <= 15 << 20, "{few} {many}");
+    }
+
+    #[test]
+    fn odd_names_cannot_leave_their_elements() {
+        let mut values: Vec<Value> = (0..6).map(simulated).collect();
+        let long = "N".repeat(60);
+        for (value, name) in
+            values.iter_mut().zip(["</script><b>x", "a\u{7}b", "&amp;\u{2028}\"'", &long])
+        {
+            value["sample"] = name.into();
+        }
+        let sheet = Sheet::parse("sample\tba</script>tch\n</script><b>x\t<!--\n").unwrap();
+        let options = PageOptions { sheet: Some(sheet), ..PageOptions::default() };
+        let page = render_page(&values.iter().collect::<Vec<_>>(), &options);
+        assert!(!page.contains("</script><b>") && !page.contains("<!--"), "names are escaped");
+        assert!(!page.contains('\u{7}') && !page.contains("\\u0007"), "control characters are replaced");
+        let (_, data) = page.split_once("<script id=\"plate-data\" type=\"application/json\">").unwrap();
+        let data: Value = serde_json::from_str(data.split("</script>").next().unwrap()).unwrap();
+        assert_eq!(data["samples"][0], "</script><b>x");
+        assert_eq!(data["samples"][1], "a\u{fffd}b");
+        assert_eq!(data["samples"][3], long);
+        assert_eq!(data["fields"][0]["values"][0], "<!--");
+        assert_eq!(data["metrics"][0]["texts"][2], "1,000");
+    }
+
+    #[test]
+    fn long_lists_are_cut() {
+        let items: Vec<Markup> = (0..150).map(|i| html! { li { (i) } }).collect();
+        let section = list_section("x", "Title", &items).unwrap().into_string();
+        assert!(section.contains("<summary>92 more<") && section.contains("And 50 others"), "{section}");
+        assert!(list_section("x", "Title", &[]).is_none());
+        let section = list_section("x", "Title", &items[..3]).unwrap().into_string();
+        assert!(!section.contains("details"), "{section}");
+    }
+}

@@ -1,0 +1,55 @@
+//! What a plate keeps of one run.
+
+use super::curves::{KINDS, Points};
+use super::pack::{pack, remove_figures};
+use crate::cohort::MetricValue;
+use crate::lanes::{LaneStats, collect_lanes};
+use crate::limits::Assay;
+use crate::metrics::{METRICS, Metric};
+use crate::names::sample_name;
+use crate::options::PageOptions;
+use crate::page::sample_article;
+use crate::rules::find_unmet_need;
+use crate::run::RunPart;
+use crate::verdict::{SampleVerdict, judge_sample};
+
+/// A sample of a plate. It takes less than a tenth of the memory of the run description, which is not
+/// needed any more.
+pub struct PlateSample {
+    pub name: String,
+    /// Values of all metrics, in the order of [`METRICS`].
+    pub values: Vec<Option<MetricValue>>,
+    pub assay: Assay,
+    pub verdict: SampleVerdict,
+    /// The values of all fields of the sample sheet, in their order.
+    pub fields: Vec<Option<String>>,
+    /// Points of all kinds of curves, in the order of [`KINDS`].
+    pub points: Vec<Points>,
+    pub lanes: Vec<LaneStats>,
+    /// The details without figures, packed.
+    pub article: String,
+}
+
+impl PlateSample {
+    /// Creates the sample with this index, which the ids and attributes in its article contain.
+    pub fn from_run(run: &RunPart<'_>, number: usize, options: &PageOptions) -> Self {
+        let article = sample_article(run, number, options, false).into_string();
+        let limits = options.limits_of(run);
+        let value = |metric: &Metric| {
+            let is_compared = find_unmet_need(metric.key, run).is_none();
+            (metric.find)(run).map(|quantity| MetricValue { quantity, is_compared })
+        };
+        let names = options.sheet.as_ref().map_or(&[][..], |sheet| sheet.field_names());
+        let field = |name: &String| options.sheet_field(run, name).map(str::to_string);
+        PlateSample {
+            name: sample_name(run).to_string(),
+            values: METRICS.iter().map(value).collect(),
+            assay: limits.assay,
+            verdict: judge_sample(run, &limits),
+            fields: names.iter().map(field).collect(),
+            points: KINDS.iter().map(|kind| (kind.collect)(run)).collect(),
+            lanes: collect_lanes(run),
+            article: pack(remove_figures(&article).as_bytes()),
+        }
+    }
+}
