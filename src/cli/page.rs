@@ -1,6 +1,6 @@
 //! `readmill report`: makes an HTML report from the run files of one or several runs.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use readmill_files::{CommandMemory, FileOutput};
 use readmill_process::console::write_log_line;
 use readmill_record::{Error, Result};
 use readmill_report::{
-    MULTIQC_SUFFIX, PageOptions, Sheet, check_description, drop_hidden_reports, multiqc_table,
-    name_runs, page_bytes, render_page,
+    MULTIQC_SUFFIX, MultiqcTable, PageOptions, PlateBuilder, Sheet, check_description,
+    drop_hidden_reports, page_bytes, render_page,
 };
 use serde_json::Value;
 
@@ -59,7 +59,8 @@ const VALUE_BYTES: u64 = 32;
 const PAGE_BYTES: u64 = 4 << 20;
 
 impl ReportArgs {
-    /// Writes the report. The memory of each run file is charged before the file is read.
+    /// Writes the report. The memory of each run file is charged before the file is read. Of several
+    /// files, only one is in memory at a time.
     pub fn write_report(&self) -> Result<()> {
         let paths = self.files.iter().map(|path| path.canonicalize().unwrap_or_else(|_| path.clone()));
         let paths: Vec<PathBuf> = paths.collect();
@@ -92,35 +93,43 @@ impl ReportArgs {
         let mut table = table.transpose()?;
         let memory = CommandMemory::divide(self.memory.bytes())?;
         let ledger = &memory.ledger;
-        let (mut values, mut charges): (Vec<Value>, Vec<_>) = (Vec::new(), Vec::new());
+        let options = PageOptions { assay, thresholds, sheet, color_by: self.color_by.clone() };
+        let (mut plate, mut rows) = (PlateBuilder::new(&options), MultiqcTable::new(&options));
+        let mut page = String::new();
+        let mut kept = ledger.charge("page of runs", 0)?;
+        let mut runs_seen: HashMap<Vec<u8>, &Path> = HashMap::new();
         for path in &self.files {
             let bytes =
                 std::fs::metadata(path).map_err(|error| unreadable_file_error(path, &error))?.len();
             let mut charge = ledger.charge("descriptions of runs", bytes.saturating_mul(VALUE_BYTES))?;
             let mut value = read_run(path, bytes)?;
+            if let Some(other) = runs_seen.insert(identify_run(&value), path) {
+                let what = format!("{} and {} describe the same run", other.display(), path.display());
+                return Err(Error::usage(what).hint("give each run once"));
+            }
             check_description(&value).map_err(|what| bad_file_error(path, &what).hint(WRITE_RUN))?;
             let left = drop_hidden_reports(&mut value);
             charge.charge_around(left + PAGE_BYTES.max(page_bytes(&value)), || {
-                Ok(((), left + PAGE_BYTES.max(page_bytes(&value))))
+                rows.add_run(&value);
+                if self.files.len() > 1 {
+                    plate.add_run(&value);
+                } else {
+                    page = render_page(&[&value], &options);
+                }
+                Ok(((), left))
             })?;
-            if let Some(other) = values.iter().position(|other| *other == value) {
-                let other =
-                    self.files.get(other).map_or_else(String::new, |it| it.display().to_string());
-                let what = format!("{other} and {} describe the same run", path.display());
-                return Err(Error::usage(what).hint("give each run once"));
+            kept.grow_to(plate.bytes() + page.capacity() as u64)?;
+        }
+        if self.files.len() > 1 {
+            let paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
+            for warning in plate.distinguish_names(&paths) {
+                write_log_line(&format!("readmill: warning: {warning}"));
             }
-            charges.push(charge);
-            values.push(value);
+            page = plate.render();
         }
-        let paths: Vec<&Path> = paths.iter().map(PathBuf::as_path).collect();
-        for warning in name_runs(&mut values, &paths) {
-            write_log_line(&format!("readmill: warning: {warning}"));
-        }
-        let options = PageOptions { assay, thresholds, sheet, color_by: self.color_by.clone() };
-        let runs: Vec<&Value> = values.iter().collect();
-        output.write_buffered(render_page(&runs, &options).as_bytes())?;
+        output.write_buffered(page.as_bytes())?;
         if let Some(table) = &mut table {
-            table.write_buffered(multiqc_table(&runs, &options).as_bytes())?;
+            table.write_buffered(rows.to_json().as_bytes())?;
         }
         FileOutput::finish_all([output].into_iter().chain(table))
     }
@@ -141,6 +150,12 @@ impl ReportArgs {
 
 /// Hint for files that were not written with `--json`.
 const WRITE_RUN: &str = "give a file that was written with --json: readmill qc in.bam -o PREFIX --json run.json; or let the run write the report: --report page.html";
+
+/// Returns text that two runs have in common only if they are the same run: the command, the sample,
+/// the moment at which the run ended, and the time that it took.
+fn identify_run(run: &Value) -> Vec<u8> {
+    format!("{} {} {}", run["command"], run["sample"], run["time"]).into_bytes()
+}
 
 /// Reads a run file. If the file is BAM, CRAM or SAM, the error says so.
 fn read_run(path: &Path, bytes: u64) -> Result<Value> {

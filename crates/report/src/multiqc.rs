@@ -41,45 +41,65 @@ const COLUMNS: &[MultiqcColumn] = &[
 /// assert_eq!(table["data"]["NA1"]["peak"], 3.0); // MiB
 /// ```
 pub fn multiqc_table(runs: &[&Value], options: &PageOptions) -> String {
-    let mut headers = Map::new();
-    let title = |title: &str, about: &str| json!({"title": title, "description": about});
-    headers.insert(
-        "verdict".into(),
-        title("Verdict", "Worst result of the key metrics: pass, warn or fail; incomplete if essential metrics are missing"),
-    );
-    headers.insert(
-        "findings".into(),
-        title("Findings", "Key metrics that failed or have a warning, with the cycle or lane"),
-    );
-    for (key, name, about, format, _) in COLUMNS {
-        let mut header = title(name, about);
-        header["format"] = json!(format);
-        headers.insert((*key).into(), header);
+    let mut table = MultiqcTable::new(options);
+    runs.iter().for_each(|run| table.add_run(run));
+    table.to_json()
+}
+
+/// The MultiQC table, built from one run description at a time.
+pub struct MultiqcTable<'a> {
+    options: &'a PageOptions,
+    rows: Map<String, Value>,
+}
+
+impl<'a> MultiqcTable<'a> {
+    pub fn new(options: &'a PageOptions) -> Self {
+        MultiqcTable { options, rows: Map::new() }
     }
-    headers.insert("warnings".into(), title("Warnings", "Number of run warnings"));
-    let mut data = Map::new();
-    for value in runs {
-        let run = RunPart::new(value);
+
+    /// Adds the row of a run. Rows need distinct names: the second run of sample `NA1` is named
+    /// `NA1 (2)`.
+    pub fn add_run(&mut self, run: &Value) {
+        let run = RunPart::new(run);
         let mut name = run.text("sample").to_string();
-        // Rows need distinct names: the second run of sample `NA1` is named `NA1 (2)`.
         for number in 2.. {
-            if !data.contains_key(&name) {
+            if !self.rows.contains_key(&name) {
                 break;
             }
             name = format!("{} ({number})", run.text("sample"));
         }
-        data.insert(name, multiqc_row(&run, options));
+        self.rows.insert(name, multiqc_row(&run, self.options));
     }
-    let content = json!({
-        "id": "readmill",
-        "section_name": "readmill",
-        "description": "Verdict, reads, time and memory of each run.",
-        "plot_type": "table",
-        "pconfig": {"id": "readmill_runs", "title": "readmill: runs", "namespace": "readmill"},
-        "headers": headers,
-        "data": data,
-    });
-    format!("{content:#}\n")
+
+    /// Returns the table, as [`multiqc_table`] does.
+    pub fn to_json(&self) -> String {
+        let mut headers = Map::new();
+        let title = |title: &str, about: &str| json!({"title": title, "description": about});
+        headers.insert(
+            "verdict".into(),
+            title("Verdict", "Worst result of the key metrics: pass, warn or fail; incomplete if essential metrics are missing"),
+        );
+        headers.insert(
+            "findings".into(),
+            title("Findings", "Key metrics that failed or have a warning, with the cycle or lane"),
+        );
+        for (key, name, about, format, _) in COLUMNS {
+            let mut header = title(name, about);
+            header["format"] = json!(format);
+            headers.insert((*key).into(), header);
+        }
+        headers.insert("warnings".into(), title("Warnings", "Number of run warnings"));
+        let content = json!({
+            "id": "readmill",
+            "section_name": "readmill",
+            "description": "Verdict, reads, time and memory of each run.",
+            "plot_type": "table",
+            "pconfig": {"id": "readmill_runs", "title": "readmill: runs", "namespace": "readmill"},
+            "headers": headers,
+            "data": self.rows,
+        });
+        format!("{content:#}\n")
+    }
 }
 
 fn multiqc_row(run: &RunPart<'_>, options: &PageOptions) -> Value {

@@ -3,53 +3,36 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
-use serde_json::{Value, json};
-
 use crate::run::RunPart;
 
-/// Field of a description with the name that [`name_runs`] chose.
-const CHOSEN_NAME: &str = "page_name";
-
-/// Returns the name of a run on the page: the name that [`name_runs`] chose, the name that the user
-/// gave with `--sample`, the sample of the read groups if all have the same one, or the name in
-/// reports.
+/// Returns the name of a run on the page: the name that the user gave with `--sample`, the sample of
+/// the read groups if all have the same one, or the name in reports.
 pub fn sample_name<'a>(run: &RunPart<'a>) -> &'a str {
-    let names = [CHOSEN_NAME, "sample_names/given", "sample_names/read_groups", "sample"];
+    let names = ["sample_names/given", "sample_names/read_groups", "sample"];
     names.into_iter().map(|path| run.text(path)).find(|name| !name.is_empty()).unwrap_or("")
 }
 
-/// Gives different names to runs that would have the same name on the page.
+/// Gives different names to runs that have the same name.
 ///
-/// `paths` are the absolute paths of the run files, in the order of `runs`. Each of the runs with the
-/// same name gets the shortest part of its path that no other one has, in parentheses. Returns a
+/// `paths` are the absolute paths of the run files, in the order of `names`. Each of the runs with
+/// the same name gets the shortest part of its path that no other one has, in parentheses. Returns a
 /// warning for each name that several runs have.
-///
-/// ```
-/// use readmill_report::name_runs;
-/// use serde_json::json;
-/// use std::path::Path;
-///
-/// let mut runs = [json!({"sample": "aligned"}), json!({"sample": "aligned"})];
-/// let paths = ["/data/S1/run.json", "/data/S2/run.json"].map(Path::new);
-/// let warnings = name_runs(&mut runs, &paths);
-/// assert_eq!(warnings, ["2 runs have the sample name aligned; the report calls them aligned (S1) and aligned (S2)"]);
-/// ```
-pub fn name_runs(runs: &mut [Value], paths: &[&Path]) -> Vec<String> {
+pub fn name_runs(names: &mut [String], paths: &[&Path]) -> Vec<String> {
     let mut by_name: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for (number, run) in runs.iter().enumerate() {
-        by_name.entry(sample_name(&RunPart::new(run)).to_string()).or_default().push(number);
+    for (number, name) in names.iter().enumerate() {
+        by_name.entry(name.clone()).or_default().push(number);
     }
     let mut warnings = Vec::new();
     for (name, numbers) in by_name.iter().filter(|(_, numbers)| numbers.len() > 1) {
         let own: Vec<&Path> = numbers.iter().filter_map(|number| paths.get(*number).copied()).collect();
         let parts = find_distinct_parts(&own);
-        let names: Vec<String> = parts.iter().map(|part| format!("{name} ({part})")).collect();
-        for (number, new) in numbers.iter().zip(&names) {
-            if let Some(run) = runs.get_mut(*number) {
-                run[CHOSEN_NAME] = json!(new);
+        let distinct: Vec<String> = parts.iter().map(|part| format!("{name} ({part})")).collect();
+        for (number, new) in numbers.iter().zip(&distinct) {
+            if let Some(name) = names.get_mut(*number) {
+                name.clone_from(new);
             }
         }
-        let shown = match &names[..] {
+        let shown = match &distinct[..] {
             [one, two] => format!("{one} and {two}"),
             [one, two, ..] => format!("{one}, {two} and so on"),
             _ => continue,
@@ -106,6 +89,7 @@ fn list_components(path: &Path) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::{Value, json};
 
     fn parts(paths: &[&str]) -> Vec<String> {
         find_distinct_parts(&paths.iter().map(Path::new).collect::<Vec<_>>())
@@ -132,15 +116,14 @@ mod tests {
 
     #[test]
     fn only_runs_with_the_same_name_are_renamed() {
-        let mut runs = ["a", "b", "a", "a"].map(|name| json!({"sample": name}));
+        let mut names = ["a", "b", "a", "a"].map(String::from);
         let paths = ["/1/r.json", "/2/r.json", "/3/r.json", "/4/r.json"].map(Path::new);
-        let warnings = name_runs(&mut runs, &paths);
-        let names = runs.each_ref().map(|run| sample_name(&RunPart::new(run)));
+        let warnings = name_runs(&mut names, &paths);
         assert_eq!(names, ["a (1)", "b", "a (3)", "a (4)"]);
         assert_eq!(
             warnings,
             ["3 runs have the sample name a; the report calls them a (1), a (3) and so on"]
         );
-        assert!(name_runs(&mut [json!({"sample": "c"})], &[Path::new("/r")]).is_empty());
+        assert!(name_runs(&mut ["c".into()], &[Path::new("/r")]).is_empty());
     }
 }

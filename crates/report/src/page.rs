@@ -1,9 +1,8 @@
-//! Renders the HTML page of one or several samples.
+//! Renders the HTML page of one sample. `plate` uses parts of it for each of its samples.
 //!
 //! ```text
-//! render_page
-//! ├─ plate::PlateBuilder   for several samples
-//! └─ sample_article        for a single sample
+//! render_sample_page
+//! └─ sample_article
 //!    ├─ sample_facts       main numbers, and fields of the sample sheet
 //!    ├─ verdict_html       each graded metric, failed ones grouped by cause
 //!    ├─ warnings_html      warnings of the run
@@ -19,7 +18,6 @@ use crate::limits::{Assay, Limits, Thresholds};
 use crate::metrics::{find_metric, metric_title};
 use crate::names::sample_name;
 use crate::options::PageOptions;
-use crate::plate::{self, PlateBuilder};
 use crate::run::RunPart;
 use crate::section::{PageSample, facts_list};
 use crate::sections::{PageSection, SECTIONS};
@@ -29,7 +27,8 @@ use crate::verdict::{MetricOutcome, judge_sample, limit_text};
 /// Format versions of run descriptions that can be read. Version 1 has another name for `usage`.
 const DESCRIPTION_VERSIONS: [u64; 2] = [1, 2];
 
-/// Checks that a JSON value is a run description in a format version that [`render_page`] reads.
+/// Checks that a JSON value is a run description in a format version that [`render_page`](crate::render_page)
+/// reads.
 ///
 /// # Errors
 ///
@@ -55,24 +54,21 @@ pub fn check_description(value: &Value) -> Result<(), String> {
     }
 }
 
-/// Renders the HTML page of these runs; each run is one sample.
-///
-/// For a single run, the page is about that sample and has no script. For several runs, it compares
-/// the samples, and its script shows the details of each; see `plate`. The runs must have passed
-/// [`check_description`]. The page omits everything for which a run has no data.
-pub fn render_page(runs: &[&Value], options: &PageOptions) -> String {
-    if let [run] = runs {
-        let run = RunPart::new(run);
-        return page_html(sample_name(&run), &sample_article(&run, 0, options, true), false);
-    }
-    let mut builder = PlateBuilder::new(options);
-    runs.iter().for_each(|run| builder.add_run(run));
-    builder.render()
+/// Renders the page of a single sample, which has no script.
+pub fn render_sample_page(run: &Value, options: &PageOptions) -> String {
+    let run = RunPart::new(run);
+    page_html(sample_name(&run), &sample_article(&run, 0, options, true), None)
 }
 
-/// Returns the HTML page with this title and content. `is_plate` adds the script and the style of
-/// pages of several samples.
-pub fn page_html(title: &str, body: &Markup, is_plate: bool) -> String {
+/// The style sheet and the script that a page has in addition to the style sheet of all pages.
+pub struct PageScript {
+    pub style: &'static str,
+    pub script: &'static str,
+}
+
+/// Returns the HTML page with this title and content.
+pub fn page_html(title: &str, body: &Markup, more: Option<&PageScript>) -> String {
+    let is_plate = more.is_some();
     let scripts = if is_plate { "; script-src 'unsafe-inline'" } else { "" };
     let page = html! {
         (DOCTYPE) "\n"
@@ -89,12 +85,12 @@ pub fn page_html(title: &str, body: &Markup, is_plate: bool) -> String {
                 "\n" title { (title) " – readmill" }
                 "\n" style {
                     "\n" (PreEscaped(include_str!("style.css")))
-                    @if is_plate { (PreEscaped(plate::STYLE)) }
+                    @if let Some(more) = more { (PreEscaped(more.style)) }
                 } "\n"
             }
             "\n" body {
                 "\n" main class=[is_plate.then_some("plate")] { (body) }
-                @if is_plate { "\n" script { "\n" (PreEscaped(plate::SCRIPT)) } }
+                @if let Some(more) = more { "\n" script { "\n" (PreEscaped(more.script)) } }
             } "\n"
         } "\n"
     };
@@ -274,6 +270,7 @@ fn missing_sections_html(id: &str, missing: &[&PageSection]) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::render::render_page;
     use serde_json::json;
 
     /// The description of a run that wrote no reports.

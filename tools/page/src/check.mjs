@@ -26,7 +26,10 @@ const open = async (width, scheme, media) => {
   await tab.setViewport({ width, height: 900, deviceScaleFactor: 1 });
   // Both at once: either alone resets the other.
   await client.send("Emulation.setEmulatedMedia", { media, features: [{ name: "prefers-color-scheme", value: scheme }] });
+  await tab.goto("about:blank");
   await tab.goto(`file://${page}`);
+  // The script of a page of several samples goes on after the page is loaded.
+  await tab.waitForFunction(() => !document.getElementById("plate-data") || document.documentElement.dataset.ready);
 };
 const picture = (name, options = {}) => tab.screenshot({ path: `${stem}-${name}.png`, ...options });
 
@@ -41,7 +44,7 @@ for (const [name, width, scheme, media] of views) {
   if (name === "light") await picture("top", { clip: { x: 0, y: 0, width, height: 900 } });
   const wide = await tab.evaluate(() => {
     const most = document.documentElement.clientWidth;
-    const scrolls = (element) => element.closest(".scroll, .sr, summary span");
+    const scrolls = (element) => element.closest(".scroll, .sr, summary span, #contents");
     const all = [...document.querySelectorAll("body *")].filter((it) => !scrolls(it) && it.getBoundingClientRect().right > most + 1);
     all.push(...[...document.querySelectorAll(".tiles li")].filter((it) => it.scrollWidth > it.clientWidth));
     return all.slice(0, 5).map((it) => `${it.tagName} ${it.id} ${it.className}`);

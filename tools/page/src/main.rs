@@ -6,6 +6,10 @@
 //! console errors, serious findings of axe-core, numbers that differ from the JSON, and elements
 //! wider than the page. This program also checks that the verdict of each page names the planted
 //! fault, and no fault for the clean sample.
+//!
+//! Then it makes pages of 96 and of 1,000 samples, with planted outliers, from varied runs of the
+//! gallery. `plate.mjs` uses them as a reader would: it sorts, searches, highlights, hides, renames,
+//! zooms, saves files, opens details and prints.
 
 mod browser;
 mod plates;
@@ -18,6 +22,8 @@ use clap::Parser;
 use readmill_peers::build_readmill;
 use serde_json::Value;
 
+use browser::Browser;
+
 /// Make the gallery of reports and check each in Chromium
 #[derive(Parser)]
 #[command(name = "./dev page", bin_name = "./dev page", max_term_width = 100)]
@@ -29,7 +35,7 @@ struct PageArgs {
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
     /// Check only the pages of many samples
-    #[arg(long)]
+    #[arg(long, conflicts_with = "pictures")]
     plates: bool,
     /// Update the images of docs/report.md
     #[arg(long)]
@@ -97,7 +103,8 @@ const GALLERY: &[Planted] = &[
     },
 ];
 
-const MAX_BYTES_PER_SAMPLE: u64 = 1 << 20;
+/// Maximum size of a page of one sample, or of a few.
+const MAX_BYTES: u64 = 3 << 20;
 
 /// Creates the gallery and checks each page. Fails if any check failed.
 fn main() -> Result<()> {
@@ -118,13 +125,34 @@ fn main() -> Result<()> {
     for planted in GALLERY {
         make_sample(&readmill, &root, planted)?;
     }
-    let cohort = make_cohort_page(&readmill, &root)?;
-    let browser = browser::Browser::new()?;
+    let browser = Browser::new()?;
+    if !args.plates {
+        check_gallery(&mut say, &browser, &readmill, &root)?;
+    }
+    check_plates(&mut say, &browser, &root)?;
+    if args.pictures {
+        copy_screenshots(&root)?;
+    }
+    if failed > 0 {
+        bail!("{failed} checks failed; --keep DIR keeps the pages and their pictures");
+    }
+    Ok(())
+}
+
+/// Checks the pages of the gallery, and the page of all its samples.
+fn check_gallery(
+    say: &mut impl FnMut(bool, &str),
+    browser: &Browser,
+    readmill: &Path,
+    root: &Path,
+) -> Result<()> {
+    let cohort = make_cohort_page(readmill, root)?;
     for planted in GALLERY {
         let dir = root.join(planted.name);
         let page = dir.join("report.html");
         let seen = browser.inspect_page(&page, &[&dir.join("run.json")])?;
-        print_findings(&mut say, planted.name, &page, 1, &seen)?;
+        print_findings(say, planted.name, &page, &seen)?;
+        say(compared_numbers(&seen) > 100, &format!("{}: numbers are compared", planted.name));
         let found = flagged_metrics(&seen);
         let told = found.iter().any(|it| planted.shown_by.contains(&it.as_str()));
         let only = found
@@ -136,12 +164,43 @@ fn main() -> Result<()> {
     let runs: Vec<PathBuf> = GALLERY.iter().map(|it| root.join(it.name).join("run.json")).collect();
     let runs: Vec<&Path> = runs.iter().map(PathBuf::as_path).collect();
     let seen = browser.inspect_page(&cohort, &runs)?;
-    print_findings(&mut say, "cohort", &cohort, runs.len() as u64, &seen)?;
-    if args.pictures {
-        copy_screenshots(&root)?;
-    }
-    if failed > 0 {
-        bail!("{failed} checks failed; --keep DIR keeps the pages and their pictures");
+    print_findings(say, "cohort", &cohort, &seen)?;
+    say(compared_numbers(&seen) > 100, "cohort: numbers are compared");
+    Ok(())
+}
+
+/// Numbers of samples of the pages, and the maximum bytes of each page.
+const PLATES: [(usize, u64); 2] = [(96, 3 << 20), (1000, 15 << 20)];
+
+/// Sample of which the details are compared with the JSON.
+const DETAILED: usize = plates::GC_BIASED;
+
+/// Checks pages of many samples.
+fn check_plates(say: &mut impl FnMut(bool, &str), browser: &Browser, root: &Path) -> Result<()> {
+    let sources = plates::Sources::read(root)?;
+    let planted = [plates::FAILED, plates::GC_BIASED, plates::SWAPPED[0], plates::SWAPPED[1]];
+    for (count, max_bytes) in PLATES {
+        let name = format!("{count} samples");
+        let plate = plates::make_plate(&sources, root, count)?;
+        let bytes = std::fs::metadata(&plate.page)?.len();
+        say(bytes <= max_bytes, &format!("{name}: {bytes} bytes"));
+        let is_thorough = count == PLATES[0].0;
+        let seen = browser.use_plate(&plate.page, is_thorough, &planted)?;
+        for check in seen["checks"].as_array().context("no checks")? {
+            let text = check[1].as_str().unwrap_or_default();
+            say(check[0] == true, &format!("{name}: {text}"));
+        }
+        println!("      {name}: {}", seen["measured"]);
+        if is_thorough {
+            let runs: Vec<&Path> = plate.runs.iter().map(PathBuf::as_path).collect();
+            let detail = PathBuf::from(format!("{}#s{DETAILED}", plate.page.display()));
+            for (part, page, min_numbers) in [("", &plate.page, 200), (" in detail", &detail, 200)] {
+                let seen = browser.inspect_page(page, &runs)?;
+                print_findings(say, &format!("{name}{part}"), &plate.page, &seen)?;
+                let compared = compared_numbers(&seen);
+                say(compared > min_numbers, &format!("{name}{part}: {compared} numbers are compared"));
+            }
+        }
     }
     Ok(())
 }
@@ -185,11 +244,10 @@ fn print_findings(
     say: &mut impl FnMut(bool, &str),
     name: &str,
     page: &Path,
-    samples: u64,
     seen: &Value,
 ) -> Result<()> {
     let bytes = std::fs::metadata(page)?.len();
-    say(bytes <= samples * MAX_BYTES_PER_SAMPLE, &format!("{name}: {bytes} bytes"));
+    say(bytes <= MAX_BYTES, &format!("{name}: {bytes} bytes"));
     let list = |key: &str| seen[key].as_array().cloned().unwrap_or_default();
     for (key, what) in [
         ("console", "errors on the console"),
@@ -202,9 +260,12 @@ fn print_findings(
         say(found.is_empty(), &format!("{name}: {} {what}", found.len()));
         found.iter().take(10).for_each(|it| println!("      {it}"));
     }
-    let compared = seen["compared"].as_u64().unwrap_or(0);
-    say(compared > 100 * samples, &format!("{name}: {compared} numbers compared with the JSON"));
     Ok(())
+}
+
+/// Returns how many numbers of a page were compared with the JSON.
+fn compared_numbers(seen: &Value) -> u64 {
+    seen["compared"].as_u64().unwrap_or(0)
 }
 
 /// Returns the metrics that a page marks as failed or with a warning.

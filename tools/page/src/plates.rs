@@ -27,7 +27,9 @@ impl Sources {
         let read = |name: &str| -> Result<Value> {
             let path = root.join(name).join("run.json");
             let bytes = std::fs::read(&path).with_context(|| format!("no {}", path.display()))?;
-            Ok(serde_json::from_slice(&bytes)?)
+            let mut run = serde_json::from_slice(&bytes)?;
+            drop_hidden_reports(&mut run);
+            Ok(run)
         };
         Ok(Sources { clean: read("clean")?, amplified: read("amplified")?, gc: read("gc")? })
     }
@@ -170,13 +172,12 @@ pub fn make_plate(sources: &Sources, root: &Path, count: usize) -> Result<Plate>
     let mut builder = PlateBuilder::new(&options);
     let mut runs = Vec::new();
     for number in 0..count {
-        let mut run = sources.make_run(number);
+        let run = sources.make_run(number);
         if number < KEPT_RUNS {
             let path = dir.join(format!("{}.json", sample_name(number)));
             std::fs::write(&path, run.to_string())?;
             runs.push(path);
         }
-        drop_hidden_reports(&mut run);
         builder.add_run(&run);
     }
     let page = dir.join("plate.html");

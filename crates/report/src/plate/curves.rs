@@ -368,7 +368,7 @@ impl Curves {
             self.kind;
         let (y, is_sum) = (y.to_string(), self.kind.cell == CellRule::Sum);
         let y = match self.grid.step {
-            step if is_sum && step > 1.0 => format!("{y} in {step} {unit}"),
+            step if is_sum && step > 1.0 => format!("{y} per {step} {unit}"),
             _ => y,
         };
         json!({

@@ -20,6 +20,8 @@ mod data;
 mod pack;
 mod sample;
 
+use std::path::Path;
+
 use maud::{Markup, Render, html};
 use serde_json::Value;
 
@@ -31,14 +33,15 @@ use crate::cohort::{MetricColumn, MetricValue, SwappedLane, collect_swaps, metri
 use crate::diagnosis::group_by_cause;
 use crate::lanes::LaneStats;
 use crate::limits::{Assay, Grade};
+use crate::names::name_runs;
 use crate::options::PageOptions;
-use crate::page::page_html;
+use crate::page::{PageScript, page_html};
 use crate::run::RunPart;
-use crate::text::join_words;
+use crate::text::{join_words, plain_number};
 use crate::verdict::SampleStatus;
 
-pub const SCRIPT: &str = include_str!("plate.js");
-pub const STYLE: &str = include_str!("plate.css");
+const SCRIPT: PageScript =
+    PageScript { style: include_str!("plate.css"), script: include_str!("plate.js") };
 
 /// Builds the page of several samples from one run description at a time.
 ///
@@ -61,6 +64,9 @@ pub struct PlateBuilder<'a> {
     samples: Vec<PlateSample>,
 }
 
+/// Ratio of the memory for the samples and their page to the memory of the samples.
+const RENDER_FACTOR: u64 = 4;
+
 impl<'a> PlateBuilder<'a> {
     pub fn new(options: &'a PageOptions) -> Self {
         PlateBuilder { options, samples: Vec::new() }
@@ -72,9 +78,38 @@ impl<'a> PlateBuilder<'a> {
         self.samples.push(PlateSample::from_run(&RunPart::new(run), number, self.options));
     }
 
+    /// Returns the memory in bytes for the runs that were added, and for rendering their page.
+    ///
+    /// The page has the packed articles and curves once more, and the copies that the rendering makes
+    /// of them; the data of the table take less than an eighth of that.
+    pub fn bytes(&self) -> u64 {
+        RENDER_FACTOR * self.samples.iter().map(PlateSample::heap_bytes).sum::<u64>()
+    }
+
+    /// Gives different names to runs with the same name. `paths` are the absolute paths of the run
+    /// files, in the order of the runs. Returns a warning for each name that several runs have.
+    pub fn distinguish_names(&mut self, paths: &[&Path]) -> Vec<String> {
+        let mut names: Vec<String> = self.samples.iter().map(|it| it.name.clone()).collect();
+        let warnings = name_runs(&mut names, paths);
+        for (sample, name) in self.samples.iter_mut().zip(names) {
+            if sample.name != name
+                && let Some(sheet) = &self.options.sheet
+            {
+                let own = sheet.field_names().iter().map(|field| sheet.field(&name, field));
+                let own: Vec<Option<String>> = own.map(|it| it.map(str::to_string)).collect();
+                // The sheet can name a run by this name or by its name in reports.
+                if own.iter().any(Option::is_some) {
+                    sample.fields = own;
+                }
+            }
+            sample.name = name;
+        }
+        warnings
+    }
+
     /// Renders the page of the runs that were added.
     pub fn render(&self) -> String {
-        page_html(&format!("{} samples", self.samples.len()), &self.to_html(), true)
+        page_html(&sample_count(&self.samples), &self.to_html(), Some(&SCRIPT))
     }
 
     fn to_html(&self) -> Markup {
@@ -88,8 +123,8 @@ impl<'a> PlateBuilder<'a> {
             nav id="contents" aria-label="Contents" hidden { ul {} }
             div id="overview" {
                 (header_html(samples))
-                (script_sections())
                 @for section in findings.into_iter().flatten() { (section) }
+                (script_sections())
             }
             div id="detail" hidden {}
             (data.to_element(self.options))
@@ -142,11 +177,15 @@ fn thresholds_note(samples: &[PlateSample]) -> String {
     format!("Each sample has the thresholds of its assay: {}.", join_words(&texts))
 }
 
+fn sample_count(samples: &[PlateSample]) -> String {
+    format!("{} samples", plain_number(samples.len() as f64))
+}
+
 fn header_html(samples: &[PlateSample]) -> Markup {
     html! {
         header id="summary" {
             p class="eyebrow" { "readmill report" }
-            h1 { (samples.len()) " samples" }
+            h1 { (sample_count(samples)) }
             p class="summary" { (summarize_samples(samples)) }
             p class="note" { (thresholds_note(samples)) }
             noscript {
@@ -193,17 +232,6 @@ fn script_sections() -> Markup {
                     (button("mark-shown", "Highlight these")) (button("hide-shown", "Hide these"))
                 }
             }
-            div id="chosen" class="tools" hidden {
-                span { "Highlighted:" } ul id="chips" {}
-                span class="buttons" {
-                    (button("only-marked", "Hide all others")) (button("hide-marked", "Hide these"))
-                    (button("clear-marked", "Clear"))
-                }
-            }
-            p id="hidden-count" class="tools" hidden {
-                span {} span class="buttons" { (button("show-all", "Show all")) }
-            }
-            ul class="legend" id="colors" {}
             div id="window" class="scroll" tabindex="0" role="group" aria-label="Key metrics of all samples" {
                 table { caption class="sr" { "Key metrics of all samples" } thead { tr {} } tbody {} }
             }
@@ -223,6 +251,19 @@ fn script_sections() -> Markup {
             h2 id="curves-h" { "Curves of all samples" }
             div class="plots" {}
         }
+        div id="choice" role="region" aria-label="Colours and highlighted samples" hidden {
+            ul class="legend" id="colors" {}
+            div id="chosen" class="tools" hidden {
+                span { "Highlighted:" } ul id="chips" {}
+                span class="buttons" {
+                    (button("only-marked", "Hide all others")) (button("hide-marked", "Hide these"))
+                    (button("clear-marked", "Clear"))
+                }
+            }
+            p id="hidden-count" class="tools" hidden {
+                span {} span class="buttons" { (button("show-all", "Show all")) }
+            }
+        }
     }
 }
 
@@ -230,7 +271,7 @@ fn script_sections() -> Markup {
 const MAX_LISTED: usize = 100;
 
 /// Number of samples that a list shows before the reader opens the rest.
-const LISTED_AT_ONCE: usize = 8;
+const LISTED_AT_ONCE: usize = 5;
 
 /// Returns a section with a list. Long lists are partly collapsed. `None` if there are no items.
 fn list_section(id: &str, title: &str, items: &[Markup]) -> Option<Markup> {
@@ -342,7 +383,7 @@ fn lanes_list(samples: &[PlateSample]) -> Option<Markup> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page::render_page;
+    use crate::render::render_page;
     use crate::sheet::Sheet;
     use serde_json::json;
 
@@ -417,7 +458,7 @@ mod tests {
     fn long_lists_are_cut() {
         let items: Vec<Markup> = (0..150).map(|i| html! { li { (i) } }).collect();
         let section = list_section("x", "Title", &items).unwrap().into_string();
-        assert!(section.contains("<summary>92 more<") && section.contains("And 50 others"), "{section}");
+        assert!(section.contains("<summary>95 more<") && section.contains("And 50 others"), "{section}");
         assert!(list_section("x", "Title", &[]).is_none());
         let section = list_section("x", "Title", &items[..3]).unwrap().into_string();
         assert!(!section.contains("details"), "{section}");

@@ -143,8 +143,9 @@
     return legend;
   };
 
-  const DASHES = [[], [7, 4], [2, 3]];
-  const markStyle = (number) => ({ color: color(`c${number % COLORS}`), dash: DASHES[Math.floor(number / COLORS) % 3] });
+  /** Dashes of highlighted curves by number, as in the legends of the style sheet. */
+  const DASHES = [[], [7, 4], [2, 3], [7, 4], [], [], []];
+  const markStyle = (number) => ({ color: color(`c${number % COLORS}`), dash: DASHES[number % COLORS] });
 
   // ---- Changes of the state ----
 
@@ -223,6 +224,8 @@
   const rows = new Map();
   let rowHeight = 33;
   const EXTRA_ROWS = 8;
+  /** Height of the window in pixels before it has rows. */
+  const MIN_WINDOW = 560;
 
   const makeCell = (column, sample) => {
     if (column.id === "verdict") {
@@ -259,7 +262,7 @@
   const renderTable = () => {
     const { shown } = state;
     const first = Math.max(0, Math.floor(grid.scrollTop / rowHeight) - EXTRA_ROWS);
-    const last = Math.min(shown.length, Math.ceil((grid.scrollTop + (grid.clientHeight || 600)) / rowHeight) + EXTRA_ROWS);
+    const last = Math.min(shown.length, Math.ceil((grid.scrollTop + Math.max(grid.clientHeight, MIN_WINDOW)) / rowHeight) + EXTRA_ROWS);
     const wanted = shown.slice(first, last);
     const wantedSet = new Set(wanted);
     for (const [sample, row] of rows) {
@@ -352,7 +355,7 @@
       const remove = makeButton("×", () => toggleMark(sample), { "aria-label": `Do not highlight ${nameOf(sample)}` });
       return make("li", {}, make("i", { className: `stroke s${number % COLORS}` }), makeLink(sample), remove);
     };
-    const MAX_CHIPS = 24;
+    const MAX_CHIPS = 12;
     const chips = [...state.marked].slice(0, MAX_CHIPS).map(chip);
     if (state.marked.size > MAX_CHIPS) chips.push(make("li", {}, `and ${state.marked.size - MAX_CHIPS} more`));
     byId("chips").replaceChildren(...chips);
@@ -646,7 +649,7 @@
       const context = this.canvases[layer].getContext("2d");
       context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
       context.clearRect(0, 0, this.width, this.height);
-      context.lineJoin = "round";
+      context.lineJoin = "bevel";
       return new CanvasPainter(context);
     }
 
@@ -765,6 +768,12 @@
       return result;
     }
   }
+
+  /**
+   * Number of curves above which lines are as thin as one pixel of the screen. Browsers draw such lines ten
+   * times faster than wider ones.
+   */
+  const MAX_WIDE_CURVES = 150;
 
   const MARGIN = { left: 62, right: 14, top: 10, bottom: 46 };
 
@@ -899,11 +908,12 @@
 
     paintBase(painter, width, height) {
       const scales = this.scales(width, height);
+      const lineWidth = this.visibleSamples().length > MAX_WIDE_CURVES ? 1 / (this.ratio ?? 1) : 1.2;
       this.paintAxes(painter, width, height, scales);
       const isBehind = this.focus !== null || state.marked.size > 0;
       const samples = this.visibleSamples().filter((sample) => this.curves[sample]);
-      const alpha = Math.max(isBehind ? 0.12 : 0.22, Math.min(isBehind ? 0.4 : 0.85, 5 / Math.sqrt(samples.length)));
-      const styles = samples.map((sample) => [sample, isBehind ? "axis" : colorName(sample, this.kind.metrics)]);
+      const alpha = Math.max(0.25, Math.min(isBehind ? 0.4 : 0.85, 5 / Math.sqrt(samples.length)));
+      const styles = samples.map((sample) => [sample, isBehind ? "mark" : colorName(sample, this.kind.metrics)]);
       const isSpecial = ([, name]) => state.colorBy === "outliers" && name === "c1";
       const colors = new Map([...new Set(styles.map(([, name]) => name))].map((name) => [name, color(name)]));
       // Outliers are drawn last and stronger, or the many others would cover them.
@@ -911,7 +921,7 @@
         for (const isLast of [false, true]) {
           for (const style of styles.filter((style) => isSpecial(style) === isLast)) {
             const [sample, name] = style;
-            painter.line(this.pointsOf(sample, scales), { color: colors.get(name), alpha: isLast ? 0.9 : alpha, width: isLast ? 1.6 : 1.2 });
+            painter.line(this.pointsOf(sample, scales), { color: colors.get(name), alpha: isLast ? 0.9 : alpha, width: isLast ? 1.6 : lineWidth });
           }
         }
       });
@@ -1073,7 +1083,7 @@
     constructor() {
       super({
         id: "metrics",
-        title: "All key metrics",
+        title: "Samples by metric",
         reading:
           "Each row is a metric, from its minimum to its maximum; each dot is a sample. The shaded parts are beyond the thresholds for a warning and a failure.",
       });
@@ -1331,7 +1341,7 @@
 
   const renderContents = () => {
     const item = (id, text, ...more) => make("li", {}, make("a", { href: `#${id}` }, text), ...more);
-    const items = [...byId("overview").children].filter((section) => section.id && !section.hidden).map((section) => {
+    const items = [...byId("overview").children].filter((section) => section.matches("section, header") && !section.hidden).map((section) => {
       const text = section.id === "summary" ? "Summary" : section.querySelector("h2").textContent;
       const figures = section.id === "curves" ? [...section.querySelectorAll("figure")] : [];
       const inner = figures.map((figure) => item(figure.id, figure.querySelector("h3").textContent));
@@ -1355,7 +1365,7 @@
   // ---- Paper ----
 
   const COLUMNS_PER_BLOCK = 7;
-  const MAX_PRINTED_CELLS = 16_000;
+  const MAX_PRINTED_CELLS = 14_000;
 
   /** Makes tables of few columns, which fit on paper, and draws all plots in the colours of paper. */
   const preparePrint = () => {
@@ -1418,6 +1428,7 @@
   const start = async () => {
     byId("old-browser").hidden = canInflate;
     byId("samples").hidden = false;
+    byId("choice").hidden = false;
     connectTools();
     fillNames();
     renderHead();
@@ -1430,7 +1441,9 @@
     await route();
     addEventListener("beforeprint", preparePrint);
     addEventListener("afterprint", finishPrint);
-    matchMedia("print").addEventListener("change", (event) => (event.matches ? preparePrint() : finishPrint()));
+    const paper = matchMedia("print");
+    paper.addEventListener("change", () => (paper.matches ? preparePrint() : finishPrint()));
+    if (paper.matches) preparePrint();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
     document.documentElement.dataset.ready = "true";
   };

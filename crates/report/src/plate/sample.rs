@@ -30,6 +30,9 @@ pub struct PlateSample {
     pub article: String,
 }
 
+/// Memory of a metric with its JSON pointers and names, in bytes. Sums have several pointers.
+const METRIC_BYTES: usize = 512;
+
 impl PlateSample {
     /// Creates the sample with this index, which the ids and attributes in its article contain.
     pub fn from_run(run: &RunPart<'_>, number: usize, options: &PageOptions) -> Self {
@@ -51,5 +54,14 @@ impl PlateSample {
             lanes: collect_lanes(run),
             article: pack(remove_figures(&article).as_bytes()),
         }
+    }
+
+    /// Returns an estimate of the memory of the sample in bytes.
+    pub fn heap_bytes(&self) -> u64 {
+        let points: usize = self.points.iter().map(|it| it.capacity() * size_of::<(f64, f64)>()).sum();
+        let metrics = self.values.len() + self.verdict.outcomes.len() + 2 * self.lanes.len();
+        let fields: usize = self.fields.iter().flatten().map(String::capacity).sum();
+        let bytes = self.name.capacity() + self.article.capacity() + fields + points;
+        (bytes + metrics * METRIC_BYTES) as u64
     }
 }

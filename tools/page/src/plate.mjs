@@ -1,0 +1,253 @@
+// Uses a page of many samples in Chromium as a reader would, and prints what it saw as JSON: a list of
+// checks, and measurements. Usage: node plate.mjs CHROMIUM PAGE THOROUGH FAILED GC_BIASED SWAPPED SWAPPED
+// THOROUGH is true or false: whether to try all widths and axe-core, too.
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import puppeteer from "puppeteer-core";
+
+const [program, page, isThorough, ...planted] = process.argv.slice(2);
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const [failed, biased, ...swapped] = planted.map((number) => `S${String(Number(number) + 1).padStart(4, "0")}`);
+const seen = { checks: [], measured: {} };
+const check = (isOk, text) => seen.checks.push([Boolean(isOk), text]);
+
+const browser = await puppeteer.launch({ executablePath: program, args: ["--no-sandbox"] });
+const tab = await browser.newPage();
+const errors = [];
+tab.on("console", (message) => {
+  if (["error", "warn", "assert"].includes(message.type())) errors.push(message.text());
+});
+tab.on("pageerror", (error) => errors.push(error.message));
+const client = await tab.createCDPSession();
+await client.send("Browser.setDownloadBehavior", { behavior: "deny" });
+
+const open = async (hash = "") => {
+  await tab.goto("about:blank");
+  await tab.goto(`file://${page}${hash}`);
+  await tab.waitForSelector("html[data-ready]", { timeout: 120_000 });
+};
+const count = (selector) => tab.$$eval(selector, (list) => list.length);
+const text = (selector) => tab.$eval(selector, (it) => it.textContent.trim());
+const texts = (selector) => tab.$$eval(selector, (list) => list.map((it) => it.textContent.trim()));
+const nextFrame = () => tab.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+const click = async (selector) => {
+  await tab.$eval(selector, (it) => it.scrollIntoView({ block: "center", behavior: "instant" }));
+  await tab.click(selector);
+  await nextFrame();
+};
+const setFilter = async (word) => {
+  await tab.$eval("#filter", (it, word) => ((it.value = word), it.dispatchEvent(new Event("input"))), word);
+  await nextFrame();
+};
+
+// Loading.
+await tab.setViewport({ width: 1280, height: 900 });
+const begin = Date.now();
+await open();
+seen.measured.ready_ms = Date.now() - begin;
+const paint = await tab.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
+seen.measured.first_paint_ms = Math.round(paint);
+check(paint < 3000, `first contentful paint after ${Math.round(paint)} ms`);
+const samples = Number((await text("h1")).split(" ")[0].replace(",", ""));
+const nodes = async (when) => {
+  const found = await count("*");
+  seen.measured.max_nodes = Math.max(found, seen.measured.max_nodes ?? 0);
+  check(found <= 20_000, `${found} nodes ${when}`);
+};
+await nodes("at the start");
+
+// The planted faults are named.
+const named = (list, names) => names.every((name) => list.some((it) => it.startsWith(`${name}:`)));
+const failures = await texts("#failed li");
+check(named(failures, [failed, biased, ...swapped]), `failed samples: ${failures.length}`);
+const outliers = await texts("#outliers li");
+check(named(outliers, [failed, biased, ...swapped]), `outlier samples: ${outliers.length}`);
+const lanes = await texts("#lanes li");
+check(lanes.length === 2 && swapped.every((name) => lanes.some((it) => it.includes(` of ${name} matches`))), `lanes: ${lanes}`);
+
+// The table: rows near the window, order, filter and columns.
+const heading = (title) => `#window thead th:nth-child(${titles.indexOf(title) + 1}) button`;
+const titles = await texts("#window thead th");
+check((await tab.$eval("#window table", (it) => it.ariaRowCount)) === String(samples + 1), "the number of rows is in the table");
+await tab.$eval("#window", (it) => (it.scrollTop = it.scrollHeight));
+await nextFrame();
+await nextFrame();
+const last = await tab.$eval("#window tbody tr:nth-last-child(2)", (it) => [it.getAttribute("aria-rowindex"), it.cells[0].textContent]);
+check(last[0] === String(samples + 1) && last[1] === `S${String(samples).padStart(4, "0")}`, `the last row is ${last}`);
+await click(heading("Duplicates"));
+check((await text("#window tbody tr:nth-child(2) th")) === failed, "sorted by duplicates, the failed library is first");
+check((await count("#window th[aria-sort=descending]")) === 1, "one heading says the order");
+await click(heading("Duplicates"));
+check((await text("#window tbody tr:nth-child(2) th")) !== failed, "a second click turns the order");
+await setFilter(biased.toLowerCase());
+check((await text("#shown")) === `1 of ${samples} samples` && (await text("#window tbody tr:nth-child(2) th")) === biased, "the filter finds a name");
+await setFilter("long");
+check(/^\d+ of/.test(await text("#shown")), `the filter finds a field: ${await text("#shown")}`);
+await tab.$eval("#samples details.menu", (it) => (it.open = true));
+await tab.evaluate(() => [...document.querySelectorAll("#columns label")].find((it) => it.textContent.includes("Mapped reads")).click());
+check((await count("#window thead th")) === titles.length - 1, "a column is removed");
+await tab.evaluate(() => [...document.querySelectorAll("#columns label")].find((it) => it.textContent.includes("Mapped reads")).click());
+await tab.$eval("#samples details.menu", (it) => (it.open = false));
+await setFilter("");
+
+// Highlighting, by the table and in a plot.
+const box = async (name) => {
+  await setFilter(name);
+  await click("#window tbody tr:nth-child(2) .box");
+  await setFilter("");
+};
+await box(failed);
+await box(biased);
+check((await count("#chips li")) === 2, "two samples are highlighted");
+const area = "#plot-inserts .area";
+await tab.$eval(area, (it) => it.scrollIntoView({ block: "center", behavior: "instant" }));
+await tab.waitForSelector("#plot-inserts[data-draw-ms]");
+const bounds = await (await tab.$(area)).boundingBox();
+const times = [];
+for (let i = 0; i < 60; i++) {
+  await tab.mouse.move(bounds.x + 90 + ((bounds.width - 120) * i) / 60, bounds.y + bounds.height - 60 - (i % 5));
+  times.push(Number(await tab.$eval("#plot-inserts", (it) => it.dataset.hoverMs ?? NaN)));
+}
+const median = (list) => list.sort((a, b) => a - b)[list.length >> 1];
+seen.measured.hover_ms = median(times);
+check(!(await tab.$eval("#plot-inserts .tip", (it) => it.hidden)) && /^S\d{4}.*%$/.test(await text("#plot-inserts .tip")), `hover: ${await text("#plot-inserts .tip")}`);
+await tab.mouse.down();
+await tab.mouse.up();
+await nextFrame();
+check((await count("#chips li")) === 3, "a click on a curve highlights it");
+await tab.mouse.move(bounds.x + 150, bounds.y + 50);
+await tab.mouse.down();
+await tab.mouse.move(bounds.x + 300, bounds.y + 60, { steps: 3 });
+await tab.mouse.up();
+check(!(await tab.$eval("#plot-inserts .buttons button", (it) => it.hidden)), "dragging zooms");
+await tab.$eval("#plot-inserts .buttons button", (it) => it.click());
+await tab.focus(area);
+for (const key of ["ArrowRight", "ArrowRight", "ArrowUp", "+", "0", "ArrowDown"]) await tab.keyboard.press(key);
+const spoken = await text("body > .sr");
+check(/^S\d{4}, .*%$/.test(spoken), `keys read a value: ${spoken}`);
+await tab.keyboard.press("Enter");
+await nextFrame();
+check((await count("#chips li")) !== 3, "Enter changes the highlighted samples");
+const draws = {};
+for (const id of await tab.$$eval("#overview figure", (list) => list.map((it) => it.id))) {
+  await tab.$eval(`#${id}`, (it) => it.scrollIntoView({ block: "center", behavior: "instant" }));
+  await tab.waitForSelector(`#${id}[data-draw-ms]`);
+  draws[id.replace("plot-", "")] = Number(await tab.$eval(`#${id}`, (it) => it.dataset.drawMs));
+}
+seen.measured.paint_calls_ms = draws;
+// The time until the pixels are there. Without reading one, it would only be the time to record the calls.
+await tab.$eval("#plot-inserts", (it) => it.scrollIntoView({ block: "center", behavior: "instant" }));
+await nextFrame();
+seen.measured.draw_ms = await tab.evaluate(async () => {
+  const select = document.getElementById("color-by");
+  select.value = "verdict";
+  const canvas = document.querySelector("#plot-inserts canvas");
+  const begin = performance.now();
+  select.dispatchEvent(new Event("change"));
+  await new Promise((done) => requestAnimationFrame(done));
+  canvas.getContext("2d").getImageData(0, 0, 1, 1);
+  return Math.round(performance.now() - begin);
+});
+
+// Hiding.
+await setFilter("long");
+await click("#hide-shown");
+check(/^\d+ samples are hidden/.test(await text("#hidden-count span")), await text("#hidden-count span"));
+await click("#show-all");
+check(await tab.$eval("#hidden-count", (it) => it.hidden), "all samples are shown again");
+await setFilter("");
+
+// Details, and a display name.
+await setFilter(failed);
+await click("#window tbody tr:nth-child(2) th a");
+await tab.waitForFunction((name) => document.querySelector("#detail h2")?.textContent === name, {}, failed);
+check((await text("#detail .findings li")).includes("Duplicates"), "the details name the fault");
+await tab.waitForSelector("#plot-detail-inserts[data-draw-ms]");
+await nodes("with the details of a sample");
+await tab.$eval("#detail form input", (it) => (it.value = "Renamed <b>"));
+await tab.click("#detail form button");
+check((await text("#detail h2")) === "Renamed <b>", "a sample is renamed");
+await tab.goBack();
+await tab.waitForFunction(() => !document.getElementById("overview").hidden);
+check((await texts("#window tbody th")).includes("Renamed <b>") && (await texts("#failed a")).includes("Renamed <b>"), "the new name is in the table and in the lists");
+check((await tab.$eval("#names", (it) => it.value)).includes(`${failed}\tRenamed <b>\n`), "the new name can be saved");
+await setFilter("");
+
+// Files.
+await tab.evaluate(() => {
+  globalThis.saved = [];
+  const create = URL.createObjectURL;
+  URL.createObjectURL = (blob) => (globalThis.saved.push(blob), create.call(URL, blob));
+});
+const saved = async (selector) => {
+  const before = await tab.evaluate(() => globalThis.saved.length);
+  await tab.$eval(selector, (it) => it.click());
+  await tab.waitForFunction((before) => globalThis.saved.length > before, {}, before);
+};
+await saved("#save-table");
+const table = (await tab.evaluate(() => globalThis.saved.at(-1).text())).trimEnd().split("\n").map((line) => line.split("\t"));
+const wanted = await tab.evaluate(() => JSON.parse(document.getElementById("plate-data").textContent));
+const isEqual = wanted.metrics.every((metric) => {
+  const at = table[0].indexOf(metric.name);
+  const values = new Map(table.slice(1).map((line) => [line[0], line[at]]));
+  return at > 0 && wanted.samples.every((name, i) => values.get(name) === String(metric.values[i] ?? ""));
+});
+check(table.length === samples + 1 && isEqual, `the saved table has ${table.length - 1} samples with all digits`);
+await saved("#plot-inserts .buttons button:nth-child(2)");
+const svg = await tab.evaluate(async () => {
+  const text = await globalThis.saved.at(-1).text();
+  const parsed = new DOMParser().parseFromString(text, "image/svg+xml");
+  const words = [...parsed.querySelectorAll("text")].map((it) => it.textContent);
+  return { bytes: text.length, isWrong: Boolean(parsed.querySelector("parsererror")), paths: parsed.querySelectorAll("path").length, words };
+});
+check(!svg.isWrong && svg.paths > samples && svg.words.includes("Renamed <b>") && svg.words.includes("Insert size"), `SVG: ${svg.paths} paths, ${svg.bytes} bytes`);
+await saved("#plot-inserts .buttons button:nth-child(3)");
+const png = await tab.evaluate(async () => {
+  const image = await createImageBitmap(globalThis.saved.at(-1));
+  const context = new OffscreenCanvas(image.width, image.height).getContext("2d");
+  context.drawImage(image, 0, 0);
+  const pixels = new Uint32Array(context.getImageData(0, 0, image.width, image.height).data.buffer);
+  return { width: image.width, colors: new Set(pixels).size };
+});
+check(png.width === 1600 && png.colors > 20, `PNG: ${png.width} pixels wide, ${png.colors} colours`);
+
+// Widths, accessibility, paper, and a browser without scripts.
+for (const hash of isThorough === "true" ? ["", "#s3"] : []) {
+  await open(hash);
+  for (const width of [360, 390, 768, 1280, 1920, 2560]) {
+    await tab.setViewport({ width, height: 900 });
+    await nextFrame();
+    const over = await tab.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    check(over <= 0, `${hash || "overview"}: no sideways scrolling at ${width} px`);
+  }
+}
+for (const scheme of isThorough === "true" ? ["light", "dark"] : []) {
+  await tab.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+  for (const hash of ["", "#s3"]) {
+    await tab.setViewport({ width: 1280, height: 900 });
+    await open(hash);
+    if (!hash) {
+      await box(failed);
+      await tab.$$eval("details", (list) => list.forEach((it) => (it.open = true)));
+    }
+    await tab.evaluate(axe);
+    const found = await tab.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+    const serious = found.violations.filter((it) => ["serious", "critical"].includes(it.impact));
+    check(serious.length === 0, `${scheme} ${hash || "overview"}: axe-core: ${serious.map((it) => `${it.id} ${it.nodes[0].html.slice(0, 150)}`)}`);
+    await tab.screenshot({ path: page.replace(/\.html$/, `-${scheme}${hash.replace("#", "-")}.png`) });
+  }
+}
+await open();
+await tab.evaluate(() => dispatchEvent(new Event("beforeprint")));
+const printed = await tab.$$eval("#print-table table", (list) => [list.length, list.reduce((sum, it) => sum + it.tBodies[0].rows.length, 0)]);
+check(printed[0] >= 3 && printed[1] >= 3 * Math.min(samples, 400), `paper: ${printed[0]} tables with ${printed[1]} rows`);
+await nodes("while it is printed");
+await tab.evaluate(() => dispatchEvent(new Event("afterprint")));
+check((await count("#print-table *")) === 0, "after printing, the tables are removed");
+check(errors.length === 0, `console: ${errors}`);
+await tab.setJavaScriptEnabled(false);
+await tab.goto(`file://${page}`);
+const visible = await tab.evaluate(() => document.body.innerText);
+check(visible.includes("readmill report SAMPLE.json") && visible.includes(failed), "without scripts, the page has a summary");
+await browser.close();
+console.log(JSON.stringify(seen));
