@@ -30,7 +30,7 @@ def joined(sample, lanes) {
     def groups = sorted.collect { lane ->
         "@RG\\tID:${sample}.${lane.name}\\tSM:${sample}\\tLB:${sample}\\tPL:ILLUMINA\\tPU:${sample}.${lane.name}"
     }
-    def meta = [id: sample, single_end: sorted[0].reads.size() == 1, read_group: groups*.toString()]
+    def meta = [id: sample, single_end: sorted[0].reads.size() == 1, read_groups: groups*.toString()]
     [meta, sorted.collectMany { it.reads }]
 }
 

@@ -34,8 +34,21 @@ patient2,L1,three_1.fq,
 patient1,L1,one_1.fq,one_2.fq
 ";
 
-const OUTPUT_SUFFIXES: [&str; 6] =
-    ["", ".crai", ".metrics.txt", ".flagstat", ".stats.txt", ".recal.table"];
+/// Suffixes of the files of a sample that do not depend on time: the reads, their reports, and some of
+/// the metrics and coverage files.
+const OUTPUT_SUFFIXES: [&str; 11] = [
+    ".cram",
+    ".cram.crai",
+    ".cram.metrics.txt",
+    ".cram.flagstat",
+    ".cram.stats.txt",
+    ".cram.recal.table",
+    ".alignment_summary_metrics",
+    ".gc_bias.detail_metrics",
+    ".wgs_metrics",
+    ".mosdepth.global.dist.txt",
+    ".mosdepth.summary.txt",
+];
 
 pub const INDEX: [&str; 4] = ["ref.fa.amb", "ref.fa.ann", "ref.fa.pac", "ref.fa.bwt.2bit.64"];
 
@@ -71,7 +84,9 @@ impl Cohort {
             cohort.run_direct(&format!(
                 "align ref.fa {} -o {output} {single}-@ 2{groups} --sort coordinate --mark-duplicates --bqsr \
                  --known-sites known.vcf --bqsr-table {output}.recal.table --metrics {output}.metrics.txt \
-                 --flagstat {output}.flagstat --stats {output}.stats.txt",
+                 --flagstat {output}.flagstat --stats {output}.stats.txt --qc direct/{sample}/{sample} \
+                 --qc-metrics all,CollectWgsMetrics --metric-accumulation-level ALL_READS,LIBRARY,READ_GROUP \
+                 --coverage direct/{sample}/{sample} --coverage-no-per-base",
                 reads.join(" ")
             ))?;
         }
@@ -144,12 +159,17 @@ impl Cohort {
         let (mut files, mut bytes) = (0, 0);
         for (sample, ..) in SAMPLES {
             for end in OUTPUT_SUFFIXES {
-                let direct = format!("direct/{sample}/{sample}.cram{end}");
+                let direct = format!("direct/{sample}/{sample}{end}");
                 bytes += self.compare_file(&direct, &place(sample, end))?;
                 files += 1;
             }
         }
         Ok(format!("{files} files, {bytes} bytes, are those of direct runs"))
+    }
+
+    /// Checks the page of all samples and its table for MultiQC: both name each sample.
+    pub fn check_page(&self, page: &Path, table: &Path) -> Result<String> {
+        check_page_of(page, table, &SAMPLES.map(|(sample, ..)| sample))
     }
 
     /// Compares a file byte by byte with one of the cohort, and returns its size.
@@ -168,6 +188,17 @@ impl Cohort {
         let sheet = "sample,lane,fastq_1,fastq_2\ncut,L1,cut_1.fq,\n";
         Ok(fs::write(directory.join("cut.csv"), sheet)?)
     }
+}
+
+/// Checks that a page and its table for MultiQC name each of these samples.
+pub fn check_page_of(page: &Path, table: &Path, samples: &[&str]) -> Result<String> {
+    let read = |path: &Path| fs::read_to_string(path).with_context(|| format!("no {}", path.display()));
+    let (text, rows) = (read(page)?, read(table)?);
+    for sample in samples {
+        ensure!(text.contains(&format!(">{sample}<")), "{} does not name {sample}", page.display());
+        ensure!(rows.contains(&format!("\"{sample}\": {{")), "{} has no row {sample}", table.display());
+    }
+    Ok(format!("the page of {}", samples.join(", ")))
 }
 
 fn read_group(sample: &str, lane: &str) -> String {

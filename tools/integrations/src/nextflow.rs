@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use readmill_peers::{Peers, Tool, workspace};
 
-use crate::cohort::{Cohort, PAIRED, SINGLE};
+use crate::cohort::{Cohort, PAIRED, SINGLE, check_page_of};
 use crate::killer::Killer;
 use crate::outcome::{CheckCounts, Ended, run_to_end};
 use crate::stages::{self, InputKind, RerunPolicy, StagedJob};
@@ -27,6 +27,8 @@ const OTHER_PROCESSES: &str = "
 include { READMILL_SORT } from 'MODULES/sort/main'
 include { READMILL_MARKDUP } from 'MODULES/markdup/main'
 include { READMILL_PREP } from 'MODULES/prep/main'
+include { READMILL_QC } from 'MODULES/qc/main'
+include { READMILL_REPORT } from 'MODULES/report/main'
 
 workflow {
     reads = Channel.of([[id: 'sorted'], file('unsorted.bam')])
@@ -35,6 +37,12 @@ workflow {
     READMILL_MARKDUP(marked, [[:], [], []])
     prepared = Channel.of([[id: 'prepared'], file('unsorted.bam')])
     READMILL_PREP(prepared, [[id: 'ref'], file('ref.fa'), []], [file('known.vcf')])
+    crams = READMILL_PREP.out.reads.map { meta, cram -> [[id: 'metrics'], cram] }
+    READMILL_QC(crams, [[id: 'ref'], file('ref.fa'), []], [])
+    runs = READMILL_PREP.out.json.mix(READMILL_QC.out.json)
+        .toSortedList { a, b -> a[0].id <=> b[0].id }
+        .map { all -> [[id: 'all'], all.collect { meta, run -> run }] }
+    READMILL_REPORT(runs, file('fields.tsv'))
 }
 ";
 
@@ -43,9 +51,36 @@ process {
     cpus = 2
     memory = 500.MB
     publishDir = [path: 'others', mode: 'copy']
-    withName: READMILL_PREP { ext.args = '-O cram --sort coordinate --mark-duplicates --bqsr' }
+    withName: READMILL_PREP {
+        ext.args = {
+            \"-O cram --sort coordinate --mark-duplicates --bqsr --report ${meta.id}.html --json ${meta.id}.run.json\" +
+            \" --qc ${meta.id} --qc-metrics all --coverage ${meta.id} --fastqc fastqc\"
+        }
+    }
+    withName: READMILL_QC {
+        ext.args = {
+            \"--metrics all,CollectWgsMetrics --coverage --fastqc . --report ${meta.id}.html --json ${meta.id}.run.json\"
+        }
+    }
 }
 ";
+
+/// Fields of the samples for the page of two runs.
+pub const FIELDS: &str = "sample\tplate\nprepared\tP-17\nmetrics\tP-18\n";
+
+/// Tables that MultiQC makes of the results of the pipeline.
+const READ_BY_MULTIQC: [&str; 10] = [
+    "multiqc_samtools_flagstat",
+    "multiqc_samtools_stats",
+    "multiqc_picard_dups",
+    "multiqc_picard_AlignmentSummaryMetrics",
+    "multiqc_picard_QualityYieldMetrics",
+    "multiqc_picard_gcbias",
+    "multiqc_picard_wgsmetrics",
+    "mosdepth_cov_dist",
+    "multiqc_readmill_runs",
+    "multiqc_general_stats",
+];
 
 struct Nextflow<'a> {
     cohort: &'a Cohort,
@@ -108,6 +143,9 @@ pub fn check_nextflow(cohort: &Cohort, peers: &Peers, outcome: &mut CheckCounts)
             it.compare_results("results")
         },
     );
+    let multiqc = peers.multiqc()?;
+    outcome
+        .check(&format!("MultiQC {} reads the results", multiqc.version), || it.check_multiqc(&multiqc));
     outcome.check("-resume runs nothing again", || {
         it.run_main_pipeline(&killer.program, &format!("{usual} -resume"))?.expect_success()?;
         it.expect_trace(&killed, &["CACHED 0 2"])?;
@@ -123,7 +161,7 @@ pub fn check_nextflow(cohort: &Cohort, peers: &Peers, outcome: &mut CheckCounts)
         Ok("exit code 2, one attempt".to_owned())
     });
     outcome.check("a stub run makes all files, empty", || it.check_stub());
-    outcome.check("the modules sort, markdup and prep", || it.check_modules());
+    outcome.check("the modules sort, markdup, prep, qc and report", || it.check_modules());
     let job = StagedJob::plan_job(cohort, &it.directory, InputKind::Bam, "nextflow", "stages.nf")?;
     let mut words = "";
     stages::check_restarts(&job, &RerunPolicy::All, outcome, || {
@@ -140,12 +178,15 @@ pub fn check_nextflow(cohort: &Cohort, peers: &Peers, outcome: &mut CheckCounts)
 impl Nextflow<'_> {
     fn compare_results(&self, outdir: &str) -> Result<String> {
         let place = |sample: &str, end: &str| {
-            self.directory.join(outdir).join(sample).join(format!("{sample}.cram{end}"))
+            self.directory.join(outdir).join(sample).join(format!("{sample}{end}"))
         };
         let seen = self.cohort.compare_outputs(place)?;
-        let versions = fs::read_to_string(self.directory.join(outdir).join("versions.yml"))?;
+        let outdir = self.directory.join(outdir);
+        let versions = fs::read_to_string(outdir.join("versions.yml"))?;
         ensure!(versions.contains("readmill: "), "versions.yml has no readmill: {versions}");
-        Ok(seen)
+        let page =
+            self.cohort.check_page(&outdir.join("cohort.html"), &outdir.join("cohort_mqc.json"))?;
+        Ok(format!("{seen}; {page}"))
     }
 
     fn check_stub(&self) -> Result<String> {
@@ -162,8 +203,13 @@ impl Nextflow<'_> {
             names.sort();
             Ok(names)
         };
-        let (stubs, real) = (names("stubs")?, names("results")?);
+        // A stub run makes one file of metrics. A real run makes one for each program.
+        let is_metrics =
+            |name: &String| name.ends_with("_metrics") && !name.contains(".alignment_summary_");
+        let (stubs, mut real) = (names("stubs")?, names("results")?);
+        real.retain(|name| !is_metrics(name));
         ensure!(stubs == real, "a stub run makes {stubs:?}, a real one {real:?}");
+        ensure!(self.directory.join("stubs/cohort.html").exists(), "a stub run makes no page");
         let file = self.directory.join("stubs").join(PAIRED).join(format!("{PAIRED}.cram"));
         ensure!(fs::metadata(file)?.len() == 0, "the CRAM file of a stub run is not empty");
         Ok(format!("{} files a sample", stubs.len()))
@@ -174,12 +220,36 @@ impl Nextflow<'_> {
         let pipeline = self.directory.join("others.nf");
         fs::write(&pipeline, OTHER_PROCESSES.replace("MODULES", &modules))?;
         fs::write(self.directory.join("others.config"), OTHERS_CONFIG)?;
+        fs::write(self.directory.join("fields.tsv"), FIELDS)?;
         self.run_pipeline(&pipeline, &self.cohort.readmill, "-c others.config")?.expect_success()?;
-        compare_module_outputs(self.cohort, &self.directory.join("others"))
+        let others = self.directory.join("others");
+        for name in ["fastqc/unsorted_fastqc", "prepared_fastqc"] {
+            let summary = others.join(name).join("summary.txt");
+            ensure!(summary.exists(), "no {}", summary.display());
+        }
+        compare_module_outputs(self.cohort, &others)
+    }
+
+    /// Runs MultiQC on the results of the pipeline, and checks that each kind of file has a row for each sample.
+    fn check_multiqc(&self, multiqc: &Tool) -> Result<String> {
+        let mut command = multiqc.command();
+        command
+            .current_dir(&self.directory)
+            .args("--force --no-report --outdir multiqc results".split(' '));
+        run_to_end(&mut command, &self.directory.join("multiqc.log"))?.expect_success()?;
+        for kind in READ_BY_MULTIQC {
+            let path = self.directory.join(format!("multiqc/multiqc_data/{kind}.txt"));
+            let text = fs::read_to_string(&path).with_context(|| format!("MultiQC found no {kind}"))?;
+            let rows: Vec<&str> =
+                text.lines().skip(1).map(|line| line.split('\t').next().unwrap_or(line)).collect();
+            ensure!(rows == [PAIRED, SINGLE], "{kind} has the rows {rows:?}");
+        }
+        Ok(format!("{} tables with a row for each sample", READ_BY_MULTIQC.len()))
     }
 }
 
-/// Compares the outputs of `sort`, `markdup` and `prep` of `unsorted.bam` with direct runs.
+/// Compares the outputs of `sort`, `markdup` and `prep` of `unsorted.bam`, and of `qc` of the output of `prep`, with
+/// direct runs, and checks the page of `prep` and `qc`.
 /// Snakemake's checks also use it.
 pub fn compare_module_outputs(cohort: &Cohort, found: &Path) -> Result<String> {
     let reports = |output: &str| {
@@ -190,9 +260,12 @@ pub fn compare_module_outputs(cohort: &Cohort, found: &Path) -> Result<String> {
     cohort.run_direct(&format!("markdup {sorted} -o {marked} {}", reports(marked)))?;
     cohort.run_direct(&format!(
         "prep unsorted.bam -o {prepared} --reference ref.fa --sort coordinate --mark-duplicates --bqsr --known-sites \
-         known.vcf --bqsr-table {prepared}.recal.table {}",
+         known.vcf --bqsr-table {prepared}.recal.table {} --qc prepared --qc-metrics all --coverage prepared",
         reports(prepared)
     ))?;
+    cohort.run_direct(
+        "qc prepared.cram -o metrics --sample metrics --metrics all,CollectWgsMetrics --coverage --reference ref.fa",
+    )?;
     let ends = |output: &str, ends: &[&str]| -> Vec<String> {
         ends.iter().map(|end| format!("{output}{end}")).collect()
     };
@@ -200,10 +273,26 @@ pub fn compare_module_outputs(cohort: &Cohort, found: &Path) -> Result<String> {
         ends(sorted, &["", ".bai"]),
         ends(marked, &["", ".bai", ".metrics.txt", ".flagstat", ".stats.txt"]),
         ends(prepared, &["", ".crai", ".metrics.txt", ".flagstat", ".stats.txt", ".recal.table"]),
+        ends(
+            "prepared",
+            &[
+                ".gc_bias.detail_metrics",
+                ".alignment_summary_metrics",
+                ".mosdepth.summary.txt",
+                ".per-base.bed.gz",
+            ],
+        ),
+        ends("metrics", &[".alignment_summary_metrics", ".wgs_metrics", ".mosdepth.summary.txt"]),
     ]
     .concat();
     for name in &names {
         cohort.compare_file(name, &found.join(name))?;
     }
-    Ok(format!("{} files are those of direct runs", names.len()))
+    for name in ["prepared.html", "prepared.run.json", "metrics.html", "metrics.run.json"] {
+        ensure!(found.join(name).exists(), "no {name}");
+    }
+    let all = found.join("all.html");
+    let page = check_page_of(&all, &found.join("all_mqc.json"), &["metrics", "prepared"])?;
+    ensure!(fs::read_to_string(&all)?.contains("P-17"), "the page has no fields of the sample sheet");
+    Ok(format!("{} files are those of direct runs; {page}", names.len()))
 }

@@ -230,9 +230,11 @@ impl Slurm<'_> {
         Ok(Ended { is_ok, said })
     }
 
+    /// Returns the log of the first task of the last array.
     fn last_task_log(&self) -> Result<String> {
         let said = fs::read_to_string(self.directory.join("sbatch.log"))?;
-        let job = said.trim().rsplit(' ').next().context("sbatch said nothing")?.to_owned();
+        let job = said.lines().find_map(|line| line.strip_prefix("Submitted batch job "));
+        let job = job.context("sbatch said nothing")?;
         Ok(fs::read_to_string(self.directory.join(format!("readmill-{job}_1.log")))?)
     }
 
@@ -263,8 +265,7 @@ impl Slurm<'_> {
 
     fn compare_results(&self) -> Result<String> {
         let results = self.directory.join("results");
-        self.cohort
-            .compare_outputs(|sample, end| results.join(sample).join(format!("{sample}.cram{end}")))
+        self.cohort.compare_outputs(|sample, end| results.join(sample).join(format!("{sample}{end}")))
     }
 }
 
@@ -294,6 +295,10 @@ pub fn check_slurm(cohort: &Cohort, peers: &Peers, outcome: &mut CheckCounts) ->
             it.compare_results()
         },
     );
+    outcome.check("a job after the array makes the page of all samples", || {
+        let results = it.directory.join("results");
+        cohort.check_page(&results.join("cohort.html"), &results.join("cohort_mqc.json"))
+    });
     outcome.check("the same command again finds all samples finished", || {
         it.run_array(&killer.program, &usual)?.expect_success()?;
         killer.memory_of_attempts()?;

@@ -8,13 +8,13 @@ use readmill_peers::{Peers, Tool, workspace};
 
 use crate::cohort::Cohort;
 use crate::killer::Killer;
-use crate::nextflow::compare_module_outputs;
+use crate::nextflow::{FIELDS, compare_module_outputs};
 use crate::outcome::{CheckCounts, Ended, run_to_end};
 use crate::stages::{self, InputKind, RerunPolicy, StagedJob};
 
 const OTHER_RULES: &str = r#"
 rule all:
-    input: "marked.bam", "prepared.cram"
+    input: "marked.bam", "prepared.cram", "all.html"
 
 rule sort:
     input: "unsorted.bam"
@@ -35,12 +35,32 @@ rule prep:
     input: reads="unsorted.bam", ref="ref.fa", known_sites=["known.vcf"]
     output:
         "prepared.cram", idx="prepared.cram.crai", metrics="prepared.cram.metrics.txt",
-        flagstat="prepared.cram.flagstat", stats="prepared.cram.stats.txt", table="prepared.cram.recal.table"
-    params: extra="--sort coordinate --mark-duplicates --bqsr"
+        flagstat="prepared.cram.flagstat", stats="prepared.cram.stats.txt", table="prepared.cram.recal.table",
+        report="prepared.html", json="prepared.run.json",
+        qc=["prepared.gc_bias.detail_metrics", "prepared.alignment_summary_metrics"],
+        coverage=["prepared.per-base.bed.gz", "prepared.mosdepth.summary.txt"], fastqc=directory("fastqc")
+    params: extra="--sort coordinate --mark-duplicates --bqsr --qc-metrics all"
     log: "prep.log"
     threads: 2
     resources: mem_mb=500
     wrapper: "file:WRAPPERS/prep"
+
+rule qc:
+    input: "prepared.cram", ref="ref.fa"
+    output:
+        qc=["metrics.alignment_summary_metrics", "metrics.wgs_metrics"], coverage="metrics.mosdepth.summary.txt",
+        fastqc=directory("fastqc-of-cram"), report="metrics.html", json="metrics.run.json"
+    params: extra="--metrics all,CollectWgsMetrics --sample metrics"
+    log: "qc.log"
+    resources: mem_mb=500
+    wrapper: "file:WRAPPERS/qc"
+
+rule report:
+    input: runs=["metrics.run.json", "prepared.run.json"], sample_sheet="fields.tsv"
+    output: "all.html", multiqc="all_mqc.json"
+    log: "report.log"
+    resources: mem_mb=500
+    wrapper: "file:WRAPPERS/report"
 "#;
 
 struct Snakemake<'a> {
@@ -62,8 +82,12 @@ impl Snakemake<'_> {
 
     fn compare_results(&self) -> Result<String> {
         let results = self.directory.join("results");
-        self.cohort
-            .compare_outputs(|sample, end| results.join(sample).join(format!("{sample}.cram{end}")))
+        let seen = self
+            .cohort
+            .compare_outputs(|sample, end| results.join(sample).join(format!("{sample}{end}")))?;
+        let page =
+            self.cohort.check_page(&results.join("cohort.html"), &results.join("cohort_mqc.json"))?;
+        Ok(format!("{seen}; {page}"))
     }
 }
 
@@ -98,11 +122,16 @@ pub fn check_snakemake(cohort: &Cohort, peers: &Peers, outcome: &mut CheckCounts
         killer.memory_of_attempts()?;
         it.compare_results()
     });
-    outcome.check("the wrappers sort, markdup and prep", || {
+    outcome.check("the wrappers sort, markdup, prep, qc and report", || {
+        fs::write(it.directory.join("fields.tsv"), FIELDS)?;
         let wrappers = home.join("wrappers/readmill").display().to_string();
         let snakefile = it.directory.join("Others");
         fs::write(&snakefile, OTHER_RULES.replace("WRAPPERS", &wrappers))?;
         it.run_workflow(&snakefile, &cohort.readmill, &[])?.expect_success()?;
+        for name in ["fastqc/unsorted_fastqc", "fastqc-of-cram/prepared_fastqc"] {
+            let summary = it.directory.join(name).join("summary.txt");
+            ensure!(summary.exists(), "no {}", summary.display());
+        }
         compare_module_outputs(cohort, &it.directory)
     });
     let job = StagedJob::plan_job(cohort, &it.directory, InputKind::Bam, "snakemake", "Stages")?;

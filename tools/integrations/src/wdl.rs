@@ -1,6 +1,7 @@
 //! Checks of the WDL workflow, which miniwdl runs without containers.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 use readmill_peers::{Peers, workspace};
@@ -27,13 +28,23 @@ const INPUTS: &str = r#"{
 
 /// Suffix of an output file, and the name of the workflow output that contains it.
 const KINDS: [(&str, &str); 6] = [
-    ("", "cram"),
-    (".crai", "crai"),
-    (".metrics.txt", "metrics"),
-    (".flagstat", "flagstat"),
-    (".stats.txt", "stats"),
-    (".recal.table", "table"),
+    (".cram", "cram"),
+    (".cram.crai", "crai"),
+    (".cram.metrics.txt", "metrics"),
+    (".cram.flagstat", "flagstat"),
+    (".cram.stats.txt", "stats"),
+    (".cram.recal.table", "table"),
 ];
+
+/// Returns the file with this name below a directory, in which miniwdl numbers the files of a list.
+fn find_file(directory: &Path, name: &str) -> Option<PathBuf> {
+    let paths = fs::read_dir(directory).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut paths = paths.filter_map(|path| match path.is_dir() {
+        true => find_file(&path, name),
+        false => (path.file_name()? == name).then_some(path),
+    });
+    paths.next()
+}
 
 pub fn check_wdl(cohort: &Cohort, peers: &Peers, outcome: &mut CheckCounts) -> Result<()> {
     let tool = peers.miniwdl()?;
@@ -60,10 +71,17 @@ pub fn check_wdl(cohort: &Cohort, peers: &Peers, outcome: &mut CheckCounts) -> R
         let memory = killer.memory_of_attempts()?;
         ensure!(memory == ["1000M", "1000M"], "-m was {memory:?}");
         cohort.compare_outputs(|sample, end| {
-            let kind = KINDS.iter().find(|(known, _)| *known == end).map_or("", |(_, kind)| kind);
+            let kind = KINDS.iter().find(|(known, _)| *known == end).map(|(_, kind)| *kind);
+            let kind = kind.unwrap_or(if end.contains("mosdepth") { "coverage" } else { "qc" });
             let number = if sample == PAIRED { "0" } else { "1" };
-            directory.join("run/out").join(kind).join(number).join(format!("{sample}.cram{end}"))
+            let (home, name) =
+                (directory.join("run/out").join(kind).join(number), format!("{sample}{end}"));
+            find_file(&home, &name).unwrap_or_else(|| home.join(name))
         })
+    });
+    outcome.check("the workflow ends with the page of all samples", || {
+        let out = directory.join("run/out");
+        cohort.check_page(&out.join("page/cohort.html"), &out.join("multiqc/cohort_mqc.json"))
     });
     Ok(())
 }

@@ -36,10 +36,8 @@ process READMILL_ALIGN {
     // -m limits the whole process, so it is the memory of the task.
     def memory  = task.memory ? "-m ${task.memory.toMega()}M" : ''
     def layout  = meta.single_end ? '--single' : ''
-    // One read group for all lanes, or one for each lane, in the order of the lanes.
-    def groups  = args =~ /(?:^|\s)(?:-R|--rg)[\s=]/ ? [] :
-        [meta.read_group ?: "@RG\\tID:${meta.id}\\tSM:${meta.id}\\tLB:${meta.id}\\tPL:ILLUMINA"].flatten()
-    def rg      = groups.collect { "-R '${it}'" }.join(' ')
+    // The read groups of lanes are -R in ext.args, in the order of the lanes. Without them, all lanes are one read group.
+    def rg      = args =~ /(?:^|\s)(?:-R|--rg)[\s=]/ ? '' : "-R '@RG\\tID:${meta.id}\\tSM:${meta.id}\\tLB:${meta.id}\\tPL:ILLUMINA'"
     def sites   = known_sites ? [known_sites].flatten().collect { "--known-sites ${it}" }.join(' ') : ''
     def metrics = args =~ /--(mark|remove)-duplicates/ ? "--metrics ${target}.metrics.txt" : ''
     def table   = args =~ /--bqsr(-table-only)?(\s|$)/ ? "--bqsr-table ${target}.recal.table" : ''

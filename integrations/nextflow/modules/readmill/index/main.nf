@@ -1,6 +1,5 @@
 process READMILL_INDEX {
     tag "$fasta"
-    label 'process_single'
     label 'process_high_memory'
 
     conda "${moduleDir}/environment.yml"

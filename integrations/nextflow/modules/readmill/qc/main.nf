@@ -27,10 +27,11 @@ process READMILL_QC {
     // -m limits the whole process, so it is the memory of the task.
     def memory = task.memory ? "-m ${task.memory.toMega()}M" : ''
     def ref    = fasta ? "--reference ${fasta}" : ''
+    def sample = args =~ /--sample[\s=]/ ? '' : "--sample ${prefix}"
     """
     "\${READMILL:-readmill}" qc ${input} \\
         -o ${prefix} -@ ${task.cpus} ${memory} \\
-        ${ref} ${args}
+        ${sample} ${ref} ${args}
 
     cat <<-END_VERSIONS > versions.yml
     "${task.process}":
