@@ -23,14 +23,15 @@ process READMILL_QC {
 
     script:
     def args   = task.ext.args ?: ''
-    prefix     = task.ext.prefix ?: "${meta.id}"
+    def name   = task.ext.prefix ?: "${meta.id}"
+    prefix     = name
     // -m limits the whole process, so it is the memory of the task.
     def memory = task.memory ? "-m ${task.memory.toMega()}M" : ''
     def ref    = fasta ? "--reference ${fasta}" : ''
-    def sample = args =~ /--sample[\s=]/ ? '' : "--sample ${prefix}"
+    def sample = args =~ /--sample[\s=]/ ? '' : "--sample ${name}"
     """
     "\${READMILL:-readmill}" qc ${input} \\
-        -o ${prefix} -@ ${task.cpus} ${memory} \\
+        -o ${name} -@ ${task.cpus} ${memory} \\
         ${sample} ${ref} ${args}
 
     cat <<-END_VERSIONS > versions.yml
@@ -41,14 +42,15 @@ process READMILL_QC {
 
     stub:
     def args   = task.ext.args ?: ''
-    prefix     = task.ext.prefix ?: "${meta.id}"
+    def name   = task.ext.prefix ?: "${meta.id}"
+    prefix     = name
     // The files of the flags, with the names that the outputs above have.
     def has    = { flag -> args =~ /(?:^|\s)${flag}(?:[\s=]|$)/ }
-    def qc     = has('--no-metrics') ? '' : "${prefix}.alignment_summary_metrics"
-    def depths = has('--coverage') ? "${prefix}.mosdepth.global.dist.txt ${prefix}.mosdepth.summary.txt" : ''
-    def page   = has('--report') ? "${prefix}.html" : ''
-    def json   = has('--json') ? "${prefix}.run.json" : ''
-    def fastqc = has('--fastqc') ? "mkdir ${prefix}_fastqc; touch ${prefix}_fastqc/fastqc_data.txt ${prefix}_fastqc/summary.txt" : ''
+    def qc     = has('--no-metrics') ? '' : "${name}.alignment_summary_metrics"
+    def depths = has('--coverage') ? "${name}.mosdepth.global.dist.txt ${name}.mosdepth.summary.txt" : ''
+    def page   = has('--report') ? "${name}.html" : ''
+    def json   = has('--json') ? "${name}.run.json" : ''
+    def fastqc = has('--fastqc') ? "mkdir ${name}_fastqc; touch ${name}_fastqc/fastqc_data.txt ${name}_fastqc/summary.txt" : ''
     """
     touch versions.yml ${qc} ${depths} ${page} ${json}
     ${fastqc}
