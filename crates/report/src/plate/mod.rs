@@ -249,6 +249,10 @@ fn script_sections() -> Markup {
         }
         section id="curves" aria-labelledby="curves-h" hidden {
             h2 id="curves-h" { "Curves of all samples" }
+            p class="lead" {
+                "Click a curve to highlight its sample; drag to zoom. Outliers in a metric of the plot have "
+                "stronger lines."
+            }
             div class="plots" {}
         }
         div id="choice" role="region" aria-label="Colours and highlighted samples" hidden {

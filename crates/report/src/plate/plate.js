@@ -914,14 +914,14 @@
       const samples = this.visibleSamples().filter((sample) => this.curves[sample]);
       const alpha = Math.max(0.25, Math.min(isBehind ? 0.4 : 0.85, 5 / Math.sqrt(samples.length)));
       const styles = samples.map((sample) => [sample, isBehind ? "mark" : colorName(sample, this.kind.metrics)]);
-      const isSpecial = ([, name]) => state.colorBy === "outliers" && name === "c1";
+      const isSpecial = ([sample]) => isOutlier(sample, this.kind.metrics);
       const colors = new Map([...new Set(styles.map(([, name]) => name))].map((name) => [name, color(name)]));
       // Outliers are drawn last and stronger, or the many others would cover them.
       this.clipped(painter, width, height, () => {
         for (const isLast of [false, true]) {
           for (const style of styles.filter((style) => isSpecial(style) === isLast)) {
             const [sample, name] = style;
-            painter.line(this.pointsOf(sample, scales), { color: colors.get(name), alpha: isLast ? 0.9 : alpha, width: isLast ? 1.6 : lineWidth });
+            painter.line(this.pointsOf(sample, scales), { color: colors.get(name), alpha: isLast ? (isBehind ? 0.6 : 0.9) : alpha, width: isLast ? 1.6 : lineWidth });
           }
         }
       });
