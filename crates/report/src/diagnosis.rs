@@ -92,7 +92,7 @@ mod tests {
     use crate::limits::{Assay, Limits};
     use crate::metrics::find_metric;
     use crate::run::{NumberRule, Quantity};
-    use crate::verdict::Judgement;
+    use crate::verdict::MetricJudgement;
 
     fn outcome_of(key: &str, value: f64, grade: Grade) -> MetricOutcome {
         MetricOutcome {
@@ -101,7 +101,7 @@ mod tests {
             place: None,
             source: Quantity::new(value, "", NumberRule::Sum),
             limit: Limits::for_assay(Assay::Wgs).limit(key).copied(),
-            judgement: Judgement::Graded(grade),
+            judgement: MetricJudgement::Graded(grade),
         }
     }
 
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn what_cannot_be_judged_is_no_finding() {
         let mut even = outcome_of("even_coverage", 0.1, Grade::Bad);
-        even.judgement = Judgement::NotJudged("mean coverage is below 10×".into());
+        even.judgement = MetricJudgement::NotJudged("mean coverage is below 10×".into());
         let list = [even, outcome_of("mean_coverage", 0.1, Grade::Bad)];
         assert_eq!(shown(&list), ["mean_coverage: "]);
     }

@@ -9,7 +9,7 @@
 //!        └─► diagnosis::group_by_cause indicates, worsens, coverage_left: findings
 //! ```
 
-use crate::lanes::{collect_lanes, second_largest};
+use crate::lanes::{MIN_READS, collect_lanes, second_largest};
 use crate::limits::Assay;
 use crate::metrics::{
     TARGETS, alignment_row, compared_reads, fold_80_mean, gc_row, insert_row, mean_coverage,
@@ -68,10 +68,6 @@ impl Rule {
         Rule { key, needs, indicates: None, worsens: &[], coverage_left: None }
     }
 }
-
-/// Minimum number of reads or read pairs for a share. The standard error of a share is then at most
-/// 1.6 percentage points, which is less than the distance between the thresholds.
-pub const MIN_READS: f64 = 1_000.0;
 
 const READS: &Need = &Need {
     what: "the number of reads",

@@ -12,7 +12,7 @@ use crate::diagnosis::group_by_cause;
 use crate::limits::{Assay, Grade, Limits};
 use crate::rules::{Cause, find_rule, find_unmet_need};
 use crate::run::RunPart;
-use crate::verdict::{Judgement, SampleStatus, judge_sample};
+use crate::verdict::{MetricJudgement, SampleStatus, judge_sample};
 
 /// A xorshift generator, which gives the same numbers on each machine.
 struct Random(u64);
@@ -121,15 +121,7 @@ impl Simulated {
         let Simulated { assay, depth, fault, seed } = *self;
         let mut random = Random(seed * 7919 + (depth * 64.0) as u64 * 104_729 + fault as u64 * 31 + 17);
         (0..20).map(|_| random.share()).for_each(|_| {});
-        // Bases of the genome or of the targets. Odd seeds are small genomes and small panels.
-        let territory = match (assay, seed % 2) {
-            (Assay::Wgs, 0) => 3.1e9,
-            (Assay::Wgs, _) => 5e6,
-            (Assay::Exome, _) => 36e6,
-            (Assay::Panel, 0) => 1.2e6,
-            (Assay::Panel, _) => 60e3,
-            (Assay::Rna, _) => 1e7,
-        };
+        let territory = self.territory();
         let has_targets = matches!(assay, Assay::Exome | Assay::Panel);
         let is = |one: Fault| fault == one;
         let selected = if has_targets { 0.85 } else { 1.0 };
@@ -137,22 +129,14 @@ impl Simulated {
         let reads = (few * depth * territory / READ_LENGTH / selected / 0.9).ceil();
         let true_mapped = if is(Fault::Foreign) { 0.4 } else { 0.985 };
         let mapped = random.measure(true_mapped, reads);
-        let true_duplicates = match assay {
-            _ if is(Fault::Amplified) => 0.93,
-            Assay::Wgs | Assay::Exome => 0.08,
-            Assay::Panel | Assay::Rna => 0.4,
-        };
+        let true_duplicates = self.duplicates();
         // At a low depth, few fragments of a clean library are sequenced twice.
         let saturation = if is(Fault::Amplified) { 1.0 } else { (depth / 30.0).min(1.0) };
         let duplicates = random.measure(true_duplicates * saturation, reads * mapped);
         let true_short = if is(Fault::Short) { 0.75 } else { 0.02 };
         let pairs = (reads * mapped / 2.0).floor();
         let short = random.measure(true_short, pairs);
-        let lost = match fault {
-            Fault::LostTargets => 0.33,
-            Fault::GcBias => 0.35,
-            _ => 0.0,
-        };
+        let lost = self.lost_share();
         let usable = mapped * (1.0 - duplicates) / 0.985 / (1.0 - true_duplicates.min(0.5) * saturation);
         let mean = few * depth * usable * (1.0 - 0.5 * (short - 0.02).max(0.0)) * (1.0 - lost);
         let depths = self.draw_depths(&mut random, mean / (1.0 - lost), lost);
@@ -160,13 +144,7 @@ impl Simulated {
         let from = |least: f64| {
             depths.iter().filter(|depth| **depth >= least).count() as f64 / depths.len() as f64
         };
-        let mut covered: Vec<f64> = depths.iter().copied().filter(|depth| *depth > 0.0).collect();
-        covered.sort_by(f64::total_cmp);
-        let percentile = covered.get(covered.len() / 5).copied().unwrap_or(0.0);
-        let fold_80 = if percentile > 0.0 { json!(mean / percentile) } else { Value::Null };
-        let deepest = depths.iter().copied().fold(0.0, f64::max) as u32;
-        let counted: Vec<u32> = (0..=deepest).rev().collect();
-        let shares: Vec<f64> = counted.iter().map(|depth| from(f64::from(*depth))).collect();
+        let (fold_80, counted, shares) = describe_depths(&depths);
 
         let gc_noise = |random: &mut Random| {
             (110.0 / (reads * mapped).max(1.0).sqrt()) * (1.0 + 0.3 * random.normal())
@@ -174,45 +152,12 @@ impl Simulated {
         let at_dropout = 1.0 + gc_noise(&mut random).max(0.0);
         let planted_dropout = if is(Fault::GcBias) { 34.0 } else { 1.0 };
         let gc_dropout = planted_dropout + gc_noise(&mut random).max(0.0);
-        let insert = if is(Fault::Short) { 110.0 } else { 350.0 };
-        let median = |random: &mut Random, pairs: f64| {
-            (insert + 1.25 * 80.0 / pairs.max(1.0).sqrt() * random.normal()).round().max(20.0)
-        };
-        let insert_row = |lane: Value, median: f64, pairs: f64| {
-            json!({
-                "SAMPLE": lane.is_string().then_some("s"), "LIBRARY": lane.is_string().then_some("l"),
-                "READ_GROUP": lane, "PAIR_ORIENTATION": "FR", "MEDIAN_INSERT_SIZE": median, "READ_PAIRS": pairs,
-            })
-        };
-        let mut inserts = vec![insert_row(Value::Null, median(&mut random, pairs), pairs)];
-        let (mut lanes, mut gc_rows) = (Vec::new(), Vec::new());
-        for lane in 0..LANES {
-            let name = format!("unit.{lane}");
-            let other = is(Fault::OtherLane) && lane == 2;
-            let pairs = (pairs / LANES as f64).floor();
-            let own = median(&mut random, pairs) * if other { 1.5 } else { 1.0 };
-            inserts.push(insert_row(json!(name), own, pairs));
-            let gc = 41.0
-                + if other { 7.0 } else { 0.0 }
-                + 10.0 / (2.0 * pairs).max(1.0).sqrt() * random.normal();
-            lanes.push(json!({"READ_GROUP": name, "SAMPLE": "s", "LIBRARY": "l"}));
-            gc_rows.push(json!({"READ_GROUP": name, "GC": gc, "READ_STARTS": 2.0 * pairs}));
-        }
+        let (inserts, lanes, gc_rows) = self.draw_lanes(&mut random, pairs);
         let mut gc_summary = vec![json!({
             "AT_DROPOUT": at_dropout, "GC_DROPOUT": gc_dropout, "ALIGNED_READS": reads * mapped, "READS_USED": "ALL",
         })];
         gc_summary.extend(lanes);
-        let noise = |random: &mut Random| 3.0 / reads.max(1.0).sqrt() * random.normal();
-        let cycles: Vec<u32> = (1..=300).collect();
-        let qualities: Vec<f64> = (cycles.iter())
-            .map(|cycle| if is(Fault::FailedCycle) && *cycle == 70 { 7.0 } else { 36.0 } + noise(&mut random))
-            .collect();
-        let distribution: Vec<Value> = (cycles.iter())
-            .map(|cycle| {
-                let share = if is(Fault::FailedCycle) && *cycle == 70 { 0.4 } else { 0.0004 };
-                json!({"READ_END": 1 + cycle / 151, "CYCLE": cycle, "PCT_N": 100.0 * random.measure(share, reads / 2.0)})
-            })
-            .collect();
+        let (cycles, qualities, distribution) = self.draw_cycles(&mut random, reads);
         let bases = reads * READ_LENGTH;
         let both = |count: f64| json!({"passed": count.round(), "failed": 0});
         let short_pairs = (short * pairs).round();
@@ -274,11 +219,84 @@ impl Simulated {
                 }]});
             }
         }
-        json!({
-            "format": "readmill run", "version": 1, "sample": "s", "assay": assay.name(), "command": {"name": "prep"},
-            "reads": {"read": reads + 211.0, "written": reads + 211.0, "written_elsewhere": 0, "counts": []},
-            "reports": reports, "warnings": [],
-        })
+        describe_run(assay, reads, reports)
+    }
+
+    /// Returns the share of duplicates at a high depth.
+    fn duplicates(&self) -> f64 {
+        match self.assay {
+            _ if self.fault == Fault::Amplified => 0.93,
+            Assay::Wgs | Assay::Exome => 0.08,
+            Assay::Panel | Assay::Rna => 0.4,
+        }
+    }
+
+    /// Returns the share of positions that the fault leaves without coverage.
+    fn lost_share(&self) -> f64 {
+        match self.fault {
+            Fault::LostTargets => 0.33,
+            Fault::GcBias => 0.35,
+            _ => 0.0,
+        }
+    }
+
+    /// Returns the bases of the genome or of the targets. Odd seeds are small genomes and panels.
+    fn territory(&self) -> f64 {
+        match (self.assay, self.seed % 2) {
+            (Assay::Wgs, 0) => 3.1e9,
+            (Assay::Wgs, _) => 5e6,
+            (Assay::Exome, _) => 36e6,
+            (Assay::Panel, 0) => 1.2e6,
+            (Assay::Panel, _) => 60e3,
+            (Assay::Rna, _) => 1e7,
+        }
+    }
+
+    /// Draws the lanes: rows of insert sizes (the first one of all reads), of GC bias, and of GC by
+    /// read starts.
+    fn draw_lanes(&self, random: &mut Random, pairs: f64) -> (Vec<Value>, Vec<Value>, Vec<Value>) {
+        let insert = if self.fault == Fault::Short { 110.0 } else { 350.0 };
+        let median = |random: &mut Random, pairs: f64| {
+            (insert + 1.25 * 80.0 / pairs.max(1.0).sqrt() * random.normal()).round().max(20.0)
+        };
+        let insert_row = |lane: Value, median: f64, pairs: f64| {
+            json!({
+                "SAMPLE": lane.is_string().then_some("s"), "LIBRARY": lane.is_string().then_some("l"),
+                "READ_GROUP": lane, "PAIR_ORIENTATION": "FR", "MEDIAN_INSERT_SIZE": median, "READ_PAIRS": pairs,
+            })
+        };
+        let mut inserts = vec![insert_row(Value::Null, median(random, pairs), pairs)];
+        let (mut lanes, mut gc_rows) = (Vec::new(), Vec::new());
+        for lane in 0..LANES {
+            let name = format!("unit.{lane}");
+            let other = self.fault == Fault::OtherLane && lane == 2;
+            let pairs = (pairs / LANES as f64).floor();
+            let own = median(random, pairs) * if other { 1.5 } else { 1.0 };
+            inserts.push(insert_row(json!(name), own, pairs));
+            let gc = 41.0
+                + if other { 7.0 } else { 0.0 }
+                + 10.0 / (2.0 * pairs).max(1.0).sqrt() * random.normal();
+            lanes.push(json!({"READ_GROUP": name, "SAMPLE": "s", "LIBRARY": "l"}));
+            gc_rows.push(json!({"READ_GROUP": name, "GC": gc, "READ_STARTS": 2.0 * pairs}));
+        }
+        (inserts, lanes, gc_rows)
+    }
+
+    /// Draws the cycles: their numbers, mean qualities, and rows with the percentage of N.
+    fn draw_cycles(&self, random: &mut Random, reads: f64) -> (Vec<u32>, Vec<f64>, Vec<Value>) {
+        let is_failed = |cycle: u32| self.fault == Fault::FailedCycle && cycle == 70;
+        let noise = |random: &mut Random| 3.0 / reads.max(1.0).sqrt() * random.normal();
+        let cycles: Vec<u32> = (1..=300).collect();
+        let qualities: Vec<f64> = (cycles.iter())
+            .map(|cycle| if is_failed(*cycle) { 7.0 } else { 36.0 } + noise(random))
+            .collect();
+        let distribution: Vec<Value> = (cycles.iter())
+            .map(|cycle| {
+                let share = if is_failed(*cycle) { 0.4 } else { 0.0004 };
+                json!({"READ_END": 1 + cycle / 151, "CYCLE": cycle, "PCT_N": 100.0 * random.measure(share, reads / 2.0)})
+            })
+            .collect();
+        (cycles, qualities, distribution)
     }
 
     /// Draws depths of positions, a share of which has lost nearly all of its coverage.
@@ -303,6 +321,31 @@ impl Simulated {
             })
             .collect()
     }
+}
+
+/// Returns the description of a run with these reports.
+fn describe_run(assay: Assay, reads: f64, reports: Value) -> Value {
+    json!({
+        "format": "readmill run", "version": 1, "sample": "s", "assay": assay.name(), "command": {"name": "prep"},
+        "reads": {"read": reads + 211.0, "written": reads + 211.0, "written_elsewhere": 0, "counts": []},
+        "reports": reports, "warnings": [],
+    })
+}
+
+/// Returns the fold-80 penalty, the depths in decreasing order, and the share of positions that have
+/// at least each depth.
+fn describe_depths(depths: &[f64]) -> (Value, Vec<u32>, Vec<f64>) {
+    let mean = depths.iter().sum::<f64>() / depths.len() as f64;
+    let from =
+        |least: f64| depths.iter().filter(|depth| **depth >= least).count() as f64 / depths.len() as f64;
+    let mut covered: Vec<f64> = depths.iter().copied().filter(|depth| *depth > 0.0).collect();
+    covered.sort_by(f64::total_cmp);
+    let percentile = covered.get(covered.len() / 5).copied().unwrap_or(0.0);
+    let fold_80 = if percentile > 0.0 { json!(mean / percentile) } else { Value::Null };
+    let deepest = depths.iter().copied().fold(0.0, f64::max) as u32;
+    let counted: Vec<u32> = (0..=deepest).rev().collect();
+    let shares: Vec<f64> = counted.iter().map(|depth| from(f64::from(*depth))).collect();
+    (fold_80, counted, shares)
 }
 
 const DEPTHS: [f64; 9] = [0.1, 0.5, 1.2, 2.0, 5.0, 10.0, 30.0, 100.0, 300.0];
@@ -408,7 +451,7 @@ fn findings_do_not_contradict_each_other() {
         }
         for outcome in &verdict.outcomes {
             let is_open = find_unmet_need(outcome.metric.key, &run).is_some();
-            assert_eq!(matches!(outcome.judgement, Judgement::NotJudged(_)), is_open, "{sample}");
+            assert_eq!(matches!(outcome.judgement, MetricJudgement::NotJudged(_)), is_open, "{sample}");
         }
         let mean = run.value("reports/mosdepth.summary.txt/0/mean");
         if sample.assay == Assay::Wgs && mean.is_some_and(|mean| mean < 5.0) {

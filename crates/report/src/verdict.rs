@@ -10,7 +10,7 @@ use crate::text::{NumberFormat, join_words, plain_number};
 
 /// What the verdict says about the value of a metric.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Judgement {
+pub enum MetricJudgement {
     Graded(Grade),
     /// The sample has too little data for a judgement; the text is the reason.
     NotJudged(String),
@@ -30,15 +30,15 @@ pub struct MetricOutcome {
     pub place: Option<String>,
     pub source: Quantity,
     pub limit: Option<Limit>,
-    pub judgement: Judgement,
+    pub judgement: MetricJudgement,
 }
 
 impl MetricOutcome {
     /// Returns the grade. `None` if the metric is not judged.
     pub fn grade(&self) -> Option<Grade> {
         match self.judgement {
-            Judgement::Graded(grade) => Some(grade),
-            Judgement::NotJudged(_) | Judgement::NoThreshold => None,
+            MetricJudgement::Graded(grade) => Some(grade),
+            MetricJudgement::NotJudged(_) | MetricJudgement::NoThreshold => None,
         }
     }
 }
@@ -71,9 +71,9 @@ pub fn judge_sample(run: &RunPart<'_>, limits: &Limits) -> SampleVerdict {
         }
         let (limit, source) = (limits.limit(metric.key).copied(), (metric.find)(run)?);
         let judgement = match (limit, find_unmet_need(metric.key, run)) {
-            (None, _) => Judgement::NoThreshold,
-            (Some(_), Some(reason)) => Judgement::NotJudged(reason),
-            (Some(limit), None) => Judgement::Graded(limit.grade(source.value)),
+            (None, _) => MetricJudgement::NoThreshold,
+            (Some(_), Some(reason)) => MetricJudgement::NotJudged(reason),
+            (Some(limit), None) => MetricJudgement::Graded(limit.grade(source.value)),
         };
         let (name, place) = (metric_title(metric, run), metric_place(metric, run));
         Some(MetricOutcome { metric, name, place, source, limit, judgement })
@@ -136,7 +136,7 @@ impl SampleVerdict {
     }
 
     fn has_not_judged(&self) -> bool {
-        self.outcomes.iter().any(|it| matches!(it.judgement, Judgement::NotJudged(_)))
+        self.outcomes.iter().any(|it| matches!(it.judgement, MetricJudgement::NotJudged(_)))
     }
 
     /// Returns a clause for the metrics that were not measured, and one for those that were not
@@ -146,7 +146,7 @@ impl SampleVerdict {
             let verb = if names == ["coverage"] { "was" } else { "were" };
             (!names.is_empty()).then(|| format!("{} {verb} not {what}", join_words(names)))
         };
-        let is_other = |it: &&MetricOutcome| matches!(it.judgement, Judgement::NotJudged(_));
+        let is_other = |it: &&MetricOutcome| matches!(it.judgement, MetricJudgement::NotJudged(_));
         let others = self.outcomes.iter().filter(is_other).count();
         let others = match (&self.not_judged[..], others) {
             ([], 0) => None,
@@ -191,27 +191,27 @@ impl SampleStatus {
     }
 }
 
-impl Judgement {
+impl MetricJudgement {
     /// Returns the CSS class of a tile or table cell.
     pub fn css_class(&self) -> &'static str {
         match self {
-            Judgement::Graded(grade) => grade.css_class(),
-            Judgement::NotJudged(_) | Judgement::NoThreshold => "open",
+            MetricJudgement::Graded(grade) => grade.css_class(),
+            MetricJudgement::NotJudged(_) | MetricJudgement::NoThreshold => "open",
         }
     }
 
     /// Returns why there is no grade. `None` if there is one.
     pub fn reason(&self) -> Option<String> {
         match self {
-            Judgement::Graded(_) => None,
-            Judgement::NotJudged(reason) => Some(format!("not judged: {reason}")),
-            Judgement::NoThreshold => Some("no threshold".into()),
+            MetricJudgement::Graded(_) => None,
+            MetricJudgement::NotJudged(reason) => Some(format!("not judged: {reason}")),
+            MetricJudgement::NoThreshold => Some("no threshold".into()),
         }
     }
 
     pub fn to_html(&self) -> Markup {
         match self {
-            Judgement::Graded(grade) => grade.to_html(),
+            MetricJudgement::Graded(grade) => grade.to_html(),
             other => html! { (other.reason().unwrap_or_default()) },
         }
     }

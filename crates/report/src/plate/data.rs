@@ -8,7 +8,7 @@ use crate::limits::{FailingSide, Grade, Limit};
 use crate::options::PageOptions;
 use crate::run::Quantity;
 use crate::text::NumberFormat;
-use crate::verdict::{Judgement, MetricOutcome, SampleStatus, limit_text};
+use crate::verdict::{MetricJudgement, MetricOutcome, SampleStatus, limit_text};
 
 use super::curves::Curves;
 use super::sample::PlateSample;
@@ -109,9 +109,9 @@ fn status_json(status: SampleStatus) -> Value {
 }
 
 /// Returns the judgement of a metric. Without a grade, the label is the reason.
-fn judgement_json(judgement: &Judgement) -> Value {
+fn judgement_json(judgement: &MetricJudgement) -> Value {
     match judgement {
-        Judgement::Graded(grade) => status_json(match grade {
+        MetricJudgement::Graded(grade) => status_json(match grade {
             Grade::Good => SampleStatus::Pass,
             Grade::Look => SampleStatus::Warn,
             Grade::Bad => SampleStatus::Fail,
