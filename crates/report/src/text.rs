@@ -6,7 +6,8 @@ use serde_json::Value;
 /// `min` and `h`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NumberFormat {
-    /// The shortest decimal that equals the number, with thousands separators: `12,345`.
+    /// A count or a measured value, with thousands separators and without needless digits:
+    /// `12,345`, see [`rounded_number`].
     Plain,
     /// A fixed number of decimal places, then the unit.
     Decimal(usize, &'static str),
@@ -21,7 +22,7 @@ pub enum NumberFormat {
 impl NumberFormat {
     pub fn format_number(self, value: f64) -> String {
         match self {
-            NumberFormat::Plain => plain_number(value),
+            NumberFormat::Plain => rounded_number(value),
             NumberFormat::Decimal(digits, unit) => format!("{}{unit}", fixed_decimals(value, digits)),
             NumberFormat::Share => {
                 format!("{}\u{a0}%", fixed_decimals(100.0 * value, share_digits(value)))
@@ -46,17 +47,43 @@ fn share_digits(share: f64) -> usize {
     }
 }
 
-/// Returns the shortest decimal number that equals the value, with thousands separators.
+/// Returns a number that somebody chose, such as a threshold or a bin, with at most four decimal
+/// places and with thousands separators.
 pub fn plain_number(value: f64) -> String {
-    add_separators(&format!("{value}"))
+    trimmed_decimals(value, 4)
 }
 
+/// Returns a measured number with about four significant digits of its fraction: no decimals from
+/// 1,000 on, at most two from 10 on, at most four below. Readers cannot compare numbers with all
+/// digits of a double, and the JSON has them. Numbers below 0.001 are in scientific notation, so
+/// that they do not become 0.
+pub fn rounded_number(value: f64) -> String {
+    match value.abs() {
+        size if size >= 1000.0 => fixed_decimals(value, 0),
+        size if size >= 10.0 => trimmed_decimals(value, 2),
+        size if size >= 0.001 || size == 0.0 => trimmed_decimals(value, 4),
+        size if size.is_finite() => format!("{value:.1e}"),
+        _ => "–".into(),
+    }
+}
+
+/// Returns the number with a fixed number of decimals. A number that rounds to 0 has no sign.
 fn fixed_decimals(value: f64, digits: usize) -> String {
-    add_separators(&format!("{value:.digits$}"))
+    let text = format!("{value:.digits$}");
+    let is_zero = text.bytes().all(|byte| matches!(byte, b'-' | b'.' | b'0'));
+    add_separators(if is_zero { text.trim_start_matches('-') } else { &text })
 }
 
-/// Inserts thousands separators into the integer part. Returns text such as `1e-7` or `NaN`
-/// unchanged.
+/// Returns the number with at most this number of decimals, without zeros at the end.
+fn trimmed_decimals(value: f64, max_digits: usize) -> String {
+    let text = fixed_decimals(value, max_digits);
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
+        false => text,
+    }
+}
+
+/// Inserts thousands separators into the integer part. Returns text such as `NaN` unchanged.
 fn add_separators(number: &str) -> String {
     let (sign, rest) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
     let (whole, fraction) = rest.find('.').map_or((rest, ""), |at| rest.split_at(at));
@@ -110,12 +137,15 @@ pub fn format_date(seconds: f64) -> String {
     format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", minutes / 60, minutes % 60)
 }
 
-/// Returns the text of a table cell. Numbers keep all digits of the JSON and get thousands
-/// separators; `null` becomes a dash.
+/// Returns the text of a table cell. Integers keep all digits, other numbers are rounded as by
+/// [`rounded_number`]; `null` becomes a dash.
 pub fn cell_text(value: &Value) -> String {
     match value {
         Value::Null => "–".into(),
         Value::String(text) => text.clone(),
+        Value::Number(number) if number.is_f64() => {
+            number.as_f64().map_or_else(String::new, rounded_number)
+        }
         Value::Number(number) => add_separators(&number.to_string()),
         other => other.to_string(),
     }
@@ -139,7 +169,14 @@ mod tests {
         let cases = [
             (NumberFormat::Plain, 1_234_567.0, "1,234,567"),
             (NumberFormat::Plain, 999.0, "999"),
-            (NumberFormat::Plain, -1234.5, "-1,234.5"),
+            (NumberFormat::Plain, -1234.6, "-1,235"),
+            (NumberFormat::Plain, 866_005.5, "866,006"),
+            (NumberFormat::Plain, 6151.0, "6,151"),
+            (NumberFormat::Plain, 89.716_496_763_154_03, "89.72"),
+            (NumberFormat::Plain, 7.25, "7.25"),
+            (NumberFormat::Plain, -0.0, "0"),
+            (NumberFormat::Decimal(1, ""), -0.04, "0.0"),
+            (NumberFormat::Share, -1e-12, "0.0000\u{a0}%"),
             (NumberFormat::Decimal(1, " bases"), 1234.56, "1,234.6 bases"),
             (NumberFormat::Share, 0.1234, "12.3\u{a0}%"),
             (NumberFormat::Share, 0.00123, "0.12\u{a0}%"),
@@ -155,8 +192,9 @@ mod tests {
         for (form, value, wanted) in cases {
             assert_eq!(form.format_number(value), wanted);
         }
-        assert_eq!(cell_text(&serde_json::json!(12345.25)), "12,345.25");
-        assert_eq!(cell_text(&serde_json::json!(1e-7)), "1e-7");
+        assert_eq!(cell_text(&serde_json::json!(12345.25)), "12,345");
+        assert_eq!(cell_text(&serde_json::json!(6151.0)), "6,151");
+        assert_eq!(cell_text(&serde_json::json!(1.26e-7)), "1.3e-7");
     }
 
     #[test]
