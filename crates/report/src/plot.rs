@@ -132,8 +132,27 @@ pub fn draw_bars(axes: &Axes<'_>, mut bars: Vec<(String, f64)>) -> String {
             }
         }
     }
+    // The labels of all bars share the width of the plot, at about nine units a letter
+    // of the text size on phones.
+    let max_letters = ((WIDTH - 80.0) / 9.0 / bars.len().max(1) as f64).max(4.0) as usize;
+    for (name, _) in &mut bars {
+        *name = shorten_name(name, max_letters);
+    }
     let plot = BarPlot::new().with_bars(bars).with_color(color_variable(0)).with_width(0.8);
     render_plots(axes, vec![Plot::Bar(plot)])
+}
+
+/// Replaces the middle of a long name with `…`, because names such as contigs often differ at the
+/// end.
+fn shorten_name(name: &str, max_letters: usize) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    // Labels of numbers and short words stay; kuva places them without overlap.
+    if letters.len() <= max_letters.max(10) {
+        return name.to_string();
+    }
+    let (start, end) = (max_letters / 2, max_letters.div_ceil(2) - 1);
+    let (head, tail) = (letters.get(..start), letters.get(letters.len() - end..));
+    head.into_iter().flatten().chain(&['…']).chain(tail.into_iter().flatten()).collect()
 }
 
 pub fn draw_grouped_bars(axes: &Axes<'_>, groups: Vec<(String, Vec<f64>)>) -> String {
@@ -215,14 +234,15 @@ fn label_line(line: ReferenceLine, name: &str) -> ReferenceLine {
     line.with_label(name).with_color("var(--mark)")
 }
 
+/// Returns the label of a tick. Adding 0 turns -0 into 0.
 fn shorten_number(value: f64) -> String {
-    let rounded = |value: f64| (value * 100.0).round() / 100.0;
+    let rounded = |value: f64| (value * 100.0).round() / 100.0 + 0.0;
     match value.abs() {
         size if size >= 1e9 => format!("{}G", rounded(value / 1e9)),
         size if size >= 1e6 => format!("{}M", rounded(value / 1e6)),
         size if size >= 1e4 => format!("{}k", rounded(value / 1e3)),
         size if size >= 1.0 || size == 0.0 => plain_number(rounded(value)),
-        _ => format!("{}", (value * 1e6).round() / 1e6),
+        _ => format!("{}", (value * 1e6).round() / 1e6 + 0.0),
     }
 }
 
@@ -315,9 +335,16 @@ mod tests {
             "x=\"202.52\" y=\"1.5\">a. b 0.12"
         );
         assert_eq!(
-            [0.0, 0.25, 12.0, 15_000.0, 2.5e6].map(shorten_number),
-            ["0", "0.25", "12", "15k", "2.5M"]
+            [0.0, -0.0, -1e-17, 0.25, 12.0, 15_000.0, 2.5e6].map(shorten_number),
+            ["0", "0", "0", "0.25", "12", "15k", "2.5M"]
         );
+    }
+
+    #[test]
+    fn long_names_fit_below_their_bars() {
+        assert_eq!(shorten_name("Low quality", 20), "Low quality");
+        assert_eq!(shorten_name("chrUn_GL000195v1_alt", 8), "chrU…alt");
+        assert_eq!(shorten_name("chr10", 4), "chr10");
     }
 
     #[test]

@@ -52,18 +52,27 @@ impl RunPart<'_> {
     }
 }
 
+/// Returns for each column the class of its cells: `t`, which lets text wrap and aligns it left, if
+/// the column has text, and `None` if it has only numbers.
+fn column_classes<'a>(columns: impl Iterator<Item = Vec<&'a Value>>) -> Vec<Option<&'static str>> {
+    columns.map(|values| values.iter().any(|value| value.is_string()).then_some("t")).collect()
+}
+
 /// Returns a table of a histogram, which has one list for each column. `columns` are the keys and
 /// titles of the columns to show.
 pub fn table_of_columns(histogram: &RunPart<'_>, caption: &str, columns: &[(&str, &str)]) -> Markup {
     let lists: Vec<&[Value]> = columns.iter().map(|(key, _)| histogram.list(key)).collect();
     let rows = lists.iter().map(|list| list.len()).max().unwrap_or(0);
+    let classes = column_classes(lists.iter().map(|list| list.iter().collect()));
     html! {
         table data-columns=(histogram.pointer("")) {
-            (table_head(caption, columns))
+            (table_head(caption, columns, &classes))
             tbody {
                 @for i in 0..rows {
                     tr {
-                        @for list in &lists { td { (cell_text(list.get(i).unwrap_or(&Value::Null))) } }
+                        @for (list, class) in lists.iter().zip(&classes) {
+                            td class=[class] { (cell_text(list.get(i).unwrap_or(&Value::Null))) }
+                        }
                     }
                 }
             }
@@ -73,14 +82,16 @@ pub fn table_of_columns(histogram: &RunPart<'_>, caption: &str, columns: &[(&str
 
 /// Returns a table of JSON objects, one per line. `columns` are the keys and titles of the columns.
 pub fn table_of_rows(rows: &[RunPart<'_>], caption: &str, columns: &[(&str, &str)]) -> Markup {
+    let values = |key: &str| rows.iter().filter_map(|row| row.at(key)).collect();
+    let classes = column_classes(columns.iter().map(|(key, _)| values(key)));
     html! {
         table data-rows {
-            (table_head(caption, columns))
+            (table_head(caption, columns, &classes))
             tbody {
                 @for row in rows {
                     tr data-row=(row.pointer("")) {
-                        @for (key, _) in columns {
-                            td { (cell_text(row.at(key).unwrap_or(&Value::Null))) }
+                        @for ((key, _), class) in columns.iter().zip(&classes) {
+                            td class=[class] { (cell_text(row.at(key).unwrap_or(&Value::Null))) }
                         }
                     }
                 }
@@ -89,10 +100,16 @@ pub fn table_of_rows(rows: &[RunPart<'_>], caption: &str, columns: &[(&str, &str
     }
 }
 
-fn table_head(caption: &str, columns: &[(&str, &str)]) -> Markup {
+fn table_head(caption: &str, columns: &[(&str, &str)], classes: &[Option<&str>]) -> Markup {
     html! {
         caption { (caption) }
-        thead { tr { @for (key, title) in columns { th scope="col" data-key=(key) { (title) } } } }
+        thead {
+            tr {
+                @for ((key, title), class) in columns.iter().zip(classes) {
+                    th scope="col" data-key=(key) class=[class] { (title) }
+                }
+            }
+        }
     }
 }
 
@@ -150,9 +167,17 @@ pub fn wrap_scrollable(name: &str, table: &Markup) -> Markup {
     html! { div class="scroll" tabindex="0" role="group" aria-label=(name) { (table) } }
 }
 
-/// Returns a table of cells in an element that scrolls, as [`wrap_scrollable`] makes it.
+/// Minimum number of columns of a table that takes the whole width of the page.
+const MIN_WIDE_COLUMNS: usize = 5;
+
+/// Returns a table of cells in an element that scrolls, as [`wrap_scrollable`] makes it. Among
+/// figures, which stand side by side, a table of many columns takes the whole width.
 pub fn scrollable_table(caption: &str, titles: &[&str], rows: &[Vec<Cell>]) -> Markup {
-    wrap_scrollable(caption, &table_of_cells(caption, titles, rows))
+    let table = table_of_cells(caption, titles, rows);
+    if titles.len() < MIN_WIDE_COLUMNS {
+        return wrap_scrollable(caption, &table);
+    }
+    html! { div class="scroll wide" tabindex="0" role="group" aria-label=(caption) { (table) } }
 }
 
 /// Returns a table with a row for each field and a column for each row of a report. It suits reports

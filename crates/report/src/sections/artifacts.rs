@@ -36,7 +36,6 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
         ..Axes::default()
     };
     let columns = [
-        ("SAMPLE_ALIAS", "Sample"),
         ("LIBRARY", "Library"),
         ("REF_BASE", "Reference base"),
         ("ALT_BASE", "Alternate base"),

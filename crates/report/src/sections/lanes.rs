@@ -7,7 +7,7 @@ use crate::metrics::INSERT_HISTOGRAM;
 use crate::plot::{Axes, COLORS, Figure, draw_lines};
 use crate::run::RunPart;
 use crate::section::{PageSample, wrap_figures};
-use crate::table::{Cell, row_table, scrollable_table};
+use crate::table::{Cell, TableField, row_table, scrollable_table};
 use crate::text::NumberFormat;
 
 pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
@@ -28,17 +28,33 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     };
     let rows: Vec<Vec<Cell>> = lanes.iter().map(row).collect();
     let titles = ["Lane", "Median insert size", "Mean GC at read starts"];
-    let named = [("SAMPLE", "Sample"), ("LIBRARY", "Library"), ("READ_GROUP", "Lane")];
-    let fields = named.map(|(key, title)| (key, title, NumberFormat::Plain));
-    let fields: Vec<_> = fields.iter().chain(super::alignment::FIELDS).copied().collect();
     Some(html! {
         @if !lanes.is_empty() {
             (outlier_sentences(&lanes))
             @let table = scrollable_table("Lanes", &titles, &rows);
             (wrap_figures([lane_insert_figure(sample, &lanes)], [table]))
         }
-        @if !parts.is_empty() { (row_table("Alignment by sample, library and lane", &parts, &fields)) }
+        @if !parts.is_empty() { (alignment_tables(&parts)) }
     })
+}
+
+/// Maximum number of fields next to the names in a table of parts. A page of 768 pixels and a sheet
+/// of paper have room for as many columns.
+const MAX_PART_FIELDS: usize = 5;
+
+/// Returns tables with a line for each sample, library and lane. Two tables share the fields, because
+/// one would be wider than paper.
+fn alignment_tables(parts: &[RunPart<'_>]) -> Markup {
+    let caption = "Alignment by sample, library and lane";
+    let named = [("SAMPLE", "Sample"), ("LIBRARY", "Library"), ("READ_GROUP", "Lane")];
+    let named = named.map(|(key, title)| (key, title, NumberFormat::Plain));
+    let table = |(i, fields): (usize, &[TableField<'_>])| {
+        let caption = if i == 0 { caption.to_string() } else { format!("{caption} (continued)") };
+        let fields: Vec<_> = named.iter().chain(fields).copied().collect();
+        row_table(&caption, parts, &fields)
+    };
+    let tables = super::alignment::FIELDS.chunks(MAX_PART_FIELDS).enumerate().map(table);
+    html! { @for table in tables { (table) } }
 }
 
 fn outlier_sentences(lanes: &[LaneStats]) -> Markup {
