@@ -523,7 +523,8 @@ pub fn mosdepth_target_mean(run: &RunPart<'_>) -> Option<Quantity> {
 }
 
 fn has_targets(run: &RunPart<'_>) -> bool {
-    run.at(TARGETS).is_some() || run.items(CONTIGS).any(|row| row.text("chrom") == "total_region")
+    let has_regions = || run.items(CONTIGS).any(|row| row.text("chrom") == "total_region");
+    run.at(TARGETS).is_some() || (has_regions() && !run.has_coverage_windows())
 }
 
 /// Returns the title of a metric in this run. If the run has targets, titles of coverage metrics

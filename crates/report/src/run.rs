@@ -194,6 +194,19 @@ impl<'a> RunPart<'a> {
         Some(Quantity::new(self.value(path)?, self.pointer(path), NumberRule::Sum))
     }
 
+    /// Returns whether the regions of `--coverage-by` are windows of a fixed size, which cover the
+    /// whole genome, rather than the targets of a BED file.
+    pub fn has_coverage_windows(&self) -> bool {
+        let words: Vec<&str> = self.read("command/arguments").unwrap_or_default();
+        let is_size = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+        let next = words.iter().skip(1).chain(std::iter::once(&""));
+        words.iter().zip(next).any(|(word, next)| match word.strip_prefix("--coverage-by") {
+            Some("") => is_size(next),
+            Some(value) => value.strip_prefix('=').is_some_and(is_size),
+            None => false,
+        })
+    }
+
     /// Returns the numbers of a list, such as a histogram column. Elements that are not numbers
     /// become 0.
     pub fn column(&self, path: &str) -> Vec<f64> {
@@ -339,6 +352,16 @@ mod tests {
             json!({"name": "Per tile sequence quality", "status": "fail", "columns": {}})
         );
         assert_eq!(modules[1], module("x"));
+    }
+
+    #[test]
+    fn windows_of_a_number_are_no_targets() {
+        let is_of = |words: &[&str]| {
+            RunPart::new(&json!({"command": {"arguments": words}})).has_coverage_windows()
+        };
+        assert!(is_of(&["prep", "--coverage-by", "500"]) && is_of(&["prep", "--coverage-by=500"]));
+        assert!(!is_of(&["prep", "--coverage-by", "500.bed"]) && !is_of(&["prep", "--coverage-by"]));
+        assert!(!is_of(&[]));
     }
 
     #[test]

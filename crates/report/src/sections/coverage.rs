@@ -83,7 +83,7 @@ fn deepest_windows_table(run: &RunPart<'_>) -> Option<Markup> {
             Cell::code(&format!("{contig}:{first}-{last}")),
             row.cell("mean_depth", NumberFormat::Decimal(1, "×")),
             row.cell("max_depth", NumberFormat::Plain),
-            Cell::number(fold.as_ref(), NumberFormat::Decimal(1, "")),
+            Cell::number(fold.as_ref(), NumberFormat::Decimal(1, "×")),
         ]
     };
     let rows: Vec<Vec<Cell>> = run.rows("deepest_windows", |_| true).iter().map(cells).collect();
@@ -103,7 +103,8 @@ fn cumulative_coverage_figure(sample: &PageSample<'_>) -> Option<Figure> {
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         (!points.is_empty()).then_some((report, name, points))
     };
-    let reports = [("mosdepth.global.dist.txt", "genome"), ("mosdepth.region.dist.txt", "targets")];
+    let regions = if sample.run.has_coverage_windows() { "windows" } else { "targets" };
+    let reports = [("mosdepth.global.dist.txt", "genome"), ("mosdepth.region.dist.txt", regions)];
     let found: Vec<(RunPart<'_>, &str, Points)> = reports.into_iter().filter_map(read).collect();
     // The x axis ends 20 % after the last depth that at least 1 % of the bases reach.
     let end =
@@ -228,7 +229,10 @@ fn contig_figure(sample: &PageSample<'_>) -> Option<Figure> {
         ),
         table: table_of_rows(
             &rows,
-            "Coverage by contig (rows ending in _region count only target regions)",
+            &format!(
+                "Coverage by contig (rows ending in _region count only {})",
+                if sample.run.has_coverage_windows() { "windows" } else { "target regions" }
+            ),
             &[
                 ("chrom", "Contig"),
                 ("length", "Length (bases)"),
