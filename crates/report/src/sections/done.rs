@@ -59,13 +59,21 @@ fn output_table(run: &RunPart<'_>) -> Markup {
     let row = |file: &RunPart<'_>| {
         vec![
             Cell::code(file.text("path")),
-            Cell::text(file.text("kind")),
+            Cell::text(kind_title(file.text("kind"))),
             file.cell("bytes", NumberFormat::Bytes),
             file.cell("reads", NumberFormat::Plain),
         ]
     };
     let rows: Vec<Vec<Cell>> = run.items("outputs").map(|it| row(&it)).collect();
     scrollable_table("Outputs", &["File", "Type", "Size", "Records"], &rows)
+}
+
+/// Returns the words for the kind of an output file. Reports keep the names of the original tools.
+fn kind_title(kind: &str) -> &str {
+    match kind {
+        "beside" => "index or checksum of the reads",
+        other => other,
+    }
 }
 
 /// Quotes a command-line argument for a POSIX shell, so that the line can be copied from the page.

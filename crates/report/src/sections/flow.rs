@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::metrics::{TRIMMED_BEFORE, dropped_reads, flagstat_count};
+use crate::metrics::{TRIMMED_AFTER, TRIMMED_BEFORE, dropped_reads, flagstat_count};
 use crate::plot::{Figure, draw_flow};
 use crate::run::Quantity;
 use crate::section::{PageSample, facts_list, wrap_figures};
@@ -24,22 +24,35 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     .collect();
     let value = |title: &str| named.iter().find(|(it, _)| *it == title).map(|(_, source)| source.value);
     let reads = |path: &str| run.cell(path, NumberFormat::Plain);
-    let mut rows = vec![
-        vec![Cell::text("Records read"), reads("reads/read")],
+    let sequenced = run.number(&format!("{TRIMMED_BEFORE}/total_reads"));
+    let kept = run.number(&format!("{TRIMMED_AFTER}/total_reads"));
+    let trimmed_away = dropped_reads(run);
+    let trimming = [
+        ("Reads before trimming", &sequenced),
+        ("Reads dropped by trimming", &trimmed_away),
+        ("Reads after trimming", &kept),
+    ];
+    let trimming = trimming.into_iter().filter_map(|(title, reads)| Some((title, reads.as_ref()?)));
+    let mut rows: Vec<Vec<Cell>> = trimming
+        .map(|(title, reads)| vec![Cell::text(title), Cell::number(Some(reads), NumberFormat::Plain)])
+        .collect();
+    // An aligner adds records for supplementary alignments, so these are not the reads after trimming.
+    let read_title =
+        if sequenced.is_some() { "Alignment records, after trimming" } else { "Records read" };
+    rows.extend([
+        vec![Cell::text(read_title), reads("reads/read")],
         vec![Cell::text("Records written"), reads("reads/written")],
         vec![Cell::text("Records written to other files"), reads("reads/written_elsewhere")],
-    ];
+    ]);
     for count in run.items("reads/counts") {
         rows.push(vec![
             Cell::text(capitalize(count.text("name"))),
             count.cell("reads", NumberFormat::Plain),
         ]);
     }
-    let sequenced = run.number(&format!("{TRIMMED_BEFORE}/total_reads"));
-    let trimmed_away = dropped_reads(run);
-    let trimming = [("Reads before trimming", &sequenced), ("Reads dropped by trimming", &trimmed_away)];
-    let trimming = trimming.into_iter().filter_map(|(title, reads)| Some((title, reads.as_ref()?)));
-    for (title, reads) in trimming.chain(named.iter().map(|(title, reads)| (*title, reads))) {
+    let suffix = if sequenced.is_some() { ", after trimming" } else { "" };
+    for (title, reads) in &named {
+        let title = format!("{title}{}", if *title == "Primary reads" { suffix } else { "" });
         rows.push(vec![Cell::text(title), Cell::number(Some(reads), NumberFormat::Plain)]);
     }
     let table = table_of_cells("Reads at each step", &["Category", "Count"], &rows);
@@ -77,7 +90,9 @@ struct FlowCounts {
 
 fn flow_figure(sample: &PageSample<'_>, reads: &FlowCounts) -> Figure {
     let FlowCounts { sequenced, trimmed_away, all, mapped, duplicates } = *reads;
-    let mut reading = "Band width is proportional to the number of primary reads.".to_string();
+    let mut reading = "Band width is proportional to the number of primary reads. Duplicates are a \
+        percentage of all primary reads here, and of the mapped reads in the section Duplicates."
+        .to_string();
     let mut alt =
         format!("Of {all} reads, {mapped} are mapped, and {duplicates} of these are duplicates.");
     if trimmed_away > 0.0 {

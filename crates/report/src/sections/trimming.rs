@@ -176,8 +176,10 @@ fn template_length_figure(sample: &PageSample<'_>, trimming: &RunPart<'_>) -> Op
         id: sample.element_id("templates-plot"),
         title: "Insert size from read overlap",
         reading:
-            "Read pairs whose mates overlap, by insert size. If the insert is shorter than the read \
-            length, the reads ran into the adapter, which was trimmed."
+            "Read pairs whose mates overlap, by insert size. Longer inserts than both reads together, \
+            minus the required overlap, cannot be measured this way, so the curve ends there; the \
+            table counts these pairs as No overlap. If the insert is shorter than the read length, the \
+            reads ran into the adapter, which was trimmed."
                 .into(),
         alt: format!(
             "Curve of read pairs by insert size; the most frequent is {} bases.",
