@@ -24,8 +24,8 @@ const GAP: f64 = 24.0;
 /// Space above a panel for its title, below it for the names of the columns, left of it for the
 /// names of the rows, and right of it for half of a name.
 const MARGINS: [f64; 4] = [22.0, 20.0, 28.0, 8.0];
-/// Width of a usual letter of a title.
-const LETTER: f64 = 7.0;
+/// Width of a wide letter of a title.
+const LETTER: f64 = 9.0;
 
 /// Returns the column and the row of a tile, or `None` if its number is not of this kind.
 fn locate_tile(tile: u32) -> Option<(u32, u32)> {
@@ -52,12 +52,12 @@ pub fn draw_tile_map(panels: &[TilePanel], max_share: f64) -> Option<String> {
     let wide = ((panel_width - left - right) / columns.len() as f64).min(40.0);
     let high = (234.0 / f64::from(rows)).clamp(3.0, 14.0);
     let height = top + high * f64::from(rows) + bottom;
-    let max_letters = ((panel_width - left) / LETTER) as usize;
+    let max_letters = (panel_width / LETTER) as usize;
     let body = html! {
         @for (n, (panel, tiles)) in panels.iter().zip(&located).enumerate() {
             @let x = n as f64 * (panel_width + GAP);
             g transform={ "translate(" (x) " 0)" } font-size="12" {
-                text x=(left) y="12" { (shorten_title(&panel.title, max_letters)) }
+                text x="0" y="12" { (shorten_title(&panel.title, max_letters)) }
                 text x=(left - 4.0) y=(top + 10.0) text-anchor="end" { "1" }
                 text x=(left - 4.0) y=(top + high * f64::from(rows)) text-anchor="end" { (rows) }
                 @for (i, column) in columns.iter().enumerate() {
