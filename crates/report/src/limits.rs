@@ -182,6 +182,8 @@ const DEFAULT_LIMITS: &[DefaultLimit] = &{
         ("n_of_cycle", Above, [at(5.0, 20.0), at(5.0, 20.0), at(5.0, 20.0), at(5.0, 20.0)]),
         ("on_target", Below, [None, at(0.7, 0.4), at(0.5, 0.2), None]),
         ("fold_enrichment", Below, [None, at(20.0, 10.0), at(20.0, 10.0), None]),
+        ("ribosomal", Above, [None, None, None, at(0.1, 0.3)]),
+        ("mrna_bases", Below, [None, None, None, at(0.4, 0.2)]),
         ("at_dropout", Above, [at(5.0, 10.0), at(10.0, 20.0), at(15.0, 30.0), None]),
         ("gc_dropout", Above, [at(5.0, 10.0), at(10.0, 20.0), at(15.0, 30.0), None]),
         ("mean_coverage", Below, [at(30.0, 20.0), at(80.0, 40.0), at(500.0, 100.0), None]),

@@ -233,6 +233,22 @@ pub const METRICS: &[Metric] = &[
         find: oxidation_score,
     },
     Metric {
+        key: "ribosomal",
+        name: "Ribosomal bases",
+        form: NumberFormat::Share,
+        section: "rna",
+        hint: "ribosomal RNA that was not removed, or poly-A selection of degraded RNA",
+        find: |run| run.first_row_of_all("rna_metrics", |_| true)?.number("PCT_RIBOSOMAL_BASES"),
+    },
+    Metric {
+        key: "mrna_bases",
+        name: "mRNA bases",
+        form: NumberFormat::Share,
+        section: "rna",
+        hint: "genomic DNA or unspliced RNA in the library, ribosomal RNA, or genes of another genome build",
+        find: |run| run.first_row_of_all("rna_metrics", |_| true)?.number("PCT_MRNA_BASES"),
+    },
+    Metric {
         key: "lanes_insert",
         name: "Insert size difference between lanes",
         form: NumberFormat::Share,

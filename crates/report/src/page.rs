@@ -18,10 +18,10 @@ use crate::limits::{Assay, Limits, Thresholds};
 use crate::metrics::{find_metric, metric_title};
 use crate::names::sample_name;
 use crate::options::PageOptions;
-use crate::run::RunPart;
+use crate::run::{Quantity, RunPart};
 use crate::section::{PageSample, facts_list};
 use crate::sections::{PageSection, SECTIONS};
-use crate::text::format_date;
+use crate::text::{NumberFormat, format_date};
 use crate::verdict::{MetricOutcome, judge_sample, limit_text};
 
 /// Format versions of run descriptions that can be read. Version 1 has another name for `usage`.
@@ -162,9 +162,23 @@ fn sample_facts(run: &RunPart<'_>, options: &PageOptions) -> Markup {
         let number = (metric.find)(run)?;
         Some((metric_title(metric, run), number.to_html(metric.form)))
     });
+    let bases = run.part("reports/quality_yield_metrics/rows/0");
+    let of_bases = |name: &str| bases.as_ref()?.number(name);
+    let others = [
+        ("Yield", of_bases("TOTAL_BASES"), NumberFormat::Bases),
+        (
+            "Q20 bases",
+            Quantity::share(of_bases("Q20_BASES"), of_bases("TOTAL_BASES")),
+            NumberFormat::Share,
+        ),
+        ("Mean read length", of_bases("READ_LENGTH"), NumberFormat::Decimal(0, "\u{a0}bases")),
+    ];
+    let others = others
+        .into_iter()
+        .filter_map(|(name, number, form)| Some((name.to_string(), number?.to_html(form))));
     let fields = options.sheet_fields(run).into_iter();
     let fields = fields.map(|(name, value)| (name.to_string(), html! { (value) }));
-    let all: Vec<(String, Markup)> = numbers.chain(fields).collect();
+    let all: Vec<(String, Markup)> = numbers.chain(others).chain(fields).collect();
     if all.is_empty() { Markup::default() } else { facts_list(&all) }
 }
 

@@ -239,6 +239,8 @@ pub const RULES: &[Rule] = &[
         worsens: COVERAGE,
         ..Rule::of("fold_enrichment", &[CAPTURED_READS, SMALL_BAITS])
     },
+    Rule { worsens: &["mrna_bases"], ..Rule::of("ribosomal", &[MAPPED_READS]) },
+    Rule::of("mrna_bases", &[MAPPED_READS]),
     Rule {
         indicates: Some(Cause::GcLoss),
         worsens: &["even_coverage", "fold_80", "mean_coverage", "bases_at_20x"],

@@ -15,6 +15,8 @@ pub enum NumberFormat {
     Share,
     /// A difference of two fractions, in percentage points: `1.2 points`, which fits into a tile.
     Points,
+    /// A number of bases of a sample: `1.26 Gb`, `36.1 Mb`.
+    Bases,
     Bytes,
     Seconds,
 }
@@ -30,6 +32,7 @@ impl NumberFormat {
             NumberFormat::Points => {
                 format!("{}\u{a0}points", fixed_decimals(100.0 * value, 1))
             }
+            NumberFormat::Bases => format_bases(value),
             NumberFormat::Bytes => format_bytes(value),
             NumberFormat::Seconds => format_seconds(value),
         }
@@ -98,6 +101,14 @@ fn add_separators(number: &str) -> String {
         text.push(digit);
     }
     text + fraction
+}
+
+fn format_bases(value: f64) -> String {
+    match value {
+        value if value >= 1e9 => format!("{}\u{a0}Gb", fixed_decimals(value / 1e9, 2)),
+        value if value >= 1e6 => format!("{}\u{a0}Mb", fixed_decimals(value / 1e6, 1)),
+        value => format!("{}\u{a0}bases", fixed_decimals(value, 0)),
+    }
 }
 
 fn format_bytes(value: f64) -> String {
@@ -185,6 +196,9 @@ mod tests {
             (NumberFormat::Points, 0.0234, "2.3\u{a0}points"),
             (NumberFormat::Bytes, 1536.0, "1.5\u{a0}KiB"),
             (NumberFormat::Bytes, 12.0, "12\u{a0}bytes"),
+            (NumberFormat::Bases, 1_263_000_000.0, "1.26\u{a0}Gb"),
+            (NumberFormat::Bases, 36_060_000.0, "36.1\u{a0}Mb"),
+            (NumberFormat::Bases, 1_500.0, "1,500\u{a0}bases"),
             (NumberFormat::Seconds, 12.34, "12.3 s"),
             (NumberFormat::Seconds, 245.0, "4 min 5 s"),
             (NumberFormat::Seconds, 7260.0, "2 h 1 min"),
