@@ -8,7 +8,7 @@ const [program, page, ...files] = process.argv.slice(2);
 const runs = files.map((file) => JSON.parse(readFileSync(file, "utf8")));
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const stem = page.replace(/\.html$/, "");
-const seen = { console: [], requests: [], axe: [], wide: [], unequal: [], compared: 0, verdict: [] };
+const seen = { console: [], requests: [], axe: [], wide: [], clipped: [], unequal: [], unreadable: [], compared: 0, verdict: [] };
 
 const browser = await puppeteer.launch({ executablePath: program, args: ["--no-sandbox"] });
 const tab = await browser.newPage();
@@ -31,7 +31,18 @@ const open = async (width, scheme, media) => {
   // The script of a page of several samples goes on after the page is loaded.
   await tab.waitForFunction(() => !document.getElementById("plate-data") || document.documentElement.dataset.ready);
 };
-const picture = (name, options = {}) => tab.screenshot({ path: `${stem}-${name}.png`, ...options });
+// All samples have the same sections, so layout is checked with the first two. Chromium cannot take
+// screenshots of longer pages.
+const openFirstSamples = async (...how) => {
+  await open(...how);
+  await tab.evaluate(() => [...document.querySelectorAll("article")].slice(2).forEach((it) => it.remove()));
+};
+const maxPictureHeight = 16000;
+const picture = async (name, options = {}) => {
+  const [width, height] = await tab.evaluate(() => [document.documentElement.clientWidth, document.documentElement.scrollHeight]);
+  const clip = { x: 0, y: 0, width, height: Math.min(height, maxPictureHeight) };
+  return tab.screenshot({ path: `${stem}-${name}.png`, ...(options.fullPage ? { clip, captureBeyondViewport: true } : options) });
+};
 
 const views = [
   ["light", 1280, "light", "screen"],
@@ -39,7 +50,7 @@ const views = [
   ["narrow", 390, "light", "screen"],
 ];
 for (const [name, width, scheme, media] of views) {
-  await open(width, scheme, media);
+  await openFirstSamples(width, scheme, media);
   await picture(name, { fullPage: true });
   if (name === "light") await picture("top", { clip: { x: 0, y: 0, width, height: 900 } });
   const wide = await tab.evaluate(() => {
@@ -61,12 +72,51 @@ for (const [name, width, scheme, media] of views) {
     }
   }
 }
-await open(718, "dark", "print");
+// Tables. From 768 pixels on and on paper, each cell is within its table's box and the page, except in
+// the table of all samples, which has a column for each metric. Narrower pages may scroll a table, but
+// never the page.
+const clippedCells = (isNarrow) => {
+  const found = [];
+  const pageWidth = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth > pageWidth + 1) found.push(`the page is ${document.documentElement.scrollWidth} wide`);
+  for (const cell of document.querySelectorAll("th, td")) {
+    const own = cell.getBoundingClientRect();
+    if (own.width === 0) continue;
+    const box = cell.closest(".scroll");
+    const style = box && getComputedStyle(box);
+    const around = box ? box.getBoundingClientRect() : { left: 0, right: pageWidth };
+    const mayScroll = box && style.overflowX === "auto" && style.backgroundImage !== "none" && (isNarrow || box.querySelector(".sortable"));
+    const reach = mayScroll ? box.scrollWidth - box.clientWidth : 0;
+    const isOut = own.left < around.left - 1 || own.right > around.right + reach + 1;
+    if (isOut || cell.scrollWidth > cell.clientWidth + 1) found.push(`${cell.closest("table").caption?.textContent}: ${cell.textContent}`);
+  }
+  return found;
+};
+for (const width of [360, 390, 768, 1280, 1920, 2560]) {
+  await openFirstSamples(width, "light", "screen");
+  await tab.evaluate(() => document.querySelectorAll("details").forEach((it) => (it.open = true)));
+  const found = await tab.evaluate(clippedCells, width < 768);
+  seen.clipped.push(...found.slice(0, 3).map((it) => `${width}: ${it}`));
+}
+await openFirstSamples(718, "dark", "print");
+seen.clipped.push(...(await tab.evaluate(clippedCells, false)).slice(0, 3).map((it) => `print: ${it}`));
 await tab.pdf({ path: `${stem}.pdf`, format: "A4", printBackground: true });
 await picture("print", { fullPage: true });
 
 // Numbers: each says where it comes from.
 await open(1280, "light", "screen");
+seen.unreadable = await tab.evaluate(() => {
+  const wrong = /\d\.\d{5,}|(^|[^\w.,/:-])-0(\.0*)?(?![\w.,/:-])|\bNaN\b|\bundefined\b|\binf\b/;
+  // The command line and file names are shown as given.
+  const given = "code, pre, style, script, .warnings";
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (texts.nextNode()) {
+    const node = texts.currentNode;
+    if (!node.parentElement.closest(given) && wrong.test(node.textContent)) found.push(node.textContent.trim());
+  }
+  return found;
+});
 const numbers = await tab.evaluate(() => {
   const run = (element) => Number(element.closest("[data-run]")?.dataset.run ?? 0);
   const singles = [...document.querySelectorAll("data[value]")].map((it) => ({ run: run(it), value: Number(it.value), text: it.textContent, ...it.dataset }));
@@ -134,11 +184,14 @@ const shows = (text, value) => {
     const unit = (name) => (name === "%" && !percentIsUnit ? 1 : (units[name] ?? 1));
     const shown = parts.reduce((total, part) => total + Number(part[1]) * unit(part[3]), 0);
     const last = parts.at(-1);
-    const digits = last[1].includes("e") ? 12 : (last[2] ?? "").length;
+    const exponent = Number(last[1].split("e")[1] ?? 0);
+    const digits = (last[2] ?? "").length - exponent;
     return Math.abs(shown - value) <= 0.51 * 10 ** -digits * unit(last[3]);
   };
   return parts.length > 0 && (read(true) || read(false));
 };
+// Whether a cell of a column or row shows a number: integers in full, others to the last shown digit.
+const isNumber = (text, value) => (Number.isInteger(value) ? Number(text) === value : shows(text, value));
 for (const it of numbers.singles) {
   const value = wanted(it);
   seen.compared += 1;
@@ -149,7 +202,7 @@ for (const cell of numbers.cells) {
   const value = at(cell.run, cell.path);
   seen.compared += 1;
   const text = cell.text.replaceAll(",", "");
-  const isEqual = value === null || value === undefined ? text === "–" : typeof value === "number" ? Number(text) === value : cell.text === String(value);
+  const isEqual = value === null || value === undefined ? text === "–" : typeof value === "number" ? isNumber(text, value) : cell.text === String(value);
   if (!isEqual) seen.unequal.push(`${cell.path}: ${cell.text} is ${value}`);
 }
 await browser.close();

@@ -4,8 +4,9 @@
 //! `readmill demo --page` creates the samples, `readmill report` their pages and one page of all
 //! samples. Chromium opens each page offline: light, dark, narrow, and printed. `check.mjs` reports
 //! console errors, serious findings of axe-core, numbers that differ from the JSON, and elements
-//! wider than the page. This program also checks that the verdict of each page names the planted
-//! fault, and no fault for the clean sample.
+//! wider than the page, cells cut off at widths from 360 to 2560 pixels and on paper, and numbers
+//! that no reader can read. Pages of samples with long names are checked, too. This program also
+//! checks that the verdict of each page names the planted fault, and no fault for the clean sample.
 //!
 //! Then it makes pages of 96 and of 1,000 samples, with planted outliers, from varied runs of the
 //! gallery. `plate.mjs` uses them as a reader would: it sorts, searches, highlights, hides, renames,
@@ -14,6 +15,7 @@
 mod browser;
 mod plates;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -166,7 +168,7 @@ fn check_gallery(
     let seen = browser.inspect_page(&cohort, &runs)?;
     print_findings(say, "cohort", &cohort, &seen)?;
     say(compared_numbers(&seen) > 100, "cohort: numbers are compared");
-    Ok(())
+    check_long_names(say, readmill, root, browser)
 }
 
 /// Numbers of samples of the pages, and the maximum bytes of each page.
@@ -239,6 +241,88 @@ fn make_cohort_page(readmill: &Path, root: &Path) -> Result<PathBuf> {
     Ok(page)
 }
 
+/// Sizes of the cohorts of samples with long names. One is a page of a single sample.
+const COHORT_SIZES: [usize; 3] = [1, 2, 12];
+
+/// Checks pages of one and of many samples, all of whose names have [`LONG_NAME`] letters: samples,
+/// libraries, lanes and contigs.
+fn check_long_names(
+    say: &mut impl FnMut(bool, &str),
+    readmill: &Path,
+    root: &Path,
+    browser: &Browser,
+) -> Result<()> {
+    let names: Vec<&str> = GALLERY.iter().map(|it| it.name).collect();
+    let mut paths = Vec::new();
+    for i in 0..COHORT_SIZES.into_iter().max().unwrap_or(0) {
+        let name = names.get(i % names.len()).copied().unwrap_or_default();
+        let mut run: Value = serde_json::from_slice(&std::fs::read(root.join(name).join("run.json"))?)?;
+        run["sample"] = format!("sample{i}").into();
+        let mut changed = BTreeMap::new();
+        lengthen_names(&mut run, "", &mut changed);
+        lengthen_histogram_columns(&mut run, &changed);
+        let path = root.join(format!("long-{i}.json"));
+        std::fs::write(&path, run.to_string())?;
+        paths.push(path);
+    }
+    for count in COHORT_SIZES {
+        let runs: Vec<&Path> = paths.iter().take(count).map(PathBuf::as_path).collect();
+        let page = root.join(format!("long-{count}.html"));
+        let done = Command::new(readmill).arg("report").args(&runs).arg("-o").arg(&page).output()?;
+        ensure!(done.status.success(), "long names: {}", String::from_utf8_lossy(&done.stderr));
+        let seen = browser.inspect_page(&page, &runs)?;
+        print_findings(say, &format!("{count} with long names"), &page, &seen)?;
+    }
+    Ok(())
+}
+
+/// Number of letters of a long name.
+const LONG_NAME: usize = 60;
+
+/// Fields that hold the name of a sample, library, lane or contig.
+const NAME_FIELDS: [&str; 8] =
+    ["SAMPLE", "LIBRARY", "READ_GROUP", "SAMPLE_ALIAS", "contig", "chrom", "read_group", "sample"];
+
+/// Makes all names in a run description [`LONG_NAME`] letters long, and records old and new names in
+/// `changed`. `field` is the field that holds `value`.
+fn lengthen_names(value: &mut Value, field: &str, changed: &mut BTreeMap<String, String>) {
+    match value {
+        Value::Object(fields) => {
+            fields.iter_mut().for_each(|(name, value)| lengthen_names(value, name, changed));
+        }
+        Value::Array(list) => list.iter_mut().for_each(|value| lengthen_names(value, field, changed)),
+        Value::String(name) if NAME_FIELDS.contains(&field) => {
+            // The rows `total` and `total_region` are no contigs.
+            if name.starts_with("total") || name.ends_with("_region") {
+                return;
+            }
+            let letters = ('a'..='z').cycle().take(LONG_NAME.saturating_sub(name.len() + 1));
+            let long = format!("{name}_{}", letters.collect::<String>());
+            changed.insert(std::mem::replace(name, long.clone()), long);
+        }
+        _ => {}
+    }
+}
+
+/// Renames the columns of Picard's histograms that begin with the name of a lane or library.
+fn lengthen_histogram_columns(value: &mut Value, changed: &BTreeMap<String, String>) {
+    match value {
+        Value::Object(fields) => {
+            let named = |name: String| match name.rsplit_once('.') {
+                Some((start, end)) => match changed.get(start) {
+                    Some(long) => format!("{long}.{end}"),
+                    None => name,
+                },
+                None => name,
+            };
+            *fields = std::mem::take(fields).into_iter().map(|(name, it)| (named(name), it)).collect();
+            fields.values_mut().for_each(|it| lengthen_histogram_columns(it, changed));
+        }
+        Value::Array(list) => list.iter_mut().for_each(|it| lengthen_histogram_columns(it, changed)),
+        _ => {}
+    }
+}
+
 /// Prints the browser's findings about a page, one line per kind of check.
 fn print_findings(
     say: &mut impl FnMut(bool, &str),
@@ -254,6 +338,8 @@ fn print_findings(
         ("requests", "requests beside the page"),
         ("axe", "serious findings of axe-core"),
         ("wide", "parts wider than the page"),
+        ("clipped", "cells cut off, or pages that scroll sideways"),
+        ("unreadable", "numbers with too many digits, or without a value"),
         ("unequal", "numbers that are not those of the JSON"),
     ] {
         let found = list(key);
