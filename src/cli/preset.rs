@@ -86,7 +86,10 @@ impl Preset {
 
     /// Adds Picard's programs for the assay with the flag `id`, and counts by library and lane.
     fn add_programs(&mut self, line: &GivenFlags<'_>, id: &str, assay: &OsStr) {
-        self.add(line, "metric_accumulation_level", "ALL_READS,LIBRARY,READ_GROUP");
+        // These files have no levels.
+        if !line.is_given("per_target_coverage") && !line.is_given("per_base_coverage") {
+            self.add(line, "metric_accumulation_level", "ALL_READS,LIBRARY,READ_GROUP");
+        }
         if !line.has_reference() {
             self.left_out.push("GC bias and DNA damage (add --reference)");
             return;
@@ -232,6 +235,15 @@ mod tests {
             assert!(words.contains(wanted), "{words}");
         }
         assert!(!words.contains("--coverage ") && left_out == 0, "{words}");
+    }
+
+    #[test]
+    fn files_without_levels_keep_the_level_of_all_reads() {
+        let line =
+            "sort a.bam -o b.bam --reference f --report r.html --assay panel --target-intervals t.bed";
+        assert!(added(line).0.contains("--metric-accumulation-level"));
+        let (words, _) = added(&format!("{line} --per-target-coverage"));
+        assert!(!words.contains("--metric-accumulation-level"), "{words}");
     }
 
     #[test]
