@@ -18,7 +18,7 @@ use readmill_process::console::write_log_line;
 pub struct Preset {
     /// The flags with their values, as words of the command line.
     pub words: Vec<OsString>,
-    /// What is missing from the report, each with the flag that would add it.
+    /// The sections that stay empty, each with the flag that would fill it.
     left_out: Vec<&'static str>,
     assay: String,
     is_quiet: bool,
@@ -30,8 +30,9 @@ impl Preset {
     pub fn for_command_line(root: &Command, matches: &ArgMatches) -> Option<Self> {
         let line = GivenFlags::find_command(root, matches);
         let assay = line.value("assay")?;
-        // `a/s.html` gives the prefix `a/s`. Commands without `--report` have another use of `--assay`.
-        let prefix = Path::new(line.value("report")?).with_extension("").into_os_string();
+        // `readmill report` has `--assay`, but not `--report`. Standard output gives no prefix.
+        let report = line.value("report").filter(|file| *file != "-")?;
+        let prefix = Path::new(report).with_extension("").into_os_string(); // `a/s` from `a/s.html`
         let (assay_name, is_quiet) = (assay.to_string_lossy().into_owned(), line.is_given("quiet"));
         let mut preset = Preset { assay: assay_name, is_quiet, ..Preset::default() };
         preset.add_file(&line, "json", &prefix, ".run.json");
@@ -99,15 +100,18 @@ impl Preset {
             programs += ",CollectWgsMetrics";
         }
         if assay == "exome" || assay == "panel" {
-            let targets = line.value("target_intervals").or(line.bed_of_coverage());
-            match (targets, line.sorts_by_coordinate()) {
-                (Some(targets), true) => {
-                    programs += ",CollectHsMetrics";
-                    self.add(line, "target_intervals", targets);
-                    self.add(line, "bait_intervals", targets);
+            let mut targets = line.values("target_intervals");
+            if targets.is_empty() {
+                targets.extend(line.bed_of_coverage());
+            }
+            if targets.is_empty() {
+                self.left_out.push("metrics of targets (add --target-intervals FILE)");
+            } else if line.sorts_by_coordinate() {
+                programs += ",CollectHsMetrics";
+                for file in targets {
+                    self.add(line, "target_intervals", file);
+                    self.add(line, "bait_intervals", file);
                 }
-                (None, _) => self.left_out.push("metrics of targets (add --target-intervals FILE)"),
-                (_, false) => {}
             }
         }
         if assay == "rna" {
@@ -133,8 +137,12 @@ impl Preset {
             self.words.push("--coverage-no-per-base".into());
         }
         self.add(line, "coverage", prefix);
-        let targets = line.value("target_intervals").filter(|file| is_bed(file));
-        targets.into_iter().for_each(|file| self.add(line, "coverage_by", file));
+        // `--coverage-by` takes one file.
+        if let [file] = line.values("target_intervals")[..]
+            && is_bed(file)
+        {
+            self.add(line, "coverage_by", file);
+        }
     }
 }
 
@@ -170,9 +178,15 @@ impl<'a> GivenFlags<'a> {
         self.knows(id) && self.matches.value_source(id) == Some(ValueSource::CommandLine)
     }
 
-    /// Returns the first value of a flag that is given.
+    /// Returns the values of a flag that is given.
+    fn values(&self, id: &str) -> Vec<&'a OsStr> {
+        let values = self.is_given(id).then(|| self.matches.get_raw(id)).flatten();
+        values.into_iter().flatten().collect()
+    }
+
+    /// Returns the value of a flag that takes one.
     fn value(&self, id: &str) -> Option<&'a OsStr> {
-        self.is_given(id).then(|| self.matches.get_raw(id)?.next()).flatten()
+        self.values(id).first().copied()
     }
 
     /// Returns the BED file of `--coverage-by`, whose other values are window sizes.
@@ -244,6 +258,15 @@ mod tests {
         assert!(added(line).0.contains("--metric-accumulation-level"));
         let (words, _) = added(&format!("{line} --per-target-coverage"));
         assert!(!words.contains("--metric-accumulation-level"), "{words}");
+    }
+
+    #[test]
+    fn all_files_of_targets_are_baits() {
+        let line = "sort a.bam -o b.bam --reference f --report r.html --assay exome";
+        let (words, _) = added(&format!("{line} --target-intervals t.bed --target-intervals u.bed"));
+        assert!(words.contains("--bait-intervals t.bed --bait-intervals u.bed"), "{words}");
+        assert!(!words.contains("--coverage-by") && !words.contains("--target-intervals"), "{words}");
+        assert_eq!(added("sort a.bam -o b.bam --report - --assay wgs"), Default::default());
     }
 
     #[test]
