@@ -23,7 +23,7 @@ struct Sign<'a> {
     outcome: &'a MetricOutcome,
     grade: Grade,
     rule: &'static Rule,
-    /// Position of the rule.
+    /// Index in `RULES`, which is in causal order.
     at: usize,
 }
 

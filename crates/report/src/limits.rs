@@ -139,7 +139,7 @@ impl Thresholds {
     ///
     /// # Errors
     ///
-    /// As for [`Thresholds::parse`].
+    /// The value is not an object of thresholds by metric, as [`Thresholds::parse`] describes it.
     pub fn from_json(given: &Value) -> Result<Self, String> {
         let given = given.as_object().ok_or("not a JSON object of thresholds by metric")?;
         let mut list = Vec::new();
@@ -217,7 +217,7 @@ impl Limits {
     ///
     /// # Errors
     ///
-    /// As for [`Thresholds::parse`].
+    /// The text is not a file of thresholds, as [`Thresholds::parse`] describes it.
     pub fn with_json_text(self, text: &str) -> Result<Self, String> {
         Ok(self.with_thresholds(&Thresholds::parse(text)?))
     }

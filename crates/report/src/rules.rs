@@ -42,7 +42,7 @@ pub enum Cause {
 
 /// Something that a metric needs so that it can be judged.
 pub struct Need {
-    /// What is counted, for the message if it is unknown.
+    /// The name of the amount, for the message if a run does not have it.
     pub what: &'static str,
     pub amount: fn(&RunPart<'_>) -> Option<f64>,
     pub min: f64,

@@ -299,7 +299,7 @@ impl Simulated {
         (cycles, qualities, distribution)
     }
 
-    /// Draws depths of positions, a share of which has lost nearly all of its coverage.
+    /// Draws the depths of positions. A share of the positions has lost nearly all coverage.
     fn draw_depths(&self, random: &mut Random, mean: f64, lost: f64) -> Vec<f64> {
         let size = if self.assay == Assay::Wgs { 40.0 } else { 20.0 };
         let sums = |mean: f64| {

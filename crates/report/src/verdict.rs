@@ -8,7 +8,7 @@ use crate::rules::{essential_metrics, find_unmet_need};
 use crate::run::{Quantity, RunPart};
 use crate::text::{NumberFormat, join_words, plain_number};
 
-/// What the verdict says about the value of a metric.
+/// The grade of a metric, or the reason why it has none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MetricJudgement {
     Graded(Grade),

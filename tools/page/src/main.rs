@@ -174,7 +174,7 @@ fn check_gallery(
 /// Numbers of samples of the pages, and the maximum bytes of each page.
 const PLATES: [(usize, u64); 2] = [(96, 3 << 20), (1000, 15 << 20)];
 
-/// Sample of which the details are compared with the JSON.
+/// Index of the sample whose details are compared with the JSON.
 const DETAILED: usize = plates::GC_BIASED;
 
 /// Checks pages of many samples.

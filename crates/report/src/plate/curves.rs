@@ -332,7 +332,7 @@ impl Grid {
 pub struct Curves {
     kind: &'static CurveKind,
     grid: Grid,
-    /// Range of the values.
+    /// Minimum and maximum of all values of the kind, between which values are quantised.
     low: f64,
     high: f64,
     /// One list of `grid.count` values for each sample. Logarithms for a logarithmic axis.

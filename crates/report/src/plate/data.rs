@@ -13,7 +13,7 @@ use crate::verdict::{MetricJudgement, MetricOutcome, SampleStatus, limit_text};
 use super::curves::Curves;
 use super::sample::PlateSample;
 
-/// What the table of samples and the plots show.
+/// The data of the table of samples and of the plots.
 pub struct PlateData<'a> {
     pub samples: &'a [PlateSample],
     pub columns: &'a [MetricColumn],

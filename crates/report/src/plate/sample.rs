@@ -1,4 +1,4 @@
-//! What a plate keeps of one run.
+//! A run, reduced to the parts that a plate needs.
 
 use super::curves::{KINDS, Points};
 use super::pack::{pack, remove_figures};
