@@ -85,7 +85,7 @@ const clippedCells = (isNarrow) => {
     const box = cell.closest(".scroll");
     const style = box && getComputedStyle(box);
     const around = box ? box.getBoundingClientRect() : { left: 0, right: pageWidth };
-    const mayScroll = box && style.overflowX === "auto" && style.backgroundImage !== "none" && (isNarrow || box.querySelector(".sortable"));
+    const mayScroll = box && style.overflowX === "auto" && style.backgroundImage !== "none" && (isNarrow || box.id === "window");
     const reach = mayScroll ? box.scrollWidth - box.clientWidth : 0;
     const isOut = own.left < around.left - 1 || own.right > around.right + reach + 1;
     if (isOut || cell.scrollWidth > cell.clientWidth + 1) found.push(`${cell.closest("table").caption?.textContent}: ${cell.textContent}`);

@@ -219,8 +219,7 @@ fn make_sample(readmill: &Path, root: &Path, planted: &Planted) -> Result<()> {
     // The name of the fault becomes the sample name, so that the page of all samples shows it.
     let path = dir.join("run.json");
     let mut run: Value = serde_json::from_slice(&std::fs::read(&path)?)?;
-    run["sample"] = planted.name.into();
-    run["sample_names"]["given"] = planted.name.into();
+    plates::rename_sample(&mut run, planted.name);
     std::fs::write(&path, run.to_string())?;
     let page = dir.join("report.html");
     let done = Command::new(readmill).arg("report").arg(&path).arg("-o").arg(&page).output()?;
@@ -257,7 +256,7 @@ fn check_long_names(
     for i in 0..COHORT_SIZES.into_iter().max().unwrap_or(0) {
         let name = names.get(i % names.len()).copied().unwrap_or_default();
         let mut run: Value = serde_json::from_slice(&std::fs::read(root.join(name).join("run.json"))?)?;
-        run["sample"] = format!("sample{i}").into();
+        plates::rename_sample(&mut run, &format!("sample{i}"));
         let mut changed = BTreeMap::new();
         lengthen_names(&mut run, "", &mut changed);
         lengthen_histogram_columns(&mut run, &changed);
@@ -280,8 +279,17 @@ fn check_long_names(
 const LONG_NAME: usize = 60;
 
 /// Fields that hold the name of a sample, library, lane or contig.
-const NAME_FIELDS: [&str; 8] =
-    ["SAMPLE", "LIBRARY", "READ_GROUP", "SAMPLE_ALIAS", "contig", "chrom", "read_group", "sample"];
+const NAME_FIELDS: [&str; 9] = [
+    "SAMPLE",
+    "LIBRARY",
+    "READ_GROUP",
+    "SAMPLE_ALIAS",
+    "contig",
+    "chrom",
+    "read_group",
+    "sample",
+    "given",
+];
 
 /// Makes all names in a run description [`LONG_NAME`] letters long, and records old and new names in
 /// `changed`. `field` is the field that holds `value`.

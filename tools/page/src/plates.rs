@@ -52,7 +52,7 @@ impl Sources {
         }
         .clone();
         let mut random = Random(number as u64);
-        run["sample"] = sample_name(number).into();
+        rename_sample(&mut run, &sample_name(number));
         let reports = &mut run["reports"];
         let shift = if library_of(number) == "long" { 90.0 } else { 0.0 } + 12.0 * random.next();
         let add = |values: &mut Value, by: f64| change_all(values, |it| it + by.round());
@@ -96,6 +96,12 @@ impl Sources {
         }
         run
     }
+}
+
+/// Gives a run the name that its page shows, as `--sample` would.
+pub fn rename_sample(run: &mut Value, name: &str) {
+    run["sample"] = name.into();
+    run["sample_names"]["given"] = name.into();
 }
 
 pub fn sample_name(number: usize) -> String {
