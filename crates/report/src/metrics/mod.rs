@@ -1,0 +1,328 @@
+//! The key metrics of a sample. They can have limits, and the page compares samples by them.
+//!
+//! A metric is one entry of [`METRICS`]. Its `find` function gets the value from a run description.
+//! The functions are in the module of their subject; this module holds the list, and the titles that
+//! depend on the run.
+
+mod bases;
+mod coverage;
+mod duplicates;
+mod reads;
+
+use crate::lanes::{LaneDistance, collect_lanes, find_gc_outlier, find_insert_outlier};
+use crate::run::{Quantity, RunPart};
+use crate::text::NumberFormat;
+
+pub use bases::{CYCLE_HISTOGRAM, INSERT_HISTOGRAM, QUALITY_HISTOGRAM, insert_row};
+pub use coverage::{
+    CONTIGS, TARGETS, fold_80_mean, gc_row, mean_coverage, mosdepth_mean, mosdepth_target_mean,
+    target_gc_row,
+};
+pub use duplicates::{compared_reads, library_rows, set_histogram, set_size_key};
+pub use reads::{
+    TRIMMED_AFTER, TRIMMED_BEFORE, alignment_row, dropped_reads, flagstat_count, sequenced_reads,
+    trimmed_reads,
+};
+
+use bases::{max_n_percent, max_n_row, oxidation_score, q30_share, short_insert_share, worst_cycle};
+use coverage::{dropout, even_coverage, fold_80, has_targets, share_at_depth};
+use duplicates::{duplicate_share, library_size, optical_duplicate_share};
+use reads::{mapped_share, read_count, record_count, trimmed_away_share};
+
+/// A key metric of a sample.
+///
+/// `verdict` compares the value with its limit, `cohort` compares it between samples, and the
+/// `--qc-thresholds` file refers to it by `key`. To add a metric, add an entry to [`METRICS`], default
+/// limits to `limits::DEFAULT_LIMITS`, a rule to `rules::RULES`, and a row to docs/report.md.
+pub struct Metric {
+    pub key: &'static str,
+    pub name: &'static str,
+    pub form: NumberFormat,
+    /// Id of the section with the details, to which the metric's tile links.
+    pub section: &'static str,
+    /// Common causes of a failure, as a phrase that the page shows after "Common causes:".
+    pub hint: &'static str,
+    /// Gets the value from a run. `None` if the run does not have it.
+    pub find: fn(&RunPart<'_>) -> Option<Quantity>,
+}
+
+pub const METRICS: &[Metric] = &[
+    Metric {
+        key: "reads",
+        name: "Reads",
+        form: NumberFormat::Plain,
+        section: "flow",
+        hint: "too little sequencing, or a truncated input",
+        find: read_count,
+    },
+    Metric {
+        key: "records",
+        name: "Records",
+        form: NumberFormat::Plain,
+        section: "flow",
+        hint: "too little sequencing, or a truncated input",
+        find: record_count,
+    },
+    Metric {
+        key: "trimmed_away",
+        name: "Reads dropped by trimming",
+        form: NumberFormat::Share,
+        section: "trimming",
+        hint: "low-quality reads, or fragments so short that the reads are mostly adapter",
+        find: trimmed_away_share,
+    },
+    Metric {
+        key: "adapter_bases",
+        name: "Adapter bases",
+        form: NumberFormat::Share,
+        section: "trimming",
+        hint: "fragments shorter than the reads, so the reads run into the adapter (trimming removed it)",
+        find: |run| {
+            let (part, whole) = ("adapter_cutting/adapter_trimmed_bases", "total_bases");
+            Quantity::share(run.part("trimming")?.number(part), run.part(TRIMMED_BEFORE)?.number(whole))
+        },
+    },
+    Metric {
+        key: "mapped",
+        name: "Mapped reads",
+        form: NumberFormat::Share,
+        section: "alignment",
+        hint: "reads from another species, adapter dimers, or the wrong reference",
+        find: mapped_share,
+    },
+    Metric {
+        key: "chimeras",
+        name: "Chimeric reads",
+        form: NumberFormat::Share,
+        section: "alignment",
+        hint: "fragments joined during library preparation, or a rearranged genome",
+        find: |run| alignment_row(run)?.number("PCT_CHIMERAS"),
+    },
+    Metric {
+        key: "mismatches",
+        name: "Mismatch rate",
+        form: NumberFormat::Share,
+        section: "alignment",
+        hint: "sequencing errors, another strain or species, or DNA damage",
+        find: |run| alignment_row(run)?.number("PF_MISMATCH_RATE"),
+    },
+    Metric {
+        key: "soft_clipped",
+        name: "Soft-clipped bases",
+        form: NumberFormat::Share,
+        section: "alignment",
+        hint: "short fragments whose reads run into the adapter, or low-quality read ends",
+        find: |run| alignment_row(run)?.number("PCT_SOFTCLIP"),
+    },
+    Metric {
+        key: "duplicates",
+        name: "Duplicates",
+        form: NumberFormat::Share,
+        section: "duplicates",
+        hint: "a library amplified from few molecules; more sequencing adds little new data",
+        find: duplicate_share,
+    },
+    Metric {
+        key: "optical_duplicates",
+        name: "Optical duplicates",
+        form: NumberFormat::Share,
+        section: "duplicates",
+        hint: "one cluster called as several, because of an overloaded flow cell or an underloaded \
+            patterned flow cell",
+        find: optical_duplicate_share,
+    },
+    Metric {
+        key: "library_size",
+        name: "Estimated library size",
+        form: NumberFormat::Plain,
+        section: "duplicates",
+        hint: "few distinct molecules in the library",
+        find: library_size,
+    },
+    Metric {
+        key: "insert_size",
+        name: "Median insert size",
+        form: NumberFormat::Decimal(0, "\u{a0}bases"),
+        section: "inserts",
+        hint: "over-fragmented or degraded DNA",
+        find: |run| insert_row(run)?.number("MEDIAN_INSERT_SIZE"),
+    },
+    Metric {
+        key: "short_inserts",
+        name: "Inserts shorter than the reads",
+        form: NumberFormat::Share,
+        section: "inserts",
+        hint: "fragments shorter than the reads, so the reads run into the adapter; trim adapters, or \
+            prepare longer fragments",
+        find: short_insert_share,
+    },
+    Metric {
+        key: "q30_bases",
+        name: "Q30 bases",
+        form: NumberFormat::Share,
+        section: "qualities",
+        hint: "an overloaded flow cell, old reagents, or reads too long for the chemistry",
+        find: q30_share,
+    },
+    Metric {
+        key: "worst_cycle",
+        name: "Lowest mean quality of a cycle",
+        form: NumberFormat::Decimal(1, ""),
+        section: "qualities",
+        hint: "a failed cycle, for example because of a bubble, a bad reagent or lost focus",
+        find: worst_cycle,
+    },
+    Metric {
+        key: "n_of_cycle",
+        name: "Highest N content in a cycle",
+        form: NumberFormat::Decimal(2, "\u{a0}%"),
+        section: "qualities",
+        hint: "a failed cycle, in which bases could not be called",
+        find: max_n_percent,
+    },
+    Metric {
+        key: "on_target",
+        name: "Bases on or near baits",
+        form: NumberFormat::Share,
+        section: "coverage",
+        hint: "a failed hybridization or too little washing, baits of another panel, or a library that \
+            was not enriched",
+        find: |run| run.number(&format!("{TARGETS}/PCT_SELECTED_BASES")),
+    },
+    Metric {
+        key: "fold_enrichment",
+        name: "Fold enrichment",
+        form: NumberFormat::Decimal(1, ""),
+        section: "coverage",
+        hint: "a failed hybridization, baits of another panel, or a library that was not enriched",
+        find: |run| run.number(&format!("{TARGETS}/FOLD_ENRICHMENT")),
+    },
+    Metric {
+        key: "at_dropout",
+        name: "AT dropout",
+        form: NumberFormat::Decimal(1, "\u{a0}%"),
+        section: "gc",
+        hint: "loss of AT-rich regions during amplification or capture",
+        find: |run| dropout(run, "AT_DROPOUT"),
+    },
+    Metric {
+        key: "gc_dropout",
+        name: "GC dropout",
+        form: NumberFormat::Decimal(1, "\u{a0}%"),
+        section: "gc",
+        hint: "loss of GC-rich regions during amplification or capture",
+        find: |run| dropout(run, "GC_DROPOUT"),
+    },
+    Metric {
+        key: "mean_coverage",
+        name: "Mean coverage",
+        form: NumberFormat::Decimal(1, "×"),
+        section: "coverage",
+        hint: "too little sequencing, reads lost as duplicates, overlapping mates, or targets that were \
+            not captured",
+        find: mean_coverage,
+    },
+    Metric {
+        key: "bases_at_20x",
+        name: "Bases covered ≥ 20×",
+        form: NumberFormat::Share,
+        section: "coverage",
+        hint: "low mean coverage, or regions without coverage, where variants will be missed",
+        find: |run| share_at_depth(run, 20),
+    },
+    Metric {
+        key: "even_coverage",
+        name: "Bases covered ≥ 0.2× mean",
+        form: NumberFormat::Share,
+        section: "coverage",
+        hint: "regions that were not captured or not amplified",
+        find: even_coverage,
+    },
+    Metric {
+        key: "fold_80",
+        name: "Fold-80 penalty",
+        form: NumberFormat::Decimal(2, ""),
+        section: "coverage",
+        hint: "uneven capture or amplification: too little coverage of some regions, too much of others",
+        find: fold_80,
+    },
+    Metric {
+        key: "oxidation",
+        name: "OxoG score (Phred)",
+        form: NumberFormat::Decimal(0, ""),
+        section: "artifacts",
+        hint: "guanine oxidation during DNA shearing, which causes false G>T substitutions",
+        find: oxidation_score,
+    },
+    Metric {
+        key: "ribosomal",
+        name: "Ribosomal bases",
+        form: NumberFormat::Share,
+        section: "rna",
+        hint: "ribosomal RNA that was not removed, or poly-A selection of degraded RNA",
+        find: |run| run.first_row_of_all("rna_metrics", |_| true)?.number("PCT_RIBOSOMAL_BASES"),
+    },
+    Metric {
+        key: "mrna_bases",
+        name: "mRNA bases",
+        form: NumberFormat::Share,
+        section: "rna",
+        hint: "genomic DNA or unspliced RNA in the library, ribosomal RNA, or genes of another genome build",
+        find: |run| run.first_row_of_all("rna_metrics", |_| true)?.number("PCT_MRNA_BASES"),
+    },
+    Metric {
+        key: "lanes_insert",
+        name: "Insert size difference between lanes",
+        form: NumberFormat::Share,
+        section: "lanes",
+        hint: "a lane from another library or another sample",
+        find: |run| find_insert_outlier(&collect_lanes(run)).map(|apart| apart.source),
+    },
+    Metric {
+        key: "lanes_gc",
+        name: "GC difference between lanes",
+        form: NumberFormat::Points,
+        section: "lanes",
+        hint: "a lane from another library or another sample",
+        find: |run| find_gc_outlier(&collect_lanes(run)).map(|apart| apart.source),
+    },
+];
+
+pub fn find_metric(key: &str) -> Option<&'static Metric> {
+    METRICS.iter().find(|metric| metric.key == key)
+}
+
+/// Returns the title of a metric in this run. If the run has targets, titles of coverage metrics
+/// name them.
+pub fn metric_title(metric: &Metric, run: &RunPart<'_>) -> String {
+    let is_of_targets = ["mean_coverage", "bases_at_20x", "even_coverage"].contains(&metric.key);
+    match metric.key {
+        "mean_coverage" if has_targets(run) => "Mean target coverage".into(),
+        _ if is_of_targets && has_targets(run) => {
+            format!("Target b{}", metric.name.trim_start_matches('B'))
+        }
+        _ => metric.name.into(),
+    }
+}
+
+/// Returns the cycle or lane that has the value of a metric. `None` for metrics of the whole sample.
+pub fn metric_place(metric: &Metric, run: &RunPart<'_>) -> Option<String> {
+    let lane = |apart: Option<LaneDistance>| {
+        Some(format!("lane {}", collect_lanes(run).get(apart?.lane)?.name))
+    };
+    match metric.key {
+        "worst_cycle" => {
+            let histogram = run.part(CYCLE_HISTOGRAM)?;
+            let (cycles, means) = (histogram.column("CYCLE"), histogram.column("MEAN_QUALITY"));
+            let (cycle, _) = cycles.iter().zip(&means).min_by(|a, b| a.1.total_cmp(b.1))?;
+            Some(format!("cycle {cycle}; cycles of read 2 are numbered after those of read 1"))
+        }
+        "n_of_cycle" => {
+            let (row, _) = max_n_row(run)?;
+            Some(format!("read {}, cycle {}", row.at("READ_END")?, row.at("CYCLE")?))
+        }
+        "lanes_insert" => lane(find_insert_outlier(&collect_lanes(run))),
+        "lanes_gc" => lane(find_gc_outlier(&collect_lanes(run))),
+        _ => None,
+    }
+}
