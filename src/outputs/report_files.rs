@@ -7,7 +7,7 @@ use readmill_bqsr as bqsr;
 use readmill_format::report::{DescribedReport, ReportContents, RunNames, max_value_bytes};
 use readmill_markdup::metrics::{LibraryCounts, SetSizes};
 use readmill_markdup::samtools::SamtoolsReport;
-use readmill_markdup::{DuplicationMetrics, Libraries, TileCounts};
+use readmill_markdup::{DuplicationMetrics, FamilyCounts, Libraries, MoleculeCounts, TileCounts};
 use readmill_process::atomic_file::{AtomicFile, ensure_temporary_is_not_input, is_device, with_suffix};
 use readmill_process::made_directories::MadeDirectories;
 use readmill_process::older_indexes::index_names;
@@ -67,6 +67,9 @@ const DUPLICATES: &str = "duplicates";
 
 /// The name of the counts by tile in the JSON description.
 const TILES: &str = "duplicates_by_tile";
+
+/// The name of the counts of molecules in the JSON description.
+const FAMILIES: &str = "umi_families";
 
 /// The open report files. They are opened before the run, so that a path that cannot be written is
 /// reported early.
@@ -273,6 +276,27 @@ impl ReportFiles {
             "optical_duplicates": column(|tile| tile.optical),
         });
         values.insert(TILES.into(), columns);
+    }
+
+    /// Adds the families of UMIs to the description of the run.
+    pub fn keep_molecules(&mut self, molecules: &MoleculeCounts) {
+        let Some(values) = self.values.as_mut() else { return };
+        let describe = |counts: &FamilyCounts| {
+            let sizes = counts.sizes.iter().zip(1_u64..).filter(|(families, _)| **families > 0);
+            let (families, sizes): (Vec<u64>, Vec<u64>) = sizes.unzip();
+            json!({
+                "templates": counts.templates,
+                "without_umi": counts.without_umi,
+                "corrected": counts.corrected,
+                "families": counts.families,
+                "both_strands": molecules.joins_strands.then_some(counts.both_strands),
+                "largest": counts.largest,
+                "sizes": { "size": sizes, "families": families },
+            })
+        };
+        let MoleculeCounts { pairs, single_reads, .. } = molecules;
+        let value = json!({ "pairs": describe(pairs), "single_reads": describe(single_reads) });
+        values.insert(FAMILIES.into(), value);
     }
 
     /// Writes the samtools markdup report that the plan requests.

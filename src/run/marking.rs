@@ -50,7 +50,8 @@ pub(super) fn mark_options(wanted: &Duplicates, has_dt: bool) -> MarkOptions {
     MarkOptions { clear_dt: wanted.writing.clear_dt && has_dt, ..wanted.writing.clone() }
 }
 
-/// Writes the duplication metrics, in Picard's format and as JSON, and keeps the counts by tile.
+/// Writes the duplication metrics, in Picard's format and as JSON, and keeps the counts by tile and
+/// those of molecules.
 /// `flagged` are the duplicates of each library, counted as the reads were written.
 pub(super) fn write_picard_metrics(
     plan: &Plan,
@@ -62,6 +63,7 @@ pub(super) fn write_picard_metrics(
     let metrics = report_files::duplication_metrics(libraries, flagged, &tally.sizes);
     files.write_metrics(plan, &metrics)?;
     files.keep_tiles(libraries, &tally.tiles);
+    tally.molecules.iter().for_each(|molecules| files.keep_molecules(molecules));
     Ok(())
 }
 

@@ -338,6 +338,14 @@ pub(super) struct PairSet<S: ItemLayout> {
 const REVERSE_FORWARD: u8 = 0b10;
 
 impl<S: ItemLayout> PairSet<S> {
+    pub(super) fn first(&self) -> &S::Pair {
+        &self.first
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
     /// Starts a set with its first pair. The pair is recorded at once only if molecules are
     /// numbered; otherwise sets of one pair are not recorded.
     pub(super) fn new<T: ChunkSorter>(
@@ -439,6 +447,15 @@ pub(super) struct FragmentSet<S: ItemLayout> {
 }
 
 impl<S: ItemLayout> FragmentSet<S> {
+    /// Returns the read kept so far, or `None` if a pair has this end.
+    pub(super) fn kept(&self) -> Option<&S::Fragment> {
+        self.kept.as_ref()
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
     pub(super) fn new<T: ChunkSorter>(
         fragment: S::Fragment,
         paired: bool,

@@ -15,6 +15,7 @@ use readmill_record::{Error, Result};
 use super::end_store::ItemSorters;
 use super::item::{self, Item, ItemLayout};
 use super::marks::{DuplicateMarks, FragmentSet, PairSet};
+use super::molecule_counts::{FamilyCounts, MoleculeCounts};
 use super::sorter::{ChunkSorter, MergedItems};
 use super::umi::{Strand, UmiCount, Umis, cluster_umis, code, code_separates, code_strand, code_umi};
 
@@ -22,8 +23,8 @@ use super::umi::{Strand, UmiCount, Umis, cluster_umis, code, code_separates, cod
 /// indices.
 const BYTES_PER_UMI: u64 = 400;
 
-/// Marks duplicates among pairs and fragments, whose chunks must be sorted. Called by the resolver
-/// instead of [`DuplicateMarks::mark_sets`].
+/// Marks duplicates among pairs and fragments, whose chunks must be sorted, and counts the molecules.
+/// Called by the resolver instead of [`DuplicateMarks::mark_sets`].
 ///
 /// # Errors
 /// The distinct UMIs of one position do not fit in memory.
@@ -32,8 +33,11 @@ pub fn mark_sets<S: ItemLayout, T: ChunkSorter>(
     items: &ItemSorters<S>,
     umis: &Umis,
 ) -> Result<()> {
-    mark_pairs(marks, items, umis)?;
-    mark_fragments(marks, items, umis)
+    let pairs = mark_pairs(marks, items, umis)?;
+    let single_reads = mark_fragments(marks, items, umis)?;
+    let joins_strands = umis.method.joins_strands();
+    marks.tally.molecules = Some(MoleculeCounts { pairs, single_reads, joins_strands });
+    Ok(())
 }
 
 /// A merge of sorted items with one item of lookahead.
@@ -92,8 +96,9 @@ fn mark_pairs<S: ItemLayout, T: ChunkSorter>(
     marks: &mut DuplicateMarks<'_, T>,
     items: &ItemSorters<S>,
     umis: &Umis,
-) -> Result<()> {
+) -> Result<FamilyCounts> {
     let spill = marks.spill;
+    let mut families = FamilyCounts::default();
     let mut ahead = Lookahead::new(items.pairs.merge(spill)?)?;
     let mut behind = items.pairs.merge(spill)?;
     while let Some(first) = ahead.next {
@@ -120,6 +125,7 @@ fn mark_pairs<S: ItemLayout, T: ChunkSorter>(
                 at += 1;
             }
             let root = counted.seen[molecules.roots[at] as usize].umi;
+            families.count_template(!root.is_empty(), root != code_umi(code));
             let own = code::find_strand_in_molecule(root, code_umi(code), code_strand(code), umis.edits);
             let (set, number) = molecules.assign_set(at, own);
             if sets.len() <= set {
@@ -136,6 +142,10 @@ fn mark_pairs<S: ItemLayout, T: ChunkSorter>(
                 none => *none = Some(PairSet::new(pair, number, marks)),
             }
         }
+        let size = |set: &Option<PairSet<S>>| set.as_ref().map_or(0, PairSet::size);
+        for strands in sets.chunks(molecules.strands).filter(|sets| has_umi::<S>(sets)) {
+            families.count_family([strands.first().map_or(0, size), strands.get(1).map_or(0, size)]);
+        }
         for set in sets {
             match set {
                 Some(set) => set.close_set(marks)?,
@@ -143,7 +153,13 @@ fn mark_pairs<S: ItemLayout, T: ChunkSorter>(
             }
         }
     }
-    Ok(())
+    Ok(families)
+}
+
+/// Returns whether the sets of a molecule have a UMI. All templates without a UMI at a position are in
+/// one molecule, because UMIs of different lengths are never clustered.
+fn has_umi<S: ItemLayout>(sets: &[Option<PairSet<S>>]) -> bool {
+    sets.iter().flatten().any(|set| !code_umi(item::pair_code::<S>(set.first())).is_empty())
 }
 
 /// The molecules of a position, numbered in the order in which they are found, and their sets: one
@@ -185,8 +201,9 @@ fn mark_fragments<S: ItemLayout, T: ChunkSorter>(
     marks: &mut DuplicateMarks<'_, T>,
     items: &ItemSorters<S>,
     umis: &Umis,
-) -> Result<()> {
+) -> Result<FamilyCounts> {
     let spill = marks.spill;
+    let mut families = FamilyCounts::default();
     let mut ahead = Lookahead::new(items.fragments.merge(spill)?)?;
     let mut behind = items.fragments.merge(spill)?;
     let mut paired_ends = Lookahead::new(items.paired_ends.merge(spill)?)?;
@@ -232,24 +249,30 @@ fn mark_fragments<S: ItemLayout, T: ChunkSorter>(
                 at += 1;
             }
             let (set, number) = molecules.assign_set(at, Strand::A);
+            let root = molecules.roots[at] as usize;
+            if !is_paired[root] {
+                families.count_template(!counted.seen[at].umi.is_empty(), root != at);
+            }
             match sets.get_mut(set / molecules.strands) {
                 Some(set) => {
                     set.add_fragment(fragment, marks);
                     marks.check_room()?;
                 }
-                None => {
-                    let paired = is_paired[molecules.roots[at] as usize];
-                    sets.push(FragmentSet::new(fragment, paired, marks));
-                }
+                None => sets.push(FragmentSet::new(fragment, is_paired[root], marks)),
             }
             if marks.rules.molecules {
                 marks.note_member(&marks.fragment_entry::<S>(&fragment), number);
             }
         }
         for set in sets {
+            if let Some(first) = set.kept()
+                && !code_umi(item::fragment_code::<S>(first)).is_empty()
+            {
+                families.count_family([set.size(), 0]);
+            }
             set.close_set(marks);
             (0..molecules.strands).try_for_each(|_| marks.note_set(0, 0))?;
         }
     }
-    Ok(())
+    Ok(families)
 }

@@ -28,7 +28,7 @@ use super::sorter::{ChunkSorter, Sorter, spill_sorted};
 use super::tables::{BitSet, OrdinalTable};
 use super::tiles;
 use super::verdict::{DuplicateCounts, DuplicateSets, Verdict};
-use super::{Mode, molecules};
+use super::{Mode, molecule_counts, molecules};
 
 /// Minimum memory in bytes that joined items may take before they are spilled.
 const MIN_JOIN_BYTES: u64 = 8 << 20;
@@ -164,8 +164,11 @@ impl<T: ChunkSorter> ResolverRun<'_, T> {
         threads.sort(items.pairs.chunks_mut())?;
         threads.sort(items.paired_ends.chunks_mut())?;
         threads.sort(items.fragments.chunks_mut())?;
-        let tiles = if duplicate_ends.rules.counts_tiles() { tiles::MAX_COUNTER_BYTES } else { 0 };
-        let room = room.saturating_sub(items.bytes() + beside + tiles).max(MIN_JOIN_BYTES);
+        let rules = &duplicate_ends.rules;
+        let tiles = if rules.counts_tiles() { tiles::MAX_COUNTER_BYTES } else { 0 };
+        let has_umis = matches!(rules.coding, Some(Coding::Umis(_)));
+        let counts = tiles + if has_umis { molecule_counts::MAX_BYTES } else { 0 };
+        let room = room.saturating_sub(items.bytes() + beside + counts).max(MIN_JOIN_BYTES);
         let mut marks = DuplicateMarks::new(
             self.mode,
             &duplicate_ends.rules,

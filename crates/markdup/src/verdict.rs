@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Mode;
 use super::metrics::{LibraryCounts, SetSizes};
+use super::molecule_counts::{self, MoleculeCounts};
 use super::samtools::ReadCounts;
 use super::samtools::found::Findings;
 use super::tables::{BitSet, OrdinalTable, Ranks, RowStore};
@@ -41,11 +42,22 @@ pub struct DuplicateCounts {
     pub sizes: SetSizes,
     /// Pairs by tile, in order of read group and tile. Empty if they are not counted.
     pub tiles: Vec<TileCounts>,
+    /// Molecules and their templates, if UMIs separate molecules.
+    pub molecules: Option<MoleculeCounts>,
     pub deepest: Option<LargestSet>,
     pub reads: ReadCounts,
     pub mated: u64,
     pub lone: u64,
     pub doubled_names: u64,
+}
+
+impl DuplicateCounts {
+    /// Returns an upper bound for the memory in bytes of the counts that become part of the run
+    /// description: those by tile, and those of molecules.
+    pub fn described_bytes(&self) -> u64 {
+        let molecules = if self.molecules.is_some() { molecule_counts::MAX_BYTES } else { 0 };
+        tiles::tile_counts_bytes(&self.tiles) + molecules
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,7 +114,7 @@ impl StoredVerdict {
     /// Returns the memory in bytes that the marks will take after loading.
     pub fn bytes(&self) -> u64 {
         let tables = self.sets.as_ref().map_or(0, |sets| 1 + u64::from(sets.linked.is_some()));
-        tiles::tile_counts_bytes(&self.tally.tiles)
+        self.tally.described_bytes()
             + BitSet::bytes(self.records) * (1 + u64::from(self.optical.is_some()))
             + tables * OrdinalTable::bytes_of_bits(self.records)
     }
@@ -160,13 +172,12 @@ impl Verdict {
     }
 
     /// Returns the memory in bytes that the verdict takes in addition to
-    /// [`verdict_bytes`](super::verdict_bytes): rows in memory and tile counts.
+    /// [`verdict_bytes`](super::verdict_bytes): rows in memory, and described counts.
     pub fn bytes_beside_bits(&self) -> u64 {
         let sets = self.sets.as_ref().map_or(0, |DuplicateSets { of, linked, rows }| {
             rows.bytes() + of.bytes_of_rows() + linked.as_ref().map_or(0, OrdinalTable::bytes_of_rows)
         });
-        sets + tiles::tile_counts_bytes(&self.tally.tiles)
-            + self.findings.as_ref().map_or(0, Findings::bytes)
+        sets + self.tally.described_bytes() + self.findings.as_ref().map_or(0, Findings::bytes)
     }
 
     /// Returns the name of the read that is kept instead of this duplicate (field `do`), or `None`

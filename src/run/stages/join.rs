@@ -3,7 +3,6 @@
 
 use readmill_bqsr::{ReadGroups, Totals};
 use readmill_markdup::metrics::LibraryCounts;
-use readmill_markdup::tiles;
 use readmill_markdup::verdict::StoredVerdict;
 use readmill_record::{Charge, Result};
 
@@ -121,9 +120,8 @@ impl RunState<'_> {
                 self.write_table(&table, bases, &mut files, after)?;
             }
         }
-        let of_tiles =
-            verdict.as_ref().map_or(0, |verdict| tiles::tile_counts_bytes(&verdict.tally.tiles));
-        let _tiles = self.memory.ledger.charge("marks of duplicates", of_tiles)?;
+        let described = verdict.as_ref().map_or(0, |verdict| verdict.tally.described_bytes());
+        let _described = self.memory.ledger.charge("marks of duplicates", described)?;
         if let (Some(verdict), Some(ends)) = (verdict, &duplicate_ends) {
             summary.mode = Some(verdict.mode());
             summary::log_duplicates(&verdict.tally, &self.header, self.console);

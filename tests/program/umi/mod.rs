@@ -1,6 +1,7 @@
 //! Molecules by UMIs: random inputs compared with a slow oracle, and fixed cases on the command line.
 
 mod dress;
+mod families;
 mod oracle;
 mod orders;
 use crate::duplicates::{oracle as reads, random_reads};

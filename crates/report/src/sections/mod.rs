@@ -17,6 +17,7 @@ mod resources;
 mod rna;
 mod tiles;
 mod trimming;
+mod umi;
 
 use maud::Markup;
 
@@ -51,6 +52,7 @@ pub const SECTIONS: &[PageSection] = &[
     section("trimming", "Trimming", "--trim (readmill align)", trimming::make_section),
     section("fastqc", "FastQC", "--fastqc DIR", fastqc::make_section),
     section("duplicates", "Duplicates", "--mark-duplicates --metrics FILE", duplicates::make_section),
+    section("umi", "UMI families", "--mark-duplicates --umi SOURCE", umi::make_section),
     section("inserts", "Insert size", "--qc PREFIX", inserts::make_section),
     section("qualities", "Base quality and content", "--qc PREFIX", bases::make_quality_section),
     section("gc", "GC bias", WITH_REFERENCE, bases::make_gc_section),
