@@ -15,6 +15,7 @@ pub mod memory;
 mod recal_setup;
 mod recalibrate;
 mod run_json;
+mod run_sources;
 pub mod sample;
 pub(crate) mod stages;
 pub mod summary;

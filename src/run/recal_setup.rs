@@ -12,6 +12,7 @@ use readmill_format::intervals::{IntervalArguments, Intervals};
 use readmill_format::reference::{Matched, Reference};
 use readmill_format::sites::KnownSites;
 use readmill_format::spill::Spill;
+use readmill_format::summed::InputSums;
 use readmill_format::text;
 use readmill_process::console::Console;
 use readmill_record::{Charge, Error, Header, Ledger, Result, Step};
@@ -27,12 +28,14 @@ const TABLE_MEMORY: &str = "the recalibration table";
 pub const REPORT_BYTES_PER_COUNT_BYTE: u64 = 2;
 
 /// Opens the reference, the known sites and the intervals for counting. Reads the known sites once
-/// and stores them in the spill. Charges all memory to `ledger`.
+/// and stores them in the spill. Charges all memory to `ledger`. `sums` receives the checksums of the
+/// files of known sites.
 pub fn open_recal_reference(
     wanted: &plan::TableRequest,
     header: &Header,
     spill: &Arc<Spill>,
     ledger: &Ledger,
+    sums: Option<&InputSums>,
     console: &Console,
 ) -> Result<RecalReference> {
     let groups = ReadGroups::new(header, ledger)?;
@@ -41,7 +44,7 @@ pub fn open_recal_reference(
     let contigs = Matched::new(&reference, header)?;
     let intervals = read_intervals(wanted, header, ledger)?;
     console.begin_stage("known sites", None, false);
-    let sites = KnownSites::read_files(&wanted.known_sites, header, spill, ledger)?;
+    let sites = KnownSites::read_files(&wanted.known_sites, header, spill, ledger, sums)?;
     for file in sites.files() {
         let elsewhere = match file.ignored_sites {
             0 => String::new(),

@@ -31,8 +31,9 @@ impl RunState<'_> {
     ) -> Result<Option<Arc<RecalReference>>> {
         let Some(wanted) = self.table_request() else { return Ok(None) };
         let ledger = &self.memory.ledger;
+        let sums = self.plan.reports.is_described().then_some(&self.sums);
         let reference =
-            recal_setup::open_recal_reference(wanted, &self.header, spill, ledger, self.console);
+            recal_setup::open_recal_reference(wanted, &self.header, spill, ledger, sums, self.console);
         reference.map(Arc::new).map(Some)
     }
 

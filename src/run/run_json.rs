@@ -62,6 +62,9 @@ impl RunState<'_> {
             "assay": plan.reports.judgement.assay,
             "qc_thresholds": plan.reports.judgement.thresholds,
             "inputs": plan.inputs.iter().map(|path| describe_input(path, &self.sums)).collect::<Vec<_>>(),
+            "reference": self.describe_reference(),
+            "known_sites": self.describe_known_sites(),
+            "platforms": self.describe_platforms(),
             "outputs": outputs,
             "reads": {
                 "read": summary.read_records,
@@ -102,7 +105,7 @@ fn describe_share(name: &str, bytes: u64) -> Value {
 }
 
 /// Describes an input, with its size if it is a regular file.
-fn describe_input(path: &Path, sums: &InputSums) -> Value {
+pub(super) fn describe_input(path: &Path, sums: &InputSums) -> Value {
     let bytes = regular_file_bytes(path);
     add_path(
         path,
@@ -112,7 +115,7 @@ fn describe_input(path: &Path, sums: &InputSums) -> Value {
 
 /// Adds a file name to an object. A file name need not be valid UTF-8, but JSON must be: invalid
 /// bytes are replaced by U+FFFD, and `path_hex` contains all bytes of the name.
-fn add_path(path: &Path, mut object: Value) -> Value {
+pub(super) fn add_path(path: &Path, mut object: Value) -> Value {
     object["path"] = json!(path.to_string_lossy());
     if path.to_str().is_none() {
         let hex = path.as_os_str().as_bytes().iter().map(|byte| format!("{byte:02x}"));
@@ -121,7 +124,7 @@ fn add_path(path: &Path, mut object: Value) -> Value {
     object
 }
 
-fn regular_file_bytes(path: &Path) -> Option<u64> {
+pub(super) fn regular_file_bytes(path: &Path) -> Option<u64> {
     std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|meta| meta.len())
 }
 

@@ -244,3 +244,72 @@ fn a_file_name_that_is_not_utf_8_is_text_and_bytes() {
         );
     }
 }
+
+/// Checks the checksum of the reference sequences of a header. `checksum` is from `md5sum`.
+#[track_caller]
+fn reference_of(dir: &TestDir, header: &str, checksum: Value, checksum_of: Value) {
+    let read = "r\t0\tone\t5\t60\t4M\t*\t0\t0\tACGT\tIIII\n";
+    let text = format!("@HD\tVN:1.6\n{header}{}", if checksum.is_null() { "" } else { read });
+    let [input, json] = [arg(&dir.file("in.sam", text)), arg(&dir.path("x.json"))];
+    succeeds(&format!("sort {input} -o {input}.bam --json {json}"));
+    let run = described(dir, "x.json");
+    let reference = &run["reference"];
+    assert_eq!(
+        (&reference["checksum"], &reference["checksum_of"]),
+        (&checksum, &checksum_of),
+        "{header}: {reference}"
+    );
+    assert_eq!((&reference["path"], &run["known_sites"]), (&Value::Null, &json!([])));
+}
+
+#[test]
+fn the_reference_has_the_checksum_of_its_sequences() {
+    let dir = TestDir::new();
+    let one = format!("@SQ\tSN:one\tLN:100\tM5:{}\n", "a".repeat(32));
+    let two = format!("@SQ\tSN:two\tLN:200\tUR:x\tM5:{}\n", "b".repeat(32));
+    let of = json!("names, lengths and M5");
+    // printf 'one\t100\taaa…\ntwo\t200\tbbb…\n' | md5sum
+    reference_of(&dir, &format!("{one}{two}"), json!("310ff636b09a7d429abcef293d5f891f"), of.clone());
+    reference_of(&dir, &one, json!("2b50b27cc1e3f76c8e52f90784383501"), of);
+    // printf 'one\t100\ntwo\t200\n' | md5sum
+    let short = "@SQ\tSN:two\tLN:200\n";
+    reference_of(
+        &dir,
+        &format!("{one}{short}"),
+        json!("63c64ffe10f88a55e84dd061c56af72e"),
+        json!("names and lengths"),
+    );
+    reference_of(&dir, "", Value::Null, Value::Null);
+}
+
+/// Recalibrates the reads of the demonstration in `dir`, whose targets are the known sites: once packed,
+/// once not. Returns the description, and the paths of the demonstration and of the packed file.
+#[track_caller]
+fn recalibrate_demo(dir: &TestDir) -> (Value, [String; 2]) {
+    let [demo, output, json] = ["demo", "x.bam", "x.json"].map(|name| arg(&dir.path(name)));
+    succeeds(&format!("demo --page --pairs 3000 -o {demo}"));
+    let plain = fs::read(dir.path("demo").join("targets.bed")).expect("targets");
+    let sites = arg(&dir.file("sites.bed.gz", bgzip(&plain)));
+    succeeds(&format!(
+        "prep {demo}/reads.bam -o {output} --sort coordinate --reference {demo}/ref.fa --bqsr \
+         --known-sites {sites} --known-sites {demo}/targets.bed --json {json}"
+    ));
+    (described(dir, "x.json"), [demo, sites])
+}
+
+#[test]
+fn known_sites_and_platforms_are_described() {
+    let dir = TestDir::new();
+    let (run, [demo, sites]) = recalibrate_demo(&dir);
+    for (file, path) in [(0, sites), (1, format!("{demo}/targets.bed"))] {
+        let raw = fs::read(&path).expect("known sites");
+        let sum = format!("{:032x}", xxh3_128(&raw));
+        assert_eq!(run["known_sites"][file], json!({"path": path, "bytes": raw.len(), "xxh128": sum}));
+    }
+    assert_eq!(run["platforms"], json!(["ILLUMINA"]));
+    let fasta = format!("{demo}/ref.fa");
+    let reference = &run["reference"];
+    assert_eq!(reference["path"], json!(fasta));
+    assert_eq!(reference["bytes"], fs::metadata(fasta).expect("a file").len());
+    assert!(reference["total_bases"].as_u64() > Some(900_000), "{reference}");
+}

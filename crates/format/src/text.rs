@@ -8,6 +8,7 @@ use readmill_record::{Charge, Error, Ledger, Result, input_file, make_room};
 
 use crate::bgzf::{BlockReader, BlockTail, InflateReader};
 use crate::gzip::GzipMembers;
+use crate::summed::{StreamSum, SummedReader};
 
 const READ_SIZE: usize = 256 << 10;
 
@@ -95,6 +96,12 @@ impl Read for TextInput {
 /// Opens a file, which is inflated while it is read if it is compressed. Its buffers are charged to
 /// `ledger`.
 pub fn open_inflated(path: &Path, ledger: &Ledger) -> Result<TextInput> {
+    open_inflated_summed(path, ledger, None)
+}
+
+/// Opens a file as [`open_inflated`] does, and adds its bytes, as they are stored, to `sum` as they are
+/// read.
+pub fn open_inflated_summed(path: &Path, ledger: &Ledger, sum: Option<StreamSum>) -> Result<TextInput> {
     let opening = |e| {
         let error = Error::io("cannot be opened", &e).file(path);
         // Some tools accept file names separated by commas, so users try this.
@@ -104,8 +111,12 @@ pub fn open_inflated(path: &Path, ledger: &Ledger) -> Result<TextInput> {
         }
         error
     };
-    let (from, bytes) =
-        inflating_reader(input_file::open_input(path).map_err(opening)?).map_err(opening)?;
+    let file = input_file::open_input(path).map_err(opening)?;
+    let opened = match sum {
+        Some(sum) => inflating_reader(SummedReader(file, sum)),
+        None => inflating_reader(file),
+    };
+    let (from, bytes) = opened.map_err(opening)?;
     let charge = ledger.charge(LEDGER_NAME, bytes as u64).map_err(|e| e.file(path))?;
     Ok(TextInput { from, charge })
 }

@@ -17,6 +17,7 @@ use std::path::Path;
 
 use readmill_record::{Error, Ledger, Result};
 
+use crate::summed::StreamSum;
 use crate::text::{self, LineReader};
 pub use dictionary::FeatureDictionary;
 pub(crate) use dictionary::{OTHER_BUILD_HINT, no_common_contig_error};
@@ -86,7 +87,15 @@ impl FeatureReader {
     /// Fails if the file cannot be read, or if its header or a line needs more memory than is
     /// available.
     pub fn open(path: &Path, ledger: &Ledger) -> Result<Self> {
-        Self::read_input(path, text::open_inflated(path, ledger)?)
+        Self::open_summed(path, ledger, None)
+    }
+
+    /// Opens a file as [`FeatureReader::open`] does, and adds its bytes to `sum` as they are read.
+    ///
+    /// # Errors
+    /// Fails as [`FeatureReader::open`] does.
+    pub fn open_summed(path: &Path, ledger: &Ledger, sum: Option<StreamSum>) -> Result<Self> {
+        Self::read_input(path, text::open_inflated_summed(path, ledger, sum)?)
     }
 
     /// Reads the header of `input`, which must be uncompressed. `path` is used for messages and to

@@ -21,6 +21,7 @@ use readmill_record::{Header, Ledger, Result};
 
 use crate::features::{FeatureFormat, FeatureReader, OTHER_BUILD_HINT, no_common_contig_error};
 use crate::spill::Spill;
+use crate::summed::{InputSums, StreamSum};
 use block::SiteIndex;
 pub use cursor::{MAX_CURSOR_BYTES, SiteCursor};
 use layers::LayerBuilder;
@@ -66,7 +67,7 @@ impl KnownSites {
     /// compressed; no index is needed) for reads with `header`.
     ///
     /// Sites may be in any order, but unsorted sites cost some time and space. No other code may append
-    /// to `spill` meanwhile. The memory is charged to `ledger` first; the charge for the index lasts as
+    /// to `spill` meanwhile. If `sums` is given, it receives the checksums of the files. The memory is charged to `ledger` first; the charge for the index lasts as
     /// long as a clone of the sites.
     ///
     /// # Errors
@@ -77,11 +78,13 @@ impl KnownSites {
         header: &Header,
         spill: &Arc<Spill>,
         ledger: &Ledger,
+        sums: Option<&InputSums>,
     ) -> Result<Self> {
         let mut gather = LayerBuilder::new(header.references().len(), spill, ledger)?;
         let mut files = Vec::with_capacity(paths.len());
         for path in paths {
-            files.push(gather_file_sites(path, header, &mut gather, ledger)?);
+            let sum = sums.map(|sums| sums.begin_file(path));
+            files.push(gather_file_sites(path, header, &mut gather, ledger, sum)?);
         }
         let shared = layers::merge_by_contig(Arc::clone(spill), gather.finish()?, ledger)?;
         Ok(KnownSites { shared: Arc::new(shared), files: files.into() })
@@ -114,8 +117,9 @@ fn gather_file_sites(
     header: &Header,
     gather: &mut LayerBuilder,
     ledger: &Ledger,
+    sum: Option<StreamSum>,
 ) -> Result<SiteFile> {
-    let mut features = FeatureReader::open(path, ledger)?;
+    let mut features = FeatureReader::open_summed(path, ledger, sum)?;
     features.dictionary().check_header(header, path)?;
     let mut found =
         SiteFile { path: path.to_path_buf(), kind: features.kind(), sites: 0, ignored_sites: 0 };
@@ -203,7 +207,7 @@ mod tests {
             (0..files.len()).map(|i| dir.path().join(format!("{i}.bed"))).collect();
         paths.iter().zip(files).for_each(|(path, text)| std::fs::write(path, text).unwrap());
         let spill = Arc::new(Spill::new(&[dir.path().to_path_buf()]));
-        KnownSites::read_files(&paths, header, &spill, &Ledger::unlimited())
+        KnownSites::read_files(&paths, header, &spill, &Ledger::unlimited(), None)
     }
 
     type Triple = (u32, u32, u32);
@@ -337,16 +341,17 @@ mod tests {
         std::fs::write(&path, (0..20_000).map(|i| format!("c{i}\t5\t6\n")).collect::<String>()).unwrap();
         let (header, paths) = (header(&lengths), [path]);
         let ledger = Ledger::with_capacity(20 << 20);
-        let sites = KnownSites::read_files(&paths, &header, &spill, &ledger).unwrap();
+        let sites = KnownSites::read_files(&paths, &header, &spill, &ledger, None).unwrap();
         let other = sites.clone();
         assert_eq!(ledger.used(), sites.index_bytes() as u64);
         drop(sites);
         assert_eq!(ledger.used(), other.index_bytes() as u64);
         drop(other);
         assert_eq!(ledger.used(), 0);
-        let error = KnownSites::read_files(&paths, &header, &spill, &Ledger::with_capacity(4 << 20))
-            .err()
-            .unwrap();
+        let error =
+            KnownSites::read_files(&paths, &header, &spill, &Ledger::with_capacity(4 << 20), None)
+                .err()
+                .unwrap();
         assert!(error.to_string().contains("known sites: needs"), "{error}");
     }
 }
