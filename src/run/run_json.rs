@@ -81,7 +81,7 @@ impl RunState<'_> {
                 "memory_shares": division.iter().map(|(name, bytes)| describe_share(name, *bytes)).collect::<Vec<_>>(),
                 "memory_at_peak": at_peak.map(|(name, bytes)| describe_share(name, *bytes)).collect::<Vec<_>>(),
                 "temp_dirs": plan.resources.temp_dirs.iter().map(|dir| dir.to_string_lossy()).collect::<Vec<_>>(),
-                "spilled_bytes": summary.spilled_bytes,
+                "spilled_bytes": stages.iter().map(|stage| stage.spilled).sum::<u64>(),
                 "spilled_runs": summary.spilled_runs,
             },
             "time": {

@@ -9,7 +9,7 @@ use flate2::read::MultiGzDecoder;
 use serde_json::{Value, json};
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::support::resources::{sample, words};
+use crate::support::resources::{query_min_memory, sample, words};
 use crate::support::{TestDir, arg, bgzip, readmill};
 
 /// All reports of reads that are sorted and marked.
@@ -312,4 +312,31 @@ fn known_sites_and_platforms_are_described() {
     assert_eq!(reference["path"], json!(fasta));
     assert_eq!(reference["bytes"], fs::metadata(fasta).expect("a file").len());
     assert!(reference["total_bases"].as_u64() > Some(900_000), "{reference}");
+}
+
+/// Returns the spilled bytes of the run, after a check that they are the sum of those of its stages.
+#[track_caller]
+fn spilled_bytes(run: &Value) -> u64 {
+    let stages = run["stages"].as_array().expect("stages");
+    let sum: u64 = stages.iter().filter_map(|it| it["spilled_bytes"].as_u64()).sum();
+    assert_eq!(run["resources"]["spilled_bytes"], sum, "{stages:?}");
+    sum
+}
+
+#[test]
+fn spilled_bytes_are_those_of_the_stages() {
+    let dir = TestDir::new();
+    // All reads fit into memory; the known sites are stored on disk.
+    let (run, _) = recalibrate_demo(&dir);
+    assert!(spilled_bytes(&run) > 0 && run["resources"]["spilled_runs"] == 0, "{run}");
+    // A run that spills reads, and a job in stages.
+    let input = arg(&dir.file("in.bam", bgzip(&sample(40_000))));
+    let stages = format!("--resume {}", arg(&dir.path("stages")));
+    let [output, json] = ["x.bam", "x.json"].map(|name| arg(&dir.path(name)));
+    let least = query_min_memory(&words(&format!("sort {input} -o {output}")));
+    for (more, spills) in [(format!("-m {least}"), true), (stages, false)] {
+        succeeds(&format!("sort {input} -o {output} --json {json} {more}"));
+        let run = described(&dir, "x.json");
+        assert_eq!(spilled_bytes(&run) > 0, spills, "{more}: {}", run["resources"]);
+    }
 }
