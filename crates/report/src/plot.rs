@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
-use kuva::prelude::{BarPlot, Layout, LinePlot, Plot, ReferenceLine, SankeyPlot, Theme, TickFormat};
+use kuva::prelude::{
+    BarPlot, Layout, LinePlot, LineStyle, Plot, ReferenceLine, SankeyPlot, Theme, TickFormat,
+};
 use maud::{Markup, PreEscaped, html};
 
 use crate::table::wrap_scrollable;
@@ -17,6 +19,10 @@ pub const COLORS: usize = 7;
 
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 260.0;
+
+/// Dashes of the lines by series, as SVG writes them, so that lines differ without colours. The first
+/// line is solid.
+const DASHES: [&str; COLORS] = ["none", "8 4", "2 4", "8 4 2 4", "14 4", "8 3 2 3 2 3", "4 2"];
 
 fn color_variable(number: usize) -> String {
     format!("var(--c{})", number % COLORS)
@@ -69,12 +75,25 @@ impl Figure {
 
 /// Returns the names of the series, each with a line sample or a coloured square.
 pub fn legend_list(names: &[String], has_lines: bool) -> Markup {
-    let class = if has_lines { "stroke" } else { "swatch" };
     html! {
         ul class="legend" {
             @for (i, name) in names.iter().enumerate() {
-                li { i class={ (class) " s" (i % COLORS) } {} (name) }
+                li {
+                    @if has_lines { (line_sample(i)) } @else { i class={ "swatch s" (i % COLORS) } {} }
+                    (name)
+                }
             }
+        }
+    }
+}
+
+/// Returns a short piece of the line of a series, with its colour and its dashes.
+fn line_sample(number: usize) -> Markup {
+    let dashes = DASHES.get(number % COLORS);
+    html! {
+        svg class="line" viewBox="0 0 36 4" aria-hidden="true" {
+            line x1="0" y1="2" x2="36" y2="2" stroke=(color_variable(number)) stroke-width="2.5"
+                stroke-dasharray=[dashes] {}
         }
     }
 }
@@ -94,8 +113,8 @@ pub struct Axes<'a> {
     pub levels: Vec<(f64, String)>,
 }
 
-/// Draws one line for each series. The area below a single line is filled; of several lines, the
-/// second to fourth are dashed or dotted.
+/// Draws one line for each series. The area below a single line is filled; several lines have
+/// different [`DASHES`].
 pub fn draw_lines(axes: &Axes<'_>, series: Vec<Vec<(f64, f64)>>) -> String {
     let is_alone = series.len() == 1;
     let plots: Vec<Plot> = series
@@ -106,11 +125,9 @@ pub fn draw_lines(axes: &Axes<'_>, series: Vec<Vec<(f64, f64)>>) -> String {
                 .with_data(thin_points(points))
                 .with_color(color_variable(i))
                 .with_stroke_width(2.0);
-            let line = match i {
+            let line = match DASHES.get(i % COLORS) {
                 _ if is_alone => line.with_fill().with_fill_opacity(0.12),
-                1 => line.with_dashed(),
-                2 => line.with_dotted(),
-                3 => line.with_dashdot(),
+                Some(dashes) if i > 0 => line.with_line_style(LineStyle::Custom((*dashes).into())),
                 _ => line,
             };
             Plot::Line(line)

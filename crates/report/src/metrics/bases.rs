@@ -50,6 +50,39 @@ pub(super) fn worst_cycle(run: &RunPart<'_>) -> Option<Quantity> {
     Some(Quantity::new(min_mean, means.pointer(""), NumberRule::Function { is: "min", key: None }))
 }
 
+/// Returns the mean qualities of read 1 or 2, by cycle of this read. Picard numbers the cycles of read 2
+/// after those of read 1.
+pub fn cycle_qualities(run: &RunPart<'_>, read: u32) -> Vec<(f64, f64)> {
+    let Some(histogram) = run.part(CYCLE_HISTOGRAM) else { return Vec::new() };
+    let first = first_cycle_of_read_2(run);
+    let points = histogram.column("CYCLE").into_iter().zip(histogram.column("MEAN_QUALITY"));
+    match read {
+        1 => points.filter(|(cycle, _)| *cycle < first).collect(),
+        _ => points
+            .filter(|(cycle, _)| *cycle >= first)
+            .map(|(cycle, mean)| (cycle + 1.0 - first, mean))
+            .collect(),
+    }
+}
+
+/// Returns the number of the first cycle of read 2; infinity if there is no read 2.
+fn first_cycle_of_read_2(run: &RunPart<'_>) -> f64 {
+    let rows = run.rows("base_distribution_by_cycle_metrics", |row| row.value("READ_END") == Some(2.0));
+    let known = rows.first().and_then(|row| row.value("CYCLE"));
+    let paired = alignment_row(run).filter(|row| row.text("CATEGORY") == "PAIR");
+    let from_length = paired.and_then(|row| row.value("MEDIAN_READ_LENGTH")).map(|length| length + 1.0);
+    known.or(from_length).unwrap_or(f64::INFINITY)
+}
+
+/// Returns the name of a cycle that Picard's histogram numbers `cycle`, such as "read 2, cycle 17".
+pub(super) fn cycle_name(run: &RunPart<'_>, cycle: f64) -> String {
+    match first_cycle_of_read_2(run) {
+        first if cycle >= first => format!("read 2, cycle {}", cycle + 1.0 - first),
+        first if first.is_finite() => format!("read 1, cycle {cycle}"),
+        _ => format!("cycle {cycle}"),
+    }
+}
+
 /// Returns the row of Picard's base distribution by cycle with the highest N percentage, and that
 /// percentage.
 pub(super) fn max_n_row<'a>(run: &RunPart<'a>) -> Option<(RunPart<'a>, f64)> {
@@ -69,4 +102,26 @@ pub(super) fn oxidation_score(run: &RunPart<'_>) -> Option<Quantity> {
     let rows = run.rows("pre_adapter_summary_metrics", is_oxidation);
     let scores = rows.iter().filter_map(|row| row.number("TOTAL_QSCORE"));
     scores.min_by(|a, b| a.value.total_cmp(&b.value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_cycles_of_each_read_begin_with_1() {
+        let rows = json!([{"READ_END": 1, "CYCLE": 1}, {"READ_END": 2, "CYCLE": 3}, {"READ_END": 2, "CYCLE": 4}]);
+        let run = json!({"reports": {
+            "quality_by_cycle_metrics": {"histograms": [{"CYCLE": [1, 2, 3, 4], "MEAN_QUALITY": [30, 31, 32, 33]}]},
+            "base_distribution_by_cycle_metrics": {"rows": rows},
+        }});
+        let run = RunPart::new(&run);
+        assert_eq!(cycle_qualities(&run, 1), [(1.0, 30.0), (2.0, 31.0)]);
+        assert_eq!(cycle_qualities(&run, 2), [(1.0, 32.0), (2.0, 33.0)]);
+        assert_eq!(
+            (&*cycle_name(&run, 2.0), &*cycle_name(&run, 4.0)),
+            ("read 1, cycle 2", "read 2, cycle 2")
+        );
+    }
 }

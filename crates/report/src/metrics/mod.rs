@@ -13,7 +13,7 @@ use crate::lanes::{LaneDistance, collect_lanes, find_gc_outlier, find_insert_out
 use crate::run::{Quantity, RunPart};
 use crate::text::NumberFormat;
 
-pub use bases::{CYCLE_HISTOGRAM, INSERT_HISTOGRAM, QUALITY_HISTOGRAM, insert_row};
+pub use bases::{CYCLE_HISTOGRAM, INSERT_HISTOGRAM, QUALITY_HISTOGRAM, cycle_qualities, insert_row};
 pub use coverage::{
     CONTIGS, TARGETS, fold_80_mean, gc_row, mean_coverage, mosdepth_mean, mosdepth_target_mean,
     target_gc_row,
@@ -24,7 +24,10 @@ pub use reads::{
     trimmed_reads,
 };
 
-use bases::{max_n_percent, max_n_row, oxidation_score, q30_share, short_insert_share, worst_cycle};
+use bases::{
+    cycle_name, max_n_percent, max_n_row, oxidation_score, q30_share, short_insert_share,
+    worst_cycle,
+};
 use coverage::{dropout, even_coverage, fold_80, has_targets, share_at_depth};
 use duplicates::{duplicate_share, library_size, optical_duplicate_share};
 use reads::{mapped_share, read_count, record_count, trimmed_away_share};
@@ -315,7 +318,7 @@ pub fn metric_place(metric: &Metric, run: &RunPart<'_>) -> Option<String> {
             let histogram = run.part(CYCLE_HISTOGRAM)?;
             let (cycles, means) = (histogram.column("CYCLE"), histogram.column("MEAN_QUALITY"));
             let (cycle, _) = cycles.iter().zip(&means).min_by(|a, b| a.1.total_cmp(b.1))?;
-            Some(format!("cycle {cycle}; cycles of read 2 are numbered after those of read 1"))
+            Some(cycle_name(run, *cycle))
         }
         "n_of_cycle" => {
             let (row, _) = max_n_row(run)?;

@@ -11,9 +11,7 @@
 use serde_json::{Value, json};
 
 use crate::lanes::has_all_reads;
-use crate::metrics::{
-    CYCLE_HISTOGRAM, INSERT_HISTOGRAM, alignment_row, gc_row, set_histogram, set_size_key,
-};
+use crate::metrics::{INSERT_HISTOGRAM, cycle_qualities, gc_row, set_histogram, set_size_key};
 use crate::run::RunPart;
 
 /// Points of a curve, ordered by x.
@@ -79,7 +77,7 @@ pub const KINDS: &[CurveKind] = &[
         from_zero: false,
         metrics: &["q30_bases", "worst_cycle"],
         cell: CellRule::Min,
-        collect: |run| cycle_points(run, 1),
+        collect: |run| cycle_qualities(run, 1),
     },
     CurveKind {
         id: "quality-2",
@@ -93,7 +91,7 @@ pub const KINDS: &[CurveKind] = &[
         from_zero: false,
         metrics: &["q30_bases", "worst_cycle"],
         cell: CellRule::Min,
-        collect: |run| cycle_points(run, 2),
+        collect: |run| cycle_qualities(run, 2),
     },
     CurveKind {
         id: "gc",
@@ -188,30 +186,6 @@ fn insert_points(run: &RunPart<'_>) -> Points {
         is_shown
     });
     points
-}
-
-/// Returns the mean qualities of read 1 or 2. Picard numbers the cycles of read 2 after those of
-/// read 1.
-fn cycle_points(run: &RunPart<'_>, read: u32) -> Points {
-    let Some(histogram) = run.part(CYCLE_HISTOGRAM) else { return Points::new() };
-    let first = first_cycle_of_read_2(run);
-    let points = histogram.column("CYCLE").into_iter().zip(histogram.column("MEAN_QUALITY"));
-    match read {
-        1 => points.filter(|(cycle, _)| *cycle < first).collect(),
-        _ => points
-            .filter(|(cycle, _)| *cycle >= first)
-            .map(|(cycle, mean)| (cycle + 1.0 - first, mean))
-            .collect(),
-    }
-}
-
-/// Returns the number of the first cycle of read 2; infinity if there is no read 2.
-fn first_cycle_of_read_2(run: &RunPart<'_>) -> f64 {
-    let rows = run.rows("base_distribution_by_cycle_metrics", |row| row.value("READ_END") == Some(2.0));
-    let known = rows.first().and_then(|row| row.value("CYCLE"));
-    let paired = alignment_row(run).filter(|row| row.text("CATEGORY") == "PAIR");
-    let from_length = paired.and_then(|row| row.value("MEDIAN_READ_LENGTH")).map(|length| length + 1.0);
-    known.or(from_length).unwrap_or(f64::INFINITY)
 }
 
 /// Minimum share of the reference windows that must have a GC value for the plot to show it.

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use crate::lanes::has_all_reads;
-use crate::metrics::{CYCLE_HISTOGRAM, QUALITY_HISTOGRAM, gc_row};
+use crate::metrics::{CYCLE_HISTOGRAM, QUALITY_HISTOGRAM, cycle_qualities, gc_row};
 use crate::plot::{Axes, Figure, draw_bars, draw_lines};
 use crate::run::RunPart;
 use crate::section::{PageSample, wrap_figures};
@@ -26,41 +26,46 @@ pub fn make_quality_section(sample: &PageSample<'_>) -> Option<Markup> {
 
 fn cycle_quality_figure(sample: &PageSample<'_>) -> Option<Figure> {
     let histogram = sample.run.part(CYCLE_HISTOGRAM)?;
-    let (cycles, means) = (histogram.column("CYCLE"), histogram.column("MEAN_QUALITY"));
-    if cycles.is_empty() {
+    let reads: Vec<(&str, Vec<(f64, f64)>)> = [("read 1", 1), ("read 2", 2)]
+        .into_iter()
+        .map(|(name, read)| (name, cycle_qualities(&sample.run, read)))
+        .filter(|(_, points)| !points.is_empty())
+        .collect();
+    let all = || reads.iter().flat_map(|(_, points)| points);
+    let max_quality = all().map(|it| it.1).fold(41.0, f64::max);
+    let lowest = |(name, points): &(&str, Vec<(f64, f64)>)| {
+        let (cycle, quality) = points.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some(format!("The lowest of {name} is {quality:.1}, in cycle {}.", plain_number(*cycle)))
+    };
+    let lowest: Vec<String> = reads.iter().filter_map(lowest).collect();
+    if lowest.is_empty() {
         return None;
     }
-    let worst = cycles.iter().zip(&means).min_by(|a, b| a.1.total_cmp(b.1));
-    let (cycle, min_quality) = worst.map_or((0.0, 0.0), |(cycle, mean)| (*cycle, *mean));
     let limit = sample.limits.limit("worst_cycle").and_then(|limit| limit.look);
-    let max_quality = means.iter().copied().fold(41.0, f64::max);
     let axes = Axes {
-        x: "Cycle",
+        x: "Cycle of the read",
         y: "Mean quality (Phred)",
         y_range: Some((0.0, max_quality + 1.0)),
         levels: limit.map(|limit| (limit, "threshold".to_string())).into_iter().collect(),
-        marks: second_read_mark(sample),
         ..Axes::default()
     };
+    let (names, series): (Vec<&str>, Vec<Vec<(f64, f64)>>) = reads.into_iter().unzip();
     Some(Figure {
         has_lines: true,
         id: sample.element_id("cycles-plot"),
         title: "Mean quality by cycle",
         reading:
-            "The cycles of read 2 follow those of read 1. A slow decline is normal; a sudden dip indicates \
-            a failed cycle."
+            "A slow decline is normal; a sudden dip indicates a failed cycle. Read 2 usually has lower \
+            qualities than read 1. In the data table, the cycles of read 2 follow those of read 1."
                 .into(),
-        alt: format!(
-            "Line of mean quality by cycle. The lowest is {min_quality:.1}, in cycle {}.",
-            plain_number(cycle)
-        ),
-        svg: draw_lines(&axes, vec![cycles.into_iter().zip(means).collect()]),
+        alt: format!("Lines of mean quality by cycle, one for each read. {}", lowest.join(" ")),
+        legend: names.into_iter().map(String::from).collect(),
+        svg: draw_lines(&axes, series),
         table: table_of_columns(
             &histogram,
             "Mean quality by cycle",
             &[("CYCLE", "Cycle"), ("MEAN_QUALITY", "Mean quality")],
         ),
-        ..Figure::default()
     })
 }
 
@@ -288,3 +293,34 @@ const GC_FIELDS: &[TableField<'_>] = &[
     ("GC_NC_80_100", "Relative coverage at 80–100 % GC", NumberFormat::Decimal(2, "")),
     ("WINDOW_SIZE", "Window size (bases)", NumberFormat::Plain),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::{Assay, Limits};
+    use serde_json::{Value, json};
+
+    fn cycles(run: &Value) -> Figure {
+        let limits = Limits::for_assay(Assay::Wgs);
+        let sample = PageSample { run: RunPart::new(run), prefix: "s0-".into(), limits: &limits };
+        cycle_quality_figure(&sample).unwrap()
+    }
+
+    #[test]
+    fn each_read_has_a_curve_with_a_label() {
+        let mut run = json!({"reports": {
+            "quality_by_cycle_metrics": {"histograms": [{"CYCLE": [1, 2, 3, 4], "MEAN_QUALITY": [36, 35, 34, 20]}]},
+            "base_distribution_by_cycle_metrics": {"rows": [{"READ_END": 1, "CYCLE": 1}, {"READ_END": 2, "CYCLE": 3}]},
+        }});
+        let figure = cycles(&run);
+        assert_eq!(figure.legend, ["read 1", "read 2"]);
+        assert!(figure.alt.ends_with("The lowest of read 2 is 20.0, in cycle 2."), "{}", figure.alt);
+        let page = figure.to_html().into_string();
+        // The second curve and its label have the same dashes.
+        assert_eq!(page.matches("stroke-dasharray=\"8 4\"").count(), 2, "{page}");
+        // Single reads have one curve, which needs no label.
+        run["reports"]["base_distribution_by_cycle_metrics"] = json!({"rows": []});
+        assert_eq!(cycles(&run).legend, ["read 1"]);
+        assert!(!cycles(&run).to_html().into_string().contains("legend"));
+    }
+}
