@@ -45,12 +45,14 @@
 //! | `cohort`, `sheet` | the comparison of several samples, and the sample sheet |
 //! | `plate` | the page of several samples, with its script |
 //! | `multiqc` | the table for MultiQC |
-//! | `plot`, `table`, `text` | SVG plots, HTML tables, numbers as text |
+//! | `plot`, `flow_plot`, `tile_map` | SVG plots |
+//! | `table`, `text` | HTML tables, numbers as text |
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 mod cohort;
 mod diagnosis;
+mod flow_plot;
 mod lanes;
 mod limits;
 mod metrics;

@@ -6,9 +6,7 @@
 
 use std::sync::Arc;
 
-use kuva::prelude::{
-    BarPlot, Layout, LinePlot, LineStyle, Plot, ReferenceLine, SankeyPlot, Theme, TickFormat,
-};
+use kuva::prelude::{BarPlot, Layout, LinePlot, LineStyle, Plot, ReferenceLine, Theme, TickFormat};
 use maud::{Markup, PreEscaped, html};
 
 use crate::table::wrap_scrollable;
@@ -185,31 +183,6 @@ pub fn draw_grouped_bars(axes: &Axes<'_>, groups: Vec<(String, Vec<f64>)>) -> St
         );
     }
     render_plots(axes, vec![Plot::Bar(plot)])
-}
-
-pub fn draw_flow(links: &[(String, String, f64)]) -> String {
-    let mut plot = SankeyPlot::new().with_node_width(14.0).with_node_gap(14.0).with_link_opacity(0.35);
-    let mut names: Vec<&String> = Vec::new();
-    for name in links.iter().flat_map(|(from, to, _)| [from, to]) {
-        if !names.contains(&name) {
-            plot = plot.with_node_color(name, color_variable(names.len()));
-            names.push(name);
-        }
-    }
-    let is_start = |name: &String| links.iter().any(|(from, ..)| from == name);
-    let last = 1 + links.iter().filter(|(_, to, _)| is_start(to)).count();
-    for (from, to, reads) in links {
-        // Nodes without outgoing links are in the last column, where there is space for their names.
-        if !is_start(to) {
-            plot = plot.with_node_column(to, last);
-        }
-        plot = plot.with_link(from, to, *reads);
-    }
-    let plots = vec![Plot::Sankey(plot)];
-    // A third column of node names needs more width.
-    let width = if last > 2 { 1.2 * WIDTH } else { WIDTH };
-    let layout = Layout::auto_from_plots(&plots).with_width(width).with_height(240.0);
-    kuva::render_to_svg(plots, apply_page_style(layout))
 }
 
 fn render_plots(axes: &Axes<'_>, plots: Vec<Plot>) -> String {

@@ -2,8 +2,9 @@
 
 use maud::{Markup, html};
 
+use crate::flow_plot::draw_flow;
 use crate::metrics::{TRIMMED_AFTER, TRIMMED_BEFORE, dropped_reads, flagstat_count};
-use crate::plot::{Figure, draw_flow};
+use crate::plot::Figure;
 use crate::run::Quantity;
 use crate::section::{PageSample, facts_list, wrap_figures};
 use crate::table::{Cell, table_of_cells, wrap_scrollable};
