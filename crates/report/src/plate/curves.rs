@@ -50,6 +50,40 @@ enum CellRule {
     Next,
 }
 
+/// Shares of a total, in percent. The other kinds differ from it in some fields.
+const SHARES: CurveKind = CurveKind {
+    id: "",
+    title: "",
+    reading: "",
+    x: "",
+    y: "",
+    unit: "",
+    percent: true,
+    log: false,
+    from_zero: true,
+    metrics: &[],
+    cell: CellRule::Sum,
+    collect: |_| Points::new(),
+};
+
+const QUALITIES: CurveKind = CurveKind {
+    x: "Cycle",
+    y: "Mean quality (Phred)",
+    percent: false,
+    from_zero: false,
+    metrics: &["q30_bases", "worst_cycle"],
+    cell: CellRule::Min,
+    ..SHARES
+};
+
+const CUMULATIVE_COVERAGE: CurveKind = CurveKind {
+    x: "Minimum depth (×)",
+    unit: "×",
+    metrics: &["mean_coverage", "bases_at_20x", "even_coverage", "fold_80"],
+    cell: CellRule::Next,
+    ..SHARES
+};
+
 pub const KINDS: &[CurveKind] = &[
     CurveKind {
         id: "inserts",
@@ -58,40 +92,23 @@ pub const KINDS: &[CurveKind] = &[
         x: "Insert size (bases)",
         y: "Read pairs",
         unit: "bases",
-        percent: true,
-        log: false,
-        from_zero: true,
         metrics: &["insert_size", "short_inserts"],
-        cell: CellRule::Sum,
         collect: insert_points,
+        ..SHARES
     },
     CurveKind {
         id: "quality-1",
         title: "Mean quality by cycle: read 1",
         reading: "A slow decline is normal; a sudden dip indicates a failed cycle.",
-        x: "Cycle",
-        y: "Mean quality (Phred)",
-        unit: "",
-        percent: false,
-        log: false,
-        from_zero: false,
-        metrics: &["q30_bases", "worst_cycle"],
-        cell: CellRule::Min,
         collect: |run| cycle_qualities(run, 1),
+        ..QUALITIES
     },
     CurveKind {
         id: "quality-2",
         title: "Mean quality by cycle: read 2",
         reading: "Read 2 usually has lower qualities than read 1.",
-        x: "Cycle",
-        y: "Mean quality (Phred)",
-        unit: "",
-        percent: false,
-        log: false,
-        from_zero: false,
-        metrics: &["q30_bases", "worst_cycle"],
-        cell: CellRule::Min,
         collect: |run| cycle_qualities(run, 2),
+        ..QUALITIES
     },
     CurveKind {
         id: "gc",
@@ -101,39 +118,26 @@ pub const KINDS: &[CurveKind] = &[
         y: "Relative coverage",
         unit: "% GC",
         percent: false,
-        log: false,
-        from_zero: true,
         metrics: &["at_dropout", "gc_dropout"],
         cell: CellRule::Min,
         collect: gc_points,
+        ..SHARES
     },
     CurveKind {
         id: "targets",
         title: "Cumulative coverage of the targets",
         reading: "Percentage of target bases with at least each depth. A steep drop means even coverage.",
-        x: "Minimum depth (×)",
         y: "Target bases",
-        unit: "×",
-        percent: true,
-        log: false,
-        from_zero: true,
-        metrics: &["mean_coverage", "bases_at_20x", "even_coverage", "fold_80"],
-        cell: CellRule::Next,
         collect: |run| depth_points(run, "reports/mosdepth.region.dist.txt"),
+        ..CUMULATIVE_COVERAGE
     },
     CurveKind {
         id: "genome",
         title: "Cumulative coverage of the genome",
         reading: "Percentage of bases with at least each depth. A steep drop means even coverage.",
-        x: "Minimum depth (×)",
         y: "Bases",
-        unit: "×",
-        percent: true,
-        log: false,
-        from_zero: true,
-        metrics: &["mean_coverage", "bases_at_20x", "even_coverage", "fold_80"],
-        cell: CellRule::Next,
         collect: |run| depth_points(run, "reports/mosdepth.global.dist.txt"),
+        ..CUMULATIVE_COVERAGE
     },
     CurveKind {
         id: "sets",
@@ -143,12 +147,11 @@ pub const KINDS: &[CurveKind] = &[
         x: "Set size (templates)",
         y: "Sets",
         unit: "templates",
-        percent: true,
         log: true,
         from_zero: false,
         metrics: &["duplicates", "library_size"],
-        cell: CellRule::Sum,
         collect: set_points,
+        ..SHARES
     },
     CurveKind {
         id: "read-gc",
@@ -157,12 +160,8 @@ pub const KINDS: &[CurveKind] = &[
         x: "GC content (%)",
         y: "Reads",
         unit: "% GC",
-        percent: true,
-        log: false,
-        from_zero: true,
-        metrics: &[],
-        cell: CellRule::Sum,
         collect: read_gc_points,
+        ..SHARES
     },
 ];
 
