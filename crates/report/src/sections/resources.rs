@@ -24,12 +24,17 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     if stages.is_empty() {
         return Some(about);
     }
+    let limit = run.value("resources/memory_limit_bytes").unwrap_or(0.0);
+    // Numbers of four digits would run into the title of the axis.
+    let (unit_bytes, y) =
+        if limit >= GIB { (GIB, "Peak memory (GiB)") } else { (MIB, "Peak memory (MiB)") };
+    let limit = limit / unit_bytes;
     let (mut times, mut memory, mut rows) = (Vec::new(), Vec::new(), Vec::new());
     for stage in &stages {
         let name = stage.text("name");
         let value = |field: &str| stage.value(field).unwrap_or(0.0);
         times.push((name.to_string(), vec![value("seconds"), value("cpu_seconds")]));
-        memory.push((name.to_string(), vec![value("memory_peak_bytes") / MIB]));
+        memory.push((name.to_string(), vec![value("memory_peak_bytes") / unit_bytes]));
         rows.push(vec![
             Cell::text(name),
             stage.cell("seconds", NumberFormat::Decimal(2, " s")),
@@ -45,7 +50,6 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
         .items("resources/memory_at_peak")
         .map(|user| vec![Cell::text(user.text("name")), user.cell("bytes", NumberFormat::Bytes)])
         .collect();
-    let limit = run.value("resources/memory_limit_bytes").unwrap_or(0.0) / MIB;
     let figures = [
         Some(Figure {
             id: sample.element_id("time-plot"),
@@ -68,7 +72,7 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
             svg: draw_grouped_bars(
                 &Axes {
                     x: "",
-                    y: "Peak memory (MiB)",
+                    y,
                     y_range: Some((0.0, limit * 1.1)),
                     levels: vec![(limit, "limit".into())],
                     ..Axes::default()
@@ -84,6 +88,8 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
 }
 
 const MIB: f64 = 1_048_576.0;
+
+const GIB: f64 = 1024.0 * MIB;
 
 const MIN_SAMPLES: usize = 3;
 
@@ -127,4 +133,23 @@ fn memory_over_time_figure(sample: &PageSample<'_>) -> Option<Figure> {
         ),
         table: table_of_rows(&rows, "Memory over time", &columns),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::{Assay, Limits};
+    use serde_json::json;
+
+    #[test]
+    fn the_memory_axis_has_a_unit_with_short_numbers() {
+        for (limit, title) in [(512.0 * MIB, "Peak memory (MiB)"), (8.0 * GIB, "Peak memory (GiB)")] {
+            let stage = json!({"name": "writing", "seconds": 1, "cpu_seconds": 1, "memory_peak_bytes": limit / 2.0, "spilled_bytes": 0});
+            let run = json!({"resources": {"memory_limit_bytes": limit}, "stages": [stage]});
+            let limits = Limits::for_assay(Assay::Wgs);
+            let sample = PageSample { run: RunPart::new(&run), prefix: String::new(), limits: &limits };
+            let text = make_section(&sample).unwrap().into_string();
+            assert!(text.contains(&format!(">{title}</text>")), "{text}");
+        }
+    }
 }
