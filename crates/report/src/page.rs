@@ -20,7 +20,7 @@ use crate::names::sample_name;
 use crate::options::PageOptions;
 use crate::run::{Quantity, RunPart};
 use crate::section::{PageSample, facts_list};
-use crate::sections::{PageSection, SECTIONS};
+use crate::sections::{PageSection, SECTIONS, sex};
 use crate::text::{NumberFormat, format_date};
 use crate::verdict::{MetricOutcome, judge_sample, limit_text};
 
@@ -152,10 +152,11 @@ pub fn sample_article(
 }
 
 /// Metrics that the page shows below the sample name.
-const FACTS: [&str; 5] = ["reads", "records", "mean_coverage", "insert_size", "library_size"];
+const FACTS: [&str; 6] =
+    ["reads", "records", "mean_coverage", "insert_size", "gc_content", "library_size"];
 
-/// Returns the facts below the sample name: the main numbers, then the sample's fields in the sample
-/// sheet.
+/// Returns the facts below the sample name: the main numbers, the platform, the sex, then the sample's
+/// fields in the sample sheet.
 fn sample_facts(run: &RunPart<'_>, options: &PageOptions) -> Markup {
     let numbers = FACTS.into_iter().filter_map(|key| {
         let metric = find_metric(key)?;
@@ -176,9 +177,13 @@ fn sample_facts(run: &RunPart<'_>, options: &PageOptions) -> Markup {
     let others = others
         .into_iter()
         .filter_map(|(name, number, form)| Some((name.to_string(), number?.to_html(form))));
+    let platforms: Vec<&str> = run.read("platforms").unwrap_or_default();
+    let texts = [("Platform", platforms.join(", ")), ("Sex", sex(run).unwrap_or_default().into())];
+    let texts = texts.into_iter().filter(|(_, text)| !text.is_empty());
+    let texts = texts.map(|(name, text)| (name.to_string(), html! { (text) }));
     let fields = options.sheet_fields(run).into_iter();
     let fields = fields.map(|(name, value)| (name.to_string(), html! { (value) }));
-    let all: Vec<(String, Markup)> = numbers.chain(others).chain(fields).collect();
+    let all: Vec<(String, Markup)> = numbers.chain(others).chain(texts).chain(fields).collect();
     if all.is_empty() { Markup::default() } else { facts_list(&all) }
 }
 

@@ -226,6 +226,7 @@ pub const RULES: &[Rule] = &[
     Rule::of("soft_clipped", &[MAPPED_READS]),
     Rule::of("mismatches", &[MAPPED_READS]),
     Rule::of("chimeras", &[MAPPED_READS]),
+    Rule::of("gc_content", &[READS]),
     Rule { indicates: Some(Cause::OtherLane), ..Rule::of("lanes_insert", &[LANE_PAIRS]) },
     Rule { indicates: Some(Cause::OtherLane), ..Rule::of("lanes_gc", &[LANE_READS]) },
     Rule {

@@ -171,6 +171,16 @@ const wanted = (it) => {
       return is === "below" ? low / all : (all - low) / all;
     }
     case "gc": return meanGc(run, it.lane);
+    case "gc-of-cycles": {
+      const rows = at(run, json).filter((row) => row.PCT_A !== null);
+      const total = (...keys) => rows.reduce((all, row) => all + keys.reduce((sum, key) => sum + row[key], 0), 0);
+      return total("PCT_G", "PCT_C") / total("PCT_A", "PCT_C", "PCT_G", "PCT_T");
+    }
+    case "gc-of-fastqc": {
+      const columns = at(run, json).map((file) => file.modules.find((it) => it.name === "Per sequence GC content")?.columns ?? {});
+      const points = columns.flatMap((it) => (it["GC Content"] ?? []).map((gc, i) => [gc, it.Count[i]]));
+      return points.reduce((all, [gc, n]) => all + gc * n, 0) / 100 / points.reduce((all, [, n]) => all + n, 0);
+    }
     case "inserts-apart": return apart(compared(lanesOf(run, "insert_size_metrics"), ([, row]) => row.READ_PAIRS).map(([, row]) => row.MEDIAN_INSERT_SIZE), (own, others) => Math.abs(own - others) / others);
     case "gc-apart": return apart(compared(lanesOf(run, "gc_bias.summary_metrics"), ([name]) => readStarts(run, name)).map(([name]) => meanGc(run, name)), (own, others) => Math.abs(own - others));
     default: return NaN;

@@ -83,6 +83,36 @@ pub(super) fn cycle_name(run: &RunPart<'_>, cycle: f64) -> String {
     }
 }
 
+/// Returns the fraction of G and C in the reads: before trimming, or the mean over all cycles of the
+/// called bases, or the mean of the reads in FastQC's module.
+pub(super) fn gc_content(run: &RunPart<'_>) -> Option<Quantity> {
+    let trimmed = || run.number("trimming/summary/before_filtering/gc_content");
+    let of_cycles = || {
+        let rows = run.rows("base_distribution_by_cycle_metrics", |row| row.value("PCT_A").is_some());
+        let sum = |keys: &[&str]| -> f64 {
+            rows.iter().flat_map(|row| keys.iter().filter_map(|key| row.value(key))).sum()
+        };
+        let (part, whole) = (sum(&["PCT_G", "PCT_C"]), sum(&["PCT_A", "PCT_C", "PCT_G", "PCT_T"]));
+        let rule = NumberRule::Function { is: "gc-of-cycles", key: None };
+        let pointer = "/reports/base_distribution_by_cycle_metrics/rows";
+        (whole > 0.0).then(|| Quantity::new(part / whole, pointer, rule))
+    };
+    let of_fastqc = || {
+        let (mut part, mut whole) = (0.0, 0.0);
+        for file in run.items("reports/fastqc") {
+            let module = file.items("modules").find(|it| it.text("name") == "Per sequence GC content");
+            let Some(columns) = module.and_then(|it| it.part("columns")) else { continue };
+            for (gc, count) in columns.column("GC Content").into_iter().zip(columns.column("Count")) {
+                part += gc * count;
+                whole += count;
+            }
+        }
+        let rule = NumberRule::Function { is: "gc-of-fastqc", key: None };
+        (whole > 0.0).then(|| Quantity::new(part / whole / 100.0, "/reports/fastqc", rule))
+    };
+    trimmed().or_else(of_cycles).or_else(of_fastqc)
+}
+
 /// Returns the row of Picard's base distribution by cycle with the highest N percentage, and that
 /// percentage.
 pub(super) fn max_n_row<'a>(run: &RunPart<'a>) -> Option<(RunPart<'a>, f64)> {
@@ -108,6 +138,22 @@ pub(super) fn oxidation_score(run: &RunPart<'_>) -> Option<Quantity> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn the_gc_content_is_from_the_first_report_that_has_it() {
+        let row = |c: f64, n: f64| json!({"READ_END": 1, "CYCLE": 1, "PCT_A": 30, "PCT_C": c, "PCT_G": 20, "PCT_T": 30, "PCT_N": n});
+        let mut run = json!({"reports": {"fastqc": [{"modules": [
+            {"name": "Per sequence GC content", "columns": {"GC Content": [40, 60], "Count": [3, 1]}},
+        ]}]}});
+        let gc = |run: &serde_json::Value| gc_content(&RunPart::new(run)).map(|it| it.value);
+        assert_eq!(gc(&run), Some(0.45));
+        run["reports"]["base_distribution_by_cycle_metrics"] =
+            json!({"rows": [row(20.0, 0.0), row(10.0, 10.0)]});
+        assert_eq!(gc(&run), Some(70.0 / 190.0));
+        run["trimming"] = json!({"summary": {"before_filtering": {"gc_content": 0.41}}});
+        assert_eq!(gc(&run), Some(0.41));
+        assert_eq!(gc(&json!({})), None);
+    }
 
     #[test]
     fn the_cycles_of_each_read_begin_with_1() {

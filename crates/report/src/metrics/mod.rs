@@ -25,7 +25,7 @@ pub use reads::{
 };
 
 use bases::{
-    cycle_name, max_n_percent, max_n_row, oxidation_score, q30_share, short_insert_share,
+    cycle_name, gc_content, max_n_percent, max_n_row, oxidation_score, q30_share, short_insert_share,
     worst_cycle,
 };
 use coverage::{dropout, even_coverage, fold_80, has_targets, share_at_depth};
@@ -182,6 +182,14 @@ pub const METRICS: &[Metric] = &[
         section: "qualities",
         hint: "a failed cycle, in which bases could not be called",
         find: max_n_percent,
+    },
+    Metric {
+        key: "gc_content",
+        name: "Mean GC content",
+        form: NumberFormat::Share,
+        section: "qualities",
+        hint: "reads from another species, or loss of AT-rich or GC-rich fragments",
+        find: gc_content,
     },
     Metric {
         key: "on_target",

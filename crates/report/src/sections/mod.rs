@@ -11,6 +11,7 @@ mod done;
 mod duplicates;
 mod fastqc;
 mod flow;
+mod identity;
 mod inserts;
 mod lanes;
 mod resources;
@@ -20,6 +21,8 @@ mod trimming;
 mod umi;
 
 use maud::Markup;
+
+pub use identity::sex;
 
 use crate::section::PageSample;
 
@@ -69,6 +72,7 @@ pub const SECTIONS: &[PageSection] = &[
         "--qc PREFIX --qc-metrics CollectRnaSeqMetrics --ref-flat FILE",
         rna::make_section,
     ),
+    section("sex", "Sex", "--fingerprint FILE --fingerprint-sites VCF", identity::make_section),
     section("lanes", "Lanes, libraries and samples", WITH_LEVELS, lanes::make_section),
     section("artifacts", "DNA damage", WITH_REFERENCE, artifacts::make_section),
     section("resources", "Time and memory", "--json FILE", resources::make_section),
