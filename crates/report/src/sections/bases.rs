@@ -26,18 +26,16 @@ pub fn make_quality_section(sample: &PageSample<'_>) -> Option<Markup> {
 
 fn cycle_quality_figure(sample: &PageSample<'_>) -> Option<Figure> {
     let histogram = sample.run.part(CYCLE_HISTOGRAM)?;
-    let reads: Vec<(&str, Vec<(f64, f64)>)> = [("read 1", 1), ("read 2", 2)]
-        .into_iter()
-        .map(|(name, read)| (name, cycle_qualities(&sample.run, read)))
-        .filter(|(_, points)| !points.is_empty())
-        .collect();
-    let all = || reads.iter().flat_map(|(_, points)| points);
-    let max_quality = all().map(|it| it.1).fold(41.0, f64::max);
-    let lowest = |(name, points): &(&str, Vec<(f64, f64)>)| {
+    let reads = [("read 1", 1), ("read 2", 2)]
+        .map(|(name, read)| (name.to_string(), cycle_qualities(&sample.run, read)));
+    let (names, series): (Vec<String>, Vec<_>) =
+        reads.into_iter().filter(|(_, points)| !points.is_empty()).unzip();
+    let max_quality = series.iter().flatten().map(|it| it.1).fold(41.0, f64::max);
+    let lowest = |(name, points): (&String, &Vec<(f64, f64)>)| {
         let (cycle, quality) = points.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
         Some(format!("The lowest of {name} is {quality:.1}, in cycle {}.", plain_number(*cycle)))
     };
-    let lowest: Vec<String> = reads.iter().filter_map(lowest).collect();
+    let lowest: Vec<String> = names.iter().zip(&series).filter_map(lowest).collect();
     if lowest.is_empty() {
         return None;
     }
@@ -49,7 +47,6 @@ fn cycle_quality_figure(sample: &PageSample<'_>) -> Option<Figure> {
         levels: limit.map(|limit| (limit, "threshold".to_string())).into_iter().collect(),
         ..Axes::default()
     };
-    let (names, series): (Vec<&str>, Vec<Vec<(f64, f64)>>) = reads.into_iter().unzip();
     Some(Figure {
         has_lines: true,
         id: sample.element_id("cycles-plot"),
@@ -59,7 +56,7 @@ fn cycle_quality_figure(sample: &PageSample<'_>) -> Option<Figure> {
             qualities than read 1. In the data table, the cycles of read 2 follow those of read 1."
                 .into(),
         alt: format!("Lines of mean quality by cycle, one for each read. {}", lowest.join(" ")),
-        legend: names.into_iter().map(String::from).collect(),
+        legend: names,
         svg: draw_lines(&axes, series),
         table: table_of_columns(
             &histogram,
