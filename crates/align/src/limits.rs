@@ -32,6 +32,7 @@ pub(crate) fn check_reads(reads: &ReadBatch) -> Result<()> {
 
 /// Whether the C++ code of bwa-mem3 outside its kernels is compiled for SSE4.2 (like minibwa)
 /// instead of AVX2.
+#[cfg(target_arch = "x86_64")]
 const OLD_PROCESSORS: bool = cfg!(all(feature = "old-processors", target_os = "linux"));
 
 /// Returns an error if bwa mem (or, if `is_bwa` is false, minibwa) cannot run on this processor.

@@ -152,13 +152,18 @@ impl Spill {
         Ok(())
     }
 
-    /// Returns the disk space of an extent to the file system, if that supports holes. Errors are
-    /// ignored.
+    /// Returns the disk space of an extent to the file system, if the system and the file system support
+    /// holes; otherwise it stays in use until the file is closed. Errors are ignored.
     pub fn free_extent(&self, extent: &Extent) {
-        use rustix::fs::{FallocateFlags, fallocate};
         let Some(file) = self.files.get().and_then(|files| files.get(extent.file)) else { return };
-        let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        let _ = fallocate(file, hole, extent.start, extent.end - extent.start);
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::fs::{FallocateFlags, fallocate};
+            let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            let _ = fallocate(file, hole, extent.start, extent.end - extent.start);
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = file;
     }
 
     /// Fills `into` with the bytes from file offset `at` on. The range must lie inside the extent.

@@ -18,6 +18,7 @@ use crate::ledger::audit;
 
 /// Minimum capacity, in bytes, for which 2 MiB pages are requested. In a smaller arena, the unused rest
 /// of the last page would be a notable share of the whole.
+#[cfg(all(target_os = "linux", not(miri)))]
 const MIN_HUGE_PAGE_BYTES: usize = 64 << 20;
 
 /// Memory that threads fill with records.

@@ -221,6 +221,7 @@ fn read_states<const N: usize>(cursor: &mut ByteCursor<'_>) -> Result<[u32; N]> 
 }
 
 /// Fills `out` with bytes decoded with order 0. With `vectors`, 32 states are decoded with SIMD.
+#[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut, unused_variables))]
 pub fn decode_order_0<const N: usize>(
     cursor: &mut ByteCursor<'_>,
     out: &mut [u8],
@@ -329,6 +330,7 @@ impl Contexts {
 
 /// Fills `out` with bytes decoded with order 1: the context is the previous byte. With `vectors`,
 /// 32 states are decoded with SIMD.
+#[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut, unused_variables))]
 pub fn decode_order_1<const N: usize>(
     cursor: &mut ByteCursor<'_>,
     out: &mut [u8],
