@@ -21,10 +21,16 @@ tab.on("pageerror", (error) => errors.push(error.message));
 const client = await tab.createCDPSession();
 await client.send("Browser.setDownloadBehavior", { behavior: "deny" });
 
-const open = async (hash = "") => {
+const openAgain = async (hash = "") => {
   await tab.goto("about:blank");
   await tab.goto(`file://${page}${hash}`);
   await tab.waitForSelector("html[data-ready]", { timeout: 120_000 });
+};
+/** Opens the page as somebody sees it for the first time: the browser keeps the choices of readers. */
+const open = async (hash = "") => {
+  await openAgain();
+  await tab.evaluate(() => localStorage.clear());
+  await openAgain(hash);
 };
 const count = (selector) => tab.$$eval(selector, (list) => list.length);
 const text = (selector) => tab.$eval(selector, (it) => it.textContent.trim());
@@ -43,7 +49,7 @@ const setFilter = async (word) => {
 // Loading.
 await tab.setViewport({ width: 1280, height: 900 });
 const begin = Date.now();
-await open();
+await openAgain();
 seen.measured.ready_ms = Date.now() - begin;
 const paint = await tab.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
 seen.measured.first_paint_ms = Math.round(paint);
@@ -83,11 +89,27 @@ await setFilter(biased.toLowerCase());
 check((await text("#shown")) === `1 of ${samples} samples` && (await text("#window tbody tr:nth-child(2) th")) === biased, "the filter finds a name");
 await setFilter("long");
 check(/^\d+ of/.test(await text("#shown")), `the filter finds a field: ${await text("#shown")}`);
+await setFilter("^S000[12]$");
+check((await text("#shown")) === `2 of ${samples} samples`, "the filter takes a regular expression");
+await setFilter("long !S0009|S0010");
+const others = await tab.$eval("#shown", (it) => Number.parseInt(it.textContent, 10));
+await setFilter("long");
+check(others === (await tab.$eval("#shown", (it) => Number.parseInt(it.textContent, 10))) - 2, "the filter excludes names");
+await setFilter("S0001(");
+check((await text("#shown")) === `0 of ${samples} samples`, "what is no regular expression is taken as text");
 await tab.$eval("#samples details.menu", (it) => (it.open = true));
 await tab.evaluate(() => [...document.querySelectorAll("#columns label")].find((it) => it.textContent.includes("Mapped reads")).click());
 check((await count("#window thead th")) === titles.length - 1, "a column is removed");
 await tab.evaluate(() => [...document.querySelectorAll("#columns label")].find((it) => it.textContent.includes("Mapped reads")).click());
 await tab.$eval("#samples details.menu", (it) => (it.open = false));
+
+// Groups.
+await setFilter("^S000");
+await click("#group-shown");
+check((await texts("#colors li")).join() === `^S000 (9),in no group`, `groups: ${await texts("#colors li")}`);
+check((await tab.$eval("#color-by", (it) => it.value)) === "groups", "the colours show the groups");
+await click("#clear-groups");
+check(!(await texts("#colors li")).includes("in no group"), "the groups are removed");
 await setFilter("");
 
 // Highlighting, by the table and in a plot.
@@ -99,6 +121,7 @@ const box = async (name) => {
 await box(failed);
 await box(biased);
 check((await count("#chips li")) === 2, "two samples are highlighted");
+check(await tab.$eval("#colors", (it) => it.hidden), "the legend of all samples is hidden while some are highlighted");
 const area = "#plot-inserts .area";
 await tab.$eval(area, (it) => it.scrollIntoView({ block: "center", behavior: "instant" }));
 await tab.waitForSelector("#plot-inserts[data-draw-ms]");
@@ -211,6 +234,23 @@ const png = await tab.evaluate(async () => {
 });
 check(png.width === 1600 && png.colors > 20, `PNG: ${png.width} pixels wide, ${png.colors} colours`);
 
+await saved("#plot-inserts .buttons button:nth-child(4)");
+const values = (await tab.evaluate(() => globalThis.saved.at(-1).text())).trimEnd().split("\n").map((line) => line.split("\t"));
+const first = values.slice(1).find(([name]) => name === "S0001");
+const sum = first.slice(1).reduce((sum, it) => sum + Number(it), 0);
+check(values.length === samples + 1 && values.every((line) => line.length === values[0].length) && /bases$/.test(values[0][1]), `the saved curves: ${values.length} lines`);
+check(sum > 0.9 && sum <= 1.01, `a saved curve of insert sizes adds up to ${sum.toFixed(3)}`);
+
+// What the reader chose is there again, until it is reset.
+const chosen = await texts("#chips a");
+await setFilter("S00");
+await openAgain();
+check((await texts("#chips a")).join() === chosen.join() && chosen.length > 0, `still highlighted: ${chosen}`);
+check((await tab.$eval("#filter", (it) => it.value)) === "S00" && (await texts("#failed a")).includes("Renamed <b>"), "the filter and the names are kept");
+await Promise.all([tab.waitForNavigation(), tab.$eval("#forget", (it) => it.click())]);
+await tab.waitForSelector("html[data-ready]", { timeout: 120_000 });
+check((await count("#chips li")) === 0 && (await text("#shown")) === `${samples} samples` && !(await texts("#failed a")).includes("Renamed <b>"), "the view is reset");
+
 // Widths, accessibility, paper, and a browser without scripts.
 for (const hash of isThorough === "true" ? ["", "#s3"] : []) {
   await open(hash);
@@ -242,7 +282,15 @@ await tab.evaluate(() => dispatchEvent(new Event("beforeprint")));
 const printed = await tab.$$eval("#print-table table", (list) => [list.length, list.reduce((sum, it) => sum + it.tBodies[0].rows.length, 0)]);
 check(printed[0] >= 3 && printed[1] >= 3 * Math.min(samples, 400), `paper: ${printed[0]} tables with ${printed[1]} rows`);
 await nodes("while it is printed");
+const layers = await tab.$$eval("#overview .area", (list) =>
+  list.map(({ children: [base, top] }) => {
+    const pixels = new Uint32Array(base.getContext("2d").getImageData(0, 0, base.width, base.height).data.buffer);
+    return getComputedStyle(top).display === "none" && new Set(pixels).size > 10;
+  }),
+);
+check(layers.length >= 5 && layers.every(Boolean), `paper: ${layers.length} plots, each on one canvas`);
 await tab.evaluate(() => dispatchEvent(new Event("afterprint")));
+check((await tab.$$eval("#overview .area canvas", (list) => list.every((it) => it.style.display === ""))), "after printing, plots have two layers again");
 check((await count("#print-table *")) === 0, "after printing, the tables are removed");
 check(errors.length === 0, `console: ${errors}`);
 await tab.setJavaScriptEnabled(false);

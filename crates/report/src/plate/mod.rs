@@ -210,26 +210,33 @@ fn script_sections() -> Markup {
         section id="samples" aria-labelledby="samples-h" hidden {
             h2 id="samples-h" { "Samples" }
             div class="tools" {
-                label { "Filter " input type="search" id="filter" placeholder="Name or field"; }
+                label {
+                    "Filter "
+                    input type="search" id="filter" placeholder="Name or field" spellcheck="false"
+                        title="All terms must match: NA12 !control matches names with NA12 but not control. Terms can be regular expressions: ^NA|^HG.";
+                }
                 label { "Colour by " select id="color-by" {} }
                 details class="menu" { summary { "Columns" } div id="columns" {} }
                 details class="menu" {
                     summary { "Names" }
                     div {
                         p class="note" id="names-h" {
-                            "Display names, one sample per line: name, tab, display name. They apply to "
-                            "this window only; save them to use them again."
+                            "Display names, one sample per line: name, tab, display name. This browser keeps "
+                            "them; save them to use them elsewhere."
                         }
                         textarea id="names" rows="8" cols="36" spellcheck="false" aria-labelledby="names-h" {}
+                        p class="note" id="names-note" role="status" {}
                         p class="buttons" { (button("names-apply", "Apply")) (button("names-save", "Save as TSV")) }
                     }
                 }
                 (button("save-table", "Save table as TSV"))
+                (button("forget", "Reset view"))
             }
             div class="tools" {
                 span id="shown" role="status" {}
                 span class="buttons" {
                     (button("mark-shown", "Highlight these")) (button("hide-shown", "Hide these"))
+                    (button("group-shown", "Group these"))
                 }
             }
             div id="window" class="scroll" tabindex="0" role="group" aria-label="Key metrics of all samples" {
@@ -257,6 +264,7 @@ fn script_sections() -> Markup {
         }
         div id="choice" role="region" aria-label="Colours and highlighted samples" hidden {
             ul class="legend" id="colors" {}
+            span class="buttons" { (button("clear-groups", "Clear groups")) }
             div id="chosen" class="tools" hidden {
                 span { "Highlighted:" } ul id="chips" {}
                 span class="buttons" {

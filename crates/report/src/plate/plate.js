@@ -21,6 +21,8 @@
     hidden: new Set(),
     /** Display names of renamed samples. */
     names: new Map(),
+    /** Groups that the reader formed by filters, each with a name and a set of samples. */
+    groups: [],
     /** Samples that match the filter, in the order of the table. */
     shown: all,
     filter: "",
@@ -99,6 +101,7 @@
   }
   const coloringField = () => data.fields.find((field) => `field ${field.name}` === state.colorBy);
   const isColorable = (field) => fieldValues.get(field).length >= 2 && fieldValues.get(field).length <= COLORS;
+  const GROUPS = "groups";
   const firstField = data.fields.find((field) => field.name === data.colorBy) ?? data.fields.find(isColorable);
   if (firstField) state.colorBy = `field ${firstField.name}`;
 
@@ -120,10 +123,17 @@
 
   const gradeColor = (grade) => (!grade || grade.class === "open" ? "mark" : grade.class);
 
+  /** Returns the number of the last group that a sample is in, or -1. */
+  const groupOf = (sample) => state.groups.findLastIndex((group) => group.samples.has(sample));
+
   /** Returns the name of a sample's colour in a plot that marks outliers of the metrics `keys`. */
   const colorName = (sample, keys) => {
     if (state.colorBy === "outliers") return isOutlier(sample, keys) ? "c1" : "c0";
     if (state.colorBy === "verdict") return gradeColor(gradeOf(sample));
+    if (state.colorBy === GROUPS) {
+      const number = groupOf(sample);
+      return number < 0 ? "mark" : `c${number % COLORS}`;
+    }
     const field = coloringField();
     const number = fieldValues.get(field).indexOf(field.values[sample] ?? "–");
     return number < COLORS ? `c${number}` : "mark";
@@ -136,6 +146,10 @@
       const used = new Set(data.verdicts);
       const grades = data.grades.filter((_, i) => used.has(i)).sort((a, b) => a.rank - b.rank);
       return grades.map((grade) => [gradeColor(grade), grade.label]);
+    }
+    if (state.colorBy === GROUPS) {
+      const legend = state.groups.map((group, i) => [`c${i % COLORS}`, `${group.name} (${all.filter((sample) => groupOf(sample) === i).length})`]);
+      return [...legend, ["mark", "in no group"]];
     }
     const values = fieldValues.get(coloringField());
     const legend = values.slice(0, COLORS).map((value, i) => [`c${i}`, value]);
@@ -167,6 +181,7 @@
     renderTable();
     renderChosen();
     redraw();
+    keepView();
   };
 
   const mark = (sample, isMarked = !state.marked.has(sample)) => {
@@ -327,12 +342,35 @@
     head.cells[index].querySelector("button").focus();
   };
 
+  /**
+   * Returns the condition that a filter states, or `null` if it is empty. All terms between spaces must
+   * match a name or a field, or be the verdict; `!` before a term excludes what matches. A term is a
+   * regular expression, or plain text if it is none.
+   */
+  const readFilter = (filter) => {
+    const terms = filter.trim().split(/\s+/).filter((term) => term.replace("!", ""));
+    if (terms.length === 0) return null;
+    const conditions = terms.map((term) => {
+      const isExcluded = term.startsWith("!");
+      const word = isExcluded ? term.slice(1) : term;
+      let pattern;
+      try {
+        pattern = new RegExp(word, "i");
+      } catch {
+        pattern = new RegExp(word.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i");
+      }
+      const isMatch = (sample) =>
+        [data.samples[sample], nameOf(sample), ...data.fields.map((field) => field.values[sample] ?? "")].some((text) => pattern.test(text)) ||
+        gradeOf(sample)?.label === word.toLowerCase();
+      return (sample) => isMatch(sample) !== isExcluded;
+    });
+    return (sample) => conditions.every((isTrue) => isTrue(sample));
+  };
+
   /** Chooses and orders the samples of the table. Missing values are last. */
   const applyFilter = () => {
-    const word = state.filter.trim().toLowerCase();
-    const text = (sample) =>
-      [data.samples[sample], nameOf(sample), gradeOf(sample)?.label ?? "", ...data.fields.map((field) => field.values[sample] ?? "")].join("\n").toLowerCase();
-    const shown = word ? all.filter((sample) => text(sample).includes(word)) : [...all];
+    const matches = readFilter(state.filter);
+    const shown = matches ? all.filter(matches) : [...all];
     const { column, up } = state.sort;
     if (column) {
       shown.sort((a, b) => {
@@ -342,8 +380,8 @@
       });
     }
     state.shown = shown;
-    byId("shown").textContent = word ? `${shown.length} of ${count} samples` : `${count} samples`;
-    for (const id of ["mark-shown", "hide-shown"]) byId(id).hidden = !word || shown.length === 0;
+    byId("shown").textContent = matches ? `${shown.length} of ${count} samples` : `${count} samples`;
+    for (const id of ["mark-shown", "hide-shown", "group-shown"]) byId(id).hidden = !matches || shown.length === 0;
     grid.scrollTop = 0;
     update();
   };
@@ -364,6 +402,16 @@
     byId("hidden-count").firstElementChild.textContent = state.hidden.size === 1 ? one : many;
     const legend = ([name, text]) => make("li", {}, make("i", { className: "swatch", style: `background: var(--${name})` }), text);
     byId("colors").replaceChildren(...colorLegend().map(legend));
+    // Then the other samples are grey, and highlighted ones have the same colours.
+    byId("colors").hidden = state.marked.size > 0;
+    byId("clear-groups").hidden = state.groups.length === 0;
+  };
+
+  /** Fills the list of what the colours can show. */
+  const fillColorModes = () => {
+    const modes = [...colorModes, ...(state.groups.length > 0 ? [[GROUPS, "Groups"]] : [])];
+    byId("color-by").replaceChildren(...modes.map(([value, text]) => make("option", { value }, text)));
+    byId("color-by").value = state.colorBy;
   };
 
   const connectTools = () => {
@@ -373,8 +421,7 @@
       applyFilter();
     });
     const colorSelect = byId("color-by");
-    colorSelect.append(...[...colorModes].map(([value, text]) => make("option", { value }, text)));
-    colorSelect.value = state.colorBy;
+    fillColorModes();
     colorSelect.addEventListener("change", () => {
       state.colorBy = colorSelect.value;
       update();
@@ -382,6 +429,17 @@
     const actions = {
       "mark-shown": () => state.shown.forEach((sample) => mark(sample, true)),
       "hide-shown": () => hide(state.shown),
+      "group-shown": () => {
+        const name = state.filter.trim();
+        state.groups = [...state.groups.filter((group) => group.name !== name), { name, samples: new Set(state.shown) }];
+        state.colorBy = GROUPS;
+        fillColorModes();
+      },
+      "clear-groups": () => {
+        state.groups = [];
+        if (state.colorBy === GROUPS) state.colorBy = [...colorModes.keys()][0];
+        fillColorModes();
+      },
       "only-marked": () => hide(all.filter((sample) => !state.marked.has(sample))),
       "hide-marked": () => hide([...state.marked.keys()]),
       "clear-marked": () => state.marked.clear(),
@@ -398,9 +456,10 @@
       state.sort.column = [nameColumn, ...shownColumns()].includes(state.sort.column) ? state.sort.column : null;
       renderHead();
       renderTable();
+      keepView();
     };
     const boxes = columns.map((column) => {
-      const box = make("input", { type: "checkbox", checked: true });
+      const box = make("input", { type: "checkbox", checked: column.isShown });
       box.addEventListener("change", () => setColumns((it) => it === column && (it.isShown = box.checked)));
       return make("label", {}, box, ` ${column.title}`);
     });
@@ -411,8 +470,12 @@
     const buttons = make("p", { className: "buttons" }, makeButton("All", setAll(true)), makeButton("None", setAll(false)));
     byId("columns").append(buttons, ...boxes);
     byId("names-apply").addEventListener("click", applyNames);
+    byId("forget").addEventListener("click", forgetView);
     byId("names-save").addEventListener("click", () => save("names.tsv", "text/tab-separated-values", namesText()));
-    byId("save-table").addEventListener("click", () => save("samples.tsv", "text/tab-separated-values", tableText()));
+    byId("save-table").addEventListener("click", () => {
+      const name = state.shown.length < count ? "filtered-samples.tsv" : "samples.tsv";
+      save(name, "text/tab-separated-values", tableText());
+    });
     // Only one menu is open, and Escape closes it.
     const menus = [...document.querySelectorAll("details.menu")];
     document.addEventListener("click", (event) => menus.forEach((menu) => menu.contains(event.target) || (menu.open = false)));
@@ -431,8 +494,81 @@
   const fillNames = () => (byId("names").value = namesText());
   const applyNames = () => {
     const samples = new Map(data.samples.map((name, sample) => [name, sample]));
-    const lines = byId("names").value.split("\n").map((line) => line.split("\t"));
-    rename(lines.filter(([name]) => samples.has(name)).map(([name, display]) => [samples.get(name), display?.trim()]));
+    const lines = byId("names").value.split("\n").filter((line) => line.trim()).map((line) => line.split("\t"));
+    const [known, unknown] = [true, false].map((isKnown) => lines.filter(([name]) => samples.has(name) === isKnown));
+    rename(known.map(([name, display]) => [samples.get(name), display?.trim()]));
+    const shown = all.map(nameOf);
+    const repeated = shown.find((name, sample) => shown.indexOf(name) < sample);
+    const notes = [];
+    if (unknown.length > 0) notes.push(`No sample has the name ${unknown[0][0]}${unknown.length > 1 ? `; ${unknown.length - 1} other lines have unknown names` : ""}.`);
+    if (repeated !== undefined) notes.push(`Several samples have the display name ${repeated}.`);
+    byId("names-note").textContent = notes.join(" ");
+  };
+
+  // ---- The kept view ----
+
+  // The browser keeps what the reader chose, so that the page looks the same when it is opened again. The
+  // key has all names of samples: a page of other samples does not get these choices.
+  const viewKey = () => {
+    let sum = 0;
+    for (const char of data.samples.join("\n")) sum = (Math.imul(sum, 31) + char.codePointAt(0)) | 0;
+    return `readmill ${count} ${sum >>> 0}`;
+  };
+  let hasView = false;
+
+  /** Stores the choices of the reader. Some browsers store nothing for files; then nothing is kept. */
+  const keepView = () => {
+    if (!hasView) return;
+    const { marked, hidden, names, groups, filter, sort, colorBy } = state;
+    const view = {
+      marked: [...marked],
+      hidden: [...hidden],
+      names: [...names],
+      groups: groups.map(({ name, samples }) => [name, [...samples]]),
+      filter,
+      sort: sort.column && [sort.column.id, sort.up],
+      colorBy,
+      hiddenColumns: columns.filter((column) => !column.isShown).map((column) => column.id),
+    };
+    try {
+      localStorage.setItem(viewKey(), JSON.stringify(view));
+    } catch {
+      hasView = false;
+    }
+  };
+
+  /** Restores the stored choices, before the table and the plots are made. */
+  const restoreView = () => {
+    hasView = true;
+    let view = null;
+    try {
+      view = JSON.parse(localStorage.getItem(viewKey()) ?? "null");
+    } catch {
+      return;
+    }
+    if (!view) return;
+    state.marked = new Map(view.marked);
+    state.hidden = new Set(view.hidden);
+    state.names = new Map(view.names);
+    state.groups = view.groups.map(([name, samples]) => ({ name, samples: new Set(samples) }));
+    state.filter = view.filter;
+    byId("filter").value = view.filter;
+    if (colorModes.has(view.colorBy) || (view.colorBy === GROUPS && view.groups.length > 0)) state.colorBy = view.colorBy;
+    columns.forEach((column) => (column.isShown = !view.hiddenColumns.includes(column.id)));
+    const column = [nameColumn, ...columns].find((column) => column.id === view.sort?.[0]);
+    if (column) state.sort = { column, up: view.sort[1] };
+    document.querySelectorAll("[data-name]").forEach((it) => (it.textContent = nameOf(Number(it.dataset.name))));
+  };
+
+  /** Forgets all choices, and shows the page as it was made. */
+  const forgetView = () => {
+    hasView = false;
+    try {
+      localStorage.removeItem(viewKey());
+    } catch {
+      // Nothing was stored.
+    }
+    location.reload();
   };
 
   // ---- Files ----
@@ -644,11 +780,24 @@
       }
     }
 
+    /**
+     * Draws both layers on one canvas for paper. A new size empties a canvas; what a canvas was cleared
+     * of with `clearRect` covers the layers below it on paper.
+     */
+    drawForPaper() {
+      if (!this.isReady()) return;
+      this.setSize(this.width || 700);
+      const painter = this.clearLayer(0, false);
+      this.paintBase(painter, this.width, this.height);
+      this.paintTop(painter, this.width, this.height, false);
+      this.canvases[1].style.display = "none";
+    }
+
     /** Returns a painter of an empty layer: 0 has all samples, 1 the highlighted ones. */
-    clearLayer(layer) {
+    clearLayer(layer, hasContent = true) {
       const context = this.canvases[layer].getContext("2d");
       context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-      context.clearRect(0, 0, this.width, this.height);
+      if (hasContent) context.clearRect(0, 0, this.width, this.height);
       context.lineJoin = "bevel";
       return new CanvasPainter(context);
     }
@@ -789,6 +938,7 @@
       this.curves = curves;
       this.reset = makeButton("Reset zoom", () => this.setZoom(null), { hidden: true });
       this.tools.prepend(this.reset);
+      this.tools.append(makeButton("TSV", () => this.saveTsv(), { "aria-label": `Save the values as TSV: ${kind.title}` }));
       const own = curves.filter(Boolean).length;
       const range = `${this.valueText(kind.low)} to ${this.valueText(kind.high)}`;
       this.area.setAttribute(
@@ -803,6 +953,17 @@
 
     heightFor(width) {
       return Math.round(Math.min(340, Math.max(230, width * 0.5)));
+    }
+
+    /** Saves the curves that are not hidden: a line for each sample, a column for each x. */
+    saveTsv() {
+      const cells = [...Array(this.kind.count).keys()];
+      const number = (value) => (value !== value ? "" : String(Number((this.kind.log ? 10 ** value : value).toPrecision(6))));
+      const lines = [["Sample", ...cells.map((cell) => this.xText(cell))]];
+      for (const sample of this.visibleSamples()) {
+        if (this.curves[sample]) lines.push([nameOf(sample), ...Array.from(this.curves[sample], number)]);
+      }
+      save(`${this.id}.tsv`, "text/tab-separated-values", lines.map((line) => `${line.join("\t")}\n`).join(""));
     }
 
     // Values and positions. On a logarithmic axis, values are decimal logarithms.
@@ -1390,17 +1551,16 @@
     const left = state.shown.length - samples.length;
     if (left > 0) blocks.push(make("p", { className: "note" }, `${left} samples are left out here; save the table as TSV to get all.`));
     byId("print-table").replaceChildren(...blocks);
-    plots.forEach((plot) => {
-      if (!plot.width) plot.setSize(700);
-      plot.draw(true);
-      plot.paintTop(plot.clearLayer(1), plot.width, plot.height, false);
-    });
+    plots.forEach((plot) => plot.drawForPaper());
   };
   const finishPrint = () => {
     if (!isPrinting) return;
     isPrinting = false;
     byId("print-table").replaceChildren();
-    plots.forEach((plot) => (plot.isStale = true));
+    plots.forEach((plot) => {
+      plot.canvases[1].style.display = "";
+      plot.isStale = true;
+    });
     plots.forEach((plot) => plot.resize());
     redraw();
   };
@@ -1429,6 +1589,7 @@
     byId("old-browser").hidden = canInflate;
     byId("samples").hidden = false;
     byId("choice").hidden = false;
+    restoreView();
     connectTools();
     fillNames();
     renderHead();
