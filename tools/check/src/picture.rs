@@ -26,8 +26,8 @@ const RINGS: [(&str, &str, &[&str]); 4] = [
         "core",
         "what every run needs",
         &[
-            "align", "bqsr", "cram", "engine", "fastq", "filters", "format", "input", "markdup",
-            "process", "record", "sort", "trim", ROOT,
+            "align", "bqsr", "cram", "engine", "fastq", "filters", "format", "input", "jmath",
+            "markdup", "process", "record", "sort", "trim", ROOT,
         ],
     ),
     (
