@@ -1,7 +1,7 @@
 //! Phred-scaled numbers: error probabilities of qualities, PLs and GQs, as GATK computes them.
 
+use crate::JavaMath;
 use crate::rounding::round;
-use crate::{JavaMath, Log10Sums};
 
 /// Number of qualities in the tables: 0 to 254.
 pub const QUALITIES: usize = 255;
@@ -66,22 +66,23 @@ pub fn log10_likelihoods(pls: &[i32]) -> Vec<f64> {
 }
 
 /// Returns the decimal logarithm of the probability that the chosen genotype is wrong, like
-/// `GenotypeLikelihoods.getGQLog10FromLikelihoods`: the difference to the best other genotype, or if
-/// another one is better, that of the normalised likelihoods. GQ is -10 times this, rounded.
+/// `GenotypeLikelihoods.getGQLog10FromLikelihoods` of htsjdk: the difference to the best other
+/// genotype, or if another one is better, that of the normalised probabilities. GQ is -10 times
+/// this, rounded.
 ///
 /// # Panics
 /// There is no genotype with the index `chosen`.
-pub fn log10_genotype_error(sums: &Log10Sums, chosen: usize, log10_likelihoods: &[f64]) -> f64 {
+pub fn log10_genotype_error(math: JavaMath, chosen: usize, log10_likelihoods: &[f64]) -> f64 {
     let others = log10_likelihoods.iter().enumerate().filter(|&(i, _)| i != chosen);
     let best_other = others.map(|(_, &value)| value).fold(f64::NEG_INFINITY, f64::max);
     let difference = log10_likelihoods[chosen] - best_other;
     if difference >= 0.0 {
         return -difference;
     }
-    let mut normalized = log10_likelihoods.to_vec();
-    sums.normalize(&mut normalized);
-    let math = sums.math();
-    math.log10(1.0 - math.pow(10.0, normalized[chosen]))
+    let max = log10_likelihoods.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let probability = |value: f64| math.pow(10.0, value - max);
+    let sum = log10_likelihoods.iter().fold(0.0, |sum, &value| sum + probability(value));
+    math.log10(1.0 - probability(log10_likelihoods[chosen]) / sum)
 }
 
 /// Returns the genotype quality of PLs: the difference of the two smallest, like

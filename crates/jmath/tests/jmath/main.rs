@@ -1,7 +1,9 @@
 //! Compares results with those of a real Java 17, which `tests/oracles/java/Numbers.java` prints.
 #![allow(clippy::unwrap_used)]
 
+mod likelihoods;
 mod points;
+mod tables;
 
 use std::fs;
 use std::path::{Path, PathBuf};

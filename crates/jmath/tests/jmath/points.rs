@@ -58,10 +58,10 @@ pub const SERIES: [&str; 47] = [
 ];
 
 /// SplitMix64.
-struct Draws(u64);
+pub struct Draws(pub u64);
 
 impl Draws {
-    fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -161,7 +161,7 @@ impl Draws {
 }
 
 /// Returns the bits of a number, which are the same for every NaN.
-fn bits(x: f64) -> u64 {
+pub fn bits(x: f64) -> u64 {
     if x.is_nan() { 0x7ff8 << 48 } else { x.to_bits() }
 }
 
