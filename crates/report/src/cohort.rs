@@ -7,7 +7,7 @@
 //! ```
 
 use crate::lanes::{LaneStats, SortedValues, median};
-use crate::metrics::{METRICS, Metric};
+use crate::metrics::Metric;
 use crate::run::Quantity;
 use crate::text::NumberFormat;
 
@@ -54,14 +54,17 @@ pub struct MetricValue {
     pub is_compared: bool,
 }
 
-/// Returns the columns of all metrics that at least one sample has. `values` has a list for each
-/// sample, with the values of all [`METRICS`] in their order.
-pub fn metric_columns(values: &[&[Option<MetricValue>]]) -> Vec<MetricColumn> {
+/// Returns the columns of those `metrics` that at least one sample has. `values` has a list for each
+/// sample, with the values of all `metrics` in their order.
+pub fn metric_columns(
+    metrics: &'static [Metric],
+    values: &[&[Option<MetricValue>]],
+) -> Vec<MetricColumn> {
     let column = |(n, metric)| {
         let of_samples = values.iter().map(|own| own.get(n).and_then(Option::as_ref));
         metric_column(metric, &of_samples.collect::<Vec<_>>())
     };
-    METRICS.iter().enumerate().filter_map(column).collect()
+    metrics.iter().enumerate().filter_map(column).collect()
 }
 
 fn metric_column(metric: &'static Metric, of_samples: &[Option<&MetricValue>]) -> Option<MetricColumn> {

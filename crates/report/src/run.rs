@@ -278,7 +278,7 @@ pub fn drop_hidden_reports(description: &mut Value) -> u64 {
     if let Some(reports) = description.get_mut("reports").and_then(Value::as_object_mut) {
         reports.retain(|name, _| !HIDDEN_REPORTS.contains(&name.as_str()));
         if let Some(stats) = reports.get_mut("stats").and_then(Value::as_object_mut) {
-            stats.retain(|section, _| section == "MAPQ");
+            stats.retain(|section, _| ["MAPQ", "SN"].contains(&section.as_str()));
         }
         let files = reports.get_mut("fastqc").and_then(Value::as_array_mut).into_iter().flatten();
         let modules = files.filter_map(|file| file.get_mut("modules")?.as_array_mut()).flatten();
@@ -335,9 +335,9 @@ mod tests {
 
     #[test]
     fn what_no_page_shows_is_dropped() {
-        let mut value = json!({"reports": {"oxog_metrics": {}, "stats": {"MAPQ": [[0, 1]], "GCF": [1]}, "flagstat": {}}});
+        let mut value = json!({"reports": {"oxog_metrics": {}, "stats": {"MAPQ": [[0, 1]], "GCF": [1], "SN": {}}, "flagstat": {}}});
         let bytes = drop_hidden_reports(&mut value);
-        assert_eq!(value, json!({"reports": {"stats": {"MAPQ": [[0, 1]]}, "flagstat": {}}}));
+        assert_eq!(value, json!({"reports": {"stats": {"MAPQ": [[0, 1]], "SN": {}}, "flagstat": {}}}));
         assert!(bytes > 300 && bytes < 2000, "{bytes}");
     }
 

@@ -117,6 +117,8 @@ seen.unreadable = await tab.evaluate(() => {
   }
   return found;
 });
+// The table of samples has all its columns.
+await tab.evaluate(() => document.querySelector("#columns button")?.click());
 const numbers = await tab.evaluate(() => {
   const run = (element) => Number(element.closest("[data-run]")?.dataset.run ?? 0);
   const singles = [...document.querySelectorAll("data[value]")].map((it) => ({ run: run(it), value: Number(it.value), text: it.textContent, ...it.dataset }));

@@ -101,6 +101,19 @@ await tab.$eval("#samples details.menu", (it) => (it.open = true));
 await tab.evaluate(() => [...document.querySelectorAll("#columns label")].find((it) => it.textContent.includes("Mapped reads")).click());
 check((await count("#window thead th")) === titles.length - 1, "a column is removed");
 await tab.evaluate(() => [...document.querySelectorAll("#columns label")].find((it) => it.textContent.includes("Mapped reads")).click());
+const plate = await tab.evaluate(() => JSON.parse(document.getElementById("plate-data").textContent));
+const details = plate.details.map((it) => it.name);
+check(details.length >= 15 && !details.some((name) => titles.includes(name)), `${details.length} columns are hidden at first`);
+const press = (name) => tab.evaluate((name) => [...document.querySelectorAll("#columns label, #columns button")].find((it) => it.textContent.trim() === name).click(), name);
+await press("Yield");
+check((await texts("#window thead th")).at(-1) === "Yield" && (await texts("#window tr[data-run] td:last-child data")).every((it) => /^[\d.,]+\s[GM]b$/.test(it)), "a hidden column is shown");
+await press("All");
+check((await count("#window thead th")) === titles.length + details.length, "all columns are shown");
+const meanings = await tab.$$eval("#window thead th", (list) => list.map((it) => it.title));
+check(meanings.every((it) => it.endsWith(".")), "each heading has a definition");
+await nodes("with all columns");
+for (const name of details) await press(name);
+check((await texts("#window thead th")).join() === titles.join(), "the columns are as at first");
 await tab.$eval("#samples details.menu", (it) => (it.open = false));
 
 // Groups.

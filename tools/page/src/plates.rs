@@ -88,6 +88,23 @@ impl Sources {
         for count in reports["flagstat"].as_object_mut().into_iter().flat_map(|it| it.values_mut()) {
             change_all(&mut count["passed"], |it| (it * reads).round());
         }
+        for name in
+            ["properly paired", "singletons", "with mate mapped to a different chr", "supplementary"]
+        {
+            let factor = 1.0 - 0.02 * random.next().abs();
+            change_all(&mut reports["flagstat"][name]["passed"], |it| (it * factor).round());
+        }
+        change_all(&mut reports["stats"]["SN"]["reads MQ0"], |it| it * reads);
+        let yield_row = &mut reports["quality_yield_metrics"]["rows"][0];
+        for key in ["TOTAL_BASES", "Q20_BASES", "Q30_BASES"] {
+            change_all(&mut yield_row[key], |it| it * reads);
+        }
+        let genome = &mut reports["wgs_metrics"]["rows"][0];
+        for key in ["MEAN_COVERAGE", "PCT_EXC_TOTAL", "PCT_EXC_DUPE", "PCT_EXC_MAPQ", "PCT_EXC_OVERLAP"]
+        {
+            let factor = 1.0 + 0.08 * random.next();
+            change_all(&mut genome[key], |it| it * factor);
+        }
         for row in rows_of(&mut reports["alignment_summary_metrics"]) {
             let factor = 1.0 + 0.05 * random.next();
             for key in ["PF_MISMATCH_RATE", "PCT_CHIMERAS", "PCT_SOFTCLIP"] {

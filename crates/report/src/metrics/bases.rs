@@ -34,12 +34,15 @@ pub(super) fn short_insert_share(run: &RunPart<'_>) -> Option<Quantity> {
     (all > 0.0).then(|| Quantity::new(short / all, histogram.pointer(&counts), rule))
 }
 
-pub(super) fn q30_share(run: &RunPart<'_>) -> Option<Quantity> {
+/// Returns the fraction of bases with a quality of at least `min_quality`, which is 20 or 30.
+pub(super) fn quality_share(run: &RunPart<'_>, min_quality: u8) -> Option<Quantity> {
     let of = |name: &str| run.number(&format!("reports/quality_yield_metrics/rows/0/{name}"));
-    Quantity::share(of("Q30_BASES"), of("TOTAL_BASES")).or_else(|| {
+    let good = of(&format!("Q{min_quality}_BASES"));
+    Quantity::share(good, of("TOTAL_BASES")).or_else(|| {
         let histogram = run.part(QUALITY_HISTOGRAM)?;
-        let (low, all) = count_below(&histogram, "QUALITY", "COUNT_OF_Q", 30.0);
-        let rule = NumberRule::Bins { is: "from", keys: histogram.pointer("QUALITY"), below: 30.0 };
+        let below = f64::from(min_quality);
+        let (low, all) = count_below(&histogram, "QUALITY", "COUNT_OF_Q", below);
+        let rule = NumberRule::Bins { is: "from", keys: histogram.pointer("QUALITY"), below };
         (all > 0.0).then(|| Quantity::new((all - low) / all, histogram.pointer("COUNT_OF_Q"), rule))
     })
 }

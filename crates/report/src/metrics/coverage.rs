@@ -8,7 +8,7 @@ pub const CONTIGS: &str = "reports/mosdepth.summary.txt";
 
 pub const TARGETS: &str = "reports/hs_metrics/rows/0";
 
-const GENOME: &str = "reports/wgs_metrics/rows/0";
+pub(super) const GENOME: &str = "reports/wgs_metrics/rows/0";
 
 /// Returns the row of Picard's GC bias summary for all reads, including duplicates.
 pub fn gc_row<'a>(run: &RunPart<'a>) -> Option<RunPart<'a>> {

@@ -6,6 +6,7 @@
 
 mod bases;
 mod coverage;
+mod details;
 mod duplicates;
 mod reads;
 
@@ -18,6 +19,7 @@ pub use coverage::{
     CONTIGS, TARGETS, fold_80_mean, gc_row, mean_coverage, mosdepth_mean, mosdepth_target_mean,
     target_gc_row,
 };
+pub use details::DETAILS;
 pub use duplicates::{compared_reads, library_rows, set_histogram, set_size_key};
 pub use reads::{
     TRIMMED_AFTER, TRIMMED_BEFORE, alignment_row, dropped_reads, flagstat_count, sequenced_reads,
@@ -25,10 +27,10 @@ pub use reads::{
 };
 
 use bases::{
-    cycle_name, gc_content, max_n_percent, max_n_row, oxidation_score, q30_share, short_insert_share,
-    worst_cycle,
+    cycle_name, gc_content, max_n_percent, max_n_row, oxidation_score, quality_share,
+    short_insert_share, worst_cycle,
 };
-use coverage::{dropout, even_coverage, fold_80, has_targets, share_at_depth};
+use coverage::{GENOME, dropout, even_coverage, fold_80, has_targets, share_at_depth};
 use duplicates::{duplicate_share, library_size, optical_duplicate_share};
 use reads::{mapped_share, read_count, record_count, trimmed_away_share};
 
@@ -36,10 +38,13 @@ use reads::{mapped_share, read_count, record_count, trimmed_away_share};
 ///
 /// `verdict` compares the value with its limit, `cohort` compares it between samples, and the
 /// `--qc-thresholds` file refers to it by `key`. To add a metric, add an entry to [`METRICS`], default
-/// limits to `limits::DEFAULT_LIMITS`, a rule to `rules::RULES`, and a row to docs/report.md.
+/// limits to `limits::DEFAULT_LIMITS`, a rule to `rules::RULES`, and a row to docs/report.md. [`DETAILS`]
+/// has the metrics without limits.
 pub struct Metric {
     pub key: &'static str,
     pub name: &'static str,
+    /// Definition in one sentence, for readers of the table of samples.
+    pub meaning: &'static str,
     pub form: NumberFormat,
     /// Id of the section with the details, to which the metric's tile links.
     pub section: &'static str,
@@ -53,6 +58,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "reads",
         name: "Reads",
+        meaning: "Number of sequenced reads, that is, of primary records.",
         form: NumberFormat::Plain,
         section: "flow",
         hint: "too little sequencing, or a truncated input",
@@ -61,6 +67,8 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "records",
         name: "Records",
+        meaning: "Number of records of the input, which also counts secondary and supplementary \
+            alignments.",
         form: NumberFormat::Plain,
         section: "flow",
         hint: "too little sequencing, or a truncated input",
@@ -69,6 +77,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "trimmed_away",
         name: "Reads dropped by trimming",
+        meaning: "Share of reads that trimming drops.",
         form: NumberFormat::Share,
         section: "trimming",
         hint: "low-quality reads, or fragments so short that the reads are mostly adapter",
@@ -77,6 +86,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "adapter_bases",
         name: "Adapter bases",
+        meaning: "Share of bases that trimming removes as adapter.",
         form: NumberFormat::Share,
         section: "trimming",
         hint: "fragments shorter than the reads, so the reads run into the adapter (trimming removed it)",
@@ -88,6 +98,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "mapped",
         name: "Mapped reads",
+        meaning: "Share of reads that are mapped.",
         form: NumberFormat::Share,
         section: "alignment",
         hint: "reads from another species, adapter dimers, or the wrong reference",
@@ -96,6 +107,8 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "chimeras",
         name: "Chimeric reads",
+        meaning: "Share of reads whose mates or pieces map to different contigs, too far apart, or in an \
+            unexpected orientation (Picard's PCT_CHIMERAS).",
         form: NumberFormat::Share,
         section: "alignment",
         hint: "fragments joined during library preparation, or a rearranged genome",
@@ -104,6 +117,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "mismatches",
         name: "Mismatch rate",
+        meaning: "Share of aligned bases that differ from the reference (Picard's PF_MISMATCH_RATE).",
         form: NumberFormat::Share,
         section: "alignment",
         hint: "sequencing errors, another strain or species, or DNA damage",
@@ -112,6 +126,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "soft_clipped",
         name: "Soft-clipped bases",
+        meaning: "Share of bases that the aligner soft-clips (Picard's PCT_SOFTCLIP).",
         form: NumberFormat::Share,
         section: "alignment",
         hint: "short fragments whose reads run into the adapter, or low-quality read ends",
@@ -120,6 +135,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "duplicates",
         name: "Duplicates",
+        meaning: "Share of mapped reads that are duplicates.",
         form: NumberFormat::Share,
         section: "duplicates",
         hint: "a library amplified from few molecules; more sequencing adds little new data",
@@ -128,6 +144,8 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "optical_duplicates",
         name: "Optical duplicates",
+        meaning: "Share of read pairs that are optical duplicates, that is, copies of a neighbouring \
+            cluster.",
         form: NumberFormat::Share,
         section: "duplicates",
         hint: "one cluster called as several, because of an overloaded flow cell or an underloaded \
@@ -137,6 +155,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "library_size",
         name: "Estimated library size",
+        meaning: "Estimated number of different molecules in the library.",
         form: NumberFormat::Plain,
         section: "duplicates",
         hint: "few distinct molecules in the library",
@@ -145,6 +164,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "insert_size",
         name: "Median insert size",
+        meaning: "Median distance between the outer ends of read pairs.",
         form: NumberFormat::Decimal(0, "\u{a0}bases"),
         section: "inserts",
         hint: "over-fragmented or degraded DNA",
@@ -153,6 +173,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "short_inserts",
         name: "Inserts shorter than the reads",
+        meaning: "Share of read pairs whose fragment is shorter than a read.",
         form: NumberFormat::Share,
         section: "inserts",
         hint: "fragments shorter than the reads, so the reads run into the adapter; trim adapters, or \
@@ -162,14 +183,16 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "q30_bases",
         name: "Q30 bases",
+        meaning: "Share of bases with a quality of at least 30.",
         form: NumberFormat::Share,
         section: "qualities",
         hint: "an overloaded flow cell, old reagents, or reads too long for the chemistry",
-        find: q30_share,
+        find: |run| quality_share(run, 30),
     },
     Metric {
         key: "worst_cycle",
         name: "Lowest mean quality of a cycle",
+        meaning: "Mean base quality of the cycle with the lowest mean.",
         form: NumberFormat::Decimal(1, ""),
         section: "qualities",
         hint: "a failed cycle, for example because of a bubble, a bad reagent or lost focus",
@@ -178,6 +201,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "n_of_cycle",
         name: "Highest N content in a cycle",
+        meaning: "Percentage of N in the cycle with the most N.",
         form: NumberFormat::Decimal(2, "\u{a0}%"),
         section: "qualities",
         hint: "a failed cycle, in which bases could not be called",
@@ -186,6 +210,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "gc_content",
         name: "Mean GC content",
+        meaning: "Share of G and C in the called bases of the reads.",
         form: NumberFormat::Share,
         section: "qualities",
         hint: "reads from another species, or loss of AT-rich or GC-rich fragments",
@@ -194,6 +219,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "on_target",
         name: "Bases on or near baits",
+        meaning: "Share of aligned bases on or near baits (Picard's PCT_SELECTED_BASES).",
         form: NumberFormat::Share,
         section: "coverage",
         hint: "a failed hybridization or too little washing, baits of another panel, or a library that \
@@ -203,6 +229,8 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "fold_enrichment",
         name: "Fold enrichment",
+        meaning: "Factor by which the baits are enriched relative to the genome (Picard's \
+            FOLD_ENRICHMENT).",
         form: NumberFormat::Decimal(1, ""),
         section: "coverage",
         hint: "a failed hybridization, baits of another panel, or a library that was not enriched",
@@ -211,6 +239,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "at_dropout",
         name: "AT dropout",
+        meaning: "Percentage of reads that are lost in regions with at most 50 % GC.",
         form: NumberFormat::Decimal(1, "\u{a0}%"),
         section: "gc",
         hint: "loss of AT-rich regions during amplification or capture",
@@ -219,6 +248,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "gc_dropout",
         name: "GC dropout",
+        meaning: "Percentage of reads that are lost in regions with at least 50 % GC.",
         form: NumberFormat::Decimal(1, "\u{a0}%"),
         section: "gc",
         hint: "loss of GC-rich regions during amplification or capture",
@@ -227,6 +257,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "mean_coverage",
         name: "Mean coverage",
+        meaning: "Mean depth of the targets, or of the genome if there are no targets.",
         form: NumberFormat::Decimal(1, "×"),
         section: "coverage",
         hint: "too little sequencing, reads lost as duplicates, overlapping mates, or targets that were \
@@ -236,6 +267,8 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "bases_at_20x",
         name: "Bases covered ≥ 20×",
+        meaning: "Share of target bases with a depth of at least 20, or of genome bases if there are no \
+            targets.",
         form: NumberFormat::Share,
         section: "coverage",
         hint: "low mean coverage, or regions without coverage, where variants will be missed",
@@ -244,6 +277,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "even_coverage",
         name: "Bases covered ≥ 0.2× mean",
+        meaning: "Share of target or genome bases with at least one fifth of the mean depth.",
         form: NumberFormat::Share,
         section: "coverage",
         hint: "regions that were not captured or not amplified",
@@ -252,6 +286,8 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "fold_80",
         name: "Fold-80 penalty",
+        meaning: "Factor of additional sequencing that raises four fifths of the bases to the current \
+            mean depth.",
         form: NumberFormat::Decimal(2, ""),
         section: "coverage",
         hint: "uneven capture or amplification: too little coverage of some regions, too much of others",
@@ -260,6 +296,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "oxidation",
         name: "OxoG score (Phred)",
+        meaning: "Phred score of G>T artifacts caused by oxidation, in the worst library.",
         form: NumberFormat::Decimal(0, ""),
         section: "artifacts",
         hint: "guanine oxidation during DNA shearing, which causes false G>T substitutions",
@@ -268,6 +305,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "ribosomal",
         name: "Ribosomal bases",
+        meaning: "Share of aligned bases in ribosomal RNA (Picard's PCT_RIBOSOMAL_BASES).",
         form: NumberFormat::Share,
         section: "rna",
         hint: "ribosomal RNA that was not removed, or poly-A selection of degraded RNA",
@@ -276,6 +314,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "mrna_bases",
         name: "mRNA bases",
+        meaning: "Share of aligned bases in exons of genes (Picard's PCT_MRNA_BASES).",
         form: NumberFormat::Share,
         section: "rna",
         hint: "genomic DNA or unspliced RNA in the library, ribosomal RNA, or genes of another genome build",
@@ -284,6 +323,8 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "lanes_insert",
         name: "Insert size difference between lanes",
+        meaning: "Largest relative difference between the median insert size of a lane and the median of \
+            the other lanes.",
         form: NumberFormat::Share,
         section: "lanes",
         hint: "a lane from another library or another sample",
@@ -292,6 +333,7 @@ pub const METRICS: &[Metric] = &[
     Metric {
         key: "lanes_gc",
         name: "GC difference between lanes",
+        meaning: "Largest difference between the mean GC of a lane and the median of the other lanes.",
         form: NumberFormat::Points,
         section: "lanes",
         hint: "a lane from another library or another sample",

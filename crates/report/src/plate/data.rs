@@ -16,7 +16,10 @@ use super::sample::PlateSample;
 /// The data of the table of samples and of the plots.
 pub struct PlateData<'a> {
     pub samples: &'a [PlateSample],
+    /// The key metrics.
     pub columns: &'a [MetricColumn],
+    /// Metrics without limits, whose columns are hidden at first.
+    pub details: &'a [MetricColumn],
     pub curves: &'a [Curves],
 }
 
@@ -35,6 +38,8 @@ impl PlateData<'_> {
             self.samples.iter().map(|it| status(it).map(|it| grades.number(status_json(it)))).collect();
         let metrics: Vec<Value> =
             self.columns.iter().map(|column| self.metric_json(column, &mut grades)).collect();
+        let details: Vec<Value> =
+            self.details.iter().map(|column| self.metric_json(column, &mut grades)).collect();
         let names: Vec<String> = self.samples.iter().map(|it| clean_text(&it.name)).collect();
         json!({
             "samples": names,
@@ -44,6 +49,7 @@ impl PlateData<'_> {
             "fields": self.fields_json(options),
             "colorBy": options.color_by,
             "metrics": metrics,
+            "details": details,
             "curves": self.curves.iter().map(Curves::to_json).collect::<Vec<_>>(),
         })
     }
@@ -72,6 +78,7 @@ impl PlateData<'_> {
         json!({
             "key": metric.key,
             "name": metric.name,
+            "meaning": metric.meaning,
             "median": form.format_number(column.median),
             "values": known().map(|it| it.map(|it| it.value)).collect::<Vec<_>>(),
             "texts": known().map(|it| it.map(|it| form.format_number(it.value))).collect::<Vec<_>>(),

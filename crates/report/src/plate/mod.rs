@@ -33,6 +33,7 @@ use crate::cohort::{MetricColumn, MetricValue, SwappedLane, collect_swaps, metri
 use crate::diagnosis::group_by_cause;
 use crate::lanes::LaneStats;
 use crate::limits::{Assay, Grade};
+use crate::metrics::{DETAILS, METRICS};
 use crate::names::name_runs;
 use crate::options::PageOptions;
 use crate::page::{PageScript, page_html};
@@ -115,9 +116,11 @@ impl<'a> PlateBuilder<'a> {
     fn to_html(&self) -> Markup {
         let samples = &self.samples[..];
         let values: Vec<&[Option<MetricValue>]> = samples.iter().map(|it| &it.values[..]).collect();
-        let columns = metric_columns(&values);
+        let columns = metric_columns(METRICS, &values);
+        let values: Vec<&[Option<MetricValue>]> = samples.iter().map(|it| &it.details[..]).collect();
+        let details = metric_columns(DETAILS, &values);
         let curves: Vec<Curves> = (0..KINDS.len()).filter_map(|n| self.place_curves(n)).collect();
-        let data = PlateData { samples, columns: &columns, curves: &curves };
+        let data = PlateData { samples, columns: &columns, details: &details, curves: &curves };
         let findings = [failed_list(samples), outlier_list(samples, &columns), lanes_list(samples)];
         html! {
             nav id="contents" aria-label="Contents" hidden { ul {} }

@@ -221,12 +221,12 @@
   // ---- The table ----
 
   const columns = [
-    { id: "verdict", title: "Verdict", value: (sample) => gradeOf(sample)?.rank ?? null },
-    ...data.fields.map((field) => ({ id: `field ${field.name}`, title: field.name, field, value: (sample) => field.values[sample] })),
-    ...data.metrics.map((metric) => ({ id: metric.key, title: metric.name, metric, value: (sample) => metric.values[sample] })),
+    { id: "verdict", title: "Verdict", meaning: "The worst result of all metrics with thresholds.", value: (sample) => gradeOf(sample)?.rank ?? null },
+    ...data.fields.map((field) => ({ id: `field ${field.name}`, title: field.name, meaning: "A field of the sample sheet.", field, value: (sample) => field.values[sample] })),
+    ...[...data.metrics, ...data.details].map((metric) => ({ id: metric.key, title: metric.name, meaning: metric.meaning, metric, value: (sample) => metric.values[sample] })),
   ];
-  columns.forEach((column) => (column.isShown = true));
-  const nameColumn = { id: "name", title: "Sample", value: nameOf };
+  columns.forEach((column) => (column.isShown = !data.details.includes(column.metric)));
+  const nameColumn = { id: "name", title: "Sample", meaning: "The name of the sample. The link opens its details.", value: nameOf };
   const shownColumns = () => columns.filter((column) => column.isShown);
 
   const grid = byId("window");
@@ -317,7 +317,8 @@
       ...shown.map((column) => {
         const cell = make("th", { scope: "col", className: column.metric ? "" : "t" });
         cell.setAttribute("aria-sort", state.sort.column !== column ? "none" : state.sort.up ? "ascending" : "descending");
-        if (column.metric?.limit) cell.title = `expected: ${column.metric.limit.text}`;
+        const { limit } = column.metric ?? {};
+        cell.title = `${column.meaning}${limit ? ` Expected: ${limit.text}.` : ""}`;
         // Without a fixed width, columns would change their widths while rows come and go.
         const texts = column.metric?.texts ?? column.field?.values ?? [];
         const hasSides = column.metric?.sides.some((side) => side);
@@ -461,7 +462,7 @@
     const boxes = columns.map((column) => {
       const box = make("input", { type: "checkbox", checked: column.isShown });
       box.addEventListener("change", () => setColumns((it) => it === column && (it.isShown = box.checked)));
-      return make("label", {}, box, ` ${column.title}`);
+      return make("label", { title: column.meaning }, box, ` ${column.title}`);
     });
     const setAll = (isShown) => () => {
       boxes.forEach((label) => (label.firstChild.checked = isShown));

@@ -3,9 +3,9 @@
 use super::curves::{KINDS, Points};
 use super::pack::{pack, remove_figures};
 use crate::cohort::MetricValue;
-use crate::lanes::{LaneStats, collect_lanes};
+use crate::lanes::{LaneStats, MIN_READS, collect_lanes};
 use crate::limits::Assay;
-use crate::metrics::{METRICS, Metric};
+use crate::metrics::{DETAILS, METRICS, Metric, sequenced_reads};
 use crate::names::sample_name;
 use crate::options::PageOptions;
 use crate::page::sample_article;
@@ -19,6 +19,8 @@ pub struct PlateSample {
     pub name: String,
     /// Values of all metrics, in the order of [`METRICS`].
     pub values: Vec<Option<MetricValue>>,
+    /// Values of all details, in the order of [`DETAILS`].
+    pub details: Vec<Option<MetricValue>>,
     pub assay: Assay,
     pub verdict: SampleVerdict,
     /// The values of all fields of the sample sheet, in their order.
@@ -42,11 +44,16 @@ impl PlateSample {
             let is_compared = find_unmet_need(metric.key, run).is_none();
             (metric.find)(run).map(|quantity| MetricValue { quantity, is_compared })
         };
+        let has_enough_reads = sequenced_reads(run).is_some_and(|reads| reads >= MIN_READS);
+        let detail = |metric: &Metric| {
+            (metric.find)(run).map(|quantity| MetricValue { quantity, is_compared: has_enough_reads })
+        };
         let names = options.sheet.as_ref().map_or(&[][..], |sheet| sheet.field_names());
         let field = |name: &String| options.sheet_field(run, name).map(str::to_string);
         PlateSample {
             name: sample_name(run).to_string(),
             values: METRICS.iter().map(value).collect(),
+            details: DETAILS.iter().map(detail).collect(),
             assay: limits.assay,
             verdict: judge_sample(run, &limits),
             fields: names.iter().map(field).collect(),
@@ -59,7 +66,8 @@ impl PlateSample {
     /// Returns an estimate of the memory of the sample in bytes.
     pub fn heap_bytes(&self) -> u64 {
         let points: usize = self.points.iter().map(|it| it.capacity() * size_of::<(f64, f64)>()).sum();
-        let metrics = self.values.len() + self.verdict.outcomes.len() + 2 * self.lanes.len();
+        let metrics =
+            self.values.len() + self.details.len() + self.verdict.outcomes.len() + 2 * self.lanes.len();
         let fields: usize = self.fields.iter().flatten().map(String::capacity).sum();
         let bytes = self.name.capacity() + self.article.capacity() + fields + points;
         (bytes + metrics * METRIC_BYTES) as u64
