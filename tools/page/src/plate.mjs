@@ -185,6 +185,14 @@ seen.measured.draw_ms = await tab.evaluate(async () => {
   return Math.round(performance.now() - begin);
 });
 
+// The x axis of contigs has their names.
+const kinds = new Map(plate.curves.map((it) => [it.id, it]));
+check(["qualities", "n-1", "n-2", "base-gc-1", "base-gc-2", "depths", "contigs"].every((id) => kinds.has(id)), `plots: ${[...kinds.keys()]}`);
+check(kinds.get("contigs").labels.join() === "chr1,chr2,chr3", `contigs: ${kinds.get("contigs").labels}`);
+await tab.focus("#plot-contigs .area");
+for (const key of ["ArrowRight", "ArrowRight"]) await tab.keyboard.press(key);
+check((await text("#plot-contigs .tip")).includes("chr"), `a contig has its name: ${await text("#plot-contigs .tip")}`);
+
 // Hiding.
 await setFilter("long");
 await click("#hide-shown");

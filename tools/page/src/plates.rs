@@ -78,7 +78,26 @@ impl Sources {
             change_all(&mut reports[report]["share"], |it| it.powf(1.0 / depth));
         }
         for row in reports["mosdepth.summary.txt"].as_array_mut().into_iter().flatten() {
-            change_all(&mut row["mean"], |it| it * depth);
+            let factor = depth * (1.0 + 0.02 * random.next());
+            change_all(&mut row["mean"], |it| it * factor);
+        }
+        for (report, column) in [
+            ("quality_distribution_metrics", "COUNT_OF_Q"),
+            ("wgs_metrics", "high_quality_coverage_count"),
+        ] {
+            let factor = 0.1 * random.next();
+            let mut bin = 0.0;
+            change_all(&mut reports[report]["histograms"][0][column], |it| {
+                bin += 1.0;
+                it * (1.0 + factor * bin / 40.0 + 0.01 * random.next())
+            });
+        }
+        let n_content = 1.0 + 0.5 * random.next();
+        for row in rows_of(&mut reports["base_distribution_by_cycle_metrics"]) {
+            change_all(&mut row["PCT_N"], |it| it * n_content);
+            for base in ["PCT_A", "PCT_C", "PCT_G", "PCT_T"] {
+                change_all(&mut row[base], |it| it * (1.0 + 0.01 * random.next()));
+            }
         }
         let duplicates = 1.0 + 0.1 * random.next();
         for row in rows_of(&mut reports["duplicates"]) {

@@ -68,6 +68,14 @@ pub fn cycle_qualities(run: &RunPart<'_>, read: u32) -> Vec<(f64, f64)> {
     }
 }
 
+/// Returns the rows of Picard's base distribution of read 1 or 2, each with its cycle in this read.
+pub fn base_rows<'a>(run: &RunPart<'a>, read: u32) -> Vec<(f64, RunPart<'a>)> {
+    let of_read = |row: &RunPart<'_>| row.value("READ_END") == Some(f64::from(read));
+    let before = if read == 1 { 0.0 } else { first_cycle_of_read_2(run) - 1.0 };
+    let rows = run.rows("base_distribution_by_cycle_metrics", of_read).into_iter();
+    rows.filter_map(|row| Some((row.value("CYCLE")? - before, row))).collect()
+}
+
 /// Returns the number of the first cycle of read 2; infinity if there is no read 2.
 fn first_cycle_of_read_2(run: &RunPart<'_>) -> f64 {
     let rows = run.rows("base_distribution_by_cycle_metrics", |row| row.value("READ_END") == Some(2.0));

@@ -91,7 +91,27 @@ pub fn fold_80_mean(run: &RunPart<'_>) -> Option<f64> {
     of(TARGETS, "MEAN_TARGET_COVERAGE").or_else(|| of(GENOME, "MEAN_COVERAGE"))
 }
 
-pub(super) fn has_targets(run: &RunPart<'_>) -> bool {
+/// Picard's histogram of depths.
+pub struct DepthHistogram<'a> {
+    pub report: &'static str,
+    pub histogram: RunPart<'a>,
+    /// Names of the columns with the depths and with the numbers of bases.
+    pub depth_key: &'a str,
+    pub count_key: &'a str,
+}
+
+/// Returns the histogram of depths of targets, or of the genome if there are no targets.
+pub fn depth_histogram<'a>(run: &RunPart<'a>) -> Option<DepthHistogram<'a>> {
+    let (report, histogram) = ["hs_metrics", "wgs_metrics", "raw_wgs_metrics"]
+        .into_iter()
+        .find_map(|report| Some((report, run.part(&format!("reports/{report}/histograms/0"))?)))?;
+    let is_depth = |name: &&String| name.contains("coverage") && !name.contains("count");
+    let depth_key = histogram.keys().find(is_depth)?;
+    let count_key = histogram.keys().find(|name| name.contains("count"))?;
+    Some(DepthHistogram { report, histogram, depth_key, count_key })
+}
+
+pub fn has_targets(run: &RunPart<'_>) -> bool {
     let has_regions = || run.items(CONTIGS).any(|row| row.text("chrom") == "total_region");
     run.at(TARGETS).is_some() || (has_regions() && !run.has_coverage_windows())
 }

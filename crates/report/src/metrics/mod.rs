@@ -14,10 +14,12 @@ use crate::lanes::{LaneDistance, collect_lanes, find_gc_outlier, find_insert_out
 use crate::run::{Quantity, RunPart};
 use crate::text::NumberFormat;
 
-pub use bases::{CYCLE_HISTOGRAM, INSERT_HISTOGRAM, QUALITY_HISTOGRAM, cycle_qualities, insert_row};
+pub use bases::{
+    CYCLE_HISTOGRAM, INSERT_HISTOGRAM, QUALITY_HISTOGRAM, base_rows, cycle_qualities, insert_row,
+};
 pub use coverage::{
-    CONTIGS, TARGETS, fold_80_mean, gc_row, mean_coverage, mosdepth_mean, mosdepth_target_mean,
-    target_gc_row,
+    CONTIGS, DepthHistogram, TARGETS, depth_histogram, fold_80_mean, gc_row, has_targets, mean_coverage,
+    mosdepth_mean, mosdepth_target_mean, target_gc_row,
 };
 pub use details::DETAILS;
 pub use duplicates::{compared_reads, library_rows, set_histogram, set_size_key};
@@ -30,7 +32,7 @@ use bases::{
     cycle_name, gc_content, max_n_percent, max_n_row, oxidation_score, quality_share,
     short_insert_share, worst_cycle,
 };
-use coverage::{GENOME, dropout, even_coverage, fold_80, has_targets, share_at_depth};
+use coverage::{GENOME, dropout, even_coverage, fold_80, share_at_depth};
 use duplicates::{duplicate_share, library_size, optical_duplicate_share};
 use reads::{mapped_share, read_count, record_count, trimmed_away_share};
 

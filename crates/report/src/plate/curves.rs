@@ -1,17 +1,15 @@
-//! The curves of all samples, on one grid of x values for each kind of curve.
+//! The kinds of curves, and how each gets its points from a run.
 //!
 //! ```text
 //! run ─► CurveKind::collect ─► Curves::place ─► Curves::to_bytes ─► packed_element
 //!        points of a sample    ≤ 200 values     16 bits each        plate.js draws them
 //! ```
-//!
-//! All samples share the grid, so that the script finds the values below the pointer without a
-//! search, and the page has no x values.
-
-use serde_json::{Value, json};
 
 use crate::lanes::has_all_reads;
-use crate::metrics::{INSERT_HISTOGRAM, cycle_qualities, gc_row, set_histogram, set_size_key};
+use crate::metrics::{
+    INSERT_HISTOGRAM, QUALITY_HISTOGRAM, base_rows, cycle_qualities, depth_histogram, gc_row,
+    set_histogram, set_size_key,
+};
 use crate::run::RunPart;
 
 /// Points of a curve, ordered by x.
@@ -19,32 +17,37 @@ pub type Points = Vec<(f64, f64)>;
 
 /// A plot with one curve for each sample.
 pub struct CurveKind {
-    id: &'static str,
-    title: &'static str,
-    reading: &'static str,
-    x: &'static str,
-    y: &'static str,
+    pub id: &'static str,
+    pub title: &'static str,
+    pub reading: &'static str,
+    pub x: &'static str,
+    pub y: &'static str,
     /// Unit after an x value, when the page names a single point.
-    unit: &'static str,
-    percent: bool,
+    pub unit: &'static str,
+    pub percent: bool,
     /// Whether the y axis is logarithmic. The data are then decimal logarithms.
-    log: bool,
+    pub log: bool,
     /// Whether the y axis always includes 0.
-    from_zero: bool,
+    pub from_zero: bool,
     /// Keys of the metrics whose outliers are marked in this plot.
-    metrics: &'static [&'static str],
-    cell: CellRule,
+    pub metrics: &'static [&'static str],
+    pub cell: CellRule,
     /// Gets the points of a run. Empty if the run lacks the data.
     pub collect: fn(&RunPart<'_>) -> Points,
+    /// Whether the x axis has contigs, whose points [`place_contigs`](super::contigs::place_contigs)
+    /// gets from all samples.
+    pub is_by_contig: bool,
 }
 
 /// How a cell of the grid gets its value from the points inside it.
 #[derive(Clone, Copy, PartialEq)]
-enum CellRule {
+pub enum CellRule {
     /// The sum. Cells without points are 0. For shares of a total.
     Sum,
     /// The minimum, so that a single bad cycle stays visible.
     Min,
+    /// The maximum.
+    Max,
     /// The value of the first point at or after the start of the cell; 0 after the last one. For
     /// cumulative shares.
     Next,
@@ -64,6 +67,7 @@ const SHARES: CurveKind = CurveKind {
     metrics: &[],
     cell: CellRule::Sum,
     collect: |_| Points::new(),
+    is_by_contig: false,
 };
 
 const QUALITIES: CurveKind = CurveKind {
@@ -73,6 +77,26 @@ const QUALITIES: CurveKind = CurveKind {
     from_zero: false,
     metrics: &["q30_bases", "worst_cycle"],
     cell: CellRule::Min,
+    ..SHARES
+};
+
+const N_CONTENT: CurveKind = CurveKind {
+    reading: "Bases that could not be called. A peak indicates a failed cycle.",
+    x: "Cycle",
+    y: "N bases",
+    metrics: &["n_of_cycle"],
+    cell: CellRule::Max,
+    ..SHARES
+};
+
+const GC_CONTENT: CurveKind = CurveKind {
+    reading: "G and C among the called bases. The line is flat after the first cycles; a rise at the \
+        end can be adapter or a poly-G artifact.",
+    x: "Cycle",
+    y: "G and C bases",
+    from_zero: false,
+    metrics: &["gc_content"],
+    cell: CellRule::Max,
     ..SHARES
 };
 
@@ -111,6 +135,40 @@ pub const KINDS: &[CurveKind] = &[
         ..QUALITIES
     },
     CurveKind {
+        id: "qualities",
+        title: "Base quality distribution",
+        reading: "Bases by quality. Q20 means 1 error in 100 bases, Q30 1 error in 1,000.",
+        x: "Base quality (Phred)",
+        y: "Bases",
+        metrics: &["q30_bases"],
+        collect: quality_points,
+        ..SHARES
+    },
+    CurveKind {
+        id: "n-1",
+        title: "N content by cycle: read 1",
+        collect: |run| n_shares(run, 1),
+        ..N_CONTENT
+    },
+    CurveKind {
+        id: "n-2",
+        title: "N content by cycle: read 2",
+        collect: |run| n_shares(run, 2),
+        ..N_CONTENT
+    },
+    CurveKind {
+        id: "base-gc-1",
+        title: "GC content by cycle: read 1",
+        collect: |run| gc_shares(run, 1),
+        ..GC_CONTENT
+    },
+    CurveKind {
+        id: "base-gc-2",
+        title: "GC content by cycle: read 2",
+        collect: |run| gc_shares(run, 2),
+        ..GC_CONTENT
+    },
+    CurveKind {
         id: "gc",
         title: "Coverage by GC content",
         reading: "Coverage relative to the sample's mean. A flat line at 1 means no bias.",
@@ -121,6 +179,18 @@ pub const KINDS: &[CurveKind] = &[
         metrics: &["at_dropout", "gc_dropout"],
         cell: CellRule::Min,
         collect: gc_points,
+        ..SHARES
+    },
+    CurveKind {
+        id: "depths",
+        title: "Depth distribution",
+        reading: "Bases by depth, after Picard's read and base filters. A spike at 0 indicates regions \
+            without coverage; a second peak can be a sex chromosome or a copy-number change.",
+        x: "Depth (×)",
+        y: "Bases",
+        unit: "×",
+        metrics: CUMULATIVE_COVERAGE.metrics,
+        collect: depth_shares,
         ..SHARES
     },
     CurveKind {
@@ -138,6 +208,19 @@ pub const KINDS: &[CurveKind] = &[
         y: "Bases",
         collect: |run| depth_points(run, "reports/mosdepth.global.dist.txt"),
         ..CUMULATIVE_COVERAGE
+    },
+    CurveKind {
+        id: "contigs",
+        title: "Coverage by contig",
+        reading: "Mean depth relative to the sample's mean, of targets if there are any. Shows contigs of at \
+            least a tenth of the longest one, at most 30. Sex chromosomes usually differ; another contig \
+            that differs can be a change of the copy number.",
+        x: "Contig",
+        y: "Relative coverage",
+        percent: false,
+        cell: CellRule::Min,
+        is_by_contig: true,
+        ..SHARES
     },
     CurveKind {
         id: "sets",
@@ -165,8 +248,9 @@ pub const KINDS: &[CurveKind] = &[
     },
 ];
 
-/// Share of the pairs that the plot of insert sizes shows. The longest inserts would stretch it.
-const SHOWN_PAIRS: f64 = 0.998;
+/// Share of the pairs or bases that a plot of insert sizes or depths shows. The greatest values would
+/// stretch it.
+const SHOWN_SHARE: f64 = 0.998;
 
 fn insert_points(run: &RunPart<'_>) -> Points {
     let Some(histogram) = run.part(INSERT_HISTOGRAM) else { return Points::new() };
@@ -177,14 +261,48 @@ fn insert_points(run: &RunPart<'_>) -> Points {
             point.1 += count;
         }
     }
-    let mut points = to_shares(points);
+    without_last(to_shares(points))
+}
+
+/// Removes the points after those that have [`SHOWN_SHARE`] of the total.
+fn without_last(mut points: Points) -> Points {
     let mut left = 1.0;
     points.retain(|(_, share)| {
-        let is_shown = left > 1.0 - SHOWN_PAIRS;
+        let is_shown = left > 1.0 - SHOWN_SHARE;
         left -= share;
         is_shown
     });
     points
+}
+
+fn quality_points(run: &RunPart<'_>) -> Points {
+    let Some(histogram) = run.part(QUALITY_HISTOGRAM) else { return Points::new() };
+    let qualities = histogram.column("QUALITY").into_iter();
+    to_shares(qualities.zip(histogram.column("COUNT_OF_Q")).collect())
+}
+
+/// Returns the share of N by cycle of read 1 or 2.
+fn n_shares(run: &RunPart<'_>, read: u32) -> Points {
+    let rows = base_rows(run, read).into_iter();
+    rows.filter_map(|(cycle, row)| Some((cycle, row.value("PCT_N")? / 100.0))).collect()
+}
+
+/// Returns the share of G and C among the called bases, by cycle of read 1 or 2.
+fn gc_shares(run: &RunPart<'_>, read: u32) -> Points {
+    let share = |(cycle, row): (f64, RunPart<'_>)| {
+        let [a, c, g, t] = ["PCT_A", "PCT_C", "PCT_G", "PCT_T"].map(|key| row.value(key));
+        let (part, whole) = (c? + g?, a? + c? + g? + t?);
+        (whole > 0.0).then(|| (cycle, part / whole))
+    };
+    base_rows(run, read).into_iter().filter_map(share).collect()
+}
+
+/// Returns the bases by depth from Picard's metrics. The shares of mosdepth have only two decimals,
+/// too few for differences between neighbouring depths.
+fn depth_shares(run: &RunPart<'_>) -> Points {
+    let Some(found) = depth_histogram(run) else { return Points::new() };
+    let depths = found.histogram.column(found.depth_key).into_iter();
+    without_last(to_shares(depths.zip(found.histogram.column(found.count_key)).collect()))
 }
 
 /// Minimum share of the reference windows that must have a GC value for the plot to show it.
@@ -250,180 +368,43 @@ fn to_shares(mut points: Points) -> Points {
     points
 }
 
-/// Maximum number of values of a curve.
-const MAX_VALUES: usize = 200;
-
-/// The x values of all curves of one kind: `count` cells, each `step` wide, from `start`.
-#[derive(Debug, PartialEq)]
-struct Grid {
-    start: f64,
-    step: f64,
-    count: usize,
-}
-
-impl Grid {
-    /// Chooses a grid of at most [`MAX_VALUES`] cells. `None` if there are no points.
-    fn for_curves(curves: &[&Points]) -> Option<Self> {
-        let xs = || curves.iter().flat_map(|it| it.iter()).map(|it| it.0);
-        let start = xs().min_by(f64::total_cmp)?.floor();
-        let range = xs().max_by(f64::total_cmp)?.floor() - start + 1.0;
-        let step = (range / MAX_VALUES as f64).ceil().max(1.0);
-        Some(Grid { start, step, count: (range / step).ceil() as usize })
-    }
-
-    /// Returns the value of each cell. `None` for cells without a value.
-    fn place(&self, points: &Points, rule: CellRule) -> Vec<Option<f64>> {
-        let mut values: Vec<Option<f64>> = vec![None; self.count];
-        if points.is_empty() {
-            return values;
-        }
-        if rule == CellRule::Next {
-            let at = |cell: usize| {
-                let x = self.start + cell as f64 * self.step;
-                let next = points.partition_point(|point| point.0 < x);
-                points.get(next).map_or(0.0, |point| point.1)
-            };
-            return (0..self.count).map(|cell| Some(at(cell))).collect();
-        }
-        for (x, y) in points {
-            let cell = ((x - self.start) / self.step) as usize;
-            let Some(value) = values.get_mut(cell) else { continue };
-            *value = Some(match (*value, rule) {
-                (None, _) => *y,
-                (Some(old), CellRule::Min) => old.min(*y),
-                (Some(old), _) => old + y,
-            });
-        }
-        if rule == CellRule::Sum {
-            values.iter_mut().for_each(|value| *value = Some(value.unwrap_or(0.0)));
-        }
-        values
-    }
-}
-
-/// The curves of one kind.
-pub struct Curves {
-    kind: &'static CurveKind,
-    grid: Grid,
-    /// Minimum and maximum of all values of the kind, between which values are quantised.
-    low: f64,
-    high: f64,
-    /// One list of `grid.count` values for each sample. Logarithms for a logarithmic axis.
-    values: Vec<Vec<Option<f64>>>,
-}
-
-/// The number that stands for a missing value. All smaller numbers divide the range of the values.
-const MISSING: u16 = u16::MAX;
-const MAX_LEVEL: f64 = 65534.0;
-
-impl Curves {
-    /// Places the curves of all samples on a grid. `None` if no sample has such a curve.
-    pub fn place(kind: &'static CurveKind, points: &[&Points]) -> Option<Self> {
-        let grid = Grid::for_curves(points)?;
-        let mut values: Vec<Vec<Option<f64>>> =
-            points.iter().map(|points| grid.place(points, kind.cell)).collect();
-        if kind.log {
-            let log = |value: &mut Option<f64>| *value = value.filter(|it| *it > 0.0).map(f64::log10);
-            values.iter_mut().flatten().for_each(log);
-        }
-        let known = || values.iter().flatten().flatten().copied();
-        let (low, high) = (known().min_by(f64::total_cmp)?, known().max_by(f64::total_cmp)?);
-        Some(Curves { kind, grid, low, high, values })
-    }
-
-    pub fn id(&self) -> &'static str {
-        self.kind.id
-    }
-
-    /// Returns what the script needs to draw the curves, without the values.
-    pub fn to_json(&self) -> Value {
-        let CurveKind { id, title, reading, x, y, unit, percent, log, from_zero, metrics, .. } =
-            self.kind;
-        let (y, is_sum) = (y.to_string(), self.kind.cell == CellRule::Sum);
-        let y = match self.grid.step {
-            step if is_sum && step > 1.0 => format!("{y} per {step} {unit}"),
-            _ => y,
-        };
-        json!({
-            "id": id, "title": title, "reading": reading, "x": x, "y": y, "unit": unit,
-            "percent": percent, "log": log, "fromZero": from_zero, "metrics": metrics,
-            "start": self.grid.start, "step": self.grid.step, "count": self.grid.count,
-            "isSum": is_sum, "low": self.low, "high": self.high,
-        })
-    }
-
-    /// Returns the values as numbers of 16 bits: first the high bytes of all numbers, then the low
-    /// bytes. Each number is the difference from the number before it in the curve, because small
-    /// differences compress better.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        let mut numbers = Vec::with_capacity(self.values.len() * self.grid.count);
-        for curve in &self.values {
-            let mut previous = 0_u16;
-            for value in curve {
-                let level = value.map_or(MISSING, |value| self.level(value));
-                numbers.push(level.wrapping_sub(previous));
-                previous = level;
-            }
-        }
-        let high = numbers.iter().map(|number| (number >> 8) as u8);
-        let low = numbers.iter().map(|number| (number & 0xff) as u8);
-        high.chain(low).collect()
-    }
-
-    fn level(&self, value: f64) -> u16 {
-        let range = (self.high - self.low).max(f64::MIN_POSITIVE);
-        ((value - self.low) / range * MAX_LEVEL).round() as u16
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
-    #[test]
-    fn long_curves_share_a_grid_of_few_cells() {
-        let curves: [Points; 2] = [(1..=999).map(|x| (f64::from(x), 0.001)).collect(), Vec::new()];
-        let curves = [&curves[0], &curves[1]];
-        let grid = Grid::for_curves(&curves).unwrap();
-        assert_eq!(grid, Grid { start: 1.0, step: 5.0, count: 200 });
-        let sums = grid.place(curves[0], CellRule::Sum);
-        assert!((sums[0].unwrap() - 0.005).abs() < 1e-12 && (sums[199].unwrap() - 0.004).abs() < 1e-12);
-        assert_eq!(grid.place(curves[1], CellRule::Sum), vec![None; 200]);
-        assert_eq!(Grid::for_curves(&[&Vec::new()]), None);
+    fn points(run: &serde_json::Value, id: &str) -> Points {
+        let kind = KINDS.iter().find(|it| it.id == id).unwrap();
+        (kind.collect)(&RunPart::new(run))
     }
 
     #[test]
-    fn cells_keep_the_lowest_quality_and_the_next_depth() {
-        let grid = Grid { start: 0.0, step: 2.0, count: 3 };
-        let points = vec![(0.0, 30.0), (1.0, 12.0), (2.0, 31.0)];
-        assert_eq!(grid.place(&points, CellRule::Min), [Some(12.0), Some(31.0), None]);
-        let points = vec![(0.0, 1.0), (1.0, 0.9), (3.0, 0.5)];
-        assert_eq!(grid.place(&points, CellRule::Next), [Some(1.0), Some(0.5), Some(0.0)]);
+    fn the_base_content_of_each_read_begins_with_cycle_1() {
+        let row = |read: u32, cycle: u32, n: f64, c: f64| json!({"READ_END": read, "CYCLE": cycle, "PCT_N": n, "PCT_A": 40.0, "PCT_C": c, "PCT_G": 20.0, "PCT_T": 20.0});
+        let rows = [row(1, 1, 0.0, 20.0), row(1, 2, 5.0, 15.0), row(2, 3, 20.0, 0.0)];
+        let run = json!({"reports": {"base_distribution_by_cycle_metrics": {"rows": rows}}});
+        assert_eq!(points(&run, "n-1"), [(1.0, 0.0), (2.0, 0.05)]);
+        assert_eq!(points(&run, "n-2"), [(1.0, 0.2)]);
+        assert_eq!(points(&run, "base-gc-1"), [(1.0, 0.4), (2.0, 35.0 / 95.0)]);
+        assert_eq!(points(&run, "base-gc-2"), [(1.0, 0.25)], "N is not counted");
+        assert_eq!(points(&json!({}), "base-gc-1"), []);
     }
 
     #[test]
-    fn values_keep_a_precision_of_a_131_000th_of_their_range() {
-        let values: Vec<Option<f64>> =
-            (0..200).map(|i| (i != 7).then(|| (f64::from(i) / 9.0).sin() * 40.0)).collect();
-        let known = || values.iter().flatten().copied();
-        let (low, high) = (known().fold(f64::MAX, f64::min), known().fold(f64::MIN, f64::max));
-        let grid = Grid { start: 0.0, step: 1.0, count: 200 };
-        let curves = Curves { kind: &KINDS[0], grid, low, high, values: vec![values.clone(); 2] };
-        let bytes = curves.to_bytes();
-        let (high_bytes, low_bytes) = bytes.split_at(400);
-        for sample in 0..2 {
-            let mut number = 0_u16;
-            for (i, value) in values.iter().enumerate() {
-                let at = 200 * sample + i;
-                let step = u16::from(high_bytes[at]) << 8 | u16::from(low_bytes[at]);
-                number = number.wrapping_add(step);
-                let Some(value) = value else {
-                    assert_eq!(number, MISSING);
-                    continue;
-                };
-                let read = low + f64::from(number) / MAX_LEVEL * (high - low);
-                assert!((read - value).abs() <= (high - low) / 131_000.0, "{read} {value}");
-            }
+    fn distributions_are_shares_without_the_greatest_depths() {
+        let run = json!({"reports": {
+            "quality_distribution_metrics": {"histograms": [{"QUALITY": [12, 37], "COUNT_OF_Q": [1, 3]}]},
+            "wgs_metrics": {"histograms": [{"coverage": [0, 1, 2, 250], "high_quality_coverage_count": [100, 400, 499, 1]}]},
+        }});
+        assert_eq!(points(&run, "qualities"), [(12.0, 0.25), (37.0, 0.75)]);
+        assert_eq!(points(&run, "depths"), [(0.0, 0.1), (1.0, 0.4), (2.0, 0.499)]);
+    }
+
+    #[test]
+    fn each_kind_has_its_own_id_and_texts() {
+        for kind in KINDS {
+            assert_eq!(KINDS.iter().filter(|it| it.id == kind.id || it.title == kind.title).count(), 1);
+            assert!(![kind.reading, kind.x, kind.y].contains(&""), "{}", kind.id);
         }
     }
 }

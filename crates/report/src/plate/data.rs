@@ -10,7 +10,7 @@ use crate::run::Quantity;
 use crate::text::NumberFormat;
 use crate::verdict::{MetricJudgement, MetricOutcome, SampleStatus, limit_text};
 
-use super::curves::Curves;
+use super::grid::Curves;
 use super::sample::PlateSample;
 
 /// The data of the table of samples and of the plots.

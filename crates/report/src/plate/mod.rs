@@ -15,8 +15,10 @@
 //! └─ articles     script#article-N             deflate, base64: HTML of a sample without figures
 //! ```
 
+mod contigs;
 mod curves;
 mod data;
+mod grid;
 mod pack;
 mod sample;
 
@@ -25,8 +27,10 @@ use std::path::Path;
 use maud::{Markup, Render, html};
 use serde_json::Value;
 
-use self::curves::{Curves, KINDS, Points};
+use self::contigs::{ContigDepth, place_contigs};
+use self::curves::{KINDS, Points};
 use self::data::PlateData;
+use self::grid::Curves;
 use self::pack::{pack, packed_element};
 use self::sample::PlateSample;
 use crate::cohort::{MetricColumn, MetricValue, SwappedLane, collect_swaps, metric_columns};
@@ -140,8 +144,14 @@ impl<'a> PlateBuilder<'a> {
 
     /// Places the curves of the kind with this index. `None` if no sample has such a curve.
     fn place_curves(&self, number: usize) -> Option<Curves> {
+        let kind = KINDS.get(number)?;
+        if kind.is_by_contig {
+            let contigs: Vec<&[ContigDepth]> = self.samples.iter().map(|it| &it.contigs[..]).collect();
+            let (names, points) = place_contigs(&contigs)?;
+            return Curves::place(kind, &points.iter().collect::<Vec<_>>(), names);
+        }
         let points: Option<Vec<&Points>> = self.samples.iter().map(|it| it.points.get(number)).collect();
-        Curves::place(KINDS.get(number)?, &points?)
+        Curves::place(kind, &points?, Vec::new())
     }
 }
 
@@ -411,6 +421,11 @@ mod tests {
         };
         let line = |count: u32| (0..count).collect::<Vec<u32>>();
         let gc = |n: u32| json!({"GC": n, "WINDOWS": 100, "READ_STARTS": 10, "NORMALIZED_COVERAGE": 1.0 + noise(n) / 9.0});
+        let base = |n: u32| json!({"READ_END": 1 + n / 151, "CYCLE": n + 1, "PCT_A": 30.0 + noise(n), "PCT_C": 20.0 + noise(n + 1), "PCT_G": 20.0 + noise(n + 2), "PCT_T": 30.0, "PCT_N": noise(n) / 10.0});
+        let contig =
+            |name: &str, n: u32| json!({"chrom": name, "length": 1000, "mean": 30.0 + noise(n)});
+        let contigs = (1..=24).map(|n| contig(&format!("chr{n}"), n)).chain([contig("total", 0)]);
+        let bell = |middle: f64, width: f64| move |x: f64| (-((x - middle) / width).powi(2)).exp() * 1e5;
         let both = |n: u32| json!({"passed": n, "failed": 0});
         json!({
             "format": "readmill run", "version": 1, "program": {"name": "readmill", "version": "1", "commit": null},
@@ -423,10 +438,13 @@ mod tests {
                 "flagstat": {"primary": both(1000), "primary mapped": both(900 + i % 100), "primary duplicates": both(i % 300)},
                 "insert_size_metrics": {
                     "rows": [{"MEDIAN_INSERT_SIZE": 350, "PAIR_ORIENTATION": "FR"}],
-                    "histograms": [{"insert_size": line(600), "All_Reads.fr_count": column(600, &|x| (-((x - 350.0) / 60.0).powi(2)).exp() * 1e5)}],
+                    "histograms": [{"insert_size": line(600), "All_Reads.fr_count": column(600, &bell(350.0, 60.0))}],
                 },
                 "quality_by_cycle_metrics": {"histograms": [{"CYCLE": (1..=302).collect::<Vec<u32>>(), "MEAN_QUALITY": column(302, &|_| 35.0)}]},
-                "base_distribution_by_cycle_metrics": {"rows": [{"READ_END": 2, "CYCLE": 152, "PCT_N": 0.1}]},
+                "base_distribution_by_cycle_metrics": {"rows": (0..302).map(base).collect::<Vec<_>>()},
+                "quality_distribution_metrics": {"histograms": [{"QUALITY": line(42), "COUNT_OF_Q": column(42, &bell(38.0, 9.0))}]},
+                "wgs_metrics": {"histograms": [{"coverage": line(250), "high_quality_coverage_count": column(250, &bell(90.0, 40.0))}]},
+                "mosdepth.summary.txt": contigs.collect::<Vec<_>>(),
                 "gc_bias.summary_metrics": {"rows": [{"AT_DROPOUT": 1.0, "GC_DROPOUT": 2.0 + noise(3)}]},
                 "gc_bias.detail_metrics": {"rows": (0..=100).map(gc).collect::<Vec<_>>()},
                 "mosdepth.global.dist.txt": {"depth": line(60), "share": column(60, &|x| 1.0 / (1.0 + (x - 30.0).exp()))},

@@ -975,7 +975,8 @@
     }
 
     xText(cell) {
-      const { start, step, isSum, unit, x } = this.kind;
+      const { start, step, isSum, unit, x, labels } = this.kind;
+      if (labels.length > 0) return labels[cell];
       const first = start + cell * step;
       const number = isSum && step > 1 ? `${first}–${first + step - 1}` : `${first}`;
       return unit ? `${number} ${unit}` : `${x.toLowerCase()} ${number}`;
@@ -1028,14 +1029,23 @@
       };
     }
 
+    /** Returns the ticks of the x axis, each with its text: numbers, or as many contigs as fit. */
+    xTicks([low, high], width) {
+      const labels = this.kind.labels.map((label) => label.replace(/^chr/i, ""));
+      if (labels.length === 0) return ticksOf(low, high, width < 500 ? 5 : 9).map((x) => [x, shorten(x)]);
+      const longest = Math.max(...labels.map((label) => label.length));
+      const step = Math.ceil(((high - low) * (longest * 7 + 7)) / (width - MARGIN.left - MARGIN.right));
+      return [...labels.entries()].filter(([x]) => x >= low && x <= high && x % Math.max(1, step) === 0);
+    }
+
     paintAxes(painter, width, height, scales) {
       const { kind } = this;
       const [right, bottom] = [width - MARGIN.right, height - MARGIN.bottom];
       const ink = { color: color("ink") };
-      for (const x of ticksOf(...scales.x, width < 500 ? 5 : 9)) {
+      for (const [x, text] of this.xTicks(scales.x, width)) {
         const left = scales.toX(x);
         painter.line([left, MARGIN.top, left, bottom], { color: color("grid") });
-        painter.text(left, bottom + 17, shorten(x), { ...ink, anchor: "middle" });
+        painter.text(left, bottom + 17, text, { ...ink, anchor: "middle" });
       }
       const ticks = kind.log ? ticksOf(...scales.y, 5).filter(Number.isInteger) : ticksOf(...scales.y, 5);
       for (const y of ticks) {

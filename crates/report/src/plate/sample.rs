@@ -1,5 +1,6 @@
 //! A run, reduced to the parts that a plate needs.
 
+use super::contigs::{ContigDepth, collect_contigs};
 use super::curves::{KINDS, Points};
 use super::pack::{pack, remove_figures};
 use crate::cohort::MetricValue;
@@ -27,6 +28,8 @@ pub struct PlateSample {
     pub fields: Vec<Option<String>>,
     /// Points of all kinds of curves, in the order of [`KINDS`].
     pub points: Vec<Points>,
+    /// The longest contigs.
+    pub contigs: Vec<ContigDepth>,
     pub lanes: Vec<LaneStats>,
     /// The details without figures, packed.
     pub article: String,
@@ -58,6 +61,7 @@ impl PlateSample {
             verdict: judge_sample(run, &limits),
             fields: names.iter().map(field).collect(),
             points: KINDS.iter().map(|kind| (kind.collect)(run)).collect(),
+            contigs: collect_contigs(run),
             lanes: collect_lanes(run),
             article: pack(remove_figures(&article).as_bytes()),
         }
@@ -68,8 +72,10 @@ impl PlateSample {
         let points: usize = self.points.iter().map(|it| it.capacity() * size_of::<(f64, f64)>()).sum();
         let metrics =
             self.values.len() + self.details.len() + self.verdict.outcomes.len() + 2 * self.lanes.len();
+        let contigs: usize =
+            self.contigs.iter().map(|it| it.name.capacity() + size_of::<ContigDepth>()).sum();
         let fields: usize = self.fields.iter().flatten().map(String::capacity).sum();
-        let bytes = self.name.capacity() + self.article.capacity() + fields + points;
+        let bytes = self.name.capacity() + self.article.capacity() + fields + points + contigs;
         (bytes + metrics * METRIC_BYTES) as u64
     }
 }

@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use crate::metrics::{CONTIGS, mosdepth_mean};
+use crate::metrics::{CONTIGS, DepthHistogram, depth_histogram, mosdepth_mean};
 use crate::plot::{Axes, Figure, draw_bars, draw_lines};
 use crate::run::{Quantity, RunPart};
 use crate::section::{PageSample, wrap_figures};
@@ -147,13 +147,8 @@ fn cumulative_coverage_figure(sample: &PageSample<'_>) -> Option<Figure> {
 }
 
 fn depth_histogram_figure(sample: &PageSample<'_>) -> Option<Figure> {
-    let (report, histogram) =
-        ["hs_metrics", "wgs_metrics", "raw_wgs_metrics"].into_iter().find_map(|report| {
-            Some((report, sample.run.part(&format!("reports/{report}/histograms/0"))?))
-        })?;
-    let is_depth = |name: &&String| name.contains("coverage") && !name.contains("count");
-    let depth = histogram.keys().find(is_depth)?;
-    let count = histogram.keys().find(|name| name.contains("count"))?;
+    let DepthHistogram { report, histogram, depth_key: depth, count_key: count } =
+        depth_histogram(&sample.run)?;
     let points: Points = histogram.column(depth).into_iter().zip(histogram.column(count)).collect();
     let total: f64 = points.iter().map(|it| it.1).sum();
     let mut rest = total;
