@@ -107,30 +107,50 @@ struct PlacedLane {
     values: [f64; 2],
 }
 
-/// A lane that resembles another sample more than its own.
-struct Swap {
-    /// Index of the lane.
-    lane: usize,
-    /// Index of the sample that the lane resembles.
-    other: usize,
-}
-
 /// Units that make distances in insert size and in GC comparable: a tenth of the insert size, and
 /// two percentage points of GC.
 const DISTANCE_UNITS: [f64; 2] = [0.1, 0.02];
 
-/// A lane that probably belongs to another sample.
-pub struct SwappedLane {
-    /// Index of the sample that has the lane.
+/// Samples match a lane about equally well if their distances from it differ by at most this.
+const MAX_EQUAL_DISTANCE: f64 = 0.5;
+
+/// Minimum number of lanes of a sample of which one can be said to be exchanged. Of two lanes,
+/// either one can be the foreign one.
+const MIN_EXCHANGE_LANES: usize = 3;
+
+/// Returns the distance of a lane from the medians of other lanes, in [`DISTANCE_UNITS`].
+fn lane_distance(lane: &PlacedLane, middle: [f64; 2]) -> f64 {
+    let [insert, gc] = lane.values;
+    let apart = [(insert - middle[0]).abs() / middle[0].max(1.0), (gc - middle[1]).abs()];
+    (apart[0] / DISTANCE_UNITS[0]).max(apart[1] / DISTANCE_UNITS[1])
+}
+
+/// A lane of a sample.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SampleLane {
+    /// Index of the sample.
     pub run: usize,
     pub name: String,
-    /// Index of the sample that the lane resembles.
-    pub other: usize,
+}
+
+/// Lanes that probably belong to another sample.
+#[derive(Debug, PartialEq)]
+pub enum LaneSwap {
+    /// Two lanes of which each matches the sample of the other better than its own.
+    Exchanged([SampleLane; 2]),
+    /// A lane that matches another sample better than its own.
+    Foreign {
+        lane: SampleLane,
+        /// Index of the sample that the lane matches. Of several, one that has such a lane, too.
+        other: usize,
+        /// Number of further samples that the lane matches about equally well.
+        more: usize,
+    },
 }
 
 /// Finds lanes whose insert size and GC match another sample better than their own. `lanes` has the
 /// lanes of each sample; lanes with few reads are not compared. `None` if no lane can be compared.
-pub fn collect_swaps(lanes: &[&[LaneStats]]) -> Option<Vec<SwappedLane>> {
+pub fn collect_swaps(lanes: &[&[LaneStats]]) -> Option<Vec<LaneSwap>> {
     let place = |(run, own): (usize, &&[LaneStats])| -> Vec<PlacedLane> {
         let placed = own.iter().filter(|lane| lane.has_enough_reads()).filter_map(|lane| {
             let values = [lane.insert.as_ref()?.value, lane.gc.as_ref()?.value];
@@ -139,47 +159,140 @@ pub fn collect_swaps(lanes: &[&[LaneStats]]) -> Option<Vec<SwappedLane>> {
         placed.collect()
     };
     let placed: Vec<PlacedLane> = lanes.iter().enumerate().flat_map(place).collect();
-    let swapped = |swap: &Swap| {
-        let lane = placed.get(swap.lane)?;
-        Some(SwappedLane { run: lane.run, name: lane.name.clone(), other: swap.other })
-    };
-    (!placed.is_empty()).then(|| find_swaps(&placed).iter().filter_map(swapped).collect())
+    (!placed.is_empty()).then(|| find_swaps(&placed))
+}
+
+/// The medians of the lanes of each sample.
+struct SampleMedians {
+    /// Insert sizes and GC of the lanes of each sample.
+    values: Vec<[SortedValues; 2]>,
+    /// The medians of all lanes of each sample.
+    all: Vec<Option<[f64; 2]>>,
+    /// The number of lanes of each sample.
+    counts: Vec<usize>,
+}
+
+impl SampleMedians {
+    fn from_lanes(lanes: &[PlacedLane]) -> Self {
+        let run_count = lanes.iter().map(|lane| lane.run + 1).max().unwrap_or(0);
+        let mut of_runs: Vec<Vec<[f64; 2]>> = vec![Vec::new(); run_count];
+        for lane in lanes {
+            of_runs.get_mut(lane.run).into_iter().for_each(|it| it.push(lane.values));
+        }
+        let sort = |own: &Vec<[f64; 2]>| {
+            [0, 1].map(|n| SortedValues::from_values(own.iter().filter_map(|it| it.get(n).copied())))
+        };
+        let mut medians = SampleMedians {
+            values: of_runs.iter().map(sort).collect(),
+            all: Vec::new(),
+            counts: of_runs.iter().map(Vec::len).collect(),
+        };
+        medians.all = (0..run_count).map(|run| medians.without(run, None)).collect();
+        medians
+    }
+
+    /// Returns the medians of a sample without one lane. `None` if no lane remains.
+    fn without(&self, run: usize, lane: Option<[f64; 2]>) -> Option<[f64; 2]> {
+        let [inserts, gcs] = self.values.get(run)?;
+        let [insert, gc] = [lane.map(|it| it[0]), lane.map(|it| it[1])];
+        Some([inserts.median_without(insert)?, gcs.median_without(gc)?])
+    }
+}
+
+/// A lane that is far from the other lanes of its sample and near to other samples.
+struct ForeignLane<'a> {
+    lane: &'a PlacedLane,
+    /// The distance from its own sample.
+    own: f64,
+    /// The samples that it matches about equally well, and its distances from them.
+    matches: Vec<(usize, f64)>,
 }
 
 /// Finds lanes that are far from the other lanes of their sample, and more than three times nearer
-/// to the lanes of another sample.
-fn find_swaps(lanes: &[PlacedLane]) -> Vec<Swap> {
-    let run_count = lanes.iter().map(|lane| lane.run + 1).max().unwrap_or(0);
-    let mut of_runs: Vec<Vec<&PlacedLane>> = vec![Vec::new(); run_count];
-    lanes.iter().for_each(|lane| of_runs.get_mut(lane.run).into_iter().for_each(|it| it.push(lane)));
-    let sorted = |which: usize| -> Vec<SortedValues> {
-        let value = |lane: &&PlacedLane| lane.values.get(which).copied();
-        of_runs.iter().map(|lanes| SortedValues::from_values(lanes.iter().filter_map(value))).collect()
-    };
-    let [inserts, gcs] = [sorted(0), sorted(1)];
-    let middle = |run: usize, without: Option<[f64; 2]>| {
-        let of = |values: &[SortedValues], own: Option<f64>| values.get(run)?.median_without(own);
-        let [insert, gc] = [without.map(|it| it[0]), without.map(|it| it[1])];
-        Some([of(&inserts, insert)?, of(&gcs, gc)?])
-    };
-    let middles: Vec<Option<[f64; 2]>> = (0..run_count).map(|run| middle(run, None)).collect();
-    let distance = |lane: &PlacedLane, middle: [f64; 2]| {
-        let [insert, gc] = lane.values;
-        let apart = [(insert - middle[0]).abs() / middle[0].max(1.0), (gc - middle[1]).abs()];
-        (apart[0] / DISTANCE_UNITS[0]).max(apart[1] / DISTANCE_UNITS[1])
-    };
+/// to the lanes of another sample. Two such lanes that match the sample of each other, and no other
+/// such lane about as well, are one swap.
+fn find_swaps(lanes: &[PlacedLane]) -> Vec<LaneSwap> {
+    let medians = SampleMedians::from_lanes(lanes);
+    let foreign: Vec<ForeignLane<'_>> =
+        lanes.iter().filter_map(|lane| find_foreign_lane(lane, &medians)).collect();
+    let partners: Vec<Option<usize>> =
+        foreign.iter().map(|it| find_partner(it, &foreign, &medians)).collect();
+    let mut has_foreign = vec![false; medians.all.len()];
+    for it in &foreign {
+        has_foreign.get_mut(it.lane.run).into_iter().for_each(|has| *has = true);
+    }
+    let named = |it: &ForeignLane<'_>| SampleLane { run: it.lane.run, name: it.lane.name.clone() };
     let mut found = Vec::new();
-    for (i, lane) in lanes.iter().enumerate() {
-        let own = middle(lane.run, Some(lane.values)).map(|middle| distance(lane, middle));
-        let Some(own) = own else { continue };
-        let others = middles.iter().enumerate().filter(|(run, _)| *run != lane.run);
-        let others = others.filter_map(|(run, middle)| Some((run, distance(lane, (*middle)?))));
-        let nearest = others.min_by(|a, b| a.1.total_cmp(&b.1));
-        if let Some((other, _)) = nearest.filter(|(_, distance)| own > 1.0 && *distance < own / 3.0) {
-            found.push(Swap { lane: i, other });
+    for (i, it) in foreign.iter().enumerate() {
+        let partner = partners.get(i).copied().flatten();
+        match partner.filter(|other| partners.get(*other) == Some(&Some(i))) {
+            Some(other) if other < i => {} // The swap is in the list.
+            Some(other) => {
+                let other = foreign.get(other).map(|other| [named(it), named(other)]);
+                found.extend(other.map(LaneSwap::Exchanged));
+            }
+            None => {
+                let is_clean = |run: usize| !has_foreign.get(run).is_some_and(|has| *has);
+                let best = it
+                    .matches
+                    .iter()
+                    .min_by(|a, b| is_clean(a.0).cmp(&is_clean(b.0)).then(a.1.total_cmp(&b.1)));
+                let more = it.matches.len() - 1;
+                found.extend(best.map(|(other, _)| LaneSwap::Foreign {
+                    lane: named(it),
+                    other: *other,
+                    more,
+                }));
+            }
         }
     }
     found
+}
+
+/// Returns the lane with the samples that it matches better than its own. `None` if there are none.
+fn find_foreign_lane<'a>(lane: &'a PlacedLane, medians: &SampleMedians) -> Option<ForeignLane<'a>> {
+    let of_others = lane_distance(lane, medians.without(lane.run, Some(lane.values))?);
+    // Without one of three lanes, the median is the mean of two, of which one can be foreign.
+    let of_all = medians.all.get(lane.run).copied().flatten().map(|it| lane_distance(lane, it));
+    let own = of_others.min(of_all?);
+    if own <= 1.0 {
+        return None;
+    }
+    let others = medians.all.iter().enumerate().filter(|(run, _)| *run != lane.run);
+    let distances = others.filter_map(|(run, middle)| Some((run, lane_distance(lane, (*middle)?))));
+    let mut matches: Vec<(usize, f64)> = distances.filter(|it| it.1 < own / 3.0).collect();
+    let nearest = matches.iter().map(|it| it.1).min_by(f64::total_cmp)?;
+    matches.retain(|it| it.1 <= nearest + MAX_EQUAL_DISTANCE);
+    Some(ForeignLane { lane, own, matches })
+}
+
+/// Returns the foreign lane with which a foreign lane was probably exchanged: each matches the other
+/// lanes of the sample of the other. `None` if there is none, or if several match about equally well.
+fn find_partner(
+    lane: &ForeignLane<'_>,
+    foreign: &[ForeignLane<'_>],
+    medians: &SampleMedians,
+) -> Option<usize> {
+    let has_lanes =
+        |run: usize| medians.counts.get(run).is_some_and(|count| *count >= MIN_EXCHANGE_LANES);
+    if !has_lanes(lane.lane.run) {
+        return None;
+    }
+    let distance = |one: &ForeignLane<'_>, other: &ForeignLane<'_>| {
+        let middle = medians.without(other.lane.run, Some(other.lane.values))?;
+        Some(lane_distance(one.lane, middle)).filter(|it| *it < one.own / 3.0)
+    };
+    let others = foreign.iter().enumerate().filter(|(_, it)| it.lane.run != lane.lane.run);
+    let mut partners: Vec<(usize, f64)> = others
+        .filter_map(|(i, other)| Some((i, distance(lane, other)?.max(distance(other, lane)?))))
+        .filter(|(i, _)| foreign.get(*i).is_some_and(|it| has_lanes(it.lane.run)))
+        .collect();
+    partners.sort_by(|a, b| a.1.total_cmp(&b.1));
+    match partners[..] {
+        [(best, _)] => Some(best),
+        [(best, distance), (_, next), ..] if next > distance + MAX_EQUAL_DISTANCE => Some(best),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -196,24 +309,71 @@ mod tests {
         assert!(find_outliers(&sources, &values, 1.025, 2.0).is_empty(), "all are near");
     }
 
+    /// Places three lanes for each sample, which have about these values.
+    fn place_lanes(samples: &[[f64; 2]]) -> Vec<PlacedLane> {
+        let lane = |run: usize, n: usize, [insert, gc]: [f64; 2]| PlacedLane {
+            run,
+            name: format!("L{}", n + 1),
+            values: [insert + n as f64, gc],
+        };
+        let of_run = |(run, values): (usize, &[f64; 2])| [0, 1, 2].map(|n| lane(run, n, *values));
+        samples.iter().enumerate().flat_map(of_run).collect()
+    }
+
+    fn sample_lane(run: usize, name: &str) -> SampleLane {
+        SampleLane { run, name: name.into() }
+    }
+
+    const SHORT: [f64; 2] = [350.0, 0.41];
+    const LONG: [f64; 2] = [480.0, 0.46];
+
     #[test]
     fn a_lane_of_another_sample_is_found() {
-        let lane = |run: usize, insert: f64, gc: f64| PlacedLane {
-            run,
-            name: String::new(),
-            values: [insert, gc],
-        };
-        let mut lanes = vec![
-            lane(0, 350.0, 0.41),
-            lane(0, 352.0, 0.41),
-            lane(0, 351.0, 0.41),
-            lane(1, 480.0, 0.46),
-            lane(1, 478.0, 0.46),
-            lane(1, 482.0, 0.46),
-        ];
+        let mut lanes = place_lanes(&[SHORT, LONG]);
         assert!(find_swaps(&lanes).is_empty());
         lanes[2].values = [481.0, 0.46];
+        let wanted = LaneSwap::Foreign { lane: sample_lane(0, "L3"), other: 1, more: 0 };
+        assert_eq!(find_swaps(&lanes), [wanted]);
+    }
+
+    #[test]
+    fn a_lane_that_matches_several_samples_names_their_number() {
+        let mut lanes = place_lanes(&[SHORT, LONG, SHORT, LONG, [486.0, 0.461], [900.0, 0.6]]);
+        lanes[2].values = [481.0, 0.46];
+        let wanted = LaneSwap::Foreign { lane: sample_lane(0, "L3"), other: 1, more: 2 };
+        assert_eq!(find_swaps(&lanes), [wanted]);
+    }
+
+    #[test]
+    fn exchanged_lanes_are_one_finding_even_if_another_sample_matches_better() {
+        let mut lanes = place_lanes(&[SHORT, LONG, SHORT, [495.0, 0.461]]);
+        // Sample 0 and sample 3 exchange their third lanes. Sample 1 matches that of sample 0 best.
+        lanes[2].values = [481.0, 0.46];
+        lanes[11].values = [352.0, 0.41];
+        let wanted = LaneSwap::Exchanged([sample_lane(0, "L3"), sample_lane(3, "L3")]);
+        assert_eq!(find_swaps(&lanes), [wanted]);
+    }
+
+    #[test]
+    fn of_two_possible_exchanges_none_is_claimed() {
+        let mut lanes = place_lanes(&[SHORT, LONG, SHORT, LONG, LONG]);
+        for (at, [insert, gc]) in [(2, LONG), (5, SHORT), (8, LONG), (11, SHORT)] {
+            lanes[at].values = [insert + 2.0, gc];
+        }
         let found = find_swaps(&lanes);
-        assert_eq!(found.iter().map(|it| (it.lane, it.other)).collect::<Vec<_>>(), [(2, 1)]);
+        let wanted = LaneSwap::Foreign { lane: sample_lane(0, "L3"), other: 1, more: 2 };
+        assert_eq!(found.first(), Some(&wanted));
+        assert_eq!(found.len(), 4, "{found:?}");
+    }
+
+    #[test]
+    fn of_two_lanes_none_is_said_to_be_exchanged() {
+        let mut lanes = place_lanes(&[SHORT, LONG, SHORT, LONG]);
+        lanes.retain(|lane| lane.run > 1 || lane.name != "L3");
+        lanes[1].values = [481.0, 0.46];
+        lanes[3].values = [351.0, 0.41];
+        let found = find_swaps(&lanes);
+        assert!(found.iter().all(|it| matches!(it, LaneSwap::Foreign { .. })), "{found:?}");
+        assert!(!found.is_empty());
     }
 }

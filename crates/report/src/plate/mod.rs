@@ -33,7 +33,7 @@ use self::data::PlateData;
 use self::grid::Curves;
 use self::pack::{pack, packed_element};
 use self::sample::PlateSample;
-use crate::cohort::{MetricColumn, MetricValue, SwappedLane, collect_swaps, metric_columns};
+use crate::cohort::{LaneSwap, MetricColumn, MetricValue, SampleLane, collect_swaps, metric_columns};
 use crate::diagnosis::group_by_cause;
 use crate::lanes::LaneStats;
 use crate::limits::{Assay, Grade};
@@ -385,15 +385,7 @@ fn join_markup(parts: &[Markup]) -> impl Render {
 fn lanes_list(samples: &[PlateSample]) -> Option<Markup> {
     let lanes: Vec<&[LaneStats]> = samples.iter().map(|it| &it.lanes[..]).collect();
     let swaps = collect_swaps(&lanes)?;
-    let item = |swap: &SwappedLane| {
-        html! {
-            li {
-                "Lane " code { (swap.name) } " of " (sample_link(samples, swap.run))
-                " matches the insert size and GC content of " (sample_link(samples, swap.other))
-                " better than those of its own sample."
-            }
-        }
-    };
+    let item = |swap: &LaneSwap| html! { li { (swap_sentence(samples, swap)) } };
     let items: Vec<Markup> = swaps.iter().map(item).collect();
     list_section("lanes", "Lanes", &items).or_else(|| {
         Some(html! {
@@ -403,6 +395,21 @@ fn lanes_list(samples: &[PlateSample]) -> Option<Markup> {
             }
         })
     })
+}
+
+fn swap_sentence(samples: &[PlateSample], swap: &LaneSwap) -> Markup {
+    let lane = |it: &SampleLane| html! { code { (it.name) } " of " (sample_link(samples, it.run)) };
+    match swap {
+        LaneSwap::Exchanged([one, other]) => html! {
+            "Lane " (lane(one)) " and lane " (lane(other)) " were probably exchanged: each matches the "
+            "other sample better than its own."
+        },
+        LaneSwap::Foreign { lane: own, other, more } => html! {
+            "Lane " (lane(own)) " matches " (sample_link(samples, *other))
+            @if *more > 0 { " and " (more) " other " (if *more == 1 { "sample" } else { "samples" }) }
+            " better than its own."
+        },
+    }
 }
 
 #[cfg(test)]
@@ -485,6 +492,60 @@ mod tests {
         assert_eq!(data["samples"][3], long);
         assert_eq!(data["fields"][0]["values"][0], "<!--");
         assert_eq!(data["metrics"][0]["texts"][2], "1,000");
+    }
+
+    /// Adds four lanes to a run, with this insert size and GC, except for one lane.
+    fn add_lanes(run: &mut Value, values: (u32, u32), foreign: Option<(usize, (u32, u32))>) {
+        let lanes = [0, 1, 2, 3].map(|n| match foreign {
+            Some((at, other)) if at == n => (format!("H7.{n}"), other),
+            _ => (format!("H7.{n}"), values),
+        });
+        let rows = |row: &dyn Fn(&str, (u32, u32)) -> Value| -> Vec<Value> {
+            lanes.iter().map(|(name, values)| row(name, *values)).collect()
+        };
+        let of_lane = |name: &str| json!({"READ_GROUP": name, "READ_STARTS": 5000, "READ_PAIRS": 5000});
+        let with = |mut row: Value, key: &str, value: u32| {
+            row[key] = value.into();
+            row
+        };
+        let reports = [
+            ("insert_size_metrics", rows(&|name, it| with(of_lane(name), "MEDIAN_INSERT_SIZE", it.0))),
+            ("gc_bias.summary_metrics", rows(&|name, _| of_lane(name))),
+            ("gc_bias.detail_metrics", rows(&|name, it| with(of_lane(name), "GC", it.1))),
+        ];
+        for (report, rows) in reports {
+            run["reports"][report]["rows"].as_array_mut().unwrap().extend(rows);
+        }
+    }
+
+    #[test]
+    fn exchanged_lanes_are_named_in_one_sentence() {
+        let mut values: Vec<Value> = (0..6).map(simulated).collect();
+        let (short, long) = ((350, 41), (480, 46));
+        for (i, value) in values.iter_mut().enumerate() {
+            let (own, other) = if i % 2 == 0 { (short, long) } else { (long, short) };
+            add_lanes(value, own, [0, 3].contains(&i).then_some((2, other)));
+        }
+        let lanes = |values: &[Value]| {
+            let page = render_page(&values.iter().collect::<Vec<_>>(), &PageOptions::default());
+            let (_, section) = page.split_once("<section id=\"lanes\"").unwrap();
+            section.split("</section>").next().unwrap().to_string()
+        };
+        let link = |i: u32| format!("<a href=\"#s{i}\" data-name=\"{i}\">S{i:04}</a>");
+        let (one, other) = (link(0), link(3));
+        let text = lanes(&values);
+        let wanted = format!(
+            "<li>Lane <code>H7.2</code> of {one} and lane <code>H7.2</code> of {other} were probably \
+            exchanged: each matches the other sample better than its own.</li>"
+        );
+        assert!(text.contains(&wanted) && text.matches("<li>").count() == 1, "{text}");
+        values.remove(3);
+        let text = lanes(&values);
+        let wanted = format!(
+            "<li>Lane <code>H7.2</code> of {one} matches {} and 1 other sample better than its own.</li>",
+            link(1)
+        );
+        assert!(text.contains(&wanted), "{text}");
     }
 
     #[test]
