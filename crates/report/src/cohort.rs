@@ -17,6 +17,8 @@ use crate::text::NumberFormat;
 /// absolute deviations, and more than a minimum distance; see docs/report.md.
 pub struct MetricColumn {
     pub metric: &'static Metric,
+    /// The title of the metric in the samples; its general name if the titles differ.
+    pub name: String,
     /// One per sample; `None` if the sample lacks the metric.
     pub values: Vec<Option<Quantity>>,
     pub median: f64,
@@ -49,6 +51,8 @@ const NOT_COMPARED: [&str; 1] = ["oxidation"];
 /// A value of a metric of a sample.
 #[derive(Clone)]
 pub struct MetricValue {
+    /// The title of the metric in the sample; see `metric_title`.
+    pub name: String,
     pub quantity: Quantity,
     /// Whether the sample has enough data for the value to be compared with other samples.
     pub is_compared: bool,
@@ -82,7 +86,10 @@ fn metric_column(metric: &'static Metric, of_samples: &[Option<&MetricValue>]) -
     };
     let is_compared = known.len() >= MIN_COMPARED_SAMPLES && !NOT_COMPARED.contains(&metric.key);
     let outliers = if is_compared { find_outliers(&compared, &known, middle, near) } else { Vec::new() };
-    Some(MetricColumn { metric, outliers, values, median: middle })
+    let mut names = of_samples.iter().flatten().map(|it| &it.name);
+    let first = names.next().filter(|first| names.all(|name| name == *first));
+    let name = first.cloned().unwrap_or_else(|| metric.name.to_string());
+    Some(MetricColumn { metric, name, outliers, values, median: middle })
 }
 
 /// Returns the indexes of the outlier samples. `known` are the values of the samples that have the

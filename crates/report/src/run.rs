@@ -41,7 +41,7 @@ pub struct Quantity {
     pub value: f64,
     /// JSON pointer of the number, or of the data it is computed from. For a sum, several pointers
     /// joined by ` + `.
-    json: String,
+    pub json: String,
     rule: NumberRule,
 }
 

@@ -72,7 +72,7 @@ const GALLERY: &[Planted] = &[
         name: "amplified",
         fault: Some("amplified"),
         shown_by: &["Duplicates"],
-        follow: &["Mean target coverage", "Target bases covered ≥ 20×", "Fold-80 penalty"],
+        follow: &["Mean target coverage", "Target bases covered ≥ 20×", "Genome fold-80 penalty"],
     },
     Planted {
         name: "lane",
@@ -91,7 +91,7 @@ const GALLERY: &[Planted] = &[
         fault: Some("gc"),
         shown_by: &["GC dropout"],
         follow: &[
-            "Fold-80 penalty",
+            "Genome fold-80 penalty",
             "Target bases covered ≥ 20×",
             "Mean target coverage",
             "Target bases covered ≥ 0.2× mean",
@@ -101,7 +101,7 @@ const GALLERY: &[Planted] = &[
         name: "targets",
         fault: Some("targets"),
         shown_by: &["Target bases covered ≥ 0.2× mean"],
-        follow: &["Target bases covered ≥ 20×", "Mean target coverage", "Fold-80 penalty"],
+        follow: &["Target bases covered ≥ 20×", "Mean target coverage", "Genome fold-80 penalty"],
     },
 ];
 

@@ -347,17 +347,29 @@ pub fn find_metric(key: &str) -> Option<&'static Metric> {
     METRICS.iter().find(|metric| metric.key == key)
 }
 
-/// Returns the title of a metric in this run. If the run has targets, titles of coverage metrics
-/// name them.
+/// Returns the title of a metric in this run. Titles of coverage metrics name the targets if the value
+/// is of targets. The fold-80 penalty of a run with targets can also be of the genome.
 pub fn metric_title(metric: &Metric, run: &RunPart<'_>) -> String {
-    let is_of_targets = ["mean_coverage", "bases_at_20x", "even_coverage"].contains(&metric.key);
+    let is_of_targets = || (metric.find)(run).is_some_and(|value| is_target_value(&value, run));
     match metric.key {
-        "mean_coverage" if has_targets(run) => "Mean target coverage".into(),
-        _ if is_of_targets && has_targets(run) => {
+        "mean_coverage" if is_of_targets() => "Mean target coverage".into(),
+        "bases_at_20x" | "even_coverage" if is_of_targets() => {
             format!("Target b{}", metric.name.trim_start_matches('B'))
         }
+        "fold_80" if is_of_targets() => "Target fold-80 penalty".into(),
+        "fold_80" if has_targets(run) => "Genome fold-80 penalty".into(),
         _ => metric.name.into(),
     }
+}
+/// Returns whether a value of coverage is of targets, by its place in the JSON.
+fn is_target_value(value: &Quantity, run: &RunPart<'_>) -> bool {
+    let path = value.json.trim_start_matches('/');
+    let is_of_region_row = || {
+        let row = path.strip_suffix("/mean").filter(|row| row.starts_with(CONTIGS));
+        row.is_some_and(|row| run.text(&format!("{row}/chrom")) == "total_region")
+    };
+    let is_of_regions = path.starts_with("reports/mosdepth.region.dist.txt/") || is_of_region_row();
+    path.starts_with(TARGETS) || is_of_regions && !run.has_coverage_windows()
 }
 
 /// Returns the cycle or lane that has the value of a metric. `None` for metrics of the whole sample.

@@ -77,7 +77,7 @@ impl PlateData<'_> {
         let known = || column.values.iter().map(Option::as_ref);
         json!({
             "key": metric.key,
-            "name": metric.name,
+            "name": column.name,
             "meaning": metric.meaning,
             "median": form.format_number(column.median),
             "values": known().map(|it| it.map(|it| it.value)).collect::<Vec<_>>(),

@@ -352,7 +352,7 @@ fn outlier_list(samples: &[PlateSample], columns: &[MetricColumn]) -> Option<Mar
         let ((side, _), source) = (column.side(i)?, column.values.get(i)?.as_ref()?);
         let form = column.metric.form;
         Some(html! {
-            (column.metric.name) " " (source.to_html(form)) " " span class="out" { (side) }
+            (column.name) " " (source.to_html(form)) " " span class="out" { (side) }
             " (median " (form.format_number(column.median)) ")"
         })
     };

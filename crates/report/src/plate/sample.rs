@@ -6,7 +6,7 @@ use super::pack::{pack, remove_figures};
 use crate::cohort::MetricValue;
 use crate::lanes::{LaneStats, MIN_READS, collect_lanes};
 use crate::limits::Assay;
-use crate::metrics::{DETAILS, METRICS, Metric, sequenced_reads};
+use crate::metrics::{DETAILS, METRICS, Metric, metric_title, sequenced_reads};
 use crate::names::sample_name;
 use crate::options::PageOptions;
 use crate::page::sample_article;
@@ -45,11 +45,17 @@ impl PlateSample {
         let limits = options.limits_of(run);
         let value = |metric: &Metric| {
             let is_compared = find_unmet_need(metric.key, run).is_none();
-            (metric.find)(run).map(|quantity| MetricValue { quantity, is_compared })
+            let name = || metric_title(metric, run);
+            (metric.find)(run).map(|quantity| MetricValue { name: name(), quantity, is_compared })
         };
         let has_enough_reads = sequenced_reads(run).is_some_and(|reads| reads >= MIN_READS);
         let detail = |metric: &Metric| {
-            (metric.find)(run).map(|quantity| MetricValue { quantity, is_compared: has_enough_reads })
+            let name = || metric_title(metric, run);
+            (metric.find)(run).map(|quantity| MetricValue {
+                name: name(),
+                quantity,
+                is_compared: has_enough_reads,
+            })
         };
         let names = options.sheet.as_ref().map_or(&[][..], |sheet| sheet.field_names());
         let field = |name: &String| options.sheet_field(run, name).map(str::to_string);

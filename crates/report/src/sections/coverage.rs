@@ -4,7 +4,9 @@
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use crate::metrics::{CONTIGS, DepthHistogram, depth_histogram, mosdepth_mean};
+use crate::metrics::{
+    CONTIGS, DepthHistogram, depth_histogram, find_metric, metric_title, mosdepth_mean,
+};
 use crate::plot::{Axes, Figure, draw_bars, draw_lines};
 use crate::run::{Quantity, RunPart};
 use crate::section::{PageSample, wrap_figures};
@@ -17,21 +19,21 @@ const MAX_CONTIGS: usize = 30;
 
 /// Rows of the tables of Picard's HsMetrics and WgsMetrics. Each table omits the fields that its
 /// report lacks.
-const FIELDS: &[TableField<'_>] = &[
+const FIELDS: &[TableField<'static>] = &[
     ("GENOME_TERRITORY", "Genome territory (bases)", NumberFormat::Plain),
     ("TARGET_TERRITORY", "Target territory (bases)", NumberFormat::Plain),
     ("PCT_SELECTED_BASES", "Bases on or near baits", NumberFormat::Share),
     ("FOLD_ENRICHMENT", "Fold enrichment", NumberFormat::Decimal(1, "")),
-    ("MEAN_TARGET_COVERAGE", "Mean coverage", NumberFormat::Decimal(1, "×")),
-    ("MEDIAN_TARGET_COVERAGE", "Median coverage", NumberFormat::Decimal(0, "×")),
+    ("MEAN_TARGET_COVERAGE", "Mean target coverage", NumberFormat::Decimal(1, "×")),
+    ("MEDIAN_TARGET_COVERAGE", "Median target coverage", NumberFormat::Decimal(0, "×")),
     ("MEAN_COVERAGE", "Mean coverage", NumberFormat::Decimal(1, "×")),
     ("SD_COVERAGE", "Standard deviation of coverage", NumberFormat::Decimal(1, "×")),
     ("MEDIAN_COVERAGE", "Median coverage", NumberFormat::Decimal(0, "×")),
     ("ZERO_CVG_TARGETS_PCT", "Targets without coverage", NumberFormat::Share),
-    ("PCT_TARGET_BASES_10X", "Bases covered ≥ 10×", NumberFormat::Share),
-    ("PCT_TARGET_BASES_20X", "Bases covered ≥ 20×", NumberFormat::Share),
-    ("PCT_TARGET_BASES_30X", "Bases covered ≥ 30×", NumberFormat::Share),
-    ("PCT_TARGET_BASES_100X", "Bases covered ≥ 100×", NumberFormat::Share),
+    ("PCT_TARGET_BASES_10X", "Target bases covered ≥ 10×", NumberFormat::Share),
+    ("PCT_TARGET_BASES_20X", "Target bases covered ≥ 20×", NumberFormat::Share),
+    ("PCT_TARGET_BASES_30X", "Target bases covered ≥ 30×", NumberFormat::Share),
+    ("PCT_TARGET_BASES_100X", "Target bases covered ≥ 100×", NumberFormat::Share),
     ("PCT_10X", "Bases covered ≥ 10×", NumberFormat::Share),
     ("PCT_20X", "Bases covered ≥ 20×", NumberFormat::Share),
     ("PCT_30X", "Bases covered ≥ 30×", NumberFormat::Share),
@@ -52,7 +54,7 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
         [cumulative_coverage_figure(sample), depth_histogram_figure(sample), contig_figure(sample)];
     let table_of_picard = |report: &str, title: &str| {
         let row = sample.run.part(&format!("reports/{report}/rows/0"))?;
-        Some(transposed_table(title, &[("", row)], FIELDS))
+        Some(transposed_table(title, &[("", row)], &name_fields(report, &sample.run)))
     };
     let tables = [
         table_of_picard("hs_metrics", "Target coverage (Picard HsMetrics)"),
@@ -61,6 +63,22 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     ];
     let has_some = figures.iter().any(Option::is_some) || tables.iter().any(Option::is_some);
     has_some.then(|| wrap_figures(figures, tables.into_iter().flatten()))
+}
+
+/// Returns the fields of a table of Picard's coverage metrics. The targets and the genome have a fold-80
+/// penalty each, which have different names if the run has targets.
+fn name_fields(report: &str, run: &RunPart<'_>) -> Vec<TableField<'static>> {
+    let is_renamed = |key: &str| find_metric(key).is_some_and(|it| metric_title(it, run) != it.name);
+    let fold_80 = match report {
+        "hs_metrics" => "Target fold-80 penalty",
+        _ if is_renamed("mean_coverage") => "Genome fold-80 penalty",
+        _ => "Fold-80 penalty",
+    };
+    let name = |field: &TableField<'static>| match field.0 {
+        "FOLD_80_BASE_PENALTY" => (field.0, fold_80, field.2),
+        _ => *field,
+    };
+    FIELDS.iter().map(name).collect()
 }
 
 /// A reference window, 0-based and half-open.
@@ -239,4 +257,60 @@ fn contig_figure(sample: &PageSample<'_>) -> Option<Figure> {
         ),
         ..Figure::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::{Assay, Limits};
+    use serde_json::{Value, json};
+
+    fn section(run: &Value) -> String {
+        let limits = Limits::for_assay(Assay::Wgs);
+        let sample = PageSample { run: RunPart::new(run), prefix: "s0-".into(), limits: &limits };
+        make_section(&sample).unwrap().into_string()
+    }
+
+    #[test]
+    fn the_fold_80_penalty_says_what_it_is_of() {
+        let title = |run: &Value| metric_title(find_metric("fold_80").unwrap(), &RunPart::new(run));
+        let mut run = json!({"reports": {"wgs_metrics": {"rows": [{"FOLD_80_BASE_PENALTY": 1.2}]}}});
+        assert_eq!(title(&run), "Fold-80 penalty");
+        assert!(section(&run).contains("Fold-80 penalty"));
+        run["reports"]["mosdepth.summary.txt"] = json!([{"chrom": "total_region", "mean": 9}]);
+        assert_eq!(title(&run), "Genome fold-80 penalty");
+        assert!(section(&run).contains("Genome fold-80 penalty"));
+        run["reports"]["hs_metrics"] =
+            json!({"rows": [{"FOLD_80_BASE_PENALTY": 1.5, "MEAN_TARGET_COVERAGE": 8.0}]});
+        assert_eq!(title(&run), "Target fold-80 penalty");
+        let text = section(&run);
+        assert!(
+            text.contains("Target fold-80 penalty") && text.contains("Genome fold-80 penalty"),
+            "{text}"
+        );
+        assert!(text.contains("Mean target coverage"), "{text}");
+    }
+
+    #[test]
+    fn only_values_of_targets_are_called_so() {
+        let title = |run: &Value, key: &str| metric_title(find_metric(key).unwrap(), &RunPart::new(run));
+        let contigs = json!([{"chrom": "total", "mean": 10}, {"chrom": "total_region", "mean": 10}]);
+        let mut run = json!({"reports": {
+            "mosdepth.summary.txt": contigs, "mosdepth.region.dist.txt": {"depth": [20, 2], "share": [0.1, 1]},
+        }});
+        let titles =
+            |run: &Value| ["mean_coverage", "bases_at_20x", "even_coverage"].map(|key| title(run, key));
+        let wanted =
+            ["Mean target coverage", "Target bases covered ≥ 20×", "Target bases covered ≥ 0.2× mean"];
+        assert_eq!(titles(&run), wanted);
+        run["command"]["arguments"] = json!(["prep", "--coverage-by", "500"]);
+        assert_eq!(title(&run, "mean_coverage"), "Mean coverage");
+        // The evenness is of the genome, though the run has target metrics.
+        let run = json!({"reports": {
+            "hs_metrics": {"rows": [{"MEAN_TARGET_COVERAGE": 9.0}]}, "mosdepth.summary.txt": [{"chrom": "total", "mean": 10}],
+            "mosdepth.global.dist.txt": {"depth": [20, 2], "share": [0.1, 1]},
+        }});
+        let wanted = ["Mean target coverage", "Bases covered ≥ 20×", "Bases covered ≥ 0.2× mean"];
+        assert_eq!(titles(&run), wanted);
+    }
 }
