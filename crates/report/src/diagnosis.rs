@@ -13,7 +13,9 @@ pub struct Diagnosis<'a> {
     /// The metric that indicates the cause.
     pub lead: &'a MetricOutcome,
     pub grade: Grade,
-    /// Metrics that the cause may have worsened.
+    /// What to do about the cause.
+    pub remedy: Option<&'static str>,
+    /// Metrics that show the same cause, or that it may have worsened.
     pub follow: Vec<&'a MetricOutcome>,
 }
 
@@ -42,7 +44,8 @@ pub fn group_by_cause(outcomes: &[MetricOutcome]) -> Vec<Diagnosis<'_>> {
             left.into_iter().filter(|it| it.at != lead.at).partition(|it| follows(lead, it, outcomes));
         left = others;
         let follow = own.into_iter().map(|it| it.outcome).collect();
-        found.push((lead.at, Diagnosis { lead: lead.outcome, grade: lead.grade, follow }));
+        let Sign { outcome, grade, rule, at } = lead;
+        found.push((at, Diagnosis { lead: outcome, grade, remedy: rule.remedy, follow }));
     }
     found.sort_by_key(|(at, it)| (std::cmp::Reverse(it.grade), *at));
     found.into_iter().map(|(_, it)| it).collect()

@@ -235,8 +235,8 @@ fn verdict_html(sample: &PageSample<'_>, sections: &[&str]) -> Markup {
     }
 }
 
-/// Returns a list item: the metric that represents a finding, its common causes, and the metrics
-/// that the same cause may have worsened.
+/// Returns a list item: the metric that represents a finding, its common causes, what to do about
+/// them, and the metrics that probably have the same cause.
 fn finding_item(finding: &Diagnosis<'_>) -> Markup {
     let sentence = |it: &MetricOutcome| {
         html! {
@@ -250,8 +250,9 @@ fn finding_item(finding: &Diagnosis<'_>) -> Markup {
     html! {
         li {
             (sentence(finding.lead)) " Common causes: " (finding.lead.metric.hint) "."
+            @if let Some(remedy) = finding.remedy { " What to do: " (remedy) "." }
             @if !finding.follow.is_empty() {
-                " Possible consequences:" ul { @for it in &finding.follow { li { (sentence(it)) } } }
+                " Also outside the limits, probably for the same reason:" ul { @for it in &finding.follow { li { (sentence(it)) } } }
             }
         }
     }
@@ -386,13 +387,29 @@ mod tests {
             "mosdepth.summary.txt": [{"chrom": "total", "length": 9, "bases": 180, "mean": 19.0}],
         });
         let text = render_page(&[&value], &PageOptions::default());
-        let (_, follow) = text.split_once("Possible consequences:<ul><li>").unwrap();
+        let (_, follow) =
+            text.split_once("Also outside the limits, probably for the same reason:<ul><li>").unwrap();
         let (follow, _) = follow.split_once("</ul>").unwrap();
         assert!(follow.contains("<strong>Mean coverage</strong>: <data value=\"19\""), "{follow}");
         assert!(!follow.contains("Common causes"), "{follow}");
     }
 
     #[test]
+    #[test]
+    fn a_remedy_is_apart_from_the_causes() {
+        let mut value = bare("x");
+        let both = |n: u32| json!({"passed": n, "failed": 0});
+        let flagstat = |mapped: u32, duplicates: u32| json!({"primary": both(9000), "primary mapped": both(mapped), "primary duplicates": both(duplicates)});
+        value["reports"] = json!({"flagstat": flagstat(9000, 8000)});
+        let text = render_page(&[&value], &PageOptions::default());
+        let wanted =
+            "Common causes: a library amplified from few molecules. What to do: prepare a library";
+        assert!(text.contains(wanted), "{text}");
+        value["reports"] = json!({"flagstat": flagstat(4000, 0)});
+        let text = render_page(&[&value], &PageOptions::default());
+        assert!(text.contains("Common causes: ") && !text.contains("What to do"), "{text}");
+    }
+
     fn contigs_and_libraries_named_by_digits_are_drawn() {
         let mut value = bare("x");
         let contig = |name: Value| json!({"chrom": name, "length": 9, "bases": 18, "mean": 2.0});

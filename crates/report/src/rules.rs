@@ -65,9 +65,11 @@ pub struct Rule {
 
 impl Rule {
     const fn of(key: &'static str, needs: &'static [&'static Need]) -> Rule {
-        Rule { key, needs, indicates: None, worsens: &[], coverage_left: None }
+        Rule { key, needs, indicates: None, worsens: &[], remedy: None, coverage_left: None }
     }
 }
+    /// What to do about the cause, as a phrase that the page shows after "What to do:".
+    pub remedy: Option<&'static str>,
 
 const READS: &Need = &Need {
     what: "the number of reads",
@@ -191,6 +193,7 @@ pub const RULES: &[Rule] = &[
         worsens: &["mismatches"],
         ..Rule::of("worst_cycle", &[READS])
     },
+        remedy: Some("trim adapters, or prepare longer fragments"),
     Rule {
         indicates: Some(Cause::LowQuality),
         worsens: &["mismatches"],
@@ -225,6 +228,9 @@ pub const RULES: &[Rule] = &[
     },
     Rule::of("soft_clipped", &[MAPPED_READS]),
     Rule::of("mismatches", &[MAPPED_READS]),
+        remedy: Some(
+            "prepare a library from more DNA, because more sequencing of this one adds little new data",
+        ),
     Rule::of("chimeras", &[MAPPED_READS]),
     Rule::of("gc_content", &[READS]),
     Rule { indicates: Some(Cause::OtherLane), ..Rule::of("lanes_insert", &[LANE_PAIRS]) },

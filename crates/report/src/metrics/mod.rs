@@ -140,7 +140,7 @@ pub const METRICS: &[Metric] = &[
         meaning: "Share of mapped reads that are duplicates.",
         form: NumberFormat::Share,
         section: "duplicates",
-        hint: "a library amplified from few molecules; more sequencing adds little new data",
+        hint: "a library amplified from few molecules",
         find: duplicate_share,
     },
     Metric {
@@ -178,8 +178,7 @@ pub const METRICS: &[Metric] = &[
         meaning: "Share of read pairs whose fragment is shorter than a read.",
         form: NumberFormat::Share,
         section: "inserts",
-        hint: "fragments shorter than the reads, so the reads run into the adapter; trim adapters, or \
-            prepare longer fragments",
+        hint: "fragments shorter than the reads, so the reads run into the adapter",
         find: short_insert_share,
     },
     Metric {
@@ -361,6 +360,7 @@ pub fn metric_title(metric: &Metric, run: &RunPart<'_>) -> String {
         _ => metric.name.into(),
     }
 }
+
 /// Returns whether a value of coverage is of targets, by its place in the JSON.
 fn is_target_value(value: &Quantity, run: &RunPart<'_>) -> bool {
     let path = value.json.trim_start_matches('/');
