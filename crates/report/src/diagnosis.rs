@@ -94,6 +94,7 @@ mod tests {
     use super::*;
     use crate::limits::{Assay, Limits};
     use crate::metrics::find_metric;
+    use crate::rules::UnmetNeed;
     use crate::run::{NumberRule, Quantity};
     use crate::verdict::MetricJudgement;
 
@@ -163,7 +164,10 @@ mod tests {
     #[test]
     fn what_cannot_be_judged_is_no_finding() {
         let mut even = outcome_of("even_coverage", 0.1, Grade::Bad);
-        even.judgement = MetricJudgement::NotJudged("mean coverage is below 10×".into());
+        even.judgement = MetricJudgement::NotJudged(UnmetNeed {
+            reason: "mean coverage is below 10×".into(),
+            is_of_reads: true,
+        });
         let list = [even, outcome_of("mean_coverage", 0.1, Grade::Bad)];
         assert_eq!(shown(&list), ["mean_coverage: "]);
     }

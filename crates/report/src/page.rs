@@ -355,7 +355,8 @@ mod tests {
         let text = render_page(&[&value], &PageOptions::default());
         assert!(text.contains("not judged: fewer than 1,000 reads"), "{text}");
         assert!(text.contains("not judged: mean coverage is below 10×"), "{text}");
-        let summary = "The only judged metric failed; mapped reads and duplicates were not judged.";
+        let summary = "The only judged metric failed; too few reads to judge 4 of 5 metrics, including mapped \
+            reads and duplicates.";
         assert!(text.contains(&format!("<p class=\"summary bad\">{summary}")), "{text}");
         let (_, findings) = text.split_once("<ul class=\"findings\">").unwrap();
         assert!(findings.starts_with("<li><span class=\"grade bad\">"), "{findings}");
@@ -395,7 +396,6 @@ mod tests {
     }
 
     #[test]
-    #[test]
     fn a_remedy_is_apart_from_the_causes() {
         let mut value = bare("x");
         let both = |n: u32| json!({"passed": n, "failed": 0});
@@ -410,6 +410,7 @@ mod tests {
         assert!(text.contains("Common causes: ") && !text.contains("What to do"), "{text}");
     }
 
+    #[test]
     fn contigs_and_libraries_named_by_digits_are_drawn() {
         let mut value = bare("x");
         let contig = |name: Value| json!({"chrom": name, "length": 9, "bases": 18, "mean": 2.0});

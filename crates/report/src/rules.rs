@@ -48,6 +48,16 @@ pub struct Need {
     pub min: f64,
     /// The reason if the amount is less than `min`.
     pub unmet: &'static str,
+    /// Whether the amount grows with the number of reads.
+    pub is_of_reads: bool,
+}
+
+/// Why a metric cannot be judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnmetNeed {
+    pub reason: String,
+    /// Whether more reads would be enough to judge the metric.
+    pub is_of_reads: bool,
 }
 
 /// The rule of a key metric.
@@ -58,6 +68,8 @@ pub struct Rule {
     pub indicates: Option<Cause>,
     /// Keys of the metrics that this cause may worsen, besides those that indicate the same cause.
     pub worsens: &'static [&'static str],
+    /// What to do about the cause, as a phrase that the page shows after "What to do:".
+    pub remedy: Option<&'static str>,
     /// Returns the fraction of the coverage that the cause leaves, at this value of the metric.
     /// A low coverage is a consequence only if it would be better without the cause.
     pub coverage_left: Option<fn(f64) -> f64>,
@@ -68,14 +80,13 @@ impl Rule {
         Rule { key, needs, indicates: None, worsens: &[], remedy: None, coverage_left: None }
     }
 }
-    /// What to do about the cause, as a phrase that the page shows after "What to do:".
-    pub remedy: Option<&'static str>,
 
 const READS: &Need = &Need {
     what: "the number of reads",
     amount: sequenced_reads,
     min: MIN_READS,
     unmet: "fewer than 1,000 reads",
+    is_of_reads: true,
 };
 const TRIMMED_READS: &Need = &Need { amount: trimmed_reads, ..*READS };
 const MAPPED_READS: &Need = &Need {
@@ -83,18 +94,21 @@ const MAPPED_READS: &Need = &Need {
     amount: |run| alignment_row(run)?.value("PF_READS_ALIGNED"),
     min: MIN_READS,
     unmet: "fewer than 1,000 mapped reads",
+    is_of_reads: true,
 };
 const COMPARED_READS: &Need = &Need {
     what: "the number of reads compared for duplicates",
     amount: compared_reads,
     min: MIN_READS,
     unmet: "fewer than 1,000 reads compared for duplicates",
+    is_of_reads: true,
 };
 const PAIRS: &Need = &Need {
     what: "the number of read pairs",
     amount: |run| insert_row(run)?.value("READ_PAIRS"),
     min: MIN_READS,
     unmet: "fewer than 1,000 read pairs",
+    is_of_reads: true,
 };
 /// With 10,000 reads, chance alone causes a dropout of about 1 %; the smallest threshold is 5 %.
 const GC_READS: &Need = &Need {
@@ -106,6 +120,7 @@ const GC_READS: &Need = &Need {
     },
     min: 10_000.0,
     unmet: "fewer than 10,000 reads in GC windows",
+    is_of_reads: true,
 };
 /// With a million bases, about 200,000 are G: sequencing errors then change the score near its
 /// thresholds by less than 2.
@@ -114,18 +129,21 @@ const ALIGNED_BASES: &Need = &Need {
     amount: |run| alignment_row(run)?.value("PF_ALIGNED_BASES"),
     min: 1e6,
     unmet: "fewer than 1,000,000 aligned bases",
+    is_of_reads: true,
 };
 const LANE_PAIRS: &Need = &Need {
     what: "the number of read pairs of each lane",
     amount: |run| second_largest(collect_lanes(run).iter().map(|lane| lane.pairs)),
     min: MIN_READS,
     unmet: "fewer than two lanes with 1,000 read pairs",
+    is_of_reads: true,
 };
 const LANE_READS: &Need = &Need {
     what: "the number of reads of each lane",
     amount: |run| second_largest(collect_lanes(run).iter().map(|lane| lane.reads)),
     min: MIN_READS,
     unmet: "fewer than two lanes with 1,000 reads",
+    is_of_reads: true,
 };
 /// Below a mean of 10×, few bases reach 20×, whatever the sample is like: the share repeats what the
 /// mean says.
@@ -134,6 +152,7 @@ const MEAN_FOR_20X: &Need = &Need {
     amount: |run| mean_coverage(run).map(|it| it.value),
     min: 10.0,
     unmet: "mean coverage is below 10×",
+    is_of_reads: true,
 };
 /// Depths are whole numbers. At a mean of 5.1×, a base needs two reads to reach a fifth of the mean,
 /// and chance alone leaves 4 to 6 % of the bases below. From 10× on, it leaves at most 2 %.
@@ -146,6 +165,7 @@ const MEAN_FOR_FOLD_80: &Need = &Need {
     amount: fold_80_mean,
     min: 20.0,
     unmet: "mean coverage is below 20×",
+    is_of_reads: true,
 };
 /// The largest possible enrichment is the size of the genome divided by that of the baits.
 const SMALL_BAITS: &Need = &Need {
@@ -156,6 +176,7 @@ const SMALL_BAITS: &Need = &Need {
     },
     min: 40.0,
     unmet: "the baits cover more than 1/40 of the genome",
+    is_of_reads: false,
 };
 const CAPTURED_READS: &Need = &Need {
     what: "the number of reads",
@@ -172,6 +193,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         indicates: Some(Cause::ShortFragments),
         worsens: &["insert_size", "soft_clipped", "mean_coverage", "bases_at_20x"],
+        remedy: Some("trim adapters, or prepare longer fragments"),
         coverage_left: Some(|short| 1.0 - 0.5 * short),
         ..Rule::of("short_inserts", &[PAIRS])
     },
@@ -193,7 +215,6 @@ pub const RULES: &[Rule] = &[
         worsens: &["mismatches"],
         ..Rule::of("worst_cycle", &[READS])
     },
-        remedy: Some("trim adapters, or prepare longer fragments"),
     Rule {
         indicates: Some(Cause::LowQuality),
         worsens: &["mismatches"],
@@ -207,6 +228,9 @@ pub const RULES: &[Rule] = &[
     Rule {
         indicates: Some(Cause::FewMolecules),
         worsens: &["mean_coverage", "bases_at_20x", "fold_80"],
+        remedy: Some(
+            "prepare a library from more DNA, because more sequencing of this one adds little new data",
+        ),
         coverage_left: Some(|duplicates| 1.0 - duplicates),
         ..Rule::of("duplicates", &[COMPARED_READS])
     },
@@ -228,9 +252,6 @@ pub const RULES: &[Rule] = &[
     },
     Rule::of("soft_clipped", &[MAPPED_READS]),
     Rule::of("mismatches", &[MAPPED_READS]),
-        remedy: Some(
-            "prepare a library from more DNA, because more sequencing of this one adds little new data",
-        ),
     Rule::of("chimeras", &[MAPPED_READS]),
     Rule::of("gc_content", &[READS]),
     Rule { indicates: Some(Cause::OtherLane), ..Rule::of("lanes_insert", &[LANE_PAIRS]) },
@@ -288,11 +309,12 @@ pub fn find_rule(key: &str) -> Option<(usize, &'static Rule)> {
 }
 
 /// Returns why a metric of a run cannot be judged. `None` if it can.
-pub fn find_unmet_need(key: &str, run: &RunPart<'_>) -> Option<String> {
+pub fn find_unmet_need(key: &str, run: &RunPart<'_>) -> Option<UnmetNeed> {
     let (_, rule) = find_rule(key)?;
     rule.needs.iter().find_map(|need| match (need.amount)(run) {
-        None => Some(format!("{} is unknown", need.what)),
-        Some(amount) => (amount < need.min).then(|| need.unmet.to_string()),
+        None => Some(UnmetNeed { reason: format!("{} is unknown", need.what), is_of_reads: false }),
+        Some(amount) => (amount < need.min)
+            .then(|| UnmetNeed { reason: need.unmet.to_string(), is_of_reads: need.is_of_reads }),
     })
 }
 
@@ -382,8 +404,8 @@ mod tests {
     fn a_need_that_is_not_met_is_a_reason() {
         let value = serde_json::json!({"reads": {"read": 999}});
         let run = RunPart::new(&value);
-        assert_eq!(find_unmet_need("q30_bases", &run).unwrap(), "fewer than 1,000 reads");
-        assert_eq!(find_unmet_need("fold_80", &run).unwrap(), "mean coverage is unknown");
+        assert_eq!(find_unmet_need("q30_bases", &run).unwrap().reason, "fewer than 1,000 reads");
+        assert_eq!(find_unmet_need("fold_80", &run).unwrap().reason, "mean coverage is unknown");
         assert_eq!(find_unmet_need("reads", &run), None);
         assert_eq!(essential_metrics(Assay::Rna).len(), 1);
         assert_eq!(essential_metrics(Assay::Panel).len(), 3);

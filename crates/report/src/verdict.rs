@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::limits::{FailingSide, Grade, Limit, Limits};
 use crate::metrics::{METRICS, Metric, metric_place, metric_title};
-use crate::rules::{essential_metrics, find_unmet_need};
+use crate::rules::{UnmetNeed, essential_metrics, find_unmet_need};
 use crate::run::{Quantity, RunPart};
 use crate::text::{NumberFormat, join_words, plain_number};
 
@@ -12,8 +12,8 @@ use crate::text::{NumberFormat, join_words, plain_number};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MetricJudgement {
     Graded(Grade),
-    /// The sample has too little data for a judgement; the text is the reason.
-    NotJudged(String),
+    /// The sample lacks what the judgement needs, usually reads.
+    NotJudged(UnmetNeed),
     /// The user removed the limits of the metric.
     NoThreshold,
 }
@@ -41,6 +41,14 @@ impl MetricOutcome {
             MetricJudgement::NotJudged(_) | MetricJudgement::NoThreshold => None,
         }
     }
+
+    /// Returns why the metric cannot be judged. `None` if it is judged, or has no threshold.
+    fn unmet_need(&self) -> Option<&UnmetNeed> {
+        match &self.judgement {
+            MetricJudgement::NotJudged(need) => Some(need),
+            MetricJudgement::Graded(_) | MetricJudgement::NoThreshold => None,
+        }
+    }
 }
 
 /// The result for a sample, in order of increasing severity.
@@ -60,7 +68,14 @@ pub struct SampleVerdict {
     /// Essential metrics of the assay that the run did not measure, as words for a sentence.
     not_measured: Vec<String>,
     /// Essential metrics that were measured but cannot be judged.
-    not_judged: Vec<String>,
+    not_judged: Vec<OpenMetric>,
+}
+
+/// An essential metric that cannot be judged.
+struct OpenMetric {
+    /// Its name in a sentence.
+    name: &'static str,
+    is_of_reads: bool,
 }
 
 /// Judges the metrics of a run.
@@ -72,7 +87,7 @@ pub fn judge_sample(run: &RunPart<'_>, limits: &Limits) -> SampleVerdict {
         let (limit, source) = (limits.limit(metric.key).copied(), (metric.find)(run)?);
         let judgement = match (limit, find_unmet_need(metric.key, run)) {
             (None, _) => MetricJudgement::NoThreshold,
-            (Some(_), Some(reason)) => MetricJudgement::NotJudged(reason),
+            (Some(_), Some(need)) => MetricJudgement::NotJudged(need),
             (Some(limit), None) => MetricJudgement::Graded(limit.grade(source.value)),
         };
         let (name, place) = (metric_title(metric, run), metric_place(metric, run));
@@ -86,8 +101,8 @@ pub fn judge_sample(run: &RunPart<'_>, limits: &Limits) -> SampleVerdict {
         }
         match outcomes.iter().find(|it| it.metric.key == *key) {
             None => not_measured.push((*name).to_string()),
-            Some(it) if it.grade().is_none() => not_judged.push((*name).to_string()),
-            Some(_) => {}
+            Some(it) => not_judged
+                .extend(it.unmet_need().map(|need| OpenMetric { name, is_of_reads: need.is_of_reads })),
         }
     }
     SampleVerdict { outcomes, not_measured, not_judged }
@@ -136,25 +151,37 @@ impl SampleVerdict {
     }
 
     fn has_not_judged(&self) -> bool {
-        self.outcomes.iter().any(|it| matches!(it.judgement, MetricJudgement::NotJudged(_)))
+        self.outcomes.iter().any(|it| it.unmet_need().is_some())
     }
 
-    /// Returns a clause for the metrics that were not measured, and one for those that were not
-    /// judged.
+    /// Returns a clause for the essential metrics that were not measured, and clauses for all metrics
+    /// that were not judged. Only the essential ones have their names there.
     fn open_parts(&self) -> Vec<String> {
-        let clause = |names: &[String], what: &str| {
-            let verb = if names == ["coverage"] { "was" } else { "were" };
-            (!names.is_empty()).then(|| format!("{} {verb} not {what}", join_words(names)))
+        let missing = (!self.not_measured.is_empty()).then(|| {
+            let verb = if self.not_measured == ["coverage"] { "was" } else { "were" };
+            format!("{} {verb} not measured", join_words(&self.not_measured))
+        });
+        let of_kind = |is_of_reads: bool| {
+            let unmet = self.outcomes.iter().filter_map(MetricOutcome::unmet_need);
+            let names = self.not_judged.iter().filter(|it| it.is_of_reads == is_of_reads);
+            let names: Vec<String> = names.map(|it| it.name.to_string()).collect();
+            let count = unmet.filter(|need| need.is_of_reads == is_of_reads).count();
+            let names = match names.len() {
+                0 => String::new(),
+                essential if essential == count => format!(" ({})", join_words(&names)),
+                _ => format!(", including {}", join_words(&names)),
+            };
+            (count, names)
         };
-        let is_other = |it: &&MetricOutcome| matches!(it.judgement, MetricJudgement::NotJudged(_));
-        let others = self.outcomes.iter().filter(is_other).count();
-        let others = match (&self.not_judged[..], others) {
-            ([], 0) => None,
-            ([], 1) => Some("1 metric was not judged".to_string()),
-            ([], n) => Some(format!("{n} metrics were not judged")),
-            (names, _) => clause(names, "judged"),
-        };
-        clause(&self.not_measured, "measured").into_iter().chain(others).collect()
+        let ((few, few_names), (rest, rest_names)) = (of_kind(true), of_kind(false));
+        let all = self.outcomes.iter().filter_map(MetricOutcome::grade).count() + few + rest;
+        let metrics = if all == 1 { "metric" } else { "metrics" };
+        let verb = if rest == 1 { "was" } else { "were" };
+        let few =
+            (few > 0).then(|| format!("too few reads to judge {few} of {all} {metrics}{few_names}"));
+        let rest =
+            (rest > 0).then(|| format!("{rest} of {all} {metrics} {verb} not judged{rest_names}"));
+        [missing, few, rest].into_iter().flatten().collect()
     }
 }
 
@@ -204,7 +231,7 @@ impl MetricJudgement {
     pub fn reason(&self) -> Option<String> {
         match self {
             MetricJudgement::Graded(_) => None,
-            MetricJudgement::NotJudged(reason) => Some(format!("not judged: {reason}")),
+            MetricJudgement::NotJudged(need) => Some(format!("not judged: {}", need.reason)),
             MetricJudgement::NoThreshold => Some("no threshold".into()),
         }
     }
@@ -328,6 +355,32 @@ mod tests {
         assert_eq!(
             verdict.summary(),
             "The only measured metric passed; mapped reads and duplicates were not measured."
+        );
+    }
+
+    #[test]
+    fn the_summary_counts_all_metrics_that_are_not_judged() {
+        let both = |count: u32| json!({"passed": count, "failed": 0});
+        let flagstat =
+            json!({"primary": both(900), "primary mapped": both(890), "primary duplicates": both(9)});
+        let row = json!({"CATEGORY": "PAIR", "PF_READS_ALIGNED": 890, "PF_MISMATCH_RATE": 0.01, "PCT_SOFTCLIP": 0.01});
+        let baits = json!({"FOLD_ENRICHMENT": 4.0, "PF_READS": 1e7, "GENOME_SIZE": 5e6, "BAIT_TERRITORY": 1e6, "MEAN_TARGET_COVERAGE": 9.0});
+        let mut reports = json!({"flagstat": flagstat, "alignment_summary_metrics": {"rows": [row]}, "hs_metrics": {"rows": [baits]}});
+        let verdict = judge(reports.clone(), Assay::Panel);
+        assert_eq!(
+            verdict.summary(),
+            "The only judged metric failed; too few reads to judge 4 of 6 metrics, including mapped reads \
+            and duplicates, and 1 of 6 metrics was not judged."
+        );
+        assert_eq!(verdict.outcomes.len(), 6);
+        reports["hs_metrics"]["rows"][0]["MEAN_TARGET_COVERAGE"] = Value::Null;
+        reports["hs_metrics"]["rows"][0]["FOLD_ENRICHMENT"] = Value::Null;
+        let verdict = judge(reports, Assay::Rna);
+        assert_eq!(verdict.status(), None);
+        assert_eq!(
+            verdict.summary(),
+            "No metric with a threshold could be judged; too few reads to judge 4 of 4 metrics, including \
+            mapped reads."
         );
     }
 
