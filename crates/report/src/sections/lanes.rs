@@ -1,13 +1,15 @@
 //! The section "Lanes, libraries and samples": Picard's metrics by sample, library and read group.
 
 use maud::{Markup, html};
+use serde_json::Value;
 
-use crate::lanes::{LaneStats, collect_lanes, find_gc_outlier, find_insert_outlier};
+use crate::lanes::{LaneDistance, LaneStats, collect_lanes, find_gc_outlier, find_insert_outlier};
+use crate::limits::{Grade, Limits};
 use crate::metrics::INSERT_HISTOGRAM;
 use crate::plot::{Axes, COLORS, Figure, draw_lines};
 use crate::run::RunPart;
 use crate::section::{PageSample, wrap_figures};
-use crate::table::{Cell, TableField, row_table, scrollable_table};
+use crate::table::{Cell, TableField, scrollable_table};
 use crate::text::NumberFormat;
 
 pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
@@ -29,8 +31,9 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     let rows: Vec<Vec<Cell>> = lanes.iter().map(row).collect();
     let titles = ["Lane", "Median insert size", "Mean GC at read starts"];
     Some(html! {
+        (empty_lanes_html(&parts))
         @if !lanes.is_empty() {
-            (outlier_sentences(&lanes))
+            (outlier_sentences(&lanes, sample.limits))
             @let table = scrollable_table("Lanes", &titles, &rows);
             (wrap_figures([lane_insert_figure(sample, &lanes)], [table]))
         }
@@ -51,26 +54,73 @@ fn alignment_tables(parts: &[RunPart<'_>]) -> Markup {
     let table = |(i, fields): (usize, &[TableField<'_>])| {
         let caption = if i == 0 { caption.to_string() } else { format!("{caption} (continued)") };
         let fields: Vec<_> = named.iter().chain(fields).copied().collect();
-        row_table(&caption, parts, &fields)
+        let cell = |row: &RunPart<'_>, (key, _, form): &TableField<'_>| match row.at(key) {
+            Some(Value::String(text)) => Cell::text(text),
+            _ if !has_no_reads(row) => row.cell(key, *form),
+            _ if *key == "TOTAL_READS" => Cell::Number(html! { "no reads" }),
+            _ => Cell::dash(),
+        };
+        let titles: Vec<&str> = fields.iter().map(|(_, title, _)| *title).collect();
+        let line = |row: &RunPart<'_>| fields.iter().map(|field| cell(row, field)).collect();
+        let lines: Vec<Vec<Cell>> = parts.iter().map(line).collect();
+        scrollable_table(&caption, &titles, &lines)
     };
     let tables = super::alignment::FIELDS.chunks(MAX_PART_FIELDS).enumerate().map(table);
     html! { @for table in tables { (table) } }
 }
 
-fn outlier_sentences(lanes: &[LaneStats]) -> Markup {
+/// Returns sentences about the lanes that differ from the others by more than the thresholds for a
+/// warning, or one sentence if none does.
+fn outlier_sentences(lanes: &[LaneStats], limits: &Limits) -> Markup {
     let (insert, gc) = (find_insert_outlier(lanes), find_gc_outlier(lanes));
+    if insert.is_none() && gc.is_none() {
+        return Markup::default();
+    }
+    let defaults = Limits::for_assay(limits.assay);
+    let differs = |key: &str, it: &LaneDistance| {
+        let limit = limits.limit(key).or_else(|| defaults.limit(key));
+        limit.is_some_and(|limit| limit.grade(it.source.value) != Grade::Good)
+    };
+    let insert = insert.filter(|it| differs("lanes_insert", it));
+    let gc = gc.filter(|it| differs("lanes_gc", it));
     let name = |number: usize| lanes.get(number).map_or("", |lane| &lane.name);
     html! {
-        @if insert.is_some() || gc.is_some() {
-            p class="lead" {
-                @if let Some(it) = insert {
-                    "Lane " code { (name(it.lane)) } " differs most in insert size: by "
-                    (it.source.to_html(NumberFormat::Share)) " from the median of the other lanes. "
-                }
-                @if let Some(it) = gc {
-                    "Lane " code { (name(it.lane)) } " differs most in GC content: by "
-                    (it.source.to_html(NumberFormat::Points)) " from the median of the other lanes."
-                }
+        p class="lead" {
+            @if let Some(it) = &insert {
+                "Lane " code { (name(it.lane)) } " differs most in insert size: by "
+                (it.source.to_html(NumberFormat::Share)) " from the median of the other lanes. "
+            }
+            @if let Some(it) = &gc {
+                "Lane " code { (name(it.lane)) } " differs most in GC content: by "
+                (it.source.to_html(NumberFormat::Points)) " from the median of the other lanes."
+            }
+            @if insert.is_none() && gc.is_none() {
+                "No lane differs from the others by more than the thresholds."
+            }
+        }
+    }
+}
+
+/// Returns the names of the lanes without reads. Picard has a row for each of them.
+fn empty_lanes(parts: &[RunPart<'_>]) -> Vec<String> {
+    let lanes = parts.iter().filter(|row| row.is_of_lane());
+    let (empty, others): (Vec<_>, Vec<_>) = lanes.partition(|row| has_no_reads(row));
+    let others: Vec<String> = others.into_iter().map(RunPart::lane_name).collect();
+    empty.into_iter().map(RunPart::lane_name).filter(|name| !others.contains(name)).collect()
+}
+
+fn has_no_reads(row: &RunPart<'_>) -> bool {
+    row.value("TOTAL_READS") == Some(0.0)
+}
+
+fn empty_lanes_html(parts: &[RunPart<'_>]) -> Markup {
+    let names = empty_lanes(parts);
+    html! {
+        @if !names.is_empty() {
+            p class="warnings" {
+                "Without reads: "
+                @for (i, name) in names.iter().enumerate() { @if i > 0 { ", " } code { (name) } }
+                "."
             }
         }
     }
@@ -135,6 +185,47 @@ fn bin_shares(sizes: &[f64], counts: &[f64], all: f64) -> Vec<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::Assay;
+    use serde_json::json;
+
+    fn section(run: &Value) -> String {
+        let limits = Limits::for_assay(Assay::Wgs);
+        let sample = PageSample { run: RunPart::new(run), prefix: "s0-".into(), limits: &limits };
+        make_section(&sample).unwrap().into_string()
+    }
+
+    #[test]
+    fn a_lane_without_reads_is_named() {
+        let row = |lane: &str, category: &str, reads: u32| {
+            json!({"SAMPLE": "s", "LIBRARY": "l", "READ_GROUP": lane, "CATEGORY": category, "TOTAL_READS": reads,
+                "PCT_PF_READS_ALIGNED": 0.0, "MEAN_READ_LENGTH": 0.0})
+        };
+        let rows = [row("a", "PAIR", 9), row("a", "UNPAIRED", 0), row("b", "UNPAIRED", 0)];
+        let text = section(&json!({"reports": {"alignment_summary_metrics": {"rows": rows}}}));
+        assert!(text.contains("Without reads: <code>b</code>.</p>"), "{text}");
+        assert_eq!(text.matches("<td>no reads</td><td>–</td>").count(), 2, "{text}");
+        assert_eq!(text.matches(">0\u{a0}%<").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn a_lane_is_said_to_differ_only_if_it_does() {
+        let run = |sizes: [u32; 3]| {
+            let row = |(i, size): (usize, u32)| json!({"READ_GROUP": format!("l{i}"), "MEDIAN_INSERT_SIZE": size, "READ_PAIRS": 5000});
+            let rows: Vec<Value> = sizes.into_iter().enumerate().map(row).collect();
+            section(&json!({"reports": {"insert_size_metrics": {"rows": rows}}}))
+        };
+        for sizes in [[350, 350, 350], [350, 350, 380]] {
+            let text = run(sizes);
+            assert!(
+                text.contains("No lane differs from the others by more than the thresholds."),
+                "{text}"
+            );
+            assert!(!text.contains("differs most"), "{text}");
+        }
+        let text = run([350, 350, 480]);
+        assert!(text.contains("Lane <code>l2</code> differs most in insert size"), "{text}");
+        assert!(!text.contains("No lane"), "{text}");
+    }
 
     #[test]
     fn neighbouring_sizes_are_one_point() {
