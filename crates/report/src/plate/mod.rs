@@ -8,7 +8,7 @@
 //! ```text
 //! PlateBuilder::add_run ─► PlateSample, for each run
 //! PlateBuilder::to_html
-//! ├─ header, failed samples, outliers, lanes   HTML; readable without scripts
+//! ├─ header, failed samples, warnings, outliers, lanes   HTML; readable without scripts
 //! ├─ samples, metrics, curves                  elements that plate.js fills
 //! ├─ PlateData    script#plate-data            JSON: all values of the table
 //! ├─ Curves       script#curves-KIND           deflate, base64: 16 bits for each value
@@ -43,7 +43,7 @@ use crate::options::PageOptions;
 use crate::page::{PageScript, page_html};
 use crate::run::RunPart;
 use crate::text::{join_words, plain_number};
-use crate::verdict::SampleStatus;
+use crate::verdict::{MetricOutcome, SampleStatus};
 
 const SCRIPT: PageScript =
     PageScript { style: include_str!("plate.css"), script: include_str!("plate.js") };
@@ -125,7 +125,12 @@ impl<'a> PlateBuilder<'a> {
         let details = metric_columns(DETAILS, &values);
         let curves: Vec<Curves> = (0..KINDS.len()).filter_map(|n| self.place_curves(n)).collect();
         let data = PlateData { samples, columns: &columns, details: &details, curves: &curves };
-        let findings = [failed_list(samples), outlier_list(samples, &columns), lanes_list(samples)];
+        let findings = [
+            failed_list(samples),
+            warned_list(samples),
+            outlier_list(samples, &columns),
+            lanes_list(samples),
+        ];
         html! {
             nav id="contents" aria-label="Contents" hidden { ul {} }
             div id="overview" {
@@ -298,18 +303,29 @@ const MAX_LISTED: usize = 100;
 /// Number of samples that a list shows before the reader opens the rest.
 const LISTED_AT_ONCE: usize = 5;
 
-/// Returns a section with a list. Long lists are partly collapsed. `None` if there are no items.
-fn list_section(id: &str, title: &str, items: &[Markup]) -> Option<Markup> {
-    let (first, rest) = items.split_at(items.len().min(LISTED_AT_ONCE));
-    let listed = rest.get(..rest.len().min(MAX_LISTED - LISTED_AT_ONCE))?;
-    (!first.is_empty()).then(|| {
+/// Minimum number of samples that a list collapses. Fewer take hardly more room than the heading
+/// that opens them.
+const MIN_COLLAPSED: usize = 3;
+
+/// Returns a section with a list, which shows `at_once` items. Long lists are partly collapsed. `None`
+/// if there are no items.
+fn list_section(id: &str, title: &str, items: &[Markup], at_once: usize) -> Option<Markup> {
+    let is_long = items.len() >= at_once + MIN_COLLAPSED || at_once == 0;
+    let (first, rest) = items.split_at(if is_long { at_once } else { items.len() });
+    let listed = rest.get(..rest.len().min(MAX_LISTED - at_once))?;
+    let count = |n: usize| match (at_once, n) {
+        (0, 1) => "1 sample".to_string(),
+        (0, n) => format!("{n} samples"),
+        (_, n) => format!("{n} more"),
+    };
+    (!items.is_empty()).then(|| {
         html! {
             section id=(id) aria-labelledby={ (id) "-h" } {
                 h2 id={ (id) "-h" } { (title) }
-                ul class="findings" { @for item in first { (item) } }
+                @if !first.is_empty() { ul class="findings" { @for item in first { (item) } } }
                 @if !listed.is_empty() {
                     details class="rest" {
-                        summary { (listed.len()) " more" span { ": " (title) } }
+                        summary { (count(rest.len())) span { ": " (title) } }
                         ul class="findings" { @for item in listed { (item) } }
                         @if rest.len() > listed.len() {
                             p class="note" {
@@ -329,22 +345,42 @@ fn sample_link(samples: &[PlateSample], i: usize) -> Markup {
     html! { a href={ "#s" (i) } data-name=(i) { (name) } }
 }
 
-fn failed_list(samples: &[PlateSample]) -> Option<Markup> {
-    let item = |(i, sample): (usize, &PlateSample)| {
-        let found = group_by_cause(&sample.verdict.outcomes);
-        let lead = found.first().map(|it| it.lead).filter(|it| it.grade() == Some(Grade::Bad))?;
-        Some(html! {
-            li data-run=(i) {
-                (sample_link(samples, i)) ": " (lead.name) " " (lead.source.to_html(lead.metric.form))
-                @if found.len() > 1 {
-                    span class="more" { ", and " (found.len() - 1) " more" }
+/// Maximum number of further metrics of a sample that a list names.
+const MAX_NAMED_METRICS: usize = 3;
+
+/// Returns the list item of a sample with its metrics of this grade: the one that indicates the worst
+/// cause has its value, and the others are counted, with their names if they are few. `None` if the
+/// sample has another grade.
+fn graded_item(samples: &[PlateSample], i: usize, grade: Grade) -> Option<Markup> {
+    let outcomes = &samples.get(i)?.verdict.outcomes;
+    let found = group_by_cause(outcomes);
+    let lead = found.first().filter(|it| it.grade == grade)?.lead;
+    let is_other = |it: &&MetricOutcome| it.grade() == Some(grade) && it.metric.key != lead.metric.key;
+    let others: Vec<&str> = outcomes.iter().filter(is_other).map(|it| it.name.as_str()).collect();
+    Some(html! {
+        li data-run=(i) {
+            (sample_link(samples, i)) ": " (lead.name) " " (lead.source.to_html(lead.metric.form))
+            @if !others.is_empty() {
+                span class="more" {
+                    ", and " (others.len()) " more"
+                    @if others.len() <= MAX_NAMED_METRICS { ": " (others.join(", ")) }
                 }
-                "."
             }
-        })
-    };
-    let items: Vec<Markup> = samples.iter().enumerate().filter_map(item).collect();
-    list_section("failed", "Failed samples", &items)
+            "."
+        }
+    })
+}
+
+/// Returns a list of the samples whose worst grade is a failure.
+fn failed_list(samples: &[PlateSample]) -> Option<Markup> {
+    let items = (0..samples.len()).filter_map(|i| graded_item(samples, i, Grade::Bad));
+    list_section("failed", "Failed samples", &items.collect::<Vec<_>>(), LISTED_AT_ONCE)
+}
+
+/// Returns a collapsed list of the samples whose worst grade is a warning.
+fn warned_list(samples: &[PlateSample]) -> Option<Markup> {
+    let items = (0..samples.len()).filter_map(|i| graded_item(samples, i, Grade::Look));
+    list_section("warned", "Samples with warnings", &items.collect::<Vec<_>>(), 0)
 }
 
 fn outlier_list(samples: &[PlateSample], columns: &[MetricColumn]) -> Option<Markup> {
@@ -365,7 +401,7 @@ fn outlier_list(samples: &[PlateSample], columns: &[MetricColumn]) -> Option<Mar
         })
     };
     let items: Vec<Markup> = (0..samples.len()).filter_map(item).collect();
-    list_section("outliers", "Outlier samples", &items)
+    list_section("outliers", "Outlier samples", &items, LISTED_AT_ONCE)
 }
 
 /// Maximum number of outlier metrics in the list of outlier samples.
@@ -387,7 +423,7 @@ fn lanes_list(samples: &[PlateSample]) -> Option<Markup> {
     let swaps = collect_swaps(&lanes)?;
     let item = |swap: &LaneSwap| html! { li { (swap_sentence(samples, swap)) } };
     let items: Vec<Markup> = swaps.iter().map(item).collect();
-    list_section("lanes", "Lanes", &items).or_else(|| {
+    list_section("lanes", "Lanes", &items, LISTED_AT_ONCE).or_else(|| {
         Some(html! {
             section id="lanes" aria-labelledby="lanes-h" {
                 h2 id="lanes-h" { "Lanes" }
@@ -551,10 +587,52 @@ mod tests {
     #[test]
     fn long_lists_are_cut() {
         let items: Vec<Markup> = (0..150).map(|i| html! { li { (i) } }).collect();
-        let section = list_section("x", "Title", &items).unwrap().into_string();
-        assert!(section.contains("<summary>95 more<") && section.contains("And 50 others"), "{section}");
-        assert!(list_section("x", "Title", &[]).is_none());
-        let section = list_section("x", "Title", &items[..3]).unwrap().into_string();
-        assert!(!section.contains("details"), "{section}");
+        let section = |count: usize, at_once| {
+            list_section("x", "Title", &items[..count], at_once).map(Markup::into_string)
+        };
+        let text = section(150, 5).unwrap();
+        assert!(text.contains("<summary>145 more<") && text.contains("And 50 others"), "{text}");
+        assert!(section(0, 5).is_none() && section(0, 0).is_none());
+        assert!(!section(7, 5).unwrap().contains("details"), "two lines are not collapsed");
+        assert!(section(8, 5).unwrap().contains("<summary>3 more<"));
+        let text = section(1, 0).unwrap();
+        assert!(text.contains("<summary>1 sample<") && text.matches("<ul").count() == 1, "{text}");
+    }
+
+    #[test]
+    fn samples_that_failed_or_have_warnings_are_listed_with_their_metrics() {
+        let mut values: Vec<Value> = (0..3).map(simulated).collect();
+        let both = |n: u32| json!({"passed": n, "failed": 0});
+        for (value, mapped) in values.iter_mut().zip([700, 900, 990]) {
+            let reports = &mut value["reports"];
+            reports["flagstat"] = json!({"primary": both(1000), "primary mapped": both(mapped), "primary duplicates": both(0)});
+            reports["mosdepth.summary.txt"] =
+                json!([{"chrom": "total", "mean": 40.0}, {"chrom": "total_region", "mean": 40.0}]);
+            reports["mosdepth.region.dist.txt"] = json!({"depth": [20, 8, 0], "share": [0.99, 0.99, 1]});
+        }
+        values[0]["reports"]["mosdepth.summary.txt"][1]["mean"] = 19.0.into();
+        values[0]["reports"]["mosdepth.region.dist.txt"]["share"][0] = 0.4.into();
+        let page = render_page(&values.iter().collect::<Vec<_>>(), &PageOptions::default());
+        let section = |id: &str| {
+            let (_, section) = page.split_once(&format!("<section id=\"{id}\"")).unwrap();
+            section.split("</section>").next().unwrap().to_string()
+        };
+        let failed = section("failed");
+        assert!(failed.contains("Mapped reads <data value=\"0.7\""), "{failed}");
+        let wanted = ", and 2 more: Mean target coverage, Target bases covered ≥ 20×</span>.</li>";
+        assert!(failed.contains(wanted) && !failed.contains("S0001"), "{failed}");
+        let warned = section("warned");
+        assert!(
+            warned.contains("<summary>1 sample<") && warned.contains("S0001</a>: Mapped reads"),
+            "{warned}"
+        );
+        assert!(!warned.contains("S0002"), "{warned}");
+        // The table of samples has the same names as their pages.
+        for name in ["Mean target coverage", "Target bases covered ≥ 20×"] {
+            assert!(page.contains(&format!("\"name\":\"{name}\"")), "{name}");
+        }
+        values[1]["reports"]["mosdepth.summary.txt"].as_array_mut().unwrap().pop();
+        let page = render_page(&values.iter().collect::<Vec<_>>(), &PageOptions::default());
+        assert!(page.contains("\"name\":\"Mean coverage\""), "the samples have different names");
     }
 }
