@@ -20,7 +20,7 @@ use crate::names::sample_name;
 use crate::options::PageOptions;
 use crate::run::{Quantity, RunPart};
 use crate::section::{PageSample, facts_list};
-use crate::sections::{PageSection, SECTIONS, sex};
+use crate::sections::{MAX_SCORE, PageSection, SECTIONS, sex};
 use crate::text::{NumberFormat, format_date};
 use crate::verdict::{MetricOutcome, judge_sample, limit_text};
 
@@ -218,7 +218,12 @@ fn verdict_html(sample: &PageSample<'_>, sections: &[&str]) -> Markup {
                         }
                         span class="value" { (it.source.to_html(it.metric.form)) }
                         @if let Some(limit) = it.limit.filter(|_| it.grade().is_some()) {
-                            span class="limit" { (limit_text(&limit, it.metric.form)) }
+                            span class="limit" {
+                                (limit_text(&limit, it.metric.form))
+                                @if it.metric.key == "oxidation" && it.source.value >= MAX_SCORE {
+                                    "; the highest that Picard states"
+                                }
+                            }
                             span class="grade" { (it.judgement.to_html()) }
                         } @else {
                             span class="reason" { (it.judgement.to_html()) }
@@ -408,6 +413,24 @@ mod tests {
         value["reports"] = json!({"flagstat": flagstat(4000, 0)});
         let text = render_page(&[&value], &PageOptions::default());
         assert!(text.contains("Common causes: ") && !text.contains("What to do"), "{text}");
+    }
+
+    #[test]
+    fn the_highest_score_of_picard_is_called_so() {
+        let page_of = |score: u32| {
+            let mut value = bare("x");
+            let row = json!({"REF_BASE": "G", "ALT_BASE": "T", "TOTAL_QSCORE": score});
+            value["reports"] = json!({
+                "pre_adapter_summary_metrics": {"rows": [row]},
+                "alignment_summary_metrics": {"rows": [{"CATEGORY": "PAIR", "PF_ALIGNED_BASES": 2e6}]},
+            });
+            render_page(&[&value], &PageOptions::default())
+        };
+        let text = page_of(100);
+        assert!(text.contains("at least 35; the highest that Picard states</span>"), "{text}");
+        assert!(text.contains("100 is the highest score that Picard states."), "{text}");
+        // The bait bias is missing, so its bar has the highest score.
+        assert!(!page_of(40).contains("at least 35;"));
     }
 
     #[test]

@@ -9,6 +9,9 @@ use crate::section::{PageSample, wrap_figures};
 use crate::table::{row_table, table_of_rows};
 use crate::text::NumberFormat;
 
+/// The highest score that Picard states, also if no base is false.
+pub const MAX_SCORE: f64 = 100.0;
+
 pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     let run = &sample.run;
     let before = run.rows("pre_adapter_summary_metrics", |_| true);
@@ -19,7 +22,7 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     // Each substitution has the score of its worst library.
     let score = |rows: &[RunPart<'_>], name: &str| {
         let own = rows.iter().filter(|row| substitution_name(row) == name);
-        own.filter_map(|row| row.value("TOTAL_QSCORE")).fold(100.0, f64::min)
+        own.filter_map(|row| row.value("TOTAL_QSCORE")).fold(MAX_SCORE, f64::min)
     };
     let mut groups: Vec<(String, Vec<f64>)> = Vec::new();
     for name in before.iter().map(substitution_name) {
@@ -28,6 +31,8 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
             groups.push((name, scores));
         }
     }
+    let is_highest = groups.iter().flat_map(|it| &it.1).any(|score| *score >= MAX_SCORE);
+    let highest = if is_highest { " 100 is the highest score that Picard states." } else { "" };
     let limit = sample.limits.limit("oxidation").and_then(|limit| limit.look);
     let axes = Axes {
         x: "Substitution",
@@ -47,10 +52,11 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     let figure = Figure {
         id: sample.element_id("artifacts-plot"),
         title: "Artifact scores by substitution",
-        reading: "Higher Phred scores are better; 30 means 1 false base in 1,000. Pre-adapter damage \
+        reading: format!(
+            "Higher Phred scores are better; 30 means 1 false base in 1,000.{highest} Pre-adapter damage \
             affects one read of a pair; bait bias affects one strand of the reference. With several \
             libraries, each bar shows the lowest score."
-            .into(),
+        ),
         alt: "Paired bars: pre-adapter and bait bias scores of each substitution.".into(),
         legend: vec!["pre-adapter".into(), "bait bias".into()],
         svg: draw_grouped_bars(&axes, groups),

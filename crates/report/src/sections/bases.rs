@@ -194,8 +194,10 @@ fn base_content_figure(sample: &PageSample<'_>) -> Option<Figure> {
         id: sample.element_id("bases-plot"),
         title: "Base content by cycle",
         reading:
-            "Lines should be flat, with A close to T and C close to G. Waves at the start come from \
-            priming or fragmentation; a drift at the end indicates adapter sequence."
+            "Lines should be flat. Picard counts the bases of aligned reads on the forward strand of the \
+            reference: A is close to T, and C close to G, if the reference has about as many of each. \
+            Waves at the start come from priming or fragmentation; a drift at the end indicates adapter \
+            sequence."
                 .into(),
         alt: "Lines of the percentage of A, C, G, T and N by cycle.".into(),
         legend: ["A", "C", "G", "T", "N"].map(String::from).to_vec(),

@@ -183,10 +183,12 @@ fn depth_histogram_figure(sample: &PageSample<'_>) -> Option<Figure> {
         has_lines: true,
         id: sample.element_id("depths-plot"),
         title: "Depth distribution",
-        reading: "Bases by depth, after Picard's read and base filters. A spike at 0 indicates regions \
-            that were not captured or amplified; a second peak can be a sex chromosome or a copy-number \
-            change."
-            .into(),
+        reading: format!(
+            "Bases by depth, after Picard's read and base filters. A spike at 0 indicates regions that were \
+            not captured or amplified; a second peak can be a sex chromosome or a copy-number \
+            change.{}",
+            coverage_cap_note(&sample.run, report, &points)
+        ),
         alt: "Curve of the number of bases by depth.".into(),
         svg: draw_lines(&Axes { x: "Depth (×)", y: "Bases", ..Axes::default() }, vec![shown]),
         table: table_of_columns(
@@ -196,6 +198,24 @@ fn depth_histogram_figure(sample: &PageSample<'_>) -> Option<Figure> {
         ),
         ..Figure::default()
     })
+}
+
+/// Returns a sentence about Picard's coverage cap if bases reach it, and nothing otherwise.
+fn coverage_cap_note(run: &RunPart<'_>, report: &str, points: &[(f64, f64)]) -> String {
+    let default = match report {
+        "hs_metrics" => 200.0,
+        "raw_wgs_metrics" => 100_000.0,
+        _ => 250.0,
+    };
+    let words: Vec<&str> = run.read("command/arguments").unwrap_or_default();
+    let given = words.iter().position(|word| *word == "--coverage-cap");
+    let given = given.and_then(|at| words.get(at + 1)?.parse::<f64>().ok());
+    let attached = words.iter().find_map(|word| word.strip_prefix("--coverage-cap=")?.parse().ok());
+    let cap = given.or(attached).unwrap_or(default);
+    match points.iter().any(|(depth, count)| *depth == cap && *count > 0.0) {
+        true => format!(" Greater depths count as {}×, Picard's coverage cap.", plain_number(cap)),
+        false => String::new(),
+    }
 }
 
 /// A row of `mosdepth.summary.txt`.
@@ -289,6 +309,23 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("Mean target coverage"), "{text}");
+    }
+
+    #[test]
+    fn the_depth_distribution_names_the_cap_if_it_is_reached() {
+        let page = |arguments: Value, count: u32| {
+            let histogram =
+                json!({"coverage": [0, 150, 250], "high_quality_coverage_count": [5, 90, count]});
+            section(&json!({
+                "command": {"arguments": arguments},
+                "reports": {"wgs_metrics": {"rows": [{}], "histograms": [histogram]}},
+            }))
+        };
+        assert!(page(json!([]), 7).contains("Greater depths count as 250×, Picard's coverage cap."));
+        assert!(!page(json!([]), 0).contains("coverage cap"));
+        let text = page(json!(["prep", "--coverage-cap", "150"]), 0);
+        assert!(text.contains("Greater depths count as 150×"), "{text}");
+        assert!(!page(json!(["prep", "--coverage-cap=300"]), 7).contains("coverage cap"));
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod umi;
 
 use maud::Markup;
 
+pub use artifacts::MAX_SCORE;
 pub use identity::sex;
 
 use crate::section::PageSample;
