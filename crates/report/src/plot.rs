@@ -187,7 +187,110 @@ pub fn draw_grouped_bars(axes: &Axes<'_>, groups: Vec<(String, Vec<f64>)>) -> St
 
 fn render_plots(axes: &Axes<'_>, plots: Vec<Plot>) -> String {
     let layout = apply_axes(Layout::auto_from_plots(&plots), axes);
-    kuva::render_to_svg(plots, apply_page_style(layout))
+    label_reference_lines(&kuva::render_to_svg(plots, apply_page_style(layout)), axes)
+}
+
+/// Height of a row of labels above the plot. kuva leaves 10 units there.
+const LABEL_ROW: f64 = 18.0;
+
+/// Width of a letter of a label, in the text size on phones.
+const LETTER_WIDTH: f64 = 8.5;
+
+/// Adds the labels of the reference lines above the plot, where no curve or bar crosses them. kuva
+/// would write them into the plot.
+///
+/// The labels of vertical lines are above their lines. The labels of horizontal lines are at the right
+/// edge, after a piece of the line.
+fn label_reference_lines(svg: &str, axes: &Axes<'_>) -> String {
+    let is_named = |it: &&(f64, String)| !it.1.is_empty();
+    let levels: Vec<&str> = axes.levels.iter().filter(is_named).map(|it| it.1.as_str()).collect();
+    let mut rows = 0.0;
+    let mut labels = String::new();
+    let mut add_label = |x: f64, y: f64, anchor: &str, text: &str| {
+        let text = html! { text x=(x) y=(y) font-size="12" text-anchor=(anchor) { (text) } };
+        labels.push_str(&text.into_string());
+    };
+    let marks = place_mark_labels(&mark_positions(svg), &axes.marks);
+    for MarkLabel { x, anchor, text } in &marks {
+        add_label(*x, 5.0, anchor, text);
+    }
+    rows += if marks.is_empty() { 0.0 } else { 1.0 };
+    let mut sample = Markup::default();
+    if !levels.is_empty() {
+        let (y, right) = (5.0 - rows * LABEL_ROW, WIDTH - 16.0);
+        let text = levels.join(", ");
+        add_label(right, y, "end", &text);
+        let end = right - LETTER_WIDTH * text.chars().count() as f64 - 6.0;
+        sample = html! {
+            line x1=(end - 26.0) y1=(y - 4.0) x2=(end) y2=(y - 4.0) stroke="var(--mark)" stroke-width="1"
+                stroke-dasharray="6 4" {}
+        };
+        rows += 1.0;
+    }
+    let body = svg.strip_suffix("</svg>").unwrap_or(svg);
+    let body = match rows > 0.0 {
+        true => body.replacen("<svg ", &format!("<svg {TOP_ATTRIBUTE}=\"{}\" ", rows * LABEL_ROW), 1),
+        false => body.to_string(),
+    };
+    format!("{body}{}{labels}</svg>", sample.into_string())
+}
+
+/// Attribute of an SVG: the height above its top that labels take.
+const TOP_ATTRIBUTE: &str = "data-top";
+
+/// Returns the x positions of the vertical reference lines in an SVG, in their order.
+fn mark_positions(svg: &str) -> Vec<f64> {
+    let lines = svg.split("<line ").skip(1).filter_map(|rest| rest.split('>').next());
+    let marks = lines.filter(|line| line.contains("var(--mark)"));
+    let value = |line: &str, name: &str| -> Option<f64> {
+        line.split(&format!("{name}=\"")).nth(1)?.split('"').next()?.parse().ok()
+    };
+    let vertical = marks.filter_map(|line| Some((value(line, "x1")?, value(line, "x2")?)));
+    vertical.filter(|(x1, x2)| x1 == x2).map(|(x, _)| x).collect()
+}
+
+/// The label of one or more vertical reference lines.
+#[derive(Debug, PartialEq)]
+struct MarkLabel {
+    x: f64,
+    anchor: &'static str,
+    text: String,
+}
+
+/// Distance below which reference lines have a common label.
+const MIN_MARK_DISTANCE: f64 = 8.0;
+
+/// Places the labels of vertical reference lines so that no two overlap: centred above their lines,
+/// away from each other if there is too little room, or as one label if the lines are nearly equal.
+fn place_mark_labels(positions: &[f64], marks: &[(f64, String)]) -> Vec<MarkLabel> {
+    let mut placed: Vec<MarkLabel> = Vec::new();
+    let mut named: Vec<(f64, &str)> =
+        positions.iter().copied().zip(marks.iter().map(|it| it.1.as_str())).collect();
+    named.retain(|(x, name)| !name.is_empty() && (0.0..=WIDTH).contains(x));
+    named.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let width = |text: &str| LETTER_WIDTH * text.chars().count() as f64;
+    for (x, name) in named {
+        let mut anchor = "middle";
+        if let Some(last) = placed.last_mut() {
+            if x - last.x < MIN_MARK_DISTANCE {
+                last.text = format!("{} and {name}", last.text);
+                continue;
+            }
+            if x - last.x < (width(&last.text) + width(name)) / 2.0 + LETTER_WIDTH {
+                (last.anchor, anchor) = ("end", "start");
+            }
+        }
+        placed.push(MarkLabel { x, anchor, text: name.to_string() });
+    }
+    for label in &mut placed {
+        let half = width(&label.text) / 2.0;
+        if label.anchor == "middle" && label.x + half > WIDTH {
+            label.anchor = "end";
+        } else if label.anchor == "middle" && label.x < half {
+            label.anchor = "start";
+        }
+    }
+    placed
 }
 
 fn apply_axes(layout: Layout, axes: &Axes<'_>) -> Layout {
@@ -204,11 +307,10 @@ fn apply_axes(layout: Layout, axes: &Axes<'_>) -> Layout {
     if let Some((min_y, max_y)) = axes.y_range {
         layout = layout.with_y_axis_min(min_y).with_y_axis_max(max_y);
     }
-    for (at, name) in &axes.marks {
-        layout = layout.with_reference_line(label_line(ReferenceLine::vertical(*at), name));
-    }
-    for (at, name) in &axes.levels {
-        layout = layout.with_reference_line(label_line(ReferenceLine::horizontal(*at), name));
+    let vertical = axes.marks.iter().map(|(at, _)| ReferenceLine::vertical(*at));
+    let horizontal = axes.levels.iter().map(|(at, _)| ReferenceLine::horizontal(*at));
+    for line in vertical.chain(horizontal) {
+        layout = layout.with_reference_line(line.with_color("var(--mark)"));
     }
     let percent: TickFormat =
         TickFormat::Custom(Arc::new(|value| format!("{} %", shorten_number(100.0 * value))));
@@ -218,10 +320,6 @@ fn apply_axes(layout: Layout, axes: &Axes<'_>) -> Layout {
     } else {
         number
     })
-}
-
-fn label_line(line: ReferenceLine, name: &str) -> ReferenceLine {
-    line.with_label(name).with_color("var(--mark)")
 }
 
 /// Returns the label of a tick. Adding 0 turns -0 into 0.
@@ -280,6 +378,7 @@ fn make_accessible(svg: &str, id: &str, title: &str, alt: &str) -> Markup {
         number.parse::<f64>().ok()
     };
     let (width, height) = (size("width").unwrap_or(WIDTH), size("height").unwrap_or(HEIGHT));
+    let top = size(TOP_ATTRIBUTE).unwrap_or(0.0);
     let body = rest.strip_suffix("</svg>").unwrap_or(rest);
     let body = match body.split_once("-->") {
         Some((start, rest)) if start.starts_with("<!--") => rest,
@@ -288,7 +387,7 @@ fn make_accessible(svg: &str, id: &str, title: &str, alt: &str) -> Markup {
     let body = body.replace("kuva-clip-", &format!("{id}-clip-"));
     let body = body.replace("<rect width=\"100%\" height=\"100%\" fill=\"none\" />", "");
     html! {
-        svg viewBox={ "0 0 " (width) " " (height) } role="img"
+        svg viewBox={ "0 " (0.0 - top) " " (width) " " (height + top) } role="img"
             aria-labelledby={ (id) "-t " (id) "-d" } fill="currentColor"
         {
             title id={ (id) "-t" } { (title) }
@@ -348,6 +447,52 @@ mod tests {
             "{svg}"
         );
         assert!(svg.ends_with("</svg>"));
+    }
+
+    #[test]
+    fn labels_of_reference_lines_are_above_the_plot() {
+        let line = vec![vec![(0.0, 1.0), (100.0, 2.0)]];
+        let marks = vec![(50.0, "read length".to_string()), (52.0, "median".to_string())];
+        let axes = Axes { marks, levels: vec![(1.5, "limit".into())], ..Axes::default() };
+        let svg = make_accessible(&draw_lines(&axes, line), "f1", "T", "A").into_string();
+        assert!(svg.starts_with("<svg viewBox=\"0 -36 560 296\""), "{svg}");
+        let heights: Vec<f64> = ["read length<", "median<", "limit<"]
+            .iter()
+            .map(|name| {
+                let (text, _) = svg.split_once(&format!(">{name}")).unwrap();
+                let (_, text) = text.rsplit_once(" y=\"").unwrap();
+                text.split('"').next().unwrap().parse().unwrap()
+            })
+            .collect();
+        assert_eq!(heights, [5.0, 5.0, -13.0], "the plot begins at 10: {svg}");
+        // The line at 50 is left of the one at 52.
+        assert!(svg.contains("text-anchor=\"end\">read length<"), "{svg}");
+        assert!(svg.contains("text-anchor=\"start\">median<"), "{svg}");
+    }
+
+    #[test]
+    fn labels_of_near_lines_do_not_overlap() {
+        let place = |list: &[(f64, &str)]| {
+            let positions: Vec<f64> = list.iter().map(|it| it.0).collect();
+            let marks: Vec<(f64, String)> = list.iter().map(|it| (0.0, it.1.to_string())).collect();
+            let placed = place_mark_labels(&positions, &marks);
+            placed.into_iter().map(|it| (it.x, it.anchor, it.text)).collect::<Vec<_>>()
+        };
+        let label = |x: f64, anchor: &'static str, text: &str| (x, anchor, text.to_string());
+        assert_eq!(
+            place(&[(300.0, "median"), (150.0, "read length")]),
+            [label(150.0, "middle", "read length"), label(300.0, "middle", "median")]
+        );
+        assert_eq!(
+            place(&[(190.0, "median"), (150.0, "read length")]),
+            [label(150.0, "end", "read length"), label(190.0, "start", "median")]
+        );
+        assert_eq!(
+            place(&[(150.0, "median"), (151.5, "read length")]),
+            [label(150.0, "middle", "median and read length")]
+        );
+        assert_eq!(place(&[(540.0, "median")]), [label(540.0, "end", "median")]);
+        assert!(place(&[(700.0, "median")]).is_empty(), "the line is outside the plot");
     }
 
     #[test]
