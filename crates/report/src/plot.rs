@@ -228,12 +228,18 @@ fn label_reference_lines(svg: &str, axes: &Axes<'_>) -> String {
         rows += 1.0;
     }
     let body = svg.strip_suffix("</svg>").unwrap_or(svg);
-    let body = match rows > 0.0 {
-        true => body.replacen("<svg ", &format!("<svg {TOP_ATTRIBUTE}=\"{}\" ", rows * LABEL_ROW), 1),
-        false => body.to_string(),
-    };
+    let room =
+        format!("<svg {TOP_ATTRIBUTE}=\"{}\" {SIDE_ATTRIBUTE}=\"{SIDE_ROOM}\" ", rows * LABEL_ROW);
+    let body = body.replacen("<svg ", &room, 1);
     format!("{body}{}{labels}</svg>", sample.into_string())
 }
+
+/// Width added at both sides. On phones, the text is larger than kuva assumes: a label of four digits
+/// would run into the title of the axis, and the last label of the x axis over the edge.
+const SIDE_ROOM: f64 = 10.0;
+
+/// Attribute of an SVG: the width that is added at both sides.
+const SIDE_ATTRIBUTE: &str = "data-side";
 
 /// Attribute of an SVG: the height above its top that labels take.
 const TOP_ATTRIBUTE: &str = "data-top";
@@ -299,7 +305,7 @@ fn apply_axes(layout: Layout, axes: &Axes<'_>) -> Layout {
         layout = layout.with_x_label(axes.x);
     }
     if !axes.y.is_empty() {
-        layout = layout.with_y_label(axes.y);
+        layout = layout.with_y_label(axes.y).with_y_label_offset(-SIDE_ROOM, 0.0);
     }
     if let Some((min_x, max_x)) = axes.x_range {
         layout = layout.with_x_axis_min(min_x).with_x_axis_max(max_x);
@@ -378,7 +384,7 @@ fn make_accessible(svg: &str, id: &str, title: &str, alt: &str) -> Markup {
         number.parse::<f64>().ok()
     };
     let (width, height) = (size("width").unwrap_or(WIDTH), size("height").unwrap_or(HEIGHT));
-    let top = size(TOP_ATTRIBUTE).unwrap_or(0.0);
+    let [top, side] = [TOP_ATTRIBUTE, SIDE_ATTRIBUTE].map(|name| size(name).unwrap_or(0.0));
     let body = rest.strip_suffix("</svg>").unwrap_or(rest);
     let body = match body.split_once("-->") {
         Some((start, rest)) if start.starts_with("<!--") => rest,
@@ -387,7 +393,7 @@ fn make_accessible(svg: &str, id: &str, title: &str, alt: &str) -> Markup {
     let body = body.replace("kuva-clip-", &format!("{id}-clip-"));
     let body = body.replace("<rect width=\"100%\" height=\"100%\" fill=\"none\" />", "");
     html! {
-        svg viewBox={ "0 " (0.0 - top) " " (width) " " (height + top) } role="img"
+        svg viewBox={ (0.0 - side) " " (0.0 - top) " " (width + 2.0 * side) " " (height + top) } role="img"
             aria-labelledby={ (id) "-t " (id) "-d" } fill="currentColor"
         {
             title id={ (id) "-t" } { (title) }
@@ -441,7 +447,7 @@ mod tests {
         let svg =
             draw_lines(&Axes { x: "x", y: "y", ..Axes::default() }, vec![vec![(0.0, 1.0), (1.0, 2.0)]]);
         let svg = make_accessible(&svg, "f1", "A <title>", "What it shows").into_string();
-        assert!(svg.starts_with("<svg viewBox=\"0 0 560 260\" role=\"img\""), "{svg}");
+        assert!(svg.starts_with("<svg viewBox=\"-10 0 580 260\" role=\"img\""), "{svg}");
         assert!(
             svg.contains("A &lt;title&gt;") && svg.contains("var(--c0)") && !svg.contains("kuva"),
             "{svg}"
@@ -455,7 +461,7 @@ mod tests {
         let marks = vec![(50.0, "read length".to_string()), (52.0, "median".to_string())];
         let axes = Axes { marks, levels: vec![(1.5, "limit".into())], ..Axes::default() };
         let svg = make_accessible(&draw_lines(&axes, line), "f1", "T", "A").into_string();
-        assert!(svg.starts_with("<svg viewBox=\"0 -36 560 296\""), "{svg}");
+        assert!(svg.starts_with("<svg viewBox=\"-10 -36 580 296\""), "{svg}");
         let heights: Vec<f64> = ["read length<", "median<", "limit<"]
             .iter()
             .map(|name| {
