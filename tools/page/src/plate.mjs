@@ -207,6 +207,8 @@ await setFilter(failed);
 await click("#window tbody tr:nth-child(2) th a");
 await tab.waitForFunction((name) => document.querySelector("#detail h2")?.textContent === name, {}, failed);
 check((await text("#detail .findings li")).includes("Duplicates"), "the details name the fault");
+await tab.waitForSelector("#plot-detail-inserts");
+await tab.$eval("#plot-detail-inserts", (it) => it.scrollIntoView({ block: "center", behavior: "instant" }));
 await tab.waitForSelector("#plot-detail-inserts[data-draw-ms]");
 await nodes("with the details of a sample");
 await tab.$eval("#detail form input", (it) => (it.value = "Renamed <b>"));
