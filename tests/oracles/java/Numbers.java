@@ -5,7 +5,7 @@ import java.util.Random;
 /**
  * Prints a hash of each block of results of Java's functions, on points that the tests of readmill-jmath draw as well.
  * With "java Numbers.java SERIES BLOCK SIZE", prints the results of one block; with "java Numbers.java all BLOCKS SIZE",
- * the hashes of that many blocks of each series.
+ * the hashes of that many blocks of each series, or only of series whose names begin with a fourth argument.
  */
 public class Numbers {
     static long state;
@@ -151,7 +151,11 @@ public class Numbers {
             }
             return;
         }
+        String start = arguments.length > 3 ? arguments[3] : "";
         for (String series : SERIES) {
+            if (!series.startsWith(start)) {
+                continue;
+            }
             for (int number = 0; number < Integer.parseInt(arguments[1]); number++) {
                 long hash = 0;
                 for (long result : block(series, number, size)) {

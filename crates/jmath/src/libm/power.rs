@@ -55,14 +55,14 @@ struct Reduced {
     row: [f64; 2],
 }
 
-/// Returns `x`^`y` for finite positive `x` and finite `y`, with the given sign.
+/// Returns |`x`|^`y` for finite `x` and `y` other than 0, with the given sign.
 pub(super) fn power(reciprocals: Reciprocals, x: f64, y: f64, is_negative: bool) -> f64 {
-    let result = positive_power(reciprocals, x, y);
+    let result = positive_power(reciprocals, x.abs(), y, x < 0.0);
     if is_negative { -result } else { result }
 }
 
 #[inline]
-fn positive_power(reciprocals: Reciprocals, x: f64, y: f64) -> f64 {
+fn positive_power(reciprocals: Reciprocals, x: f64, y: f64, was_negative: bool) -> f64 {
     let (scaled, bias) = if x.is_normal() { (x, 1023) } else { (x * TWO_128, 1023 + 128) };
     let mantissa = f64::from_bits(x_mantissa(scaled));
     let b_bits = (reciprocals.of_mantissa(scaled) * SCALE).to_bits() + 0x2000;
@@ -74,8 +74,9 @@ fn positive_power(reciprocals: Reciprocals, x: f64, y: f64) -> f64 {
     let upper = if bias != 1023 {
         and(mantissa, 0xffff_fc00 << 32)
     } else {
-        // Fewer bits of m the larger k is, so that the sum with k has room.
-        let cleared = (16 * k.abs() + 16).ilog2() - 4;
+        // Fewer bits of m the larger k is, so that the sum with k has room. For a negative base, Intel's
+        // library takes k - 1.
+        let cleared = ((if was_negative { k - 1 } else { k }).abs() + 1).ilog2();
         let rounded = mantissa.to_bits() + if is_near_1 { 0x8000_0000 } else { 0 };
         f64::from_bits(rounded & u64::from(u32::MAX << cleared) << 32)
     };
@@ -127,7 +128,8 @@ fn usual_power(reduced: &Reduced, x: f64, y: f64) -> f64 {
         }
         return 1.0 + (log_upper * y + y * rest) * LN_2;
     }
-    if size >= 736 {
+    // Intel's first version has 736 here, which is too small for x below 1. Java's has this limit.
+    if size >= 752 {
         return overflow((x < 1.0) != (y < 0.0));
     }
     let sum = log_upper + rest;

@@ -40,7 +40,7 @@ pub(super) fn pow(reciprocals: Reciprocals, x: f64, y: f64) -> f64 {
     if y == 2.0 {
         return x * x;
     }
-    power::power(reciprocals, x.abs(), y, is_negative)
+    power::power(reciprocals, x, y, is_negative)
 }
 
 fn parity(y: f64) -> Parity {
