@@ -100,9 +100,11 @@ impl Decimal {
         let bits_of_b = kept + b_2 + bits_of_5(b_5);
         let bits_of_10_s = s_2 + 1 + bits_of_5(s_5 + 1);
         let scaled = Scaled { fraction, b_5, b_2, s_5, s_2, m_2 };
-        if bits_of_b < 64 && bits_of_10_s < 64 {
-            let [b, s, m] = scaled
-                .numbers(|factor, five, two| (u128::from(factor) * 5_u128.pow(five as u32)) << two);
+        if bits_of_b < 32 && bits_of_10_s < 32 {
+            let [b, s, m] = scaled.numbers(|factor, five, two| (factor as i32 * 5_i32.pow(five)) << two);
+            Self::produce_digits(b, s, m, decimal, purpose, false)
+        } else if bits_of_b < 64 && bits_of_10_s < 64 {
+            let [b, s, m] = scaled.numbers(|factor, five, two| (factor as i64 * 5_i64.pow(five)) << two);
             Self::produce_digits(b, s, m, decimal, purpose, false)
         } else {
             let [b, s, m] = scaled.numbers(Large::of);
@@ -128,12 +130,16 @@ impl Decimal {
             let digit = b.take_quotient(&s);
             b = b.times(10);
             m = m.times(10);
+            // The sum can wrap around in Java's integers, and the digits are other ones then.
             low = b < m;
             high = match b.clone().plus(&m).cmp(&ten_s) {
                 Ordering::Less => false,
                 Ordering::Equal => includes_limit,
                 Ordering::Greater => true,
             };
+            if !m.is_positive() {
+                (low, high) = (true, true);
+            }
             if is_first && digit == 0 && !high {
                 first_place -= 1;
             } else {
@@ -149,7 +155,7 @@ impl Decimal {
         }
         let mut result = Decimal { digits, exponent: first_place + 1 };
         if high {
-            let rest = b.times(2).cmp(&ten_s);
+            let rest = b.cmp_doubled(&ten_s);
             let is_odd = result.digits.last().is_some_and(|digit| digit & 1 == 1);
             if !low || rest == Ordering::Greater || (rest == Ordering::Equal && is_odd) {
                 result.round_up_last();
@@ -206,11 +212,11 @@ struct Scaled {
 }
 
 impl Scaled {
-    fn numbers<N>(&self, make: impl Fn(u64, i32, i32) -> N) -> [N; 3] {
+    fn numbers<N>(&self, make: impl Fn(u64, u32, u32) -> N) -> [N; 3] {
         [
-            make(self.fraction, self.b_5, self.b_2),
-            make(1, self.s_5, self.s_2),
-            make(1, self.b_5, self.m_2),
+            make(self.fraction, self.b_5 as u32, self.b_2 as u32),
+            make(1, self.s_5 as u32, self.s_2 as u32),
+            make(1, self.b_5 as u32, self.m_2 as u32),
         ]
     }
 }

@@ -96,3 +96,23 @@ fn special(x: f64) -> String {
     }
     .to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_where_sums_wrap_around_in_java() {
+        // From Java 17; the last digits are not the nearest ones.
+        let numbers = [0xc53c_2979_a341_21a0, 0x4538_0ec1_3d42_ffe5].map(f64::from_bits);
+        assert_eq!(numbers.map(format_double), ["-3.4045783794760863E25", "2.9083897437489444E25"]);
+        assert_eq!(format_fixed(numbers[0], 1), "-34045783794760863000000000.0");
+    }
+
+    #[test]
+    fn special_numbers() {
+        let numbers = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, -0.001];
+        let texts = ["NaN", "Infinity", "-Infinity", "-0.00", "-0.00"];
+        assert_eq!(numbers.map(|x| format_fixed(x, 2)), texts);
+    }
+}

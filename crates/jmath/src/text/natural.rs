@@ -1,4 +1,4 @@
-//! Natural numbers of any size, with what the production of digits needs.
+//! Integers of 32 and 64 bits and of any size, with what the production of digits needs.
 
 use std::cmp::Ordering;
 
@@ -8,23 +8,43 @@ pub(super) trait Natural: Ord + Clone {
     fn plus(self, other: &Self) -> Self;
     /// Divides by `divisor`, keeps the remainder, and returns the quotient, which is below 10.
     fn take_quotient(&mut self, divisor: &Self) -> u8;
+    /// Compares twice this number with another one.
+    fn cmp_doubled(self, other: &Self) -> Ordering;
+    /// Returns whether this number has not wrapped around to a negative one.
+    fn is_positive(&self) -> bool;
 }
 
-impl Natural for u128 {
-    fn times(self, factor: u32) -> Self {
-        self * u128::from(factor)
-    }
+/// Implements the arithmetic in Java's integers, which wrap around.
+macro_rules! impl_wrapping {
+    ($integer:ty) => {
+        impl Natural for $integer {
+            fn times(self, factor: u32) -> Self {
+                self.wrapping_mul(factor as $integer)
+            }
 
-    fn plus(self, other: &Self) -> Self {
-        self + other
-    }
+            fn plus(self, other: &Self) -> Self {
+                self.wrapping_add(*other)
+            }
 
-    fn take_quotient(&mut self, divisor: &Self) -> u8 {
-        let quotient = *self / divisor;
-        *self %= divisor;
-        quotient as u8
-    }
+            fn take_quotient(&mut self, divisor: &Self) -> u8 {
+                let quotient = *self / divisor;
+                *self %= divisor;
+                quotient as u8
+            }
+
+            fn cmp_doubled(self, other: &Self) -> Ordering {
+                self.wrapping_mul(2).wrapping_sub(*other).cmp(&0)
+            }
+
+            fn is_positive(&self) -> bool {
+                *self > 0
+            }
+        }
+    };
 }
+
+impl_wrapping!(i32);
+impl_wrapping!(i64);
 
 /// A number as 32-bit limbs, the lowest first, without zeros at the end.
 #[derive(Clone, PartialEq, Eq)]
@@ -32,12 +52,12 @@ pub(super) struct Large(Vec<u32>);
 
 impl Large {
     /// Returns factor · 5^five · 2^two.
-    pub(super) fn of(factor: u64, five: i32, two: i32) -> Self {
+    pub(super) fn of(factor: u64, five: u32, two: u32) -> Self {
         let mut number = Large(vec![factor as u32, (factor >> 32) as u32]);
         for _ in 0..five / 13 {
             number = number.times(5_u32.pow(13));
         }
-        number = number.times(5_u32.pow(five as u32 % 13)).times(1 << (two % 32));
+        number = number.times(5_u32.pow(five % 13)).times(1 << (two % 32));
         number.0.splice(0..0, std::iter::repeat_n(0, two as usize / 32));
         number.trimmed()
     }
@@ -85,6 +105,14 @@ impl Natural for Large {
             carry >>= 32;
         }
         self.trimmed()
+    }
+
+    fn cmp_doubled(self, other: &Self) -> Ordering {
+        self.times(2).cmp(other)
+    }
+
+    fn is_positive(&self) -> bool {
+        true
     }
 
     fn take_quotient(&mut self, divisor: &Self) -> u8 {
