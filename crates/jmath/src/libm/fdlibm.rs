@@ -1,5 +1,9 @@
 //! Logarithms that Java computes by fdlibm, which FreeBSD's msun keeps as well: the same on all
 //! processors.
+//!
+//! The algorithms are of fdlibm: Copyright (C) 1993 by Sun Microsystems, Inc. All rights reserved.
+//! Developed at SunPro, a Sun Microsystems, Inc. business. Permission to use, copy, modify, and
+//! distribute this software is freely granted, provided that this notice is preserved.
 
 use super::bits::and;
 

@@ -112,4 +112,21 @@ mod tests {
             assert_eq!(table.of_mantissa(x), Reciprocals::of_this_processor().of_mantissa(x), "{x}");
         }
     }
+
+    /// Measures the table of another maker, on its processor, into the file `JMATH_RECIPROCALS`.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    #[ignore = "measures a processor"]
+    fn write_reciprocals_of_this_processor() {
+        let Ok(file) = std::env::var("JMATH_RECIPROCALS") else {
+            return;
+        };
+        let measure = |mantissa: u32| run_instruction(f32::from_bits(0x3f80_0000 | mantissa));
+        for mantissa in 0..1 << 23 {
+            assert_eq!(measure(mantissa), measure(mantissa & !0xfff), "it uses more than 11 bits");
+        }
+        let table: Vec<u8> = (0..2048).flat_map(|i| measure(i << 12).to_le_bytes()).collect();
+        assert_eq!(table.len(), INTEL.len());
+        std::fs::write(file, table).unwrap();
+    }
 }

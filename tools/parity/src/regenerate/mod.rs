@@ -9,6 +9,7 @@ mod bqsr;
 mod bqsr_cases;
 mod case_file;
 mod fronts;
+mod java;
 mod marks;
 mod options;
 mod report;
@@ -30,7 +31,7 @@ struct Oracle {
     make: fn(&RegenerateRequest<'_>, &Path) -> Result<String>,
 }
 
-const ORACLES: [Oracle; 11] = [
+const ORACLES: [Oracle; 13] = [
     Oracle { file: "picard/marks.txt", make: marks::regenerate_marks },
     Oracle { file: "picard/options.txt", make: options::regenerate_option_cases },
     Oracle { file: "picard/larger.txt", make: options::regenerate_option_cases },
@@ -42,6 +43,8 @@ const ORACLES: [Oracle; 11] = [
     Oracle { file: "mosdepth/coverage.txt", make: whole_files::regenerate_coverage },
     Oracle { file: "samtools/stats.txt", make: whole_files::regenerate_stats },
     Oracle { file: "fronts/options.txt", make: fronts::list_front_options },
+    Oracle { file: "java/numbers.txt", make: java::hash_numbers },
+    Oracle { file: "java/likelihoods.txt", make: java::hash_likelihoods },
 ];
 
 impl Oracle {
@@ -54,6 +57,13 @@ impl Oracle {
                 return Ok("# Generated: names of options in the help of each tool, by `./dev parity \
                            --regenerate`; those of MarkDuplicatesSpark are kept by hand."
                     .to_owned());
+            }
+            Some("java") => {
+                return Ok(format!(
+                    "# Generated: results of Java 17 and GATK {} on an Intel processor, by `./dev parity \
+                     --regenerate`.",
+                    peers.gatk()?.version
+                ));
             }
             _ => ("samtools", peers.newest_samtools()?.version),
         };
