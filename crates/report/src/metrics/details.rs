@@ -192,7 +192,7 @@ fn genome_number(run: &RunPart<'_>, name: &str) -> Option<Quantity> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::{METRICS, find_metric};
+    use crate::metrics::{METRICS, find_metric, metric_title};
     use serde_json::json;
 
     fn find(run: &serde_json::Value, key: &str) -> Option<f64> {
@@ -214,6 +214,17 @@ mod tests {
         assert_eq!(find(&run, "supplementary"), Some(0.05));
         assert_eq!(find(&run, "qc_failed"), Some(0.1));
         assert_eq!(find(&run, "mapping_quality_0"), None);
+    }
+
+    #[test]
+    fn shares_of_target_bases_are_called_so() {
+        let title = |report: &str| {
+            let run = json!({"reports": {report: {"depth": [30, 2], "share": [0.1, 1]}}});
+            let metric = DETAILS.iter().find(|it| it.key == "bases_at_30x").unwrap();
+            metric_title(metric, &RunPart::new(&run))
+        };
+        assert_eq!(title("mosdepth.region.dist.txt"), "Target bases covered ≥ 30×");
+        assert_eq!(title("mosdepth.global.dist.txt"), "Bases covered ≥ 30×");
     }
 
     #[test]

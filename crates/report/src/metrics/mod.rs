@@ -352,7 +352,9 @@ pub fn metric_title(metric: &Metric, run: &RunPart<'_>) -> String {
     let is_of_targets = || (metric.find)(run).is_some_and(|value| is_target_value(&value, run));
     match metric.key {
         "mean_coverage" if is_of_targets() => "Mean target coverage".into(),
-        "bases_at_20x" | "even_coverage" if is_of_targets() => {
+        "bases_at_1x" | "bases_at_10x" | "bases_at_20x" | "bases_at_30x" | "even_coverage"
+            if is_of_targets() =>
+        {
             format!("Target b{}", metric.name.trim_start_matches('B'))
         }
         "fold_80" if is_of_targets() => "Target fold-80 penalty".into(),
