@@ -32,7 +32,10 @@ impl RunState<'_> {
             "checksum": checksum,
             "checksum_of": checksum_of,
         });
-        self.reference_path().map_or(object.clone(), |path| add_path(path, object))
+        match self.reference_path() {
+            Some(path) => add_path(path, object),
+            None => object,
+        }
     }
 
     /// Returns the reference of the run: of `--reference`, or of the step that has one of its own.

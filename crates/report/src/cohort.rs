@@ -107,7 +107,7 @@ fn find_outliers(values: &[Option<Quantity>], known: &[f64], middle: f64, near: 
 
 /// A lane of one of the samples.
 struct PlacedLane {
-    /// Index of the sample.
+    /// Index of the sample, in the order of the page.
     run: usize,
     name: String,
     /// Median insert size, and mean GC as a fraction.
@@ -121,8 +121,8 @@ const DISTANCE_UNITS: [f64; 2] = [0.1, 0.02];
 /// Samples match a lane about equally well if their distances from it differ by at most this.
 const MAX_EQUAL_DISTANCE: f64 = 0.5;
 
-/// Minimum number of lanes of a sample of which one can be said to be exchanged. Of two lanes,
-/// either one can be the foreign one.
+/// Minimum number of lanes that a sample must have before the page says that one was exchanged. If a
+/// sample has two lanes, either can be the foreign one.
 const MIN_EXCHANGE_LANES: usize = 3;
 
 /// Returns the distance of a lane from the medians of other lanes, in [`DISTANCE_UNITS`].
@@ -135,7 +135,7 @@ fn lane_distance(lane: &PlacedLane, middle: [f64; 2]) -> f64 {
 /// A lane of a sample.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SampleLane {
-    /// Index of the sample.
+    /// Index of the sample, in the order of the page.
     pub run: usize,
     pub name: String,
 }
@@ -143,7 +143,7 @@ pub struct SampleLane {
 /// Lanes that probably belong to another sample.
 #[derive(Debug, PartialEq)]
 pub enum LaneSwap {
-    /// Two lanes of which each matches the sample of the other better than its own.
+    /// Two lanes of different samples. Each matches the other sample better than its own.
     Exchanged([SampleLane; 2]),
     /// A lane that matches another sample better than its own.
     Foreign {
@@ -259,7 +259,8 @@ fn find_swaps(lanes: &[PlacedLane]) -> Vec<LaneSwap> {
 /// Returns the lane with the samples that it matches better than its own. `None` if there are none.
 fn find_foreign_lane<'a>(lane: &'a PlacedLane, medians: &SampleMedians) -> Option<ForeignLane<'a>> {
     let of_others = lane_distance(lane, medians.without(lane.run, Some(lane.values))?);
-    // Without one of three lanes, the median is the mean of two, of which one can be foreign.
+    // The median of two remaining lanes is their mean, and one of them can be foreign. So the distance
+    // from all three counts, too, if it is smaller.
     let of_all = medians.all.get(lane.run).copied().flatten().map(|it| lane_distance(lane, it));
     let own = of_others.min(of_all?);
     if own <= 1.0 {

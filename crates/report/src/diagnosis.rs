@@ -13,7 +13,7 @@ pub struct Diagnosis<'a> {
     /// The metric that indicates the cause.
     pub lead: &'a MetricOutcome,
     pub grade: Grade,
-    /// What to do about the cause.
+    /// A phrase that says how to remove the cause, or what to do in spite of it.
     pub remedy: Option<&'static str>,
     /// Metrics that show the same cause, or that it may have worsened.
     pub follow: Vec<&'a MetricOutcome>,

@@ -68,7 +68,8 @@ pub struct Rule {
     pub indicates: Option<Cause>,
     /// Keys of the metrics that this cause may worsen, besides those that indicate the same cause.
     pub worsens: &'static [&'static str],
-    /// What to do about the cause, as a phrase that the page shows after "What to do:".
+    /// A phrase that says how to remove the cause, or what to do in spite of it. The page shows it after
+    /// "What to do:".
     pub remedy: Option<&'static str>,
     /// Returns the fraction of the coverage that the cause leaves, at this value of the metric.
     /// A low coverage is a consequence only if it would be better without the cause.

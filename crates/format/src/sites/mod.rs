@@ -67,8 +67,8 @@ impl KnownSites {
     /// compressed; no index is needed) for reads with `header`.
     ///
     /// Sites may be in any order, but unsorted sites cost some time and space. No other code may append
-    /// to `spill` meanwhile. If `sums` is given, it receives the checksums of the files. The memory is charged to `ledger` first; the charge for the index lasts as
-    /// long as a clone of the sites.
+    /// to `spill` meanwhile. If `sums` is given, it receives the checksums of the files. The memory is
+    /// charged to `ledger` first; the charge for the index lasts as long as a clone of the sites.
     ///
     /// # Errors
     /// Fails if a file cannot be read, if there is too little memory, or if a file belongs to another

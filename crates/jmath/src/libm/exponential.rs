@@ -7,7 +7,7 @@ use super::bits::{biased_exponent, read_table, upper_16};
 
 static TABLE: [[f64; 2]; 64] = read_table(include_bytes!("../data/exp.bin"));
 
-/// 64 / log(2).
+/// 64 / log(2), which turns x into the exponent of 2, in steps of 1/64.
 const STEPS: f64 = f64::from_bits(0x4057_1547_652b_82fe);
 /// log(2) / 64 in two parts.
 const STEP: [f64; 2] = [f64::from_bits(0x3f86_2e42_fefa_0000), f64::from_bits(0x3d1c_f79a_bc9e_3b3a)];

@@ -7,7 +7,8 @@
 use super::bits::{and, biased_exponent, read_table};
 use super::reciprocal::Reciprocals;
 
-/// What distinguishes the logarithms. Pairs are a number and its remainder.
+/// The constants of one of the logarithms. A pair is a rounded number and the remainder that rounding
+/// left.
 struct Base {
     /// LH, which scales the reciprocal, as a factor of the approximation.
     scale: Option<f32>,

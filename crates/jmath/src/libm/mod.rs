@@ -62,7 +62,7 @@ impl JavaMath {
         exponential::exp(x)
     }
 
-    /// Returns `x`^`y`, like `Math.pow`.
+    /// Returns `x` raised to the power `y`, with the last bit of `Math.pow`.
     pub fn pow(self, x: f64, y: f64) -> f64 {
         power_special::pow(self.reciprocals, x, y)
     }

@@ -13,7 +13,7 @@ use readmill_jmath::{CpuMaker, JavaMath, Log10Sums};
 use super::oracles;
 use super::points::{Draws, bits, hash_results};
 
-/// Points of a block.
+/// Number of points that are hashed together.
 const SIZE: usize = 2000;
 
 /// Draws a logarithm from -20 to 0; one of 16 is -infinity.

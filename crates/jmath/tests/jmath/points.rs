@@ -57,7 +57,7 @@ pub const SERIES: [&str; 47] = [
     "queue ties",
 ];
 
-/// SplitMix64.
+/// Random numbers of SplitMix64, which the Java harness draws in the same order.
 pub struct Draws(pub u64);
 
 impl Draws {

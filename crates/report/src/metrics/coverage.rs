@@ -91,7 +91,7 @@ pub fn fold_80_mean(run: &RunPart<'_>) -> Option<f64> {
     of(TARGETS, "MEAN_TARGET_COVERAGE").or_else(|| of(GENOME, "MEAN_COVERAGE"))
 }
 
-/// Picard's histogram of depths.
+/// The histogram of depths that CollectWgsMetrics or CollectHsMetrics wrote.
 pub struct DepthHistogram<'a> {
     pub report: &'static str,
     pub histogram: RunPart<'a>,

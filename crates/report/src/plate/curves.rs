@@ -46,7 +46,7 @@ pub enum CellRule {
     Sum,
     /// The minimum, so that a single bad cycle stays visible.
     Min,
-    /// The maximum.
+    /// The greatest value in the cell.
     Max,
     /// The value of the first point at or after the start of the cell; 0 after the last one. For
     /// cumulative shares.

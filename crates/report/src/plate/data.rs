@@ -16,7 +16,7 @@ use super::sample::PlateSample;
 /// The data of the table of samples and of the plots.
 pub struct PlateData<'a> {
     pub samples: &'a [PlateSample],
-    /// The key metrics.
+    /// Metrics with limits, whose columns are shown at first.
     pub columns: &'a [MetricColumn],
     /// Metrics without limits, whose columns are hidden at first.
     pub details: &'a [MetricColumn],

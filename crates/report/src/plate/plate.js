@@ -580,17 +580,22 @@
     setTimeout(() => URL.revokeObjectURL(url), 10_000);
   };
 
+  /** Returns lines of values as text. Tabs and line ends in a value become spaces. */
+  const toTsv = (lines) => {
+    const clean = (value) => String(value ?? "").replaceAll(/[\t\n]/g, " ");
+    return lines.map((line) => `${line.map(clean).join("\t")}\n`).join("");
+  };
+
   /** Returns the shown rows and columns of the table, with all digits of the numbers. */
   const tableText = () => {
     const shown = shownColumns();
-    const clean = (value) => String(value ?? "").replaceAll(/[\t\n]/g, " ");
     const cell = (column, sample) => (column.id === "verdict" ? gradeOf(sample)?.label : column.value(sample));
     const renamed = state.names.size > 0 ? ["Display name"] : [];
     const lines = [["Sample", ...renamed, ...shown.map((column) => column.title)]];
     for (const sample of state.shown) {
       lines.push([data.samples[sample], ...renamed.map(() => nameOf(sample)), ...shown.map((column) => cell(column, sample))]);
     }
-    return lines.map((line) => `${line.map(clean).join("\t")}\n`).join("");
+    return toTsv(lines);
   };
 
   // ---- Painters: a canvas and an SVG file, with the same methods ----
@@ -964,7 +969,7 @@
       for (const sample of this.visibleSamples()) {
         if (this.curves[sample]) lines.push([nameOf(sample), ...Array.from(this.curves[sample], number)]);
       }
-      save(`${this.id}.tsv`, "text/tab-separated-values", lines.map((line) => `${line.join("\t")}\n`).join(""));
+      save(`${this.id}.tsv`, "text/tab-separated-values", toTsv(lines));
     }
 
     // Values and positions. On a logarithmic axis, values are decimal logarithms.
