@@ -156,7 +156,7 @@ impl Peers {
         maven::install_picard_with_htsjdk(&self.cache)
     }
 
-    /// Returns the parts of GATK `maven::GATK` that recalibrate base qualities.
+    /// Returns the parts of GATK `maven::GATK` that recalibrate base qualities and call variants.
     pub fn gatk(&self) -> Result<Tool> {
         let _installing = self.lock_install("gatk")?;
         maven::install_gatk(&self.cache)

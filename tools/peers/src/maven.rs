@@ -19,9 +19,9 @@ pub const GATK: &str = "4.6.2.0";
 
 const GATK_MAIN: &str = "org.broadinstitute.hellbender.Main";
 
-/// Archives (group, name, version) that GATK's base quality tools need: 44 of the 367 that it
-/// declares (78 of 440 MB). It does not start without these. The last six are the script engine,
-/// which Picard also has.
+/// Archives (group, name, version) that GATK's base quality tools and HaplotypeCaller need: 47 of the
+/// 367 that it declares (82 of 440 MB). It does not start without these. The last six are the script
+/// engine, which Picard also has.
 const GATK_ARCHIVES: &str = "
     org.broadinstitute:gatk:4.6.2.0
     org.broadinstitute:barclay:5.0.0
@@ -55,6 +55,7 @@ const GATK_ARCHIVES: &str = "
     it.unimi.dsi:fastutil:7.0.13
     net.sf.jopt-simple:jopt-simple:5.0.3
     org.aeonbits.owner:owner:1.0.9
+    org.apache.commons:commons-collections4:4.4
     org.apache.commons:commons-compress:1.26.0
     org.apache.commons:commons-jexl:2.1.1
     org.apache.commons:commons-lang3:3.14.0
@@ -65,6 +66,8 @@ const GATK_ARCHIVES: &str = "
     org.apache.logging.log4j:log4j-api:2.24.1
     org.apache.logging.log4j:log4j-core:2.24.1
     org.apache.spark:spark-core_2.13:3.5.0
+    org.jgrapht:jgrapht-core:1.1.0
+    org.ojalgo:ojalgo:44.0.0
     org.slf4j:slf4j-api:1.7.25
     org.threeten:threetenbp:1.6.8
     org.openjdk.nashorn:nashorn-core:15.4
@@ -170,8 +173,8 @@ fn project_dependency(group: &str, name: &str, version: &str) -> String {
 }
 
 /// Installs below `cache` the parts of GATK [`GATK`] that BaseRecalibrator, ApplyBQSR,
-/// GatherBQSRReports, AnalyzeCovariates (without plots) and IndexFeatureFile need: archives without
-/// their own dependencies.
+/// GatherBQSRReports, AnalyzeCovariates (without plots), IndexFeatureFile and HaplotypeCaller need:
+/// archives without their own dependencies.
 pub fn install_gatk(cache: &Path) -> Result<Tool> {
     let dependencies: String =
         GATK_ARCHIVES.lines().filter_map(|line| lone_dependency(line.trim())).collect();
