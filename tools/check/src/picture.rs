@@ -33,7 +33,10 @@ const RINGS: [(&str, &str, &[&str]); 4] = [
     (
         "add-ons",
         "count or describe reads; each is a row of the table of add-ons",
-        &["coverage", "fastqc", "fingerprint", "qc", "report", "stats"],
+        &[
+            "assembly", "coverage", "fastqc", "fingerprint", "genotypes", "likelihoods",
+            "pairwise", "qc", "regions", "report", "stats",
+        ],
     ),
     ("faces", "command lines of other tools, and commands on whole files", &["files", "fronts"]),
     ("workshop", "not part of a run", &["simulate"]),

@@ -15,6 +15,7 @@
 
 mod align;
 mod bqsr;
+mod calling;
 mod commands;
 mod corpus;
 mod coverage;
@@ -29,6 +30,7 @@ mod fronts;
 mod gatk;
 mod index_command;
 mod indexes;
+mod java;
 mod ledger;
 mod orders;
 mod outputs;
@@ -159,6 +161,8 @@ enum ParityPart {
     Align,
     /// Reads trimmed before alignment, compared with fastp
     Trim,
+    /// Steps of variant calling, compared with GATK HaplotypeCaller
+    Calling,
     /// Samples in every order
     Orders,
     /// Samples sorted by coordinate, with duplicates marked, and through all steps
@@ -352,6 +356,9 @@ fn compare_small_inputs(
     if args.has(ParityPart::Fronts) {
         let pairs = args.pairs.unwrap_or(if args.quick { 1_500 } else { 6_000 });
         fronts::compare_fronts(&dir("fronts")?, peers, pairs, !args.quick, ledger)?;
+    }
+    if args.has(ParityPart::Calling) {
+        calling::compare_calling(peers, &root.join("calling"), args.quick, ledger)?;
     }
     if args.has(ParityPart::Bqsr) {
         bqsr::compare_simulated(&dir("bases")?, &dir("bases.simulated")?, peers, args.quick, ledger);

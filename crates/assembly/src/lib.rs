@@ -1,0 +1,5 @@
+//! Haplotypes that are assembled from the reads of a region, as GATK HaplotypeCaller assembles them.
+//!
+//! The crate starts no threads, and reads and writes no files.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+#![warn(missing_docs, clippy::print_stdout, clippy::print_stderr)]

