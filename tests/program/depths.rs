@@ -100,6 +100,21 @@ fn the_least_memory_that_is_named_is_enough() {
 }
 
 #[test]
+fn the_least_memory_is_enough_for_full_batches_on_eight_threads() {
+    let dir = TestDir::new();
+    let [input, reference] = simulated(&dir, 20_000);
+    let sorted = arg(&dir.path("sorted.bam"));
+    run(&format!("sort {input} -o {sorted}"));
+    let programs = "CollectWgsMetrics,CollectRawWgsMetrics,CollectOxoGMetrics";
+    let out = arg(&dir.path("out"));
+    let line = format!(
+        "qc {sorted} -o {out} --metrics {programs} --reference {reference} --sample-size 100 -@ 8"
+    );
+    let min_memory = query_min_memory(&words(&line));
+    run(&format!("{line} -m {min_memory}"));
+}
+
+#[test]
 fn depths_of_targets_do_not_depend_on_resources_or_on_who_wrote_the_reads() {
     let dir = TestDir::new();
     let [input, reference] = simulated(&dir, 9_000);

@@ -21,6 +21,5 @@ pub(crate) mod sensitivity;
 /// The name in the memory ledger for all programs that count in order.
 pub const ORDERED_MEMORY: &str = "depths of quality metrics";
 
-/// Usual memory in bytes of a piece of one program. A program that keeps its reads takes most of
-/// the bytes of the batch.
+/// Usual memory in bytes of a piece of a program for targets, RNA or jumping libraries.
 pub(crate) const USUAL_PIECE_BYTES: u64 = 1 << 20;

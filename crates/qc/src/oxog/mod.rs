@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::blocks::for_each_block;
 use crate::counts::add_each;
-use crate::depth::{ORDERED_MEMORY, USUAL_PIECE_BYTES};
+use crate::depth::ORDERED_MEMORY;
 use crate::reference::{ReferenceContigs, ReferencePages};
 use crate::substitutions::{CountedQualities, Libraries, MIN_MAPQ, SubstitutionOptions, base_digit};
 use crate::unsorted::unsorted_error;
@@ -217,7 +217,8 @@ impl OxoGCounting {
 
 impl OrderedTally for OxoGCounting {
     const MEMORY: &'static str = ORDERED_MEMORY;
-    const USUAL_PIECE_BYTES: u64 = USUAL_PIECE_BYTES;
+    /// A piece has counts of sites, not reads; 80 kB have been seen.
+    const USUAL_PIECE_BYTES: u64 = 1 << 17;
     type Piece = OxoGPiece;
     type Maker = OxoGMaker;
 

@@ -8,9 +8,9 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::counting::WgsCounting;
 use super::piece::{ContigPiece, Excluded, RulesPiece, WgsPiece};
 use super::rules::WgsRules;
+use crate::depth::ORDERED_MEMORY;
 use crate::depth::depths::{DepthCounter, MAX_READS, PAGE, end_of, page_of};
 use crate::depth::reads::{IS_N, MAX_QUAL, Reads, as_java};
-use crate::depth::{ORDERED_MEMORY, USUAL_PIECE_BYTES};
 use crate::read::N;
 use crate::reference::ReferencePages;
 use crate::unsorted::unsorted_error;
@@ -145,7 +145,9 @@ struct GatheredReads {
 
 impl OrderedTally for WgsCounting {
     const MEMORY: &'static str = ORDERED_MEMORY;
-    const USUAL_PIECE_BYTES: u64 = USUAL_PIECE_BYTES;
+    /// A piece keeps a byte for each aligned base of its reads, usually 3 MB. What exceeds this share is
+    /// charged, so that the minimum memory of a run stays small.
+    const USUAL_PIECE_BYTES: u64 = 2 << 20;
     const TRIMS: bool = true;
     type Piece = WgsPiece;
     type Maker = WgsMaker;
