@@ -2,8 +2,8 @@
 //! their usual package clients (apt, Maven, Go, Cargo, pip). They are run as processes, never
 //! linked.
 //!
-//! samtools, sambamba, samblaster, bwa, fastp, mosdepth and bamsormadup (part of biobambam2) are
-//! taken from the PATH, or installed with `apt-get` if this process is root. All others have one
+//! samtools, tabix, sambamba, samblaster, bwa, fastp, mosdepth and bamsormadup (part of biobambam2)
+//! are taken from the PATH, or installed with `apt-get` if this process is root. All others have one
 //! fixed version and are installed into `target/peers` (below `CARGO_TARGET_DIR` if that is set),
 //! so that they are downloaded once and `cargo clean` removes them. Nothing is downloaded before a
 //! program is requested. An interrupted installation starts over; an installation by another
@@ -52,6 +52,11 @@ impl Peers {
         let program = find_or_install("samtools", "samtools")?;
         let version = samtools::parse_version(&output_of(Command::new(&program).arg("--version"))?)?;
         Ok(Tool::without_arguments("samtools", program, version))
+    }
+
+    /// Returns the system's tabix. Its package has bgzip, too.
+    pub fn tabix(&self) -> Result<Tool> {
+        find_versioned("tabix", "tabix", "(htslib)")
     }
 
     /// Returns samtools `samtools::VERSION`, built from source with readmill's libdeflate.
