@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! run ─► CurveKind::collect ─► Curves::place ─► Curves::to_bytes ─► packed_element
-//!        points of a sample    ≤ 200 values     16 bits each        plate.js draws them
+//!        points of a sample    ≤ 200 values     16 bits each        curves.js draws them
 //! ```
 
 use crate::lanes::has_all_reads;

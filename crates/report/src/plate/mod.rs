@@ -9,7 +9,7 @@
 //! PlateBuilder::add_run ─► PlateSample, for each run
 //! PlateBuilder::to_html
 //! ├─ header, and lists of `lists`              HTML; readable without scripts
-//! ├─ samples, metrics, curves                  elements that plate.js fills
+//! ├─ samples, metrics, curves                  elements that the script fills
 //! ├─ PlateData    script#plate-data            JSON: all values of the table
 //! ├─ Curves       script#curves-KIND           deflate, base64: 16 bits for each value
 //! └─ articles     script#article-N             deflate, base64: HTML of a sample without figures
@@ -22,6 +22,7 @@ mod grid;
 mod lists;
 mod pack;
 mod sample;
+mod script;
 
 use std::path::Path;
 
@@ -35,18 +36,16 @@ use self::grid::Curves;
 use self::lists::{failed_list, lanes_list, outlier_list, warned_list};
 use self::pack::{pack, packed_element};
 use self::sample::PlateSample;
+use self::script::SCRIPT;
 use crate::cohort::{MetricValue, metric_columns};
 use crate::limits::Assay;
 use crate::metrics::{DETAILS, METRICS};
 use crate::names::name_runs;
 use crate::options::PageOptions;
-use crate::page::{PageScript, page_html};
+use crate::page::page_html;
 use crate::run::RunPart;
 use crate::text::{join_words, plain_number};
 use crate::verdict::SampleStatus;
-
-const SCRIPT: PageScript =
-    PageScript { style: include_str!("plate.css"), script: include_str!("plate.js") };
 
 /// Builds the page of several samples from one run description at a time.
 ///

@@ -1,0 +1,332 @@
+// Plots with a curve for each sample.
+
+/**
+ * Number of curves above which lines are as thin as one pixel of the screen. Browsers draw such lines ten
+ * times faster than wider ones.
+ */
+const MAX_WIDE_CURVES = 150;
+
+const MARGIN = { left: 62, right: 14, top: 10, bottom: 46 };
+
+/** A curve for each sample. */
+class CurvePlot extends Plot {
+  /** Shown range of x and y; `null` shows all. */
+  zoom = null;
+  cursor = null;
+
+  constructor(kind, curves, focus) {
+    super({ ...kind, focus });
+    this.kind = kind;
+    this.curves = curves;
+    this.reset = makeButton("Reset zoom", () => this.setZoom(null), { hidden: true });
+    this.tools.prepend(this.reset);
+    this.tools.append(makeButton("TSV", () => this.saveTsv(), { "aria-label": `Save the values as TSV: ${kind.title}` }));
+    const own = curves.filter(Boolean).length;
+    const range = `${this.valueText(kind.low)} to ${this.valueText(kind.high)}`;
+    this.area.setAttribute(
+      "aria-label",
+      `${kind.title}: ${own} curves, values from ${range}. Arrow keys move along a curve and between samples; Enter highlights a sample; plus and minus zoom.`,
+    );
+  }
+
+  isReady() {
+    return true;
+  }
+
+  heightFor(width) {
+    return Math.round(Math.min(340, Math.max(230, width * 0.5)));
+  }
+
+  /** Saves the curves that are not hidden: a line for each sample, a column for each x. */
+  saveTsv() {
+    const cells = [...Array(this.kind.count).keys()];
+    const number = (value) => (value !== value ? "" : String(Number((this.kind.log ? 10 ** value : value).toPrecision(6))));
+    const lines = [["Sample", ...cells.map((cell) => this.xText(cell))]];
+    for (const sample of this.visibleSamples()) {
+      if (this.curves[sample]) lines.push([nameOf(sample), ...Array.from(this.curves[sample], number)]);
+    }
+    save(`${this.id}.tsv`, "text/tab-separated-values", toTsv(lines));
+  }
+
+  // Values and positions. On a logarithmic axis, values are decimal logarithms.
+
+  xOf(cell) {
+    const { start, step, isSum } = this.kind;
+    return start + cell * step + (isSum ? (step - 1) / 2 : 0);
+  }
+
+  xText(cell) {
+    const { start, step, isSum, unit, x, labels } = this.kind;
+    if (labels.length > 0) return labels[cell];
+    const first = start + cell * step;
+    const number = isSum && step > 1 ? `${first}–${first + step - 1}` : `${first}`;
+    return unit ? `${number} ${unit}` : `${x.toLowerCase()} ${number}`;
+  }
+
+  valueText(value) {
+    const { log, percent, low, high } = this.kind;
+    const plain = log ? 10 ** value : value;
+    if (log) return `${Number((100 * plain).toPrecision(3))} %`;
+    const factor = percent ? 100 : 1;
+    const digits = Math.max(0, Math.min(4, 2 - Math.floor(Math.log10(((high - low) * factor) || 1))));
+    return `${(plain * factor).toFixed(digits)}${percent ? " %" : ""}`;
+  }
+
+  /** Returns the range of the axes. Without a zoom in y, it fits the curves in the x range. */
+  ranges() {
+    const { kind, zoom } = this;
+    const x = zoom?.x ?? [this.xOf(0), this.xOf(Math.max(1, kind.count - 1))];
+    if (zoom?.y) return { x, y: zoom.y };
+    let [low, high] = [kind.low, kind.high];
+    if (zoom) {
+      const [first, last] = x.map((value) => Math.round((value - this.xOf(0)) / kind.step));
+      [low, high] = [Infinity, -Infinity];
+      for (const sample of this.visibleSamples()) {
+        for (let i = Math.max(0, first); this.curves[sample] && i <= last && i < kind.count; i++) {
+          const value = this.curves[sample][i];
+          if (value < low) low = value;
+          if (value > high) high = value;
+        }
+      }
+      if (low > high) [low, high] = [kind.low, kind.high];
+    }
+    if (kind.fromZero && !zoom) low = Math.min(0, low);
+    const space = 0.04 * (high - low || Math.abs(high) || 1);
+    return { x, y: [kind.fromZero && !zoom && low === 0 ? 0 : low - space, high + space] };
+  }
+
+  /** Returns functions from values to positions, and back, in a plot of this size. */
+  scales(width, height) {
+    const { x, y } = this.ranges();
+    const [inWidth, inHeight] = [width - MARGIN.left - MARGIN.right, height - MARGIN.top - MARGIN.bottom];
+    const [byX, byY] = [inWidth / (x[1] - x[0]), inHeight / (y[1] - y[0])];
+    return {
+      x,
+      y,
+      toX: (value) => MARGIN.left + (value - x[0]) * byX,
+      toY: (value) => MARGIN.top + inHeight - (value - y[0]) * byY,
+      fromX: (left) => x[0] + (left - MARGIN.left) / byX,
+      fromY: (top) => y[0] + (MARGIN.top + inHeight - top) / byY,
+    };
+  }
+
+  /** Returns the ticks of the x axis, each with its text: numbers, or as many contigs as fit. */
+  xTicks([low, high], width) {
+    const labels = this.kind.labels.map((label) => label.replace(/^chr/i, ""));
+    if (labels.length === 0) return ticksOf(low, high, width < 500 ? 5 : 9).map((x) => [x, shorten(x)]);
+    const longest = Math.max(...labels.map((label) => label.length));
+    const step = Math.ceil(((high - low) * (longest * 7 + 7)) / (width - MARGIN.left - MARGIN.right));
+    return [...labels.entries()].filter(([x]) => x >= low && x <= high && x % Math.max(1, step) === 0);
+  }
+
+  paintAxes(painter, width, height, scales) {
+    const { kind } = this;
+    const [right, bottom] = [width - MARGIN.right, height - MARGIN.bottom];
+    const ink = { color: color("ink") };
+    for (const [x, text] of this.xTicks(scales.x, width)) {
+      const left = scales.toX(x);
+      painter.line([left, MARGIN.top, left, bottom], { color: color("grid") });
+      painter.text(left, bottom + 17, text, { ...ink, anchor: "middle" });
+    }
+    const ticks = kind.log ? ticksOf(...scales.y, 5).filter(Number.isInteger) : ticksOf(...scales.y, 5);
+    for (const y of ticks) {
+      const top = scales.toY(y);
+      const value = kind.log ? 10 ** y : y;
+      painter.line([MARGIN.left, top, right, top], { color: color("grid") });
+      painter.text(MARGIN.left - 7, top + 4, kind.percent ? `${shorten(100 * value)} %` : shorten(value), { ...ink, anchor: "end" });
+    }
+    painter.line([MARGIN.left, MARGIN.top, MARGIN.left, bottom, right, bottom], { color: color("axis") });
+    painter.text((MARGIN.left + right) / 2, height - 8, kind.x, { ...ink, size: 13, anchor: "middle" });
+    painter.text(13, (MARGIN.top + bottom) / 2, kind.y, { ...ink, size: 13, anchor: "middle", isVertical: true });
+  }
+
+  /** Returns the points of a curve in the plot, as x and y in turn. */
+  pointsOf(sample, { x, toX, toY }) {
+    const curve = this.curves[sample];
+    const cells = x.map((value) => (value - this.xOf(0)) / this.kind.step);
+    const [first, last] = [Math.max(0, Math.floor(cells[0])), Math.min(curve.length - 1, Math.ceil(cells[1]))];
+    const points = new Float64Array(2 * Math.max(0, last - first + 1));
+    for (let i = first, at = 0; i <= last; i++) {
+      points[at++] = toX(this.xOf(i));
+      points[at++] = toY(curve[i]);
+    }
+    return points;
+  }
+
+  clipped(painter, width, height, action) {
+    painter.startClip(MARGIN.left, MARGIN.top - 2, width - MARGIN.left - MARGIN.right + 2, height - MARGIN.top - MARGIN.bottom + 4);
+    action();
+    painter.endClip();
+  }
+
+  paintBase(painter, width, height) {
+    const scales = this.scales(width, height);
+    const lineWidth = this.visibleSamples().length > MAX_WIDE_CURVES ? 1 / (this.ratio ?? 1) : 1.2;
+    this.paintAxes(painter, width, height, scales);
+    const isBehind = this.focus !== null || state.marked.size > 0;
+    const samples = this.visibleSamples().filter((sample) => this.curves[sample]);
+    const alpha = Math.max(0.25, Math.min(isBehind ? 0.4 : 0.85, 5 / Math.sqrt(samples.length)));
+    const styles = samples.map((sample) => [sample, isBehind ? "mark" : colorName(sample, this.kind.metrics)]);
+    const isSpecial = ([sample]) => isOutlier(sample, this.kind.metrics);
+    const colors = new Map([...new Set(styles.map(([, name]) => name))].map((name) => [name, color(name)]));
+    // Outliers are drawn last and stronger, or the many others would cover them.
+    this.clipped(painter, width, height, () => {
+      for (const isLast of [false, true]) {
+        for (const style of styles.filter((style) => isSpecial(style) === isLast)) {
+          const [sample, name] = style;
+          painter.line(this.pointsOf(sample, scales), { color: colors.get(name), alpha: isLast ? (isBehind ? 0.6 : 0.9) : alpha, width: isLast ? 1.6 : lineWidth });
+        }
+      }
+    });
+  }
+
+  paintTop(painter, width, height, hasCursor = true) {
+    const scales = this.scales(width, height);
+    this.clipped(painter, width, height, () => {
+      for (const [sample, style] of this.markedStyles()) {
+        if (this.curves[sample]) painter.line(this.pointsOf(sample, scales), { ...style, width: 2.4 });
+      }
+      if (!hasCursor) return;
+      const { hover } = state;
+      if (hover !== null && this.curves[hover] && this.visibleSamples().includes(hover)) {
+        painter.line(this.pointsOf(hover, scales), { color: color("card"), width: 5 });
+        painter.line(this.pointsOf(hover, scales), { color: color("ink"), width: 2 });
+        if (this.cursor && this.cursor.sample === hover) {
+          painter.dot(this.cursor.x, this.cursor.y, 3.5, { color: color("ink"), ring: color("card") });
+        }
+      }
+    });
+    if (hasCursor && this.drag) {
+      const [[x0, y0], [x1, y1]] = [this.drag.from, this.drag.to];
+      const isBox = Math.abs(y1 - y0) > 24;
+      const [top, bottom] = isBox ? [Math.min(y0, y1), Math.max(y0, y1)] : [MARGIN.top, height - MARGIN.bottom];
+      const box = [x0, top, x1, top, x1, bottom, x0, bottom, x0, top];
+      painter.line(box, { color: color("link"), width: 1.5, dash: [4, 3] });
+    }
+  }
+
+  /** Finds the curve nearest to a position. */
+  findNear([left, top], maxDistance = 30) {
+    const scales = this.scales(this.width, this.height);
+    const cell = (scales.fromX(left) - this.xOf(0)) / this.kind.step;
+    const [low, part] = [Math.floor(cell), cell - Math.floor(cell)];
+    let best = null;
+    let bestDistance = maxDistance;
+    for (const sample of this.visibleSamples()) {
+      const curve = this.curves[sample];
+      if (!curve) continue;
+      const [a, b] = [curve[low], curve[low + 1]];
+      const value = a !== a || a === undefined ? b : b !== b || b === undefined ? a : a + part * (b - a);
+      const distance = Math.abs(scales.toY(value) - top);
+      if (distance < bestDistance) [best, bestDistance] = [sample, distance];
+    }
+    return best === null ? null : this.hitAt(best, Math.max(0, Math.min(this.kind.count - 1, Math.round(cell))), scales);
+  }
+
+  hitAt(sample, cell, scales = this.scales(this.width, this.height)) {
+    const value = this.curves[sample][cell];
+    if (value !== value) return null;
+    const text = `${this.xText(cell)}: ${this.valueText(value)}`;
+    return { sample, cell, text, x: scales.toX(this.xOf(cell)), y: scales.toY(value) };
+  }
+
+  setCursor(hit) {
+    this.cursor = hit;
+    this.setHover(hit);
+  }
+
+  setZoom(zoom) {
+    this.zoom = zoom;
+    this.reset.hidden = zoom === null;
+    this.setCursor(null);
+    this.draw(true);
+  }
+
+  connect() {
+    super.connect();
+    const { area } = this;
+    area.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      const from = this.position(event);
+      this.drag = { from, to: from };
+      area.setPointerCapture(event.pointerId);
+    });
+    area.addEventListener("pointermove", (event) => {
+      const start = performance.now();
+      const position = this.position(event);
+      if (this.drag) this.drag.to = position;
+      const isDragged = this.drag && Math.abs(position[0] - this.drag.from[0]) > 5;
+      this.setCursor(isDragged ? null : this.findNear(position));
+      if (isDragged) this.drawTop();
+      this.figure.dataset.hoverMs = (performance.now() - start).toFixed(2);
+    });
+    area.addEventListener("pointerup", (event) => {
+      const { drag } = this;
+      if (!drag) return;
+      this.drag = null;
+      const to = this.position(event);
+      const [dx, dy] = [Math.abs(to[0] - drag.from[0]), Math.abs(to[1] - drag.from[1])];
+      if (dx > 10) {
+        const { fromX, fromY } = this.scales(this.width, this.height);
+        const sorted = (values) => values.sort((a, b) => a - b);
+        const y = dy > 24 ? sorted([fromY(drag.from[1]), fromY(to[1])]) : null;
+        this.setZoom({ x: sorted([fromX(drag.from[0]), fromX(to[0])]), y });
+      } else {
+        const hit = this.findNear(to);
+        if (hit) toggleMark(hit.sample);
+      }
+    });
+    area.addEventListener("pointercancel", () => (this.drag = null));
+    area.addEventListener("dblclick", () => this.setZoom(null));
+  }
+
+  /** Handles a key. Returns whether the plot has a use for it. */
+  press({ key }) {
+    const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+    if (moves[key]) {
+      this.moveCursor(...moves[key]);
+      return true;
+    }
+    if (key === "Enter" && this.cursor) {
+      toggleMark(this.cursor.sample);
+      return true;
+    }
+    if (key === "+" || key === "-") {
+      this.zoomBy(key === "+" ? 0.5 : 2);
+      return true;
+    }
+    if (key === "0" || (key === "Escape" && this.zoom)) {
+      this.setZoom(null);
+      return true;
+    }
+    return false;
+  }
+
+  zoomBy(factor) {
+    const { x } = this.ranges();
+    const whole = [this.xOf(0), this.xOf(this.kind.count - 1)];
+    const middle = this.cursor ? this.xOf(this.cursor.cell) : (x[0] + x[1]) / 2;
+    const half = ((x[1] - x[0]) / 2) * factor;
+    const range = [Math.max(whole[0], middle - half), Math.min(whole[1], middle + half)];
+    if (range[1] - range[0] < 2 * this.kind.step) return;
+    this.setZoom(factor > 1 && range[0] === whole[0] && range[1] === whole[1] ? null : { x: range, y: null });
+  }
+
+  /** Moves along a curve, or to the next curve above or below in the same cell. */
+  moveCursor(along, up) {
+    const samples = this.visibleSamples().filter((sample) => this.curves[sample]);
+    if (samples.length === 0) return;
+    let { sample, cell } = this.cursor ?? { sample: this.focus ?? samples[0], cell: Math.floor(this.kind.count / 2) };
+    if (this.cursor && along) cell = Math.max(0, Math.min(this.kind.count - 1, cell + along));
+    if (this.cursor && up) {
+      const own = this.curves[sample][cell];
+      const order = (it) => (this.curves[it][cell] - own) * up || (it - sample) * up;
+      const beyond = samples.filter((it) => it !== sample && order(it) > 0);
+      sample = beyond.reduce((best, it) => (best === null || order(it) < order(best) ? it : best), null) ?? sample;
+    }
+    const hit = this.hitAt(sample, cell);
+    if (!hit) return;
+    this.setCursor(hit);
+    live.textContent = `${nameOf(sample)}, ${hit.text}`;
+  }
+}

@@ -1,0 +1,215 @@
+// What all plots have in common: numbers of axes, two canvases, the tooltip and the files.
+
+const round = (value) => Number(value.toPrecision(12));
+const shorten = (value) => {
+  const size = Math.abs(value);
+  if (size >= 1e9) return `${round(value / 1e9)}G`;
+  if (size >= 1e6) return `${round(value / 1e6)}M`;
+  if (size >= 1e4) return `${round(value / 1e3)}k`;
+  return String(round(value));
+};
+
+/** Returns round numbers in a range, at most `max` of them. */
+const ticksOf = (low, high, max) => {
+  const rough = (high - low) / max;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= rough);
+  const ticks = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i++) ticks.push(round(i * step));
+  return ticks;
+};
+
+// ---- Plots ----
+
+/** Two canvases in a figure, with its title, buttons, tooltip and files. */
+class Plot {
+  isInView = false;
+  isStale = true;
+
+  /** `focus` is the sample of a plot that shows one sample before all others. */
+  constructor({ id, title, reading, focus = null }) {
+    Object.assign(this, { id, title, reading, focus });
+    this.canvases = [0, 1].map(() => make("canvas", { "aria-hidden": "true" }));
+    this.tip = make("div", { className: "tip", hidden: true });
+    this.area = make("div", { className: "area", tabIndex: 0, role: "application", "aria-roledescription": "plot" }, ...this.canvases, this.tip);
+    this.tools = make(
+      "p",
+      { className: "buttons" },
+      makeButton("SVG", () => this.saveSvg(), { "aria-label": `Save as SVG: ${title}` }),
+      makeButton("PNG", () => this.savePng(), { "aria-label": `Save as PNG: ${title}` }),
+    );
+    const caption = make("figcaption", {}, make("h3", {}, title), this.tools, make("p", {}, reading));
+    this.figure = make("figure", { id: `plot-${focus === null ? "" : "detail-"}${id}` }, caption, this.area);
+    this.connect();
+    this.resizes = new ResizeObserver(() => this.resize());
+    this.resizes.observe(this.area);
+    this.views = new IntersectionObserver(
+      ([entry]) => {
+        this.isInView = entry.isIntersecting;
+        if (this.isInView && this.isStale) this.draw();
+      },
+      { rootMargin: "400px" },
+    );
+    this.views.observe(this.area);
+    plots.add(this);
+  }
+
+  remove() {
+    plots.delete(this);
+    this.resizes.disconnect();
+    this.views.disconnect();
+  }
+
+  resize() {
+    const width = this.area.clientWidth;
+    if (width === 0 || isPrinting || (width === this.width && devicePixelRatio === this.ratio)) return;
+    this.setSize(width);
+    this.draw();
+  }
+
+  setSize(width) {
+    [this.width, this.ratio] = [width, devicePixelRatio];
+    this.height = this.heightFor(width);
+    for (const canvas of this.canvases) {
+      canvas.width = Math.round(width * this.ratio);
+      canvas.height = Math.round(this.height * this.ratio);
+    }
+  }
+
+  /**
+   * Draws both layers on one canvas for paper. A new size empties a canvas; what a canvas was cleared
+   * of with `clearRect` covers the layers below it on paper.
+   */
+  drawForPaper() {
+    if (!this.isReady()) return;
+    this.setSize(this.width || 700);
+    const painter = this.clearLayer(0, false);
+    this.paintBase(painter, this.width, this.height);
+    this.paintTop(painter, this.width, this.height, false);
+    this.canvases[1].style.display = "none";
+  }
+
+  /** Returns a painter of an empty layer: 0 has all samples, 1 the highlighted ones. */
+  clearLayer(layer, hasContent = true) {
+    const context = this.canvases[layer].getContext("2d");
+    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    if (hasContent) context.clearRect(0, 0, this.width, this.height);
+    context.lineJoin = "bevel";
+    return new CanvasPainter(context);
+  }
+
+  draw(isForced = false) {
+    if (!isForced && !this.isInView) {
+      this.isStale = true;
+      return;
+    }
+    if (!this.width || !this.isReady()) return;
+    this.isStale = false;
+    const start = performance.now();
+    this.paintBase(this.clearLayer(0), this.width, this.height);
+    this.figure.dataset.drawMs = (performance.now() - start).toFixed(1);
+    this.drawTop();
+  }
+
+  drawTop() {
+    if (!this.isInView || !this.width || !this.isReady()) return;
+    this.paintTop(this.clearLayer(1), this.width, this.height);
+  }
+
+  /** Returns the highlighted samples of this plot, each with the style of its line. */
+  markedStyles() {
+    if (this.focus !== null) return [[this.focus, { color: color("c1"), dash: [] }]];
+    return [...state.marked].map(([sample, number]) => [sample, markStyle(number)]);
+  }
+
+  visibleSamples() {
+    return all.filter((sample) => this.focus !== null || !state.hidden.has(sample));
+  }
+
+  /** Sets the sample below the pointer, and shows its name and value near the point. */
+  setHover(hit) {
+    const before = state.hover;
+    state.hover = hit?.sample ?? null;
+    this.tip.hidden = !hit;
+    if (hit) {
+      this.tip.replaceChildren(make("strong", {}, nameOf(hit.sample)), make("span", {}, hit.text));
+      const left = Math.min(Math.max(hit.x + 12, 0), this.width - this.tip.offsetWidth - 4);
+      this.tip.style.left = `${Math.max(0, left)}px`;
+      this.tip.style.top = `${hit.y > this.height / 2 ? hit.y - this.tip.offsetHeight - 12 : hit.y + 16}px`;
+    }
+    if (before !== state.hover || hit) redrawTop();
+  }
+
+  position(event) {
+    const box = this.canvases[0].getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  }
+
+  connect() {
+    this.area.addEventListener("pointerleave", () => this.setHover(null));
+    this.area.addEventListener("blur", () => this.setHover(null));
+    this.area.addEventListener("keydown", (event) => this.press(event) && event.preventDefault());
+  }
+
+  // Files have the title above the plot, and the names of highlighted samples below it.
+
+  paintFile(painter, width) {
+    const marked = this.markedStyles().slice(0, 20);
+    const legend = this.focus === null && marked.length === 0 ? colorLegend().map(([name, text]) => [text, { color: color(name), dash: [] }]) : marked.map(([sample, style]) => [nameOf(sample), style]);
+    const height = this.heightFor(width);
+    const total = height + 40 + 18 * legend.length + 8;
+    painter.rect(0, 0, width, total, color("card"));
+    painter.text(12, 24, this.title, { color: color("ink"), size: 15, isBold: true });
+    const inner = painter.shift?.(36) ?? painter;
+    this.paintBase(inner, width, height);
+    this.paintTop(inner, width, height, false);
+    painter.unshift?.();
+    legend.forEach(([text, style], i) => {
+      const y = height + 52 + 18 * i;
+      painter.line([16, y - 4, 40, y - 4], { ...style, width: 2.5 });
+      painter.text(48, y, text, { color: color("ink") });
+    });
+    return total;
+  }
+
+  saveSvg() {
+    const painter = new SvgPainter();
+    painter.shift = (y) => painter.parts.push(`<g transform="translate(0 ${y})">`) && painter;
+    painter.unshift = () => painter.parts.push("</g>");
+    const width = 800;
+    const height = this.withSize(width, () => this.paintFile(painter, width));
+    save(`${this.id}.svg`, "image/svg+xml", painter.toText(width, height, this.title));
+  }
+
+  savePng() {
+    const [width, scale] = [800, 2];
+    const canvas = make("canvas", { width: width * scale, height: 4 });
+    const paint = () => {
+      const context = canvas.getContext("2d");
+      const painter = new CanvasPainter(context);
+      context.setTransform(scale, 0, 0, scale, 0, 0);
+      painter.shift = (y) => {
+        context.save();
+        context.translate(0, y);
+        return painter;
+      };
+      painter.unshift = () => context.restore();
+      return this.paintFile(painter, width);
+    };
+    this.withSize(width, () => {
+      // The first time tells the height.
+      canvas.height = Math.ceil(paint() * scale);
+      paint();
+    });
+    canvas.toBlob((blob) => save(`${this.id}.png`, "image/png", blob));
+  }
+
+  /** Runs an action that paints with another width. */
+  withSize(width, action) {
+    const before = [this.width, this.height];
+    [this.width, this.height] = [width, this.heightFor(width)];
+    const result = action();
+    [this.width, this.height] = before;
+    return result;
+  }
+}

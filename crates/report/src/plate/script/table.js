@@ -1,0 +1,270 @@
+// The table of samples: its columns, its rows near the window, its filter, and the tools above it.
+
+const columns = [
+  { id: "verdict", title: "Verdict", meaning: "The worst result of all metrics with thresholds.", value: (sample) => gradeOf(sample)?.rank ?? null },
+  ...data.fields.map((field) => ({ id: `field ${field.name}`, title: field.name, meaning: "A field of the sample sheet.", field, value: (sample) => field.values[sample] })),
+  ...[...data.metrics, ...data.details].map((metric) => ({ id: metric.key, title: metric.name, meaning: metric.meaning, metric, value: (sample) => metric.values[sample] })),
+];
+columns.forEach((column) => (column.isShown = !data.details.includes(column.metric)));
+const nameColumn = { id: "name", title: "Sample", meaning: "The name of the sample. The link opens its details.", value: nameOf };
+const shownColumns = () => columns.filter((column) => column.isShown);
+
+const grid = byId("window");
+const table = grid.querySelector("table");
+const head = table.tHead.rows[0];
+const body = table.tBodies[0];
+const spacers = [0, 1].map(() => make("tr", { "aria-hidden": "true", className: "spacer" }, make("td")));
+body.append(...spacers);
+/** Rows by sample. Only rows near the window are in it, and in the document. */
+const rows = new Map();
+let rowHeight = 33;
+const EXTRA_ROWS = 8;
+/** Height of the window in pixels before it has rows. */
+const MIN_WINDOW = 560;
+
+const makeCell = (column, sample) => {
+  if (column.id === "verdict") {
+    const grade = gradeOf(sample);
+    const text = make("span", { className: `grade ${grade?.class ?? ""}` });
+    text.innerHTML = grade?.html ?? "–";
+    return make("td", { className: "t", title: data.summaries[sample] }, text);
+  }
+  if (column.field) return make("td", { className: "t" }, column.field.values[sample] ?? "–");
+  const { metric } = column;
+  const value = metric.values[sample];
+  if (value === null) return make("td", {}, "–");
+  const number = make("data", { value }, metric.texts[sample]);
+  Object.assign(number.dataset, metric.sources[metric.source[sample] ?? 0]);
+  const cell = make("td", {}, number);
+  const grade = data.grades[metric.grades[sample]];
+  if (grade && grade.class !== "good") {
+    cell.className = grade.class;
+    cell.append(make("span", { className: "sr" }, ` ${grade.label}`));
+  }
+  const side = metric.sides[sample];
+  if (side) cell.append(" ", make("span", { className: "out", title: `median: ${metric.median}` }, side));
+  return cell;
+};
+
+const makeRow = (sample) => {
+  const box = make("button", { type: "button", className: "box", "aria-label": `Highlight ${nameOf(sample)}` });
+  box.addEventListener("click", () => toggleMark(sample));
+  const name = make("th", { scope: "row" }, box, makeLink(sample));
+  return make("tr", { "data-run": sample }, name, ...shownColumns().map((column) => makeCell(column, sample)));
+};
+
+/** Adds rows that came near the window, and removes those that left it. */
+const renderTable = () => {
+  const { shown } = state;
+  const first = Math.max(0, Math.floor(grid.scrollTop / rowHeight) - EXTRA_ROWS);
+  const last = Math.min(shown.length, Math.ceil((grid.scrollTop + Math.max(grid.clientHeight, MIN_WINDOW)) / rowHeight) + EXTRA_ROWS);
+  const wanted = shown.slice(first, last);
+  const wantedSet = new Set(wanted);
+  for (const [sample, row] of rows) {
+    if (!wantedSet.has(sample)) {
+      row.remove();
+      rows.delete(sample);
+    }
+  }
+  [...body.rows].forEach((row) => row.classList.contains("spacer") || rows.get(Number(row.dataset.run)) === row || row.remove());
+  let next = spacers[0].nextSibling;
+  wanted.forEach((sample, i) => {
+    let row = rows.get(sample);
+    if (!row) rows.set(sample, (row = makeRow(sample)));
+    row.setAttribute("aria-rowindex", first + i + 2);
+    row.classList.toggle("is-hidden", state.hidden.has(sample));
+    const box = row.querySelector(".box");
+    const number = state.marked.get(sample);
+    box.setAttribute("aria-pressed", number !== undefined);
+    box.style.background = number === undefined ? "" : `var(--c${number % COLORS})`;
+    if (row === next) next = row.nextSibling;
+    else body.insertBefore(row, next);
+  });
+  spacers[0].firstChild.style.height = `${first * rowHeight}px`;
+  spacers[1].firstChild.style.height = `${(shown.length - last) * rowHeight}px`;
+  table.setAttribute("aria-rowcount", shown.length + 1);
+  const measured = wanted.length && rows.get(wanted[0]).getBoundingClientRect().height;
+  if (measured && Math.abs(measured - rowHeight) > 0.5) {
+    rowHeight = measured;
+    renderTable();
+  }
+};
+
+/** Makes the headings anew, after the shown columns changed. */
+const renderHead = () => {
+  const shown = [nameColumn, ...shownColumns()];
+  head.replaceChildren(
+    ...shown.map((column) => {
+      const cell = make("th", { scope: "col", className: column.metric ? "" : "t" });
+      cell.setAttribute("aria-sort", state.sort.column !== column ? "none" : state.sort.up ? "ascending" : "descending");
+      const { limit } = column.metric ?? {};
+      cell.title = `${column.meaning}${limit ? ` Expected: ${limit.text}.` : ""}`;
+      // Without a fixed width, columns would change their widths while rows come and go.
+      const texts = column.metric?.texts ?? column.field?.values ?? [];
+      const hasSides = column.metric?.sides.some((side) => side);
+      const longest = texts.reduce((longest, text) => Math.max(longest, text?.length ?? 1), 0) + (hasSides ? 6 : 0);
+      cell.style.minWidth = column === nameColumn ? "" : `${Math.max(6, Math.min(longest, 40))}ch`;
+      cell.append(makeButton(column.title, () => sortBy(column)));
+      return cell;
+    }),
+  );
+  spacers.forEach((row) => (row.firstChild.colSpan = shown.length));
+  rows.clear();
+};
+
+const compare = (a, b) => (typeof a === "number" ? a - b : String(a).localeCompare(String(b), undefined, { numeric: true }));
+
+const sortBy = (column) => {
+  const { sort } = state;
+  state.sort = { column, up: sort.column === column ? !sort.up : column === nameColumn || Boolean(column.field) };
+  renderHead();
+  const index = [nameColumn, ...shownColumns()].indexOf(column);
+  applyFilter();
+  head.cells[index].querySelector("button").focus();
+};
+
+/**
+ * Returns the condition that a filter states, or `null` if it is empty. All terms between spaces must
+ * match a name or a field, or be the verdict; `!` before a term excludes what matches. A term is a
+ * regular expression, or plain text if it is none.
+ */
+const readFilter = (filter) => {
+  const terms = filter.trim().split(/\s+/).filter((term) => term.replace("!", ""));
+  if (terms.length === 0) return null;
+  const conditions = terms.map((term) => {
+    const isExcluded = term.startsWith("!");
+    const word = isExcluded ? term.slice(1) : term;
+    let pattern;
+    try {
+      pattern = new RegExp(word, "i");
+    } catch {
+      pattern = new RegExp(word.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i");
+    }
+    const isMatch = (sample) =>
+      [data.samples[sample], nameOf(sample), ...data.fields.map((field) => field.values[sample] ?? "")].some((text) => pattern.test(text)) ||
+      gradeOf(sample)?.label === word.toLowerCase();
+    return (sample) => isMatch(sample) !== isExcluded;
+  });
+  return (sample) => conditions.every((isTrue) => isTrue(sample));
+};
+
+/** Chooses and orders the samples of the table. Missing values are last. */
+const applyFilter = () => {
+  const matches = readFilter(state.filter);
+  const shown = matches ? all.filter(matches) : [...all];
+  const { column, up } = state.sort;
+  if (column) {
+    shown.sort((a, b) => {
+      const [x, y] = [column.value(a), column.value(b)];
+      if (x === null || y === null) return (x === null) - (y === null);
+      return up ? compare(x, y) : compare(y, x);
+    });
+  }
+  state.shown = shown;
+  byId("shown").textContent = matches ? `${shown.length} of ${count} samples` : `${count} samples`;
+  for (const id of ["mark-shown", "hide-shown", "group-shown"]) byId(id).hidden = !matches || shown.length === 0;
+  grid.scrollTop = 0;
+  update();
+};
+
+/** Shows which samples are highlighted or hidden. */
+const renderChosen = () => {
+  byId("chosen").hidden = state.marked.size === 0;
+  const chip = ([sample, number]) => {
+    const remove = makeButton("×", () => toggleMark(sample), { "aria-label": `Do not highlight ${nameOf(sample)}` });
+    return make("li", {}, make("i", { className: `stroke s${number % COLORS}` }), makeLink(sample), remove);
+  };
+  const MAX_CHIPS = 12;
+  const chips = [...state.marked].slice(0, MAX_CHIPS).map(chip);
+  if (state.marked.size > MAX_CHIPS) chips.push(make("li", {}, `and ${state.marked.size - MAX_CHIPS} more`));
+  byId("chips").replaceChildren(...chips);
+  byId("hidden-count").hidden = state.hidden.size === 0;
+  const [one, many] = ["1 sample is hidden in the plots.", `${state.hidden.size} samples are hidden in the plots.`];
+  byId("hidden-count").firstElementChild.textContent = state.hidden.size === 1 ? one : many;
+  const legend = ([name, text]) => make("li", {}, make("i", { className: "swatch", style: `background: var(--${name})` }), text);
+  byId("colors").replaceChildren(...colorLegend().map(legend));
+  // Then the other samples are grey, and highlighted ones have the same colours.
+  byId("colors").hidden = state.marked.size > 0;
+  byId("clear-groups").hidden = state.groups.length === 0;
+};
+
+/** Fills the list of what the colours can show. */
+const fillColorModes = () => {
+  const modes = [...colorModes, ...(state.groups.length > 0 ? [[GROUPS, "Groups"]] : [])];
+  byId("color-by").replaceChildren(...modes.map(([value, text]) => make("option", { value }, text)));
+  byId("color-by").value = state.colorBy;
+};
+
+const connectTools = () => {
+  grid.addEventListener("scroll", () => requestAnimationFrame(renderTable), { passive: true });
+  byId("filter").addEventListener("input", (event) => {
+    state.filter = event.target.value;
+    applyFilter();
+  });
+  const colorSelect = byId("color-by");
+  fillColorModes();
+  colorSelect.addEventListener("change", () => {
+    state.colorBy = colorSelect.value;
+    update();
+  });
+  const actions = {
+    "mark-shown": () => state.shown.forEach((sample) => mark(sample, true)),
+    "hide-shown": () => hide(state.shown),
+    "group-shown": () => {
+      const name = state.filter.trim();
+      state.groups = [...state.groups.filter((group) => group.name !== name), { name, samples: new Set(state.shown) }];
+      state.colorBy = GROUPS;
+      fillColorModes();
+    },
+    "clear-groups": () => {
+      state.groups = [];
+      if (state.colorBy === GROUPS) state.colorBy = [...colorModes.keys()][0];
+      fillColorModes();
+    },
+    "only-marked": () => hide(all.filter((sample) => !state.marked.has(sample))),
+    "hide-marked": () => hide([...state.marked.keys()]),
+    "clear-marked": () => state.marked.clear(),
+    "show-all": () => state.hidden.clear(),
+  };
+  for (const [id, action] of Object.entries(actions)) {
+    byId(id).addEventListener("click", () => {
+      action();
+      update();
+    });
+  }
+  const setColumns = (change) => {
+    columns.forEach(change);
+    state.sort.column = [nameColumn, ...shownColumns()].includes(state.sort.column) ? state.sort.column : null;
+    renderHead();
+    renderTable();
+    keepView();
+  };
+  const boxes = columns.map((column) => {
+    const box = make("input", { type: "checkbox", checked: column.isShown });
+    box.addEventListener("change", () => setColumns((it) => it === column && (it.isShown = box.checked)));
+    return make("label", { title: column.meaning }, box, ` ${column.title}`);
+  });
+  const setAll = (isShown) => () => {
+    boxes.forEach((label) => (label.firstChild.checked = isShown));
+    setColumns((column) => (column.isShown = isShown));
+  };
+  const buttons = make("p", { className: "buttons" }, makeButton("All", setAll(true)), makeButton("None", setAll(false)));
+  byId("columns").append(buttons, ...boxes);
+  byId("names-apply").addEventListener("click", applyNames);
+  byId("forget").addEventListener("click", forgetView);
+  byId("names-save").addEventListener("click", () => save("names.tsv", "text/tab-separated-values", namesText()));
+  byId("save-table").addEventListener("click", () => {
+    const name = state.shown.length < count ? "filtered-samples.tsv" : "samples.tsv";
+    save(name, "text/tab-separated-values", tableText());
+  });
+  // Only one menu is open, and Escape closes it.
+  const menus = [...document.querySelectorAll("details.menu")];
+  document.addEventListener("click", (event) => menus.forEach((menu) => menu.contains(event.target) || (menu.open = false)));
+  menus.forEach((menu) =>
+    menu.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || !menu.open) return;
+      menu.open = false;
+      menu.querySelector("summary").focus();
+    }),
+  );
+};
