@@ -43,6 +43,8 @@ pub struct Quantity {
     /// joined by ` + `.
     pub json: String,
     rule: NumberRule,
+    /// The number of reads or bases in the share, if the value is a share and the run has the number.
+    pub count: Option<f64>,
 }
 
 /// How a number is computed from the JSON.
@@ -65,7 +67,12 @@ pub enum NumberRule {
 
 impl Quantity {
     pub fn new(value: f64, json: impl Into<String>, rule: NumberRule) -> Self {
-        Quantity { value, json: json.into(), rule }
+        Quantity { value, json: json.into(), rule, count: None }
+    }
+
+    /// Adds the number of reads or bases in a share.
+    pub fn with_count(self, count: Option<f64>) -> Self {
+        Quantity { count, ..self }
     }
 
     /// Adds numbers. `None` if a number is missing or the list is empty.
@@ -80,7 +87,9 @@ impl Quantity {
     pub fn share(part: Option<Quantity>, whole: Option<Quantity>) -> Option<Quantity> {
         let (part, whole) = (part?, whole?);
         let share = part.value / whole.value;
-        (whole.value > 0.0).then(|| Quantity::new(share, part.json, NumberRule::Share(whole.json)))
+        let count = Some(part.value);
+        let rule = NumberRule::Share(whole.json);
+        (whole.value > 0.0).then(|| Quantity::new(share, part.json, rule).with_count(count))
     }
 
     /// Returns the attributes that say how to compute the number from the JSON, by their names after
@@ -112,7 +121,7 @@ impl Quantity {
     /// Returns the number as a `<data>` element, whose attributes say how to compute the number from
     /// the JSON.
     pub fn to_html(&self, form: NumberFormat) -> Markup {
-        let Quantity { value, json, rule } = self;
+        let Quantity { value, json, rule, .. } = self;
         let text = form.format_number(*value);
         match rule {
             NumberRule::Sum => html! { data value=(value) data-json=(json) { (text) } },

@@ -172,6 +172,10 @@ const wanted = (it) => {
       const all = counts.reduce((total, count) => total + count, 0);
       return is === "below" ? low / all : (all - low) / all;
     }
+    case "median-depth": {
+      const { depth, share } = at(run, json);
+      return Math.max(...depth.filter((_, i) => share[i] >= 0.5));
+    }
     case "gc": return meanGc(run, it.lane);
     case "gc-of-cycles": {
       const rows = at(run, json).filter((row) => row.PCT_A !== null);

@@ -31,7 +31,8 @@ pub(super) fn short_insert_share(run: &RunPart<'_>) -> Option<Quantity> {
     let histogram = run.part(INSERT_HISTOGRAM)?;
     let (short, all) = count_below(&histogram, "insert_size", &counts, below);
     let rule = NumberRule::Bins { is: "below", keys: histogram.pointer("insert_size"), below };
-    (all > 0.0).then(|| Quantity::new(short / all, histogram.pointer(&counts), rule))
+    let share = Quantity::new(short / all, histogram.pointer(&counts), rule);
+    (all > 0.0).then(|| share.with_count(Some(short)))
 }
 
 /// Returns the fraction of bases with a quality of at least `min_quality`, which is 20 or 30.
@@ -43,7 +44,8 @@ pub(super) fn quality_share(run: &RunPart<'_>, min_quality: u8) -> Option<Quanti
         let below = f64::from(min_quality);
         let (low, all) = count_below(&histogram, "QUALITY", "COUNT_OF_Q", below);
         let rule = NumberRule::Bins { is: "from", keys: histogram.pointer("QUALITY"), below };
-        (all > 0.0).then(|| Quantity::new((all - low) / all, histogram.pointer("COUNT_OF_Q"), rule))
+        let share = Quantity::new((all - low) / all, histogram.pointer("COUNT_OF_Q"), rule);
+        (all > 0.0).then(|| share.with_count(Some(all - low)))
     })
 }
 

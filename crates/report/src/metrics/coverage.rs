@@ -8,7 +8,7 @@ pub const CONTIGS: &str = "reports/mosdepth.summary.txt";
 
 pub const TARGETS: &str = "reports/hs_metrics/rows/0";
 
-pub(super) const GENOME: &str = "reports/wgs_metrics/rows/0";
+pub const GENOME: &str = "reports/wgs_metrics/rows/0";
 
 /// Returns the row of Picard's GC bias summary for all reads, including duplicates.
 pub fn gc_row<'a>(run: &RunPart<'a>) -> Option<RunPart<'a>> {
@@ -40,22 +40,66 @@ pub fn mean_coverage(run: &RunPart<'_>) -> Option<Quantity> {
         .or_else(|| mosdepth_mean(run, "total"))
 }
 
+/// Returns the share of bases with at least this depth from a cumulative distribution of mosdepth.
+fn mosdepth_share(run: &RunPart<'_>, report: &str, depth: u32) -> Option<Quantity> {
+    let report = run.part(&format!("reports/{report}"))?;
+    let depths = report.column("depth");
+    let deepest = depths.iter().copied().max_by(f64::total_cmp)?;
+    match depths.iter().position(|it| *it == f64::from(depth)) {
+        Some(at) => report.number(&format!("share/{at}")),
+        // mosdepth does not list depths greater than the maximum depth.
+        None => (f64::from(depth) > deepest)
+            .then(|| Quantity::new(0.0, report.pointer("depth"), NumberRule::NoneAbove(depth))),
+    }
+}
+
+/// Returns the share of target bases with at least this depth, or of genome bases if there are no targets.
 pub(super) fn share_at_depth(run: &RunPart<'_>, depth: u32) -> Option<Quantity> {
-    let of_mosdepth = |report: &str| {
-        let report = run.part(&format!("reports/{report}"))?;
-        let depths = report.column("depth");
-        let deepest = depths.iter().copied().max_by(f64::total_cmp)?;
-        match depths.iter().position(|it| *it == f64::from(depth)) {
-            Some(at) => report.number(&format!("share/{at}")),
-            // mosdepth does not list depths greater than the maximum depth.
-            None => (f64::from(depth) > deepest)
-                .then(|| Quantity::new(0.0, report.pointer("depth"), NumberRule::NoneAbove(depth))),
-        }
-    };
     run.number(&format!("{TARGETS}/PCT_TARGET_BASES_{depth}X"))
-        .or_else(|| of_mosdepth("mosdepth.region.dist.txt"))
-        .or_else(|| run.number(&format!("{GENOME}/PCT_{depth}X")))
-        .or_else(|| of_mosdepth("mosdepth.global.dist.txt"))
+        .or_else(|| target_share(run, depth))
+        .or_else(|| mosdepth_share(run, "mosdepth.region.dist.txt", depth))
+        .or_else(|| genome_share_at_depth(run, depth))
+}
+
+/// Returns the share of genome bases with at least this depth.
+pub(super) fn genome_share_at_depth(run: &RunPart<'_>, depth: u32) -> Option<Quantity> {
+    run.number(&format!("{GENOME}/PCT_{depth}X"))
+        .or_else(|| mosdepth_share(run, "mosdepth.global.dist.txt", depth))
+}
+
+/// Returns the share of target bases with at least this depth from the histogram of CollectHsMetrics,
+/// whose columns have only some depths.
+fn target_share(run: &RunPart<'_>, depth: u32) -> Option<Quantity> {
+    let DepthHistogram { report, histogram, depth_key, count_key } = depth_histogram(run)?;
+    if report != "hs_metrics" {
+        return None;
+    }
+    let (depths, counts) = (histogram.column(depth_key), histogram.column(count_key));
+    let below = f64::from(depth);
+    let low: f64 = depths.iter().zip(&counts).filter(|it| *it.0 < below).map(|it| it.1).sum();
+    let all: f64 = counts.iter().sum();
+    let rule = NumberRule::Bins { is: "from", keys: histogram.pointer(depth_key), below };
+    let share = Quantity::new((all - low) / all, histogram.pointer(count_key), rule);
+    (all > 0.0).then(|| share.with_count(Some(all - low)))
+}
+
+/// Returns the median depth from a cumulative distribution of mosdepth: the greatest depth that at least
+/// half of the bases have. Its shares have two decimals.
+pub(super) fn mosdepth_median(run: &RunPart<'_>, report: &str) -> Option<Quantity> {
+    let report = run.part(&format!("reports/{report}"))?;
+    let points = report.column("depth").into_iter().zip(report.column("share"));
+    let median = points.filter(|it| it.1 >= 0.5).map(|it| it.0).max_by(f64::total_cmp)?;
+    let rule = NumberRule::Function { is: "median-depth", key: None };
+    Some(Quantity::new(median, report.pointer(""), rule))
+}
+
+/// Returns the mean depth of the mitochondrial genome.
+pub(super) fn mitochondrial_mean(run: &RunPart<'_>) -> Option<Quantity> {
+    let is_mitochondrial = |name: &str| {
+        let name = name.strip_prefix("chr").unwrap_or(name);
+        ["M", "MT"].contains(&name)
+    };
+    run.items(CONTIGS).find(|row| is_mitochondrial(row.text("chrom")))?.number("mean")
 }
 
 /// Returns the fraction of bases with at least 0.2 times the mean depth, from target regions if the

@@ -2,9 +2,12 @@
 //! the table shows them only if the reader chooses their columns.
 
 use super::bases::quality_share;
-use super::coverage::{mosdepth_mean, share_at_depth};
+use super::coverage::{
+    genome_share_at_depth, has_targets, mitochondrial_mean, mosdepth_mean, mosdepth_median,
+    share_at_depth,
+};
 use super::reads::{alignment_row, flagstat_count};
-use super::{GENOME, Metric};
+use super::{GENOME, Metric, TARGETS};
 use crate::run::{Quantity, RunPart};
 use crate::text::NumberFormat;
 
@@ -119,9 +122,12 @@ pub const DETAILS: &[Metric] = &[
     Metric {
         key: "median_genome_coverage",
         name: "Median genome coverage",
-        meaning: "Median depth of the genome (CollectWgsMetrics).",
+        meaning: "Median depth of the genome (CollectWgsMetrics, or mosdepth's shares of bases by depth).",
         form: NumberFormat::Decimal(0, "×"),
-        find: |run| genome_number(run, "MEDIAN_COVERAGE"),
+        find: |run| {
+            genome_number(run, "MEDIAN_COVERAGE")
+                .or_else(|| mosdepth_median(run, "mosdepth.global.dist.txt"))
+        },
         ..SHARE
     },
     Metric {
@@ -129,6 +135,13 @@ pub const DETAILS: &[Metric] = &[
         name: "Bases covered ≥ 1×",
         meaning: "Share of target bases with a depth of at least 1, or of genome bases if there are no targets.",
         find: |run| share_at_depth(run, 1),
+        ..SHARE
+    },
+    Metric {
+        key: "bases_at_5x",
+        name: "Bases covered ≥ 5×",
+        meaning: "Share of target bases with a depth of at least 5, or of genome bases if there are no targets.",
+        find: |run| share_at_depth(run, 5),
         ..SHARE
     },
     Metric {
@@ -143,6 +156,75 @@ pub const DETAILS: &[Metric] = &[
         name: "Bases covered ≥ 30×",
         meaning: "Share of target bases with a depth of at least 30, or of genome bases if there are no targets.",
         find: |run| share_at_depth(run, 30),
+        ..SHARE
+    },
+    Metric {
+        key: "bases_at_50x",
+        name: "Bases covered ≥ 50×",
+        meaning: "Share of target bases with a depth of at least 50, or of genome bases if there are no targets.",
+        find: |run| share_at_depth(run, 50),
+        ..SHARE
+    },
+    Metric {
+        key: "genome_at_1x",
+        name: "Genome bases covered ≥ 1×",
+        meaning: "Share of genome bases with a depth of at least 1, if the run has targets, too.",
+        find: |run| genome_beside_targets(run, 1),
+        ..SHARE
+    },
+    Metric {
+        key: "genome_at_5x",
+        name: "Genome bases covered ≥ 5×",
+        meaning: "Share of genome bases with a depth of at least 5, if the run has targets, too.",
+        find: |run| genome_beside_targets(run, 5),
+        ..SHARE
+    },
+    Metric {
+        key: "genome_at_10x",
+        name: "Genome bases covered ≥ 10×",
+        meaning: "Share of genome bases with a depth of at least 10, if the run has targets, too.",
+        find: |run| genome_beside_targets(run, 10),
+        ..SHARE
+    },
+    Metric {
+        key: "genome_at_20x",
+        name: "Genome bases covered ≥ 20×",
+        meaning: "Share of genome bases with a depth of at least 20, if the run has targets, too.",
+        find: |run| genome_beside_targets(run, 20),
+        ..SHARE
+    },
+    Metric {
+        key: "genome_at_30x",
+        name: "Genome bases covered ≥ 30×",
+        meaning: "Share of genome bases with a depth of at least 30, if the run has targets, too.",
+        find: |run| genome_beside_targets(run, 30),
+        ..SHARE
+    },
+    Metric {
+        key: "genome_at_50x",
+        name: "Genome bases covered ≥ 50×",
+        meaning: "Share of genome bases with a depth of at least 50, if the run has targets, too.",
+        find: |run| genome_beside_targets(run, 50),
+        ..SHARE
+    },
+    Metric {
+        key: "median_target_coverage",
+        name: "Median target coverage",
+        meaning: "Median depth of the targets (CollectHsMetrics, or mosdepth's shares of bases by depth).",
+        form: NumberFormat::Decimal(0, "×"),
+        find: |run| {
+            let of_picard = run.number(&format!("{TARGETS}/MEDIAN_TARGET_COVERAGE"));
+            let of_mosdepth = || mosdepth_median(run, "mosdepth.region.dist.txt");
+            of_picard.or_else(|| if has_targets(run) { of_mosdepth() } else { None })
+        },
+        ..SHARE
+    },
+    Metric {
+        key: "mitochondrial_coverage",
+        name: "Mitochondrial coverage",
+        meaning: "Mean depth of the mitochondrial genome (chrM or MT).",
+        form: NumberFormat::Decimal(1, "×"),
+        find: mitochondrial_mean,
         ..SHARE
     },
     Metric {
@@ -167,6 +249,13 @@ pub const DETAILS: &[Metric] = &[
         ..SHARE
     },
     Metric {
+        key: "excluded_base_quality",
+        name: "Excluded: low base quality",
+        meaning: "Share of aligned bases that CollectWgsMetrics does not count because of a low base quality.",
+        find: |run| genome_number(run, "PCT_EXC_BASEQ"),
+        ..SHARE
+    },
+    Metric {
         key: "excluded_overlap",
         name: "Excluded: overlapping mates",
         meaning: "Share of aligned bases that CollectWgsMetrics does not count because the mate covers them.",
@@ -183,6 +272,12 @@ fn flagstat_share(run: &RunPart<'_>, part: &str, whole: &str) -> Option<Quantity
 fn stats_share(run: &RunPart<'_>, part: &str, whole: &str) -> Option<Quantity> {
     let of = |name: &str| run.number(&format!("reports/stats/SN/{name}"));
     Quantity::share(of(part), of(whole))
+}
+
+/// Returns the share of genome bases with at least this depth. `None` without targets: then other columns
+/// have it.
+fn genome_beside_targets(run: &RunPart<'_>, depth: u32) -> Option<Quantity> {
+    if has_targets(run) { genome_share_at_depth(run, depth) } else { None }
 }
 
 fn genome_number(run: &RunPart<'_>, name: &str) -> Option<Quantity> {
@@ -258,6 +353,32 @@ mod tests {
         let excluded = ["total", "duplicates", "mapping_quality", "overlap"];
         let excluded = excluded.map(|it| find(&run, &format!("excluded_{it}")));
         assert_eq!(excluded, [0.2, 0.1, 0.06, 0.04].map(Some));
+    }
+
+    #[test]
+    fn targets_and_the_genome_have_columns_of_their_own() {
+        let mut run = json!({"reports": {
+            "mosdepth.summary.txt": [
+                {"chrom": "chrM", "mean": 900.5}, {"chrom": "total", "mean": 2.0}, {"chrom": "total_region", "mean": 60.0},
+            ],
+            "mosdepth.region.dist.txt": {"depth": [70, 50, 5, 0], "share": [0.1, 0.6, 0.98, 1.0]},
+            "mosdepth.global.dist.txt": {"depth": [5, 1, 0], "share": [0.02, 0.5, 1.0]},
+        }});
+        assert_eq!((find(&run, "bases_at_5x"), find(&run, "bases_at_50x")), (Some(0.98), Some(0.6)));
+        assert_eq!((find(&run, "genome_at_5x"), find(&run, "genome_at_50x")), (Some(0.02), Some(0.0)));
+        assert_eq!(find(&run, "median_target_coverage"), Some(50.0));
+        assert_eq!(find(&run, "median_genome_coverage"), Some(1.0));
+        assert_eq!(find(&run, "mitochondrial_coverage"), Some(900.5));
+        run["reports"]["hs_metrics"] = json!({
+            "rows": [{"MEDIAN_TARGET_COVERAGE": 55, "PCT_TARGET_BASES_50X": 0.55}],
+            "histograms": [{"coverage_or_base_quality": [0, 4, 5, 60], "high_quality_coverage_count": [1, 2, 3, 4]}],
+        });
+        assert_eq!((find(&run, "bases_at_5x"), find(&run, "bases_at_50x")), (Some(0.7), Some(0.55)));
+        assert_eq!(find(&run, "median_target_coverage"), Some(55.0));
+        run["reports"]["mosdepth.summary.txt"][2]["chrom"] = "chr1".into();
+        run["reports"].as_object_mut().unwrap().remove("hs_metrics");
+        assert_eq!(find(&run, "genome_at_5x"), None, "without targets, other columns have it");
+        assert_eq!(find(&run, "median_target_coverage"), None);
     }
 
     #[test]

@@ -29,7 +29,10 @@ pub(super) fn duplicate_share(run: &RunPart<'_>) -> Option<Quantity> {
     let pairs = ["READ_PAIR_DUPLICATES", "READ_PAIR_DUPLICATES", "UNPAIRED_READ_DUPLICATES"];
     match &rows[..] {
         [] => Quantity::share(flagstat_count(run, "primary duplicates"), flagstat_count(run, "primary")),
-        [row] => row.number("PERCENT_DUPLICATION"),
+        [row] => {
+            let count = sum_of_rows(&rows, &pairs).map(|it| it.value);
+            Some(row.number("PERCENT_DUPLICATION")?.with_count(count))
+        }
         _ => Quantity::share(sum_of_rows(&rows, &pairs), sum_of_rows(&rows, &EXAMINED)),
     }
 }

@@ -18,8 +18,8 @@ pub use bases::{
     CYCLE_HISTOGRAM, INSERT_HISTOGRAM, QUALITY_HISTOGRAM, base_rows, cycle_qualities, insert_row,
 };
 pub use coverage::{
-    CONTIGS, DepthHistogram, TARGETS, depth_histogram, fold_80_mean, gc_row, has_targets, mean_coverage,
-    mosdepth_mean, mosdepth_target_mean, target_gc_row,
+    CONTIGS, DepthHistogram, GENOME, TARGETS, depth_histogram, fold_80_mean, gc_row, has_targets,
+    mean_coverage, mosdepth_mean, mosdepth_target_mean, target_gc_row,
 };
 pub use details::DETAILS;
 pub use duplicates::{compared_reads, library_rows, set_histogram, set_size_key};
@@ -32,7 +32,7 @@ use bases::{
     cycle_name, gc_content, max_n_percent, max_n_row, oxidation_score, quality_share,
     short_insert_share, worst_cycle,
 };
-use coverage::{GENOME, dropout, even_coverage, fold_80, share_at_depth};
+use coverage::{dropout, even_coverage, fold_80, share_at_depth};
 use duplicates::{duplicate_share, library_size, optical_duplicate_share};
 use reads::{mapped_share, read_count, record_count, trimmed_away_share};
 
@@ -352,9 +352,7 @@ pub fn metric_title(metric: &Metric, run: &RunPart<'_>) -> String {
     let is_of_targets = || (metric.find)(run).is_some_and(|value| is_target_value(&value, run));
     match metric.key {
         "mean_coverage" if is_of_targets() => "Mean target coverage".into(),
-        "bases_at_1x" | "bases_at_10x" | "bases_at_20x" | "bases_at_30x" | "even_coverage"
-            if is_of_targets() =>
-        {
+        key if (key.starts_with("bases_at_") || key == "even_coverage") && is_of_targets() => {
             format!("Target b{}", metric.name.trim_start_matches('B'))
         }
         "fold_80" if is_of_targets() => "Target fold-80 penalty".into(),
