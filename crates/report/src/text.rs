@@ -39,6 +39,30 @@ impl NumberFormat {
     }
 }
 
+/// The unit of a number format, and the factor of the values in this unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NumberUnit {
+    pub name: &'static str,
+    pub factor: f64,
+}
+
+impl NumberFormat {
+    /// Returns the unit that the page shows, for axes and for headings of files. The name is empty for
+    /// numbers without a unit.
+    pub fn unit(self) -> NumberUnit {
+        let (name, factor) = match self {
+            NumberFormat::Plain => ("", 1.0),
+            NumberFormat::Decimal(_, unit) => (unit.trim_start_matches('\u{a0}'), 1.0),
+            NumberFormat::Share => ("%", 100.0),
+            NumberFormat::Points => ("percentage points", 100.0),
+            NumberFormat::Bases => ("bases", 1.0),
+            NumberFormat::Bytes => ("bytes", 1.0),
+            NumberFormat::Seconds => ("s", 1.0),
+        };
+        NumberUnit { name, factor }
+    }
+}
+
 /// Returns the number of decimal places of a percentage. Small values get more, so that they are
 /// not shown as 0.
 fn share_digits(share: f64) -> usize {

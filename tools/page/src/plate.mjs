@@ -45,6 +45,12 @@ const setFilter = async (word) => {
   await tab.$eval("#filter", (it, word) => ((it.value = word), it.dispatchEvent(new Event("input"))), word);
   await nextFrame();
 };
+const choose = async (selector, value) => {
+  await tab.$eval(selector, (it, value) => ((it.value = value), it.dispatchEvent(new Event("change"))), value);
+  await nextFrame();
+};
+const setValue = (selector, value) => tab.$eval(selector, (it, value) => ((it.value = value), it.dispatchEvent(new Event("input"))), value);
+const numberOfShown = () => tab.$eval("#shown", (it) => Number.parseInt(it.textContent, 10));
 
 // Loading.
 await tab.setViewport({ width: 1280, height: 900 });
@@ -89,13 +95,25 @@ check((await text("#window tbody tr:nth-child(2) th")) !== failed, "a second cli
 await setFilter(biased.toLowerCase());
 check((await text("#shown")) === `1 of ${samples} samples` && (await text("#window tbody tr:nth-child(2) th")) === biased, "the filter finds a name");
 await setFilter("long");
-check(/^\d+ of/.test(await text("#shown")), `the filter finds a field: ${await text("#shown")}`);
+check((await numberOfShown()) === 0 && /match in a field/.test(await text("#shown")), `the filter looks in names only: ${await text("#shown")}`);
+await choose("#filter-place", "all");
+const inFields = await numberOfShown();
+check(inFields > 20, `the filter finds a field: ${await text("#shown")}`);
+await choose("#filter-place", "field library");
+check((await numberOfShown()) === inFields, "the filter looks in one field");
+await setFilter("S0");
+check((await numberOfShown()) === 0, "a filter of a field does not look at names");
+await choose("#filter-place", "verdict");
+await setFilter("^fail");
+check((await numberOfShown()) > 0, `the filter finds verdicts: ${await text("#shown")}`);
+await choose("#filter-place", "all");
 await setFilter("^S000[12]$");
 check((await text("#shown")) === `2 of ${samples} samples`, "the filter takes a regular expression");
 await setFilter("long !S0009|S0010");
-const others = await tab.$eval("#shown", (it) => Number.parseInt(it.textContent, 10));
+const others = await numberOfShown();
 await setFilter("long");
-check(others === (await tab.$eval("#shown", (it) => Number.parseInt(it.textContent, 10))) - 2, "the filter excludes names");
+check(others === (await numberOfShown()) - 2, "the filter excludes names");
+await choose("#filter-place", "names");
 await setFilter("S0001(");
 check((await text("#shown")) === `0 of ${samples} samples`, "what is no regular expression is taken as text");
 await tab.$eval("#samples details.menu", (it) => (it.open = true));
@@ -194,13 +212,45 @@ await tab.focus("#plot-contigs .area");
 for (const key of ["ArrowRight", "ArrowRight"]) await tab.keyboard.press(key);
 check((await text("#plot-contigs .tip")).includes("chr"), `a contig has its name: ${await text("#plot-contigs .tip")}`);
 
+
 // Hiding.
+await choose("#filter-place", "all");
 await setFilter("long");
 await click("#hide-shown");
 check(/^\d+ samples are hidden/.test(await text("#hidden-count span")), await text("#hidden-count span"));
 await click("#show-all");
 check(await tab.$eval("#hidden-count", (it) => it.hidden), "all samples are shown again");
 await setFilter("");
+await choose("#filter-place", "names");
+
+// Names by a pattern and by a table.
+const renamed = () => tab.$eval("#names", (it) => it.value.trim().split("\n").filter((line) => line.split("\t")[0] !== line.split("\t")[1]).length);
+await setValue("#names-find", "^S0*(\\d+)$");
+await setValue("#names-replace", "NA$1");
+check((await text("#replace-note")) === `${samples} of ${samples} names will change, such as S0001 to NA1.`, await text("#replace-note"));
+await tab.$eval("#names-form", (it) => it.requestSubmit());
+check((await renamed()) === samples && (await texts("#failed a")).includes(failed.replace(/^S0*/, "NA")), "a pattern renames all samples");
+await setFilter("^NA18$");
+check((await text("#window tbody tr:nth-child(2) th")) === failed.replace(/^S0*/, "NA"), "the filter finds a new name");
+await setFilter("");
+await tab.$eval("#names", (it) => (it.value = "S0001\tfirst\nNA2,second\nS9999\tnobody\n"));
+await tab.$eval("#names-apply", (it) => it.click());
+check((await text("#names-note")) === `2 of ${samples} names are changed. No sample has the name S9999.`, await text("#names-note"));
+check((await tab.$eval("#names", (it) => it.value)).startsWith("S0001\tfirst\nS0002\tsecond\nS0003\tNA3\n"), "a table renames two samples");
+await tab.$eval("#names-undo", (it) => it.click());
+check((await tab.$eval("#names", (it) => it.value)).startsWith("S0001\tNA1\nS0002\tNA2\n"), "the table is undone");
+await tab.$eval("#names-undo", (it) => it.click());
+check((await renamed()) === 0 && (await tab.$eval("#names-undo", (it) => it.disabled)), "the pattern is undone");
+await setValue("#names-find", "S(");
+check((await text("#replace-note")) === "The pattern is not a valid regular expression.", await text("#replace-note"));
+
+// Numbers in place of shares.
+const mappedAt = titles.indexOf("Mapped reads") + 1;
+const mappedTexts = () => texts(`#window tr[data-run] td:nth-child(${mappedAt}) data`);
+check((await mappedTexts()).every((it) => it.endsWith("%")), "shares are percentages at first");
+await choose("#numbers", "count");
+check((await mappedTexts()).every((it) => /^\d{3},\d{3}$/.test(it)), `numbers of mapped reads: ${(await mappedTexts())[0]}`);
+await choose("#numbers", "percent");
 
 // Details, and a display name.
 await setFilter(failed);
@@ -235,10 +285,12 @@ await saved("#save-table");
 const table = (await tab.evaluate(() => globalThis.saved.at(-1).text())).trimEnd().split("\n").map((line) => line.split("\t"));
 const wanted = await tab.evaluate(() => JSON.parse(document.getElementById("plate-data").textContent));
 const isEqual = wanted.metrics.every((metric) => {
-  const at = table[0].indexOf(metric.name);
+  const at = table[0].indexOf(metric.unit ? `${metric.name} (${metric.unit})` : metric.name);
   const values = new Map(table.slice(1).map((line) => [line[0], line[at]]));
-  return at > 0 && wanted.samples.every((name, i) => values.get(name) === String(metric.values[i] ?? ""));
+  const isNear = (text, value) => (value === null ? text === "" : Math.abs(Number(text) - value * metric.factor) <= 1e-13 * Math.abs(value * metric.factor));
+  return at > 0 && wanted.samples.every((name, i) => isNear(values.get(name), metric.values[i]));
 });
+check(table[0].includes("Mapped reads (%)") && table[0].some((it) => it.endsWith("(×)")), `headings have units: ${table[0]}`);
 check(table.length === samples + 1 && isEqual, `the saved table has ${table.length - 1} samples with all digits`);
 await saved("#plot-inserts .buttons button:nth-child(2)");
 const svg = await tab.evaluate(async () => {
@@ -271,9 +323,41 @@ await setFilter("S00");
 await openAgain();
 check((await texts("#chips a")).join() === chosen.join() && chosen.length > 0, `still highlighted: ${chosen}`);
 check((await tab.$eval("#filter", (it) => it.value)) === "S00" && (await texts("#failed a")).includes("Renamed <b>"), "the filter and the names are kept");
+await tab.evaluate(() => {
+  globalThis.saved = [];
+  const create = URL.createObjectURL;
+  URL.createObjectURL = (blob) => (globalThis.saved.push(blob), create.call(URL, blob));
+});
+await saved("#view-save");
+const view = await tab.evaluate(() => globalThis.saved.at(-1).text());
 await Promise.all([tab.waitForNavigation(), tab.$eval("#forget", (it) => it.click())]);
 await tab.waitForSelector("html[data-ready]", { timeout: 120_000 });
 check((await count("#chips li")) === 0 && (await text("#shown")) === `${samples} samples` && !(await texts("#failed a")).includes("Renamed <b>"), "the view is reset");
+
+// A view from a file.
+const loadFile = async (name, content) => {
+  await tab.evaluate(
+    (name, content) => {
+      const files = new DataTransfer();
+      files.items.add(new File([content], name));
+      const input = document.getElementById("view-file");
+      input.files = files.files;
+      document.getElementById("view-note").textContent = "";
+      input.dispatchEvent(new Event("change"));
+    },
+    name,
+    content,
+  );
+  await tab.waitForFunction(() => document.getElementById("view-note").textContent !== "");
+};
+await loadFile("view.json", view);
+check((await texts("#chips a")).join() === chosen.join() && (await tab.$eval("#filter", (it) => it.value)) === "S00", `a view is loaded: ${await text("#view-note")}`);
+check((await texts("#failed a")).includes("Renamed <b>") && (await text("#shown")) !== `${samples} samples`, "a view has the names and the filter");
+const strange = { ...JSON.parse(view), hidden: ["S0001", "nobody"] };
+await loadFile("view.json", JSON.stringify(strange));
+check((await text("#view-note")) === "The view is loaded. 1 of its samples is not on this page." && (await text("#hidden-count span")).startsWith("1 sample is hidden"), "samples of other pages are left out");
+await loadFile("other.json", "[1]");
+check((await text("#view-note")).startsWith("other.json is not a view") && (await texts("#chips a")).join() === chosen.join(), await text("#view-note"));
 
 // Widths, accessibility, paper, and a browser without scripts.
 for (const hash of isThorough === "true" ? ["", "#s3"] : []) {

@@ -75,21 +75,55 @@ impl PlateData<'_> {
         let numbers: Vec<Option<usize>> =
             column.values.iter().map(|it| it.as_ref().map(|it| sources.number(it))).collect();
         let known = || column.values.iter().map(Option::as_ref);
+        let unit = form.unit();
+        // Lists without values would be a tenth of the data.
+        let listed = |values: Vec<Value>| match values.iter().all(Value::is_null) {
+            true => Value::Array(Vec::new()),
+            false => Value::Array(values),
+        };
+        let sides: Map<String, Value> =
+            of_runs().filter_map(|run| Some((run.to_string(), column.side(run)?.0.into()))).collect();
+        let grades = of_runs()
+            .map(|run| outcome(run).map(|it| grades.number(judgement_json(&it.judgement))).into());
         json!({
             "key": metric.key,
             "name": column.name,
             "meaning": metric.meaning,
+            "unit": unit.name,
+            "factor": unit.factor,
             "median": form.format_number(column.median),
             "values": known().map(|it| it.map(|it| it.value)).collect::<Vec<_>>(),
-            "texts": known().map(|it| it.map(|it| form.format_number(it.value))).collect::<Vec<_>>(),
-            "grades": of_runs().map(|run| outcome(run).map(|it| grades.number(judgement_json(&it.judgement)))).collect::<Vec<_>>(),
-            "sides": of_runs().map(|run| column.side(run).map(|it| it.0)).collect::<Vec<_>>(),
+            "form": form_json(form),
+            "counts": listed(known().map(|it| it.and_then(|it| it.count).map(whole_json).into()).collect()),
+            "grades": listed(grades.collect()),
+            "sides": sides,
             "sources": sources.0,
             // Usually, all samples have their value at the same place in the JSON.
             "source": if sources.0.len() == 1 { Vec::new() } else { numbers },
             "limit": limit_json(of_runs().filter_map(outcome), form),
         })
     }
+}
+
+/// Returns the format of the texts of a metric, which the script makes from the values. The texts would
+/// be a third of the data.
+fn form_json(form: NumberFormat) -> Value {
+    match form {
+        NumberFormat::Plain => json!({"kind": "plain"}),
+        NumberFormat::Decimal(digits, unit) => {
+            json!({"kind": "decimal", "digits": digits, "unit": unit})
+        }
+        NumberFormat::Share => json!({"kind": "share"}),
+        NumberFormat::Points => json!({"kind": "points"}),
+        NumberFormat::Bases => json!({"kind": "bases"}),
+        NumberFormat::Bytes => json!({"kind": "bytes"}),
+        NumberFormat::Seconds => json!({"kind": "seconds"}),
+    }
+}
+
+/// Returns a count, which is a whole number, without a decimal point.
+fn whole_json(count: f64) -> Value {
+    (count.round() as u64).into()
 }
 
 /// Returns the limit of a metric, if all samples have the same.

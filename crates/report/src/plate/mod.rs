@@ -9,7 +9,7 @@
 //! PlateBuilder::add_run ─► PlateSample, for each run
 //! PlateBuilder::to_html
 //! ├─ header, and lists of `lists`              HTML; readable without scripts
-//! ├─ samples, metrics, curves                  elements that the script fills
+//! ├─ table, plots and tools of `sections`       elements that the script fills
 //! ├─ PlateData    script#plate-data            JSON: all values of the table
 //! ├─ Curves       script#curves-KIND           deflate, base64: 16 bits for each value
 //! └─ articles     script#article-N             deflate, base64: HTML of a sample without figures
@@ -23,6 +23,7 @@ mod lists;
 mod pack;
 mod sample;
 mod script;
+mod sections;
 
 use std::path::Path;
 
@@ -37,6 +38,7 @@ use self::lists::{failed_list, lanes_list, outlier_list, warned_list};
 use self::pack::{pack, packed_element};
 use self::sample::PlateSample;
 use self::script::SCRIPT;
+use self::sections::{choice_bar, plot_sections, samples_section};
 use crate::cohort::{MetricValue, metric_columns};
 use crate::limits::Assay;
 use crate::metrics::{DETAILS, METRICS};
@@ -135,7 +137,7 @@ impl<'a> PlateBuilder<'a> {
             div id="overview" {
                 (header_html(samples))
                 @for section in findings.into_iter().flatten() { (section) }
-                (script_sections())
+                (samples_section()) (plot_sections()) (choice_bar())
             }
             div id="detail" hidden {}
             (data.to_element(self.options))
@@ -220,82 +222,6 @@ fn header_html(samples: &[PlateSample]) -> Markup {
     }
 }
 
-/// Returns the sections that the script fills. They are hidden until it runs.
-fn script_sections() -> Markup {
-    let button = |id: &str, text: &str| html! { button type="button" id=(id) { (text) } };
-    html! {
-        section id="samples" aria-labelledby="samples-h" hidden {
-            h2 id="samples-h" { "Samples" }
-            div class="tools" {
-                label {
-                    "Filter "
-                    input type="search" id="filter" placeholder="Name or field" spellcheck="false"
-                        title="All terms must match: NA12 !control matches names with NA12 but not control. Terms can be regular expressions: ^NA|^HG.";
-                }
-                label { "Colour by " select id="color-by" {} }
-                details class="menu" { summary { "Columns" } div id="columns" {} }
-                details class="menu" {
-                    summary { "Names" }
-                    div {
-                        p class="note" id="names-h" {
-                            "Display names, one sample per line: name, tab, display name. This browser keeps "
-                            "them; save them to use them elsewhere."
-                        }
-                        textarea id="names" rows="8" cols="36" spellcheck="false" aria-labelledby="names-h" {}
-                        p class="note" id="names-note" role="status" {}
-                        p class="buttons" { (button("names-apply", "Apply")) (button("names-save", "Save as TSV")) }
-                    }
-                }
-                (button("save-table", "Save table as TSV"))
-                (button("forget", "Reset view"))
-            }
-            div class="tools" {
-                span id="shown" role="status" {}
-                span class="buttons" {
-                    (button("mark-shown", "Highlight these")) (button("hide-shown", "Hide these"))
-                    (button("group-shown", "Group these"))
-                }
-            }
-            div id="window" class="scroll" tabindex="0" role="group" aria-label="Key metrics of all samples" {
-                table { caption class="sr" { "Key metrics of all samples" } thead { tr {} } tbody {} }
-            }
-            div id="print-table" {}
-            p class="note" {
-                "Click a heading to sort. The box before a name highlights the sample in all plots; the name "
-                "opens its details. "
-                span class="out" { "high" } " and " span class="out" { "low" }
-                " mark values that are far from those of the other samples."
-            }
-        }
-        section id="metrics" aria-labelledby="metrics-h" hidden {
-            h2 id="metrics-h" { "Key metrics" }
-            div class="plots wide" {}
-        }
-        section id="curves" aria-labelledby="curves-h" hidden {
-            h2 id="curves-h" { "Curves of all samples" }
-            p class="lead" {
-                "Click a curve to highlight its sample; drag to zoom. Outliers in a metric of the plot have "
-                "stronger lines."
-            }
-            div class="plots" {}
-        }
-        div id="choice" role="region" aria-label="Colours and highlighted samples" hidden {
-            ul class="legend" id="colors" {}
-            span class="buttons" { (button("clear-groups", "Clear groups")) }
-            div id="chosen" class="tools" hidden {
-                span { "Highlighted:" } ul id="chips" {}
-                span class="buttons" {
-                    (button("only-marked", "Hide all others")) (button("hide-marked", "Hide these"))
-                    (button("clear-marked", "Clear"))
-                }
-            }
-            p id="hidden-count" class="tools" hidden {
-                span {} span class="buttons" { (button("show-all", "Show all")) }
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -375,7 +301,7 @@ mod tests {
         assert_eq!(data["samples"][1], "a\u{fffd}b");
         assert_eq!(data["samples"][3], long);
         assert_eq!(data["fields"][0]["values"][0], "<!--");
-        assert_eq!(data["metrics"][0]["texts"][2], "1,000");
+        assert_eq!(data["metrics"][0]["values"][2], 1000.0);
     }
 
     /// Adds four lanes to a run, with this insert size and GC, except for one lane.

@@ -58,7 +58,8 @@ const openDetail = async (sample) => {
   removeEmptySections(article, sample);
   const curves = make("section", { id: `s${sample}-curves`, "aria-labelledby": "detail-curves-h" });
   const box = make("div", { className: "plots" });
-  curves.append(make("h2", { id: "detail-curves-h" }, "Curves"), make("p", { className: "lead" }, `${data.samples[sample]} in colour, all other samples in grey.`), box);
+  const lead = make("p", { className: "lead" }, make("span", { "data-name": sample }, nameOf(sample)), " in colour, all other samples in grey.");
+  curves.append(make("h2", { id: "detail-curves-h" }, "Curves"), lead, box);
   for (const kind of data.curves) {
     const own = allCurves.get(kind.id);
     if (!own?.[sample]) continue;

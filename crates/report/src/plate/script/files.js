@@ -12,12 +12,12 @@ const toTsv = (lines) => {
   return lines.map((line) => `${line.map(clean).join("\t")}\n`).join("");
 };
 
-/** Returns the shown rows and columns of the table, with all digits of the numbers. */
+/** Returns the shown rows and columns of the table, with all digits of the numbers. A heading has the unit. */
 const tableText = () => {
   const shown = shownColumns();
   const cell = (column, sample) => (column.id === "verdict" ? gradeOf(sample)?.label : column.value(sample));
   const renamed = state.names.size > 0 ? ["Display name"] : [];
-  const lines = [["Sample", ...renamed, ...shown.map((column) => column.title)]];
+  const lines = [["Sample", ...renamed, ...shown.map(titleOf)]];
   for (const sample of state.shown) {
     lines.push([data.samples[sample], ...renamed.map(() => nameOf(sample)), ...shown.map((column) => cell(column, sample))]);
   }

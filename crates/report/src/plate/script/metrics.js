@@ -60,8 +60,8 @@ class MetricPlot extends Plot {
       if (isNarrow) painter.text(left, top + 14, metric.name, { color: palette.ink, size: 13 });
       else painter.text(left - 18, top + middle + 4, metric.name, { color: palette.ink, size: 13, anchor: "end" });
       const under = top + middle + 23;
-      painter.text(left, under, metric.texts[least], { color: palette.muted, size: 11 });
-      painter.text(right, under, metric.texts[greatest], { color: palette.muted, size: 11, anchor: "end" });
+      painter.text(left, under, formatNumber(metric.values[least], metric.form), { color: palette.muted, size: 11 });
+      painter.text(right, under, formatNumber(metric.values[greatest], metric.form), { color: palette.muted, size: 11, anchor: "end" });
       for (const sample of known) {
         if (!samples.has(sample)) continue;
         const name = isBehind ? "axis" : colorName(sample, [metric.key]);
@@ -114,7 +114,7 @@ class MetricPlot extends Plot {
     const row = this.rows[i];
     if (row.metric.values[sample] === null) return null;
     const [x, y] = this.place(row, sample, this.layout(this.width), i);
-    return { sample, row: i, x, y, text: `${row.metric.name}: ${row.metric.texts[sample]}` };
+    return { sample, row: i, x, y, text: `${row.metric.name}: ${formatNumber(row.metric.values[sample], row.metric.form)}` };
   }
 
   connect() {

@@ -26,8 +26,8 @@ class CanvasPainter {
     }
     context.stroke();
   }
-  rect(x, y, width, height, color) {
-    this.context.globalAlpha = 1;
+  rect(x, y, width, height, color, alpha = 1) {
+    this.context.globalAlpha = alpha;
     this.context.fillStyle = color;
     this.context.fillRect(x, y, width, height);
   }
@@ -83,8 +83,9 @@ class SvgPainter {
     const more = `${alpha < 1 ? ` opacity="${alpha.toFixed(2)}"` : ""}${dash.length ? ` stroke-dasharray="${dash}"` : ""}`;
     if (path) this.parts.push(`<path d="${path}" fill="none" stroke="${color}" stroke-width="${width}"${more}/>`);
   }
-  rect(x, y, width, height, color) {
-    this.parts.push(`<rect x="${x}" y="${y}" width="${width}" height="${height}" fill="${color}"/>`);
+  rect(x, y, width, height, color, alpha = 1) {
+    const more = alpha < 1 ? ` opacity="${alpha.toFixed(2)}"` : "";
+    this.parts.push(`<rect x="${round(x)}" y="${round(y)}" width="${round(width)}" height="${round(height)}" fill="${color}"${more}/>`);
   }
   dot(x, y, radius, { color, alpha = 1, ring = null }) {
     const more = `${alpha < 1 ? ` opacity="${alpha.toFixed(2)}"` : ""}${ring ? ` stroke="${ring}" stroke-width="1.5"` : ""}`;

@@ -21,6 +21,20 @@ const ticksOf = (low, high, max) => {
 
 // ---- Plots ----
 
+/** Returns a choice of a plot, or the default. The reader's choices are part of the view. */
+const settingOf = (name, fallback) => state.settings[name] ?? fallback;
+const setSetting = (name, value) => {
+  state.settings[name] = value;
+  keepView();
+};
+
+/** Returns a list to choose from. `options` has the value and the text of each. */
+const makeSelect = (options, action, properties = {}) => {
+  const select = make("select", properties, ...options.map(([value, text]) => make("option", { value }, text)));
+  select.addEventListener("change", () => action(select.value));
+  return select;
+};
+
 /** Two canvases in a figure, with its title, buttons, tooltip and files. */
 class Plot {
   isInView = false;
@@ -58,6 +72,11 @@ class Plot {
     plots.delete(this);
     this.resizes.disconnect();
     this.views.disconnect();
+  }
+
+  /** Adds elements between the title and the plot, such as lists to choose columns. */
+  addControls(...controls) {
+    this.figure.insertBefore(make("div", { className: "tools" }, ...controls), this.area);
   }
 
   resize() {
@@ -153,9 +172,15 @@ class Plot {
 
   // Files have the title above the plot, and the names of highlighted samples below it.
 
-  paintFile(painter, width) {
+  /** Returns the texts of the legend in a file, each with the style of its line. */
+  fileLegend() {
     const marked = this.markedStyles().slice(0, 20);
-    const legend = this.focus === null && marked.length === 0 ? colorLegend().map(([name, text]) => [text, { color: color(name), dash: [] }]) : marked.map(([sample, style]) => [nameOf(sample), style]);
+    if (this.focus !== null || marked.length > 0) return marked.map(([sample, style]) => [nameOf(sample), style]);
+    return colorLegend().map(([name, text]) => [text, { color: color(name), dash: [] }]);
+  }
+
+  paintFile(painter, width) {
+    const legend = this.fileLegend();
     const height = this.heightFor(width);
     const total = height + 40 + 18 * legend.length + 8;
     painter.rect(0, 0, width, total, color("card"));

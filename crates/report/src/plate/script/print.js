@@ -14,7 +14,7 @@ const preparePrint = () => {
   const text = (column, sample) => {
     if (column.id === "verdict") return gradeOf(sample)?.label ?? "–";
     if (column.field) return column.field.values[sample] ?? "–";
-    return `${column.metric.texts[sample] ?? "–"}${column.metric.sides[sample] ? ` ${column.metric.sides[sample]}` : ""}`;
+    return `${textOf(column.metric, sample) ?? "–"}${column.metric.sides[sample] ? ` ${column.metric.sides[sample]}` : ""}`;
   };
   const cellClass = (column, sample) => (column.metric ? (data.grades[column.metric.grades[sample]]?.class ?? "") : "t");
   for (let i = 0; i < Math.max(1, shown.length); i += COLUMNS_PER_BLOCK) {

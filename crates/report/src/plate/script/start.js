@@ -22,11 +22,11 @@ const start = async () => {
   byId("old-browser").hidden = canInflate;
   byId("samples").hidden = false;
   byId("choice").hidden = false;
-  restoreView();
   connectTools();
-  fillNames();
-  renderHead();
-  applyFilter();
+  connectNames();
+  connectView();
+  restoreView();
+  showView();
   // Lets the browser paint the table before the plots are drawn.
   await new Promise((done) => setTimeout(done));
   await drawPlots();

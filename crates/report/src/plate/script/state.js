@@ -28,8 +28,12 @@ const state = {
   /** Samples that match the filter, in the order of the table. */
   shown: all,
   filter: "",
+  /** Where the filter looks: a key of `filterPlaces`. */
+  filterPlace: "names",
   sort: { column: null, up: true },
   colorBy: "outliers",
+  /** Choices of single plots and of the numbers, by name. */
+  settings: {},
   /** The sample below the pointer in any plot. */
   hover: null,
 };
@@ -90,6 +94,33 @@ const readCurves = async (kind) => {
   }
   return curves;
 };
+// ---- Numbers ----
+
+/** Returns a number with a fixed number of decimal places, and with thousands separators. */
+const fixed = (value, digits) => {
+  const text = value.toFixed(digits);
+  const [whole, fraction] = (/^-[0.]+$/.test(text) ? text.slice(1) : text).split(".");
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  return fraction ? `${grouped}.${fraction}` : grouped;
+};
+const trimZeros = (text) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
+
+/** Returns the text of a number, like `NumberFormat::format_number` of the program that made the page. */
+const formatNumber = (value, { kind, digits, unit }) => {
+  const size = Math.abs(value);
+  switch (kind) {
+    case "decimal": return `${fixed(value, digits)}${unit}`;
+    case "share": return `${fixed(100 * value, size === 0 ? 0 : size < 0.0001 ? 4 : size < 0.01 ? 2 : 1)}\u00a0%`;
+    case "points": return `${fixed(100 * value, 1)}\u00a0points`;
+    case "bases":
+      if (value >= 1e9) return `${fixed(value / 1e9, 2)}\u00a0Gb`;
+      return value >= 1e6 ? `${fixed(value / 1e6, 1)}\u00a0Mb` : `${fixed(value, 0)}\u00a0bases`;
+    default:
+      if (size >= 1000) return fixed(value, 0);
+      if (size >= 10) return trimZeros(fixed(value, 2));
+      return size >= 0.001 || size === 0 ? trimZeros(fixed(value, 4)) : value.toExponential(1);
+  }
+};
 
 // ---- Colours ----
 
@@ -121,7 +152,8 @@ const color = (name) => {
   return style.getPropertyValue(`--${name}`).trim();
 };
 
-const isOutlier = (sample, keys) => data.metrics.some((metric) => keys.includes(metric.key) && metric.sides[sample]);
+const allMetrics = [...data.metrics, ...data.details];
+const isOutlier = (sample, keys) => allMetrics.some((metric) => keys.includes(metric.key) && metric.sides[sample]);
 
 const gradeColor = (grade) => (!grade || grade.class === "open" ? "mark" : grade.class);
 
@@ -179,6 +211,10 @@ const redraw = () => {
 /** Redraws only the upper layers: highlighted samples and the one below the pointer. */
 const redrawTop = () => plots.forEach((plot) => plot.drawTop());
 
+/** Functions that set the elements of a form from the state, after a view was restored. */
+const syncs = new Set();
+const syncForms = () => syncs.forEach((sync) => sync());
+
 const update = () => {
   renderTable();
   renderChosen();
@@ -206,16 +242,4 @@ const toggleMark = (sample) => {
   mark(sample);
   live.textContent = `${nameOf(sample)} ${state.marked.has(sample) ? "highlighted" : "not highlighted"}`;
   update();
-};
-
-/** Renames samples. An empty name, or the original one, removes the display name. */
-const rename = (pairs) => {
-  for (const [sample, name] of pairs) {
-    if (name && name !== data.samples[sample]) state.names.set(sample, name);
-    else state.names.delete(sample);
-  }
-  document.querySelectorAll("[data-name]").forEach((it) => (it.textContent = nameOf(Number(it.dataset.name))));
-  rows.clear();
-  applyFilter();
-  fillNames();
 };

@@ -1,9 +1,29 @@
 // The table of samples: its columns, its rows near the window, its filter, and the tools above it.
 
+/** Whether a column shows numbers of reads or bases in place of shares. */
+const showsCounts = (metric) => state.settings.numbers === "count" && metric.counts.length > 0;
+/** Returns the value of a metric in the unit of its column: percent for shares. */
+const numberOf = (metric, sample) => {
+  const value = (showsCounts(metric) ? metric.counts : metric.values)[sample] ?? null;
+  if (value === null || showsCounts(metric) || metric.factor === 1) return value;
+  // Multiplication adds digits, such as 56.99999999999999.
+  return Number((value * metric.factor).toPrecision(15));
+};
+const textOf = (metric, sample) => {
+  const value = (showsCounts(metric) ? metric.counts : metric.values)[sample] ?? null;
+  if (value === null) return null;
+  return showsCounts(metric) ? fixed(value, 0) : formatNumber(value, metric.form);
+};
+/** Returns the title of a column with the unit of its values, for files and axes. */
+const titleOf = ({ title, metric }) => {
+  const unit = metric && (showsCounts(metric) ? "number" : metric.unit);
+  return unit ? `${title} (${unit})` : title;
+};
+
 const columns = [
   { id: "verdict", title: "Verdict", meaning: "The worst result of all metrics with thresholds.", value: (sample) => gradeOf(sample)?.rank ?? null },
   ...data.fields.map((field) => ({ id: `field ${field.name}`, title: field.name, meaning: "A field of the sample sheet.", field, value: (sample) => field.values[sample] })),
-  ...[...data.metrics, ...data.details].map((metric) => ({ id: metric.key, title: metric.name, meaning: metric.meaning, metric, value: (sample) => metric.values[sample] })),
+  ...allMetrics.map((metric) => ({ id: metric.key, title: metric.name, meaning: metric.meaning, metric, value: (sample) => numberOf(metric, sample) })),
 ];
 columns.forEach((column) => (column.isShown = !data.details.includes(column.metric)));
 const nameColumn = { id: "name", title: "Sample", meaning: "The name of the sample. The link opens its details.", value: nameOf };
@@ -31,10 +51,13 @@ const makeCell = (column, sample) => {
   }
   if (column.field) return make("td", { className: "t" }, column.field.values[sample] ?? "–");
   const { metric } = column;
-  const value = metric.values[sample];
+  const value = (showsCounts(metric) ? metric.counts : metric.values)[sample] ?? null;
   if (value === null) return make("td", {}, "–");
-  const number = make("data", { value }, metric.texts[sample]);
-  Object.assign(number.dataset, metric.sources[metric.source[sample] ?? 0]);
+  const source = metric.sources[metric.source[sample] ?? 0];
+  // A count is the first part of a share. Other counts are computed.
+  const isComputed = showsCounts(metric) && !source.of;
+  const number = make(isComputed ? "span" : "data", isComputed ? {} : { value }, textOf(metric, sample));
+  if (!isComputed) Object.assign(number.dataset, showsCounts(metric) ? { json: source.json } : source);
   const cell = make("td", {}, number);
   const grade = data.grades[metric.grades[sample]];
   if (grade && grade.class !== "good") {
@@ -100,8 +123,8 @@ const renderHead = () => {
       const { limit } = column.metric ?? {};
       cell.title = `${column.meaning}${limit ? ` Expected: ${limit.text}.` : ""}`;
       // Without a fixed width, columns would change their widths while rows come and go.
-      const texts = column.metric?.texts ?? column.field?.values ?? [];
-      const hasSides = column.metric?.sides.some((side) => side);
+      const texts = column.metric ? all.map((sample) => textOf(column.metric, sample)) : (column.field?.values ?? []);
+      const hasSides = column.metric && Object.keys(column.metric.sides).length > 0;
       const longest = texts.reduce((longest, text) => Math.max(longest, text?.length ?? 1), 0) + (hasSides ? 6 : 0);
       cell.style.minWidth = column === nameColumn ? "" : `${Math.max(6, Math.min(longest, 40))}ch`;
       cell.append(makeButton(column.title, () => sortBy(column)));
@@ -123,48 +146,75 @@ const sortBy = (column) => {
   head.cells[index].querySelector("button").focus();
 };
 
+/** Places where a filter can look, each with its title and with the texts of a sample there. */
+const namesOf = (sample) => [data.samples[sample], nameOf(sample)];
+const fieldsOf = (sample) => data.fields.map((field) => field.values[sample] ?? "");
+const filterPlaces = new Map([["names", ["names", namesOf]]]);
+if (data.fields.length > 0) filterPlaces.set("all", ["names and fields", (sample) => [...namesOf(sample), ...fieldsOf(sample)]]);
+for (const field of data.fields) filterPlaces.set(`field ${field.name}`, [field.name, (sample) => [field.values[sample] ?? ""]]);
+filterPlaces.set("verdict", ["verdict", (sample) => [gradeOf(sample)?.label ?? ""]]);
+
+/** Returns the regular expression of a text, or one that finds the text itself if it is none. */
+const readPattern = (text) => {
+  try {
+    return new RegExp(text, "i");
+  } catch {
+    return new RegExp(text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i");
+  }
+};
+
 /**
  * Returns the condition that a filter states, or `null` if it is empty. All terms between spaces must
- * match a name or a field, or be the verdict; `!` before a term excludes what matches. A term is a
- * regular expression, or plain text if it is none.
+ * match one of the texts at the place where the filter looks; `!` before a term excludes what matches.
  */
-const readFilter = (filter) => {
+const readFilter = (filter, place = state.filterPlace) => {
   const terms = filter.trim().split(/\s+/).filter((term) => term.replace("!", ""));
   if (terms.length === 0) return null;
+  const [, textsOf] = filterPlaces.get(place);
   const conditions = terms.map((term) => {
     const isExcluded = term.startsWith("!");
-    const word = isExcluded ? term.slice(1) : term;
-    let pattern;
-    try {
-      pattern = new RegExp(word, "i");
-    } catch {
-      pattern = new RegExp(word.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i");
-    }
-    const isMatch = (sample) =>
-      [data.samples[sample], nameOf(sample), ...data.fields.map((field) => field.values[sample] ?? "")].some((text) => pattern.test(text)) ||
-      gradeOf(sample)?.label === word.toLowerCase();
-    return (sample) => isMatch(sample) !== isExcluded;
+    const pattern = readPattern(isExcluded ? term.slice(1) : term);
+    return (sample) => textsOf(sample).some((text) => pattern.test(text)) !== isExcluded;
   });
   return (sample) => conditions.every((isTrue) => isTrue(sample));
 };
 
-/** Chooses and orders the samples of the table. Missing values are last. */
+/** Returns how many samples are shown. If no name matches, says how many samples match in a field. */
+const shownText = (isFiltered) => {
+  if (!isFiltered) return `${count} samples`;
+  const text = `${state.shown.length} of ${count} samples`;
+  const inFields = state.shown.length > 0 || !filterPlaces.has("all") ? 0 : all.filter(readFilter(state.filter, "all")).length;
+  return inFields > 0 ? `${text}; ${inFields} match in a field: choose “Filter in: names and fields”` : text;
+};
+
+/** Orders samples like the table. Missing values are last. */
+const sortSamples = (samples) => {
+  const { column, up } = state.sort;
+  if (!column) return samples;
+  return samples.sort((a, b) => {
+    const [x, y] = [column.value(a), column.value(b)];
+    if (x === null || y === null) return (x === null) - (y === null);
+    return up ? compare(x, y) : compare(y, x);
+  });
+};
+
+/** Chooses and orders the samples of the table. */
 const applyFilter = () => {
   const matches = readFilter(state.filter);
   const shown = matches ? all.filter(matches) : [...all];
-  const { column, up } = state.sort;
-  if (column) {
-    shown.sort((a, b) => {
-      const [x, y] = [column.value(a), column.value(b)];
-      if (x === null || y === null) return (x === null) - (y === null);
-      return up ? compare(x, y) : compare(y, x);
-    });
-  }
-  state.shown = shown;
-  byId("shown").textContent = matches ? `${shown.length} of ${count} samples` : `${count} samples`;
+  state.shown = sortSamples(shown);
+  byId("shown").textContent = shownText(matches !== null);
   for (const id of ["mark-shown", "hide-shown", "group-shown"]) byId(id).hidden = !matches || shown.length === 0;
   grid.scrollTop = 0;
   update();
+};
+
+/** Shows shares as percentages, or as numbers of reads and bases. */
+const setNumbers = (numbers) => {
+  state.settings.numbers = numbers;
+  syncForms();
+  renderHead();
+  applyFilter();
 };
 
 /** Shows which samples are highlighted or hidden. */
@@ -201,8 +251,18 @@ const connectTools = () => {
     state.filter = event.target.value;
     applyFilter();
   });
+  const placeSelect = byId("filter-place");
+  placeSelect.append(...[...filterPlaces].map(([value, [title]]) => make("option", { value }, title)));
+  placeSelect.addEventListener("change", () => {
+    state.filterPlace = placeSelect.value;
+    applyFilter();
+  });
+  syncs.add(() => {
+    byId("filter").value = state.filter;
+    placeSelect.value = state.filterPlace;
+  });
   const colorSelect = byId("color-by");
-  fillColorModes();
+  syncs.add(fillColorModes);
   colorSelect.addEventListener("change", () => {
     state.colorBy = colorSelect.value;
     update();
@@ -250,9 +310,10 @@ const connectTools = () => {
   };
   const buttons = make("p", { className: "buttons" }, makeButton("All", setAll(true)), makeButton("None", setAll(false)));
   byId("columns").append(buttons, ...boxes);
-  byId("names-apply").addEventListener("click", applyNames);
-  byId("forget").addEventListener("click", forgetView);
-  byId("names-save").addEventListener("click", () => save("names.tsv", "text/tab-separated-values", namesText()));
+  syncs.add(() => boxes.forEach((label, i) => (label.firstChild.checked = columns[i].isShown)));
+  const numbersSelect = byId("numbers");
+  numbersSelect.addEventListener("change", () => setNumbers(numbersSelect.value));
+  syncs.add(() => (numbersSelect.value = state.settings.numbers ?? "percent"));
   byId("save-table").addEventListener("click", () => {
     const name = state.shown.length < count ? "filtered-samples.tsv" : "samples.tsv";
     save(name, "text/tab-separated-values", tableText());
