@@ -206,12 +206,50 @@ seen.measured.draw_ms = await tab.evaluate(async () => {
 
 // The x axis of contigs has their names.
 const kinds = new Map(plate.curves.map((it) => [it.id, it]));
-check(["qualities", "n-1", "n-2", "base-gc-1", "base-gc-2", "depths", "contigs"].every((id) => kinds.has(id)), `plots: ${[...kinds.keys()]}`);
+check(["qualities", "n-1", "n-2", "base-gc-1", "base-t-2", "depths", "contigs", "contigs-depth"].every((id) => kinds.has(id)), `plots: ${[...kinds.keys()]}`);
 check(kinds.get("contigs").labels.join() === "chr1,chr2,chr3", `contigs: ${kinds.get("contigs").labels}`);
 await tab.focus("#plot-contigs .area");
 for (const key of ["ArrowRight", "ArrowRight"]) await tab.keyboard.press(key);
 check((await text("#plot-contigs .tip")).includes("chr"), `a contig has its name: ${await text("#plot-contigs .tip")}`);
 
+
+// Some plots show one of several kinds of values.
+await choose("#plot-contigs select", "contigs-depth");
+await tab.waitForFunction(() => document.querySelector("#plot-contigs .area").getAttribute("aria-label").includes("in ×"));
+await tab.focus("#plot-contigs .area");
+await tab.keyboard.press("ArrowRight");
+check(/chr\d: [23]\d\.\d+$/.test(await text("#plot-contigs .tip")), `the depth of a contig in ×: ${await text("#plot-contigs .tip")}`);
+await choose("#plot-contigs select", "contigs");
+const contentOf = async (kind) => {
+  await choose("#plot-bases-1 select", kind);
+  await tab.waitForFunction((label) => document.querySelector("#plot-bases-1 .area").getAttribute("aria-label").includes(`, ${label}:`), {}, kinds.get(kind).label);
+  await tab.focus("#plot-bases-1 .area");
+  await tab.keyboard.press("Escape");
+  await tab.keyboard.press("ArrowRight");
+  return Number.parseFloat((await text("#plot-bases-1 .tip span")).split(": ")[1]);
+};
+const content = {};
+for (const base of ["a", "c", "g", "t"]) content[base] = await contentOf(`base-${base}-1`);
+content.gc = await contentOf("base-gc-1");
+check(Math.abs(content.a + content.c + content.g + content.t - 100) < 2, `A, C, G and T of a cycle: ${JSON.stringify(content)}`);
+check(Math.abs(content.c + content.g - content.gc) < 1, "the GC content is computed from the bases");
+
+// Large plots, one per line.
+const widthOf = (id) => tab.$eval(`#${id}`, (it) => [it.getBoundingClientRect().width, it.querySelector(".area").getBoundingClientRect().height]);
+const smallSize = await widthOf("plot-inserts");
+await choose("#plot-size", "large");
+const largeSize = await widthOf("plot-inserts");
+check(largeSize[0] > 1.7 * smallSize[0] && largeSize[1] > 1.4 * smallSize[1], `large plots: ${smallSize} and ${largeSize}`);
+const largePixels = await tab.$$eval("#overview canvas", (list) => list.reduce((sum, it) => sum + it.width * it.height, 0));
+check(largePixels < 16_000_000, `large plots have pixels only near the window: ${largePixels}`);
+const drawn = [];
+for (const id of await tab.$$eval("#overview figure", (list) => list.map((it) => it.id))) {
+  await tab.$eval(`#${id}`, (it) => it.scrollIntoView({ block: "center", behavior: "instant" }));
+  const isDrawn = tab.waitForFunction((id) => document.querySelector(`#${id} canvas`).width > 300, { timeout: 5000 }, id);
+  drawn.push(await isDrawn.then(() => true, () => false));
+}
+check(drawn.length >= 15 && drawn.every(Boolean), `${drawn.length} large plots are drawn when they come into view`);
+await choose("#plot-size", "small");
 
 // Hiding.
 await choose("#filter-place", "all");

@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::curves::Points;
+use super::curves::{ContigValue, Points};
 use crate::metrics::{CONTIGS, has_targets, mosdepth_mean};
 use crate::run::RunPart;
 
@@ -17,8 +17,18 @@ pub struct ContigDepth {
     pub name: String,
     /// Length of the contig in bases.
     length: f64,
+    mean: f64,
     /// Mean depth, divided by the mean depth of the sample.
-    depth: f64,
+    relative: f64,
+}
+
+impl ContigDepth {
+    fn value(&self, value: ContigValue) -> f64 {
+        match value {
+            ContigValue::Mean => self.mean,
+            ContigValue::Relative => self.relative,
+        }
+    }
 }
 
 /// Maximum number of contigs in the plot. Humans have 24.
@@ -41,9 +51,9 @@ pub fn collect_contigs(run: &RunPart<'_>) -> Vec<ContigDepth> {
         rows.iter().filter_map(|(name, row)| Some((name.as_str(), row.value("mean")?))).collect();
     let is_contig = |name: &str| name != "total" && !name.ends_with("_region");
     let depth = |(name, row): &(String, RunPart<'_>)| {
-        let mean = means.get(format!("{name}{suffix}").as_str())?;
-        let (length, depth) = (row.value("length")?, mean / total.value);
-        is_contig(name).then(|| ContigDepth { name: name.clone(), length, depth })
+        let mean = *means.get(format!("{name}{suffix}").as_str())?;
+        let (length, relative) = (row.value("length")?, mean / total.value);
+        is_contig(name).then(|| ContigDepth { name: name.clone(), length, mean, relative })
     };
     let mut contigs: Vec<ContigDepth> = rows.iter().filter_map(depth).collect();
     keep_longest(&mut contigs, |it| it.length);
@@ -61,8 +71,12 @@ fn keep_longest<T>(items: &mut Vec<T>, length: impl Fn(&T) -> f64) {
 }
 
 /// Returns the names of the contigs in the plot, and the points of all samples: the x value of a point
-/// is the index of its contig. `None` if there are fewer than two contigs.
-pub fn place_contigs(samples: &[&[ContigDepth]]) -> Option<(Vec<String>, Vec<Points>)> {
+/// is the index of its contig, the y value is its `value`. `None` if there are fewer than two
+/// contigs.
+pub fn place_contigs(
+    samples: &[&[ContigDepth]],
+    value: ContigValue,
+) -> Option<(Vec<String>, Vec<Points>)> {
     let mut known: HashSet<&str> = HashSet::new();
     let all = samples.iter().copied().flatten();
     let mut contigs: Vec<&ContigDepth> = all.filter(|it| known.insert(&it.name)).collect();
@@ -71,7 +85,7 @@ pub fn place_contigs(samples: &[&[ContigDepth]]) -> Option<(Vec<String>, Vec<Poi
     let numbers: HashMap<&str, usize> =
         contigs.iter().enumerate().map(|(number, it)| (it.name.as_str(), number)).collect();
     let points = |own: &&[ContigDepth]| {
-        let point = |it: &ContigDepth| Some((*numbers.get(it.name.as_str())? as f64, it.depth));
+        let point = |it: &ContigDepth| Some((*numbers.get(it.name.as_str())? as f64, it.value(value)));
         own.iter().filter_map(point).collect()
     };
     let names: Vec<String> = contigs.iter().map(|it| it.name.clone()).collect();
@@ -98,7 +112,7 @@ mod tests {
             ("chrM", 99.0, 9000.0),
             ("total", 1199.0, 30.0),
         ]);
-        let found: Vec<(&str, f64)> = found.iter().map(|it| (it.name.as_str(), it.depth)).collect();
+        let found: Vec<(&str, f64)> = found.iter().map(|it| (it.name.as_str(), it.relative)).collect();
         assert_eq!(found, [("chr1", 1.1), ("chrY", 0.5)]);
     }
 
@@ -113,19 +127,25 @@ mod tests {
             ("total", 3000.0, 1.5),
             ("total_region", 20.0, 100.0),
         ]);
-        let found: Vec<(&str, f64)> = found.iter().map(|it| (it.name.as_str(), it.depth)).collect();
+        let found: Vec<(&str, f64)> = found.iter().map(|it| (it.name.as_str(), it.relative)).collect();
         assert_eq!(found, [("1", 1.2), ("2", 0.8)], "contig 3 has no target");
     }
 
     #[test]
     fn samples_share_the_order_of_contigs() {
-        let contig = |name: &str, depth: f64| ContigDepth { name: name.into(), length: 9.0, depth };
+        let contig = |name: &str, relative: f64| {
+            let mean = 30.0 * relative;
+            ContigDepth { name: name.into(), length: 9.0, mean, relative }
+        };
+        let relative = ContigValue::Relative;
         let (a, b) = ([contig("1", 1.0), contig("X", 0.5)], [contig("X", 1.0)]);
-        let (names, points) = place_contigs(&[&a, &b, &[]]).unwrap();
+        let (names, points) = place_contigs(&[&a, &b, &[]], relative).unwrap();
         assert_eq!(names, ["1", "X"]);
         assert_eq!(points, [vec![(0.0, 1.0), (1.0, 0.5)], vec![(1.0, 1.0)], vec![]]);
-        assert_eq!(place_contigs(&[&b]), None, "a single contig is no curve");
+        let (_, means) = place_contigs(&[&a, &b], ContigValue::Mean).unwrap();
+        assert_eq!(means[0], [(0.0, 30.0), (1.0, 15.0)]);
+        assert_eq!(place_contigs(&[&b], relative), None, "a single contig is no curve");
         let many: Vec<ContigDepth> = (0..100).map(|i| contig(&i.to_string(), 1.0)).collect();
-        assert_eq!(place_contigs(&[&many]).unwrap().0.len(), MAX_CONTIGS);
+        assert_eq!(place_contigs(&[&many], relative).unwrap().0.len(), MAX_CONTIGS);
     }
 }

@@ -34,10 +34,32 @@ pub struct CurveKind {
     pub cell: CellRule,
     /// Gets the points of a run. Empty if the run lacks the data.
     pub collect: fn(&RunPart<'_>) -> Points,
-    /// Whether the x axis has contigs, whose points [`place_contigs`](super::contigs::place_contigs)
-    /// gets from all samples.
-    pub is_by_contig: bool,
+    /// The values of contigs, if the x axis has contigs, whose points
+    /// [`place_contigs`](super::contigs::place_contigs) gets from all samples.
+    pub by_contig: Option<ContigValue>,
+    /// Kinds with the same figure share one plot, in which the reader chooses one by its label. Empty for
+    /// a kind with a plot of its own.
+    pub figure: &'static str,
+    pub label: &'static str,
+    /// Ids of the kinds A, C, G and T from which the script computes the share of G and C. The page then has
+    /// no values of this kind.
+    pub derived_from: &'static [&'static str],
+    /// Number of steps into which the range of the values is divided, at most [`MAX_LEVEL`]. Fewer steps
+    /// take fewer bytes.
+    pub levels: f64,
 }
+
+/// The value of a contig in a curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ContigValue {
+    /// The mean depth.
+    Mean,
+    /// The mean depth, divided by the mean depth of the sample.
+    Relative,
+}
+
+/// The number after the greatest one stands for a missing value.
+pub const MAX_LEVEL: f64 = 65534.0;
 
 /// How a cell of the grid gets its value from the points inside it.
 #[derive(Clone, Copy, PartialEq)]
@@ -67,7 +89,11 @@ const SHARES: CurveKind = CurveKind {
     metrics: &[],
     cell: CellRule::Sum,
     collect: |_| Points::new(),
-    is_by_contig: false,
+    by_contig: None,
+    figure: "",
+    label: "",
+    derived_from: &[],
+    levels: MAX_LEVEL,
 };
 
 const QUALITIES: CurveKind = CurveKind {
@@ -89,14 +115,30 @@ const N_CONTENT: CurveKind = CurveKind {
     ..SHARES
 };
 
-const GC_CONTENT: CurveKind = CurveKind {
-    reading: "G and C among the called bases. The line is flat after the first cycles; a rise at the \
-        end can be adapter or a poly-G artifact.",
+/// The content of bases by cycle. Its range is at most 100 %, so a step is at most 0.1 percentage points.
+const BASE_CONTENT: CurveKind = CurveKind {
+    reading: "Share of the base. The lines are flat after the first cycles; a change at the end can be adapter \
+        or a poly-G artifact.",
     x: "Cycle",
-    y: "G and C bases",
     from_zero: false,
     metrics: &["gc_content"],
     cell: CellRule::Max,
+    levels: 1000.0,
+    ..SHARES
+};
+
+const BASES_1: CurveKind =
+    CurveKind { title: "Base content by cycle: read 1", figure: "bases-1", ..BASE_CONTENT };
+
+const BASES_2: CurveKind =
+    CurveKind { title: "Base content by cycle: read 2", figure: "bases-2", ..BASE_CONTENT };
+
+const CONTIG_COVERAGE: CurveKind = CurveKind {
+    title: "Coverage by contig",
+    x: "Contig",
+    percent: false,
+    cell: CellRule::Min,
+    figure: "contigs",
     ..SHARES
 };
 
@@ -147,26 +189,86 @@ pub const KINDS: &[CurveKind] = &[
     CurveKind {
         id: "n-1",
         title: "N content by cycle: read 1",
-        collect: |run| n_shares(run, 1),
+        collect: |run| base_shares(run, 1, "PCT_N"),
         ..N_CONTENT
     },
     CurveKind {
         id: "n-2",
         title: "N content by cycle: read 2",
-        collect: |run| n_shares(run, 2),
+        collect: |run| base_shares(run, 2, "PCT_N"),
         ..N_CONTENT
     },
     CurveKind {
         id: "base-gc-1",
-        title: "GC content by cycle: read 1",
+        label: "G and C",
+        y: "G and C bases",
         collect: |run| gc_shares(run, 1),
-        ..GC_CONTENT
+        derived_from: &["base-a-1", "base-c-1", "base-g-1", "base-t-1"],
+        ..BASES_1
+    },
+    CurveKind {
+        id: "base-a-1",
+        label: "A",
+        y: "A bases",
+        collect: |run| base_shares(run, 1, "PCT_A"),
+        ..BASES_1
+    },
+    CurveKind {
+        id: "base-c-1",
+        label: "C",
+        y: "C bases",
+        collect: |run| base_shares(run, 1, "PCT_C"),
+        ..BASES_1
+    },
+    CurveKind {
+        id: "base-g-1",
+        label: "G",
+        y: "G bases",
+        collect: |run| base_shares(run, 1, "PCT_G"),
+        ..BASES_1
+    },
+    CurveKind {
+        id: "base-t-1",
+        label: "T",
+        y: "T bases",
+        collect: |run| base_shares(run, 1, "PCT_T"),
+        ..BASES_1
     },
     CurveKind {
         id: "base-gc-2",
-        title: "GC content by cycle: read 2",
+        label: "G and C",
+        y: "G and C bases",
         collect: |run| gc_shares(run, 2),
-        ..GC_CONTENT
+        derived_from: &["base-a-2", "base-c-2", "base-g-2", "base-t-2"],
+        ..BASES_2
+    },
+    CurveKind {
+        id: "base-a-2",
+        label: "A",
+        y: "A bases",
+        collect: |run| base_shares(run, 2, "PCT_A"),
+        ..BASES_2
+    },
+    CurveKind {
+        id: "base-c-2",
+        label: "C",
+        y: "C bases",
+        collect: |run| base_shares(run, 2, "PCT_C"),
+        ..BASES_2
+    },
+    CurveKind {
+        id: "base-g-2",
+        label: "G",
+        y: "G bases",
+        collect: |run| base_shares(run, 2, "PCT_G"),
+        ..BASES_2
+    },
+    CurveKind {
+        id: "base-t-2",
+        label: "T",
+        y: "T bases",
+        collect: |run| base_shares(run, 2, "PCT_T"),
+        ..BASES_2
     },
     CurveKind {
         id: "gc",
@@ -211,16 +313,22 @@ pub const KINDS: &[CurveKind] = &[
     },
     CurveKind {
         id: "contigs",
-        title: "Coverage by contig",
+        label: "relative to the mean",
         reading: "Mean depth relative to the sample's mean, of targets if there are any. Shows contigs of at \
             least a tenth of the longest one, at most 30. Sex chromosomes usually differ; another contig \
-            that differs can be a change of the copy number.",
-        x: "Contig",
+            that differs can be a change of the copy number. Mitochondrial DNA has its own column in the table.",
         y: "Relative coverage",
-        percent: false,
-        cell: CellRule::Min,
-        is_by_contig: true,
-        ..SHARES
+        by_contig: Some(ContigValue::Relative),
+        ..CONTIG_COVERAGE
+    },
+    CurveKind {
+        id: "contigs-depth",
+        label: "in ×",
+        reading: "Mean depth, of targets if there are any. Shows contigs of at least a tenth of the longest one, \
+            at most 30. Mitochondrial DNA has its own column in the table.",
+        y: "Mean depth (×)",
+        by_contig: Some(ContigValue::Mean),
+        ..CONTIG_COVERAGE
     },
     CurveKind {
         id: "sets",
@@ -281,10 +389,10 @@ fn quality_points(run: &RunPart<'_>) -> Points {
     to_shares(qualities.zip(histogram.column("COUNT_OF_Q")).collect())
 }
 
-/// Returns the share of N by cycle of read 1 or 2.
-fn n_shares(run: &RunPart<'_>, read: u32) -> Points {
+/// Returns the share of a base by cycle of read 1 or 2, from the column `key`.
+fn base_shares(run: &RunPart<'_>, read: u32, key: &str) -> Points {
     let rows = base_rows(run, read).into_iter();
-    rows.filter_map(|(cycle, row)| Some((cycle, row.value("PCT_N")? / 100.0))).collect()
+    rows.filter_map(|(cycle, row)| Some((cycle, row.value(key)? / 100.0))).collect()
 }
 
 /// Returns the share of G and C among the called bases, by cycle of read 1 or 2.
@@ -387,6 +495,8 @@ mod tests {
         assert_eq!(points(&run, "n-2"), [(1.0, 0.2)]);
         assert_eq!(points(&run, "base-gc-1"), [(1.0, 0.4), (2.0, 35.0 / 95.0)]);
         assert_eq!(points(&run, "base-gc-2"), [(1.0, 0.25)], "N is not counted");
+        assert_eq!(points(&run, "base-c-1"), [(1.0, 0.2), (2.0, 0.15)]);
+        assert_eq!(points(&run, "base-t-2"), [(1.0, 0.2)]);
         assert_eq!(points(&json!({}), "base-gc-1"), []);
     }
 
@@ -403,7 +513,9 @@ mod tests {
     #[test]
     fn each_kind_has_its_own_id_and_texts() {
         for kind in KINDS {
-            assert_eq!(KINDS.iter().filter(|it| it.id == kind.id || it.title == kind.title).count(), 1);
+            let is_same = |it: &&CurveKind| (it.title, it.label) == (kind.title, kind.label);
+            assert_eq!(KINDS.iter().filter(|it| it.id == kind.id || is_same(it)).count(), 1);
+            assert_eq!(kind.figure.is_empty(), kind.label.is_empty(), "{}", kind.id);
             assert!(![kind.reading, kind.x, kind.y].contains(&""), "{}", kind.id);
         }
     }

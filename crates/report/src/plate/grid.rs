@@ -72,9 +72,8 @@ pub struct Curves {
     labels: Vec<String>,
 }
 
-/// The number that stands for a missing value. All smaller numbers divide the range of the values.
+/// The number that stands for a missing value. Smaller numbers divide the range of the values.
 const MISSING: u16 = u16::MAX;
-const MAX_LEVEL: f64 = 65534.0;
 
 impl Curves {
     /// Places the curves of all samples on a grid. `None` if no sample has such a curve.
@@ -96,10 +95,16 @@ impl Curves {
         self.kind.id
     }
 
+    /// Returns whether the script computes the values from other kinds, so that the page has no values.
+    pub fn is_derived(&self) -> bool {
+        !self.kind.derived_from.is_empty()
+    }
+
     /// Returns what the script needs to draw the curves, without the values.
     pub fn to_json(&self) -> Value {
         let CurveKind { id, title, reading, x, y, unit, percent, log, from_zero, metrics, .. } =
             self.kind;
+        let CurveKind { figure, label, levels, derived_from, .. } = self.kind;
         let (y, is_sum) = (y.to_string(), self.kind.cell == CellRule::Sum);
         let y = match self.grid.step {
             step if is_sum && step > 1.0 => format!("{y} per {step} {unit}"),
@@ -109,6 +114,8 @@ impl Curves {
             "id": id, "title": title, "reading": reading, "x": x, "y": y, "unit": unit,
             "percent": percent, "log": log, "fromZero": from_zero, "metrics": metrics,
             "start": self.grid.start, "step": self.grid.step, "count": self.grid.count,
+            "figure": if figure.is_empty() { id } else { figure }, "label": label, "levels": levels,
+            "derivedFrom": derived_from,
             "isSum": is_sum, "labels": self.labels, "low": self.low, "high": self.high,
         })
     }
@@ -133,14 +140,14 @@ impl Curves {
 
     fn level(&self, value: f64) -> u16 {
         let range = (self.high - self.low).max(f64::MIN_POSITIVE);
-        ((value - self.low) / range * MAX_LEVEL).round() as u16
+        ((value - self.low) / range * self.kind.levels).round() as u16
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plate::curves::KINDS;
+    use crate::plate::curves::{KINDS, MAX_LEVEL};
 
     #[test]
     fn long_curves_share_a_grid_of_few_cells() {

@@ -141,7 +141,7 @@ impl<'a> PlateBuilder<'a> {
             }
             div id="detail" hidden {}
             (data.to_element(self.options))
-            @for it in &curves { (packed_element(&format!("curves-{}", it.id()), &pack(&it.to_bytes()))) }
+            @for it in curves.iter().filter(|it| !it.is_derived()) { (packed_element(&format!("curves-{}", it.id()), &pack(&it.to_bytes()))) }
             @for (i, sample) in samples.iter().enumerate() {
                 (packed_element(&format!("article-{i}"), &sample.article))
             }
@@ -151,9 +151,9 @@ impl<'a> PlateBuilder<'a> {
     /// Places the curves of the kind with this index. `None` if no sample has such a curve.
     fn place_curves(&self, number: usize) -> Option<Curves> {
         let kind = KINDS.get(number)?;
-        if kind.is_by_contig {
+        if let Some(value) = kind.by_contig {
             let contigs: Vec<&[ContigDepth]> = self.samples.iter().map(|it| &it.contigs[..]).collect();
-            let (names, points) = place_contigs(&contigs)?;
+            let (names, points) = place_contigs(&contigs, value)?;
             return Curves::place(kind, &points.iter().collect::<Vec<_>>(), names);
         }
         let points: Option<Vec<&Points>> = self.samples.iter().map(|it| it.points.get(number)).collect();

@@ -121,6 +121,15 @@ pub fn plot_sections() -> Markup {
                 "Click a curve to highlight its sample; drag to zoom. Outliers in a metric of the plot have "
                 "stronger lines."
             }
+            p class="tools" {
+                label {
+                    "Plots "
+                    select id="plot-size" {
+                        option value="small" { "side by side" }
+                        option value="large" { "large, one per line" }
+                    }
+                }
+            }
             div class="plots" {}
         }
     }

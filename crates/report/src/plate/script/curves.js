@@ -6,7 +6,10 @@
  */
 const MAX_WIDE_CURVES = 150;
 
-const MARGIN = { left: 62, right: 14, top: 10, bottom: 46 };
+/** Returns the kind of a figure that the reader chose, or the first. */
+const chosenKind = (kinds) => kinds.find(({ id, figure }) => id === settingOf(`curves ${figure}`)) ?? kinds[0];
+
+syncs.add(() => plots.forEach((plot) => plot.showChosen?.()));
 
 /** A curve for each sample. */
 class CurvePlot extends Plot {
@@ -14,19 +17,45 @@ class CurvePlot extends Plot {
   zoom = null;
   cursor = null;
 
-  constructor(kind, curves, focus) {
-    super({ ...kind, focus });
-    this.kind = kind;
-    this.curves = curves;
+  /** Creates the plot of the kinds of a figure. `curves` are those of the kind that it shows first. */
+  constructor(kinds, curves, focus) {
+    const kind = chosenKind(kinds);
+    super({ ...kind, id: kind.figure, focus });
+    this.kinds = kinds;
     this.reset = makeButton("Reset zoom", () => this.setZoom(null), { hidden: true });
     this.tools.prepend(this.reset);
     this.tools.append(makeButton("TSV", () => this.saveTsv(), { "aria-label": `Save the values as TSV: ${kind.title}` }));
+    if (kinds.length > 1) {
+      const choose = (id) => {
+        setSetting(`curves ${kind.figure}`, id);
+        plots.forEach((plot) => plot.showChosen?.());
+      };
+      this.select = makeSelect(kinds.map(({ id, label }) => [id, label]), choose, { "aria-label": `Shown values of ${kind.title}` });
+      this.addControls(make("label", {}, "Show ", this.select));
+    }
+    this.showKind(kind, curves);
+  }
+
+  showKind(kind, curves) {
+    this.kind = kind;
+    this.curves = curves;
+    if (this.select) this.select.value = kind.id;
+    this.figure.querySelector("figcaption > p:last-child").textContent = kind.reading;
     const own = curves.filter(Boolean).length;
     const range = `${this.valueText(kind.low)} to ${this.valueText(kind.high)}`;
+    const label = kind.label ? `, ${kind.label}` : "";
     this.area.setAttribute(
       "aria-label",
-      `${kind.title}: ${own} curves, values from ${range}. Arrow keys move along a curve and between samples; Enter highlights a sample; plus and minus zoom.`,
+      `${kind.title}${label}: ${own} curves, values from ${range}. Arrow keys move along a curve and between samples; Enter highlights a sample; plus and minus zoom.`,
     );
+  }
+
+  /** Shows the kind that the reader chose. */
+  async showChosen() {
+    const kind = chosenKind(this.kinds);
+    if (kind === this.kind) return;
+    this.showKind(kind, await readCurves(kind));
+    this.setZoom(null);
   }
 
   isReady() {
@@ -34,7 +63,7 @@ class CurvePlot extends Plot {
   }
 
   heightFor(width) {
-    return Math.round(Math.min(340, Math.max(230, width * 0.5)));
+    return Math.round(Math.min(isLarge() ? 560 : 340, Math.max(230, width * 0.5)));
   }
 
   /** Saves the curves that are not hidden: a line for each sample, a column for each x. */
@@ -45,7 +74,7 @@ class CurvePlot extends Plot {
     for (const sample of this.visibleSamples()) {
       if (this.curves[sample]) lines.push([nameOf(sample), ...Array.from(this.curves[sample], number)]);
     }
-    save(`${this.id}.tsv`, "text/tab-separated-values", toTsv(lines));
+    save(`${this.kind.id}.tsv`, "text/tab-separated-values", toTsv(lines));
   }
 
   // Values and positions. On a logarithmic axis, values are decimal logarithms.

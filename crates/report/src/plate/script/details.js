@@ -1,6 +1,5 @@
 // Details of a sample, on a page of its own.
 
-const allCurves = new Map();
 let current = null;
 let detailPlots = [];
 let overviewScroll = 0;
@@ -60,14 +59,14 @@ const openDetail = async (sample) => {
   const box = make("div", { className: "plots" });
   const lead = make("p", { className: "lead" }, make("span", { "data-name": sample }, nameOf(sample)), " in colour, all other samples in grey.");
   curves.append(make("h2", { id: "detail-curves-h" }, "Curves"), lead, box);
-  for (const kind of data.curves) {
-    const own = allCurves.get(kind.id);
-    if (!own?.[sample]) continue;
-    const plot = new CurvePlot(kind, own, sample);
+  for (const kinds of curveFigures.values()) {
+    const own = canInflate ? await readCurves(chosenKind(kinds)) : [];
+    if (!own[sample]) continue;
+    const plot = new CurvePlot(kinds, own, sample);
     detailPlots.push(plot);
     box.append(plot.figure);
   }
-  if (detailPlots.length === 0) return;
+  if (detailPlots.length === 0 || current !== sample) return;
   const first = article.querySelector("section[id]");
   if (first) first.before(curves);
   else article.append(curves);

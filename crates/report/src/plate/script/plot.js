@@ -35,6 +35,11 @@ const makeSelect = (options, action, properties = {}) => {
   return select;
 };
 
+const MARGIN = { left: 62, right: 14, top: 10, bottom: 46 };
+
+/** Whether each plot has a line of the page for itself. */
+const isLarge = () => settingOf("plots", "small") === "large";
+
 /** Two canvases in a figure, with its title, buttons, tooltip and files. */
 class Plot {
   isInView = false;
@@ -61,6 +66,7 @@ class Plot {
       ([entry]) => {
         this.isInView = entry.isIntersecting;
         if (this.isInView && this.isStale) this.draw();
+        if (!this.isInView && isLarge() && this.width) this.setSize(this.width);
       },
       { rootMargin: "400px" },
     );
@@ -72,6 +78,12 @@ class Plot {
     plots.delete(this);
     this.resizes.disconnect();
     this.views.disconnect();
+  }
+
+  /** Draws the plot anew after its height changed. */
+  resizeAgain() {
+    this.width = 0;
+    this.resize();
   }
 
   /** Adds elements between the title and the plot, such as lists to choose columns. */
@@ -89,9 +101,13 @@ class Plot {
   setSize(width) {
     [this.width, this.ratio] = [width, devicePixelRatio];
     this.height = this.heightFor(width);
+    this.area.style.minHeight = `${this.height}px`;
+    // All large plots of a page together would need hundreds of MB, so those out of view have no pixels.
+    this.isEmpty = isLarge() && !this.isInView && !isPrinting;
+    this.isStale ||= this.isEmpty;
     for (const canvas of this.canvases) {
-      canvas.width = Math.round(width * this.ratio);
-      canvas.height = Math.round(this.height * this.ratio);
+      canvas.width = this.isEmpty ? 0 : Math.round(width * this.ratio);
+      canvas.height = this.isEmpty ? 0 : Math.round(this.height * this.ratio);
     }
   }
 
@@ -123,6 +139,7 @@ class Plot {
       return;
     }
     if (!this.width || !this.isReady()) return;
+    if (this.isEmpty) this.setSize(this.width);
     this.isStale = false;
     const start = performance.now();
     this.paintBase(this.clearLayer(0), this.width, this.height);

@@ -2,19 +2,34 @@
 
 const { title } = document;
 
+/** Shows plots side by side, or each on a line of the page for itself. */
+const connectPlotSize = () => {
+  const select = byId("plot-size");
+  select.addEventListener("change", () => {
+    setSetting("plots", select.value);
+    syncForms();
+  });
+  const show = () => {
+    select.value = settingOf("plots", "small");
+    byId("overview").classList.toggle("large-plots", isLarge());
+    plots.forEach((plot) => plot.resizeAgain());
+  };
+  syncs.add(show);
+  show();
+};
+
 const drawPlots = async () => {
   const metrics = new MetricPlot();
   if (metrics.isReady()) {
     byId("metrics").hidden = false;
     byId("metrics").querySelector(".plots").append(metrics.figure);
   } else metrics.remove();
+  connectPlotSize();
   if (data.curves.length === 0 || !canInflate) return;
   const box = byId("curves").querySelector(".plots");
   byId("curves").hidden = false;
-  for (const kind of data.curves) {
-    const curves = await readCurves(kind);
-    allCurves.set(kind.id, curves);
-    box.append(new CurvePlot(kind, curves, null).figure);
+  for (const kinds of curveFigures.values()) {
+    box.append(new CurvePlot(kinds, await readCurves(chosenKind(kinds)), null).figure);
   }
 };
 

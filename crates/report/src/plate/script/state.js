@@ -76,10 +76,10 @@ const inflate = async (id) => {
 };
 
 /** Returns the curves of a kind, one array for each sample; NaN where a value is missing. */
-const readCurves = async (kind) => {
+const inflateCurves = async (kind) => {
   const bytes = await inflate(`curves-${kind.id}`);
   const numbers = bytes.length / 2;
-  const scale = (kind.high - kind.low) / 65534;
+  const scale = (kind.high - kind.low) / kind.levels;
   const curves = [];
   for (let sample = 0, at = 0; sample < count; sample++) {
     const curve = new Float64Array(kind.count);
@@ -94,6 +94,25 @@ const readCurves = async (kind) => {
   }
   return curves;
 };
+/** Returns the shares of G and C among the called bases, from the curves of A, C, G and T. */
+const deriveCurves = async (kind) => {
+  const bases = await Promise.all(kind.derivedFrom.map((id) => readCurves(data.curves.find((other) => other.id === id))));
+  return all.map((sample) => {
+    const [a, c, g, t] = bases.map((curves) => curves[sample]);
+    return a && c && g && t ? a.map((own, i) => (c[i] + g[i]) / (own + c[i] + g[i] + t[i])) : null;
+  });
+};
+const curvesRead = new Map();
+/** Like `inflateCurves`, but inflates the curves of a kind only once. */
+const readCurves = (kind) => {
+  if (!curvesRead.has(kind.id)) curvesRead.set(kind.id, kind.derivedFrom.length > 0 ? deriveCurves(kind) : inflateCurves(kind));
+  return curvesRead.get(kind.id);
+};
+
+/** The kinds of curves by figure: the reader chooses one of those that share a figure. */
+const curveFigures = new Map();
+for (const kind of data.curves) curveFigures.set(kind.figure, [...(curveFigures.get(kind.figure) ?? []), kind]);
+
 // ---- Numbers ----
 
 /** Returns a number with a fixed number of decimal places, and with thousands separators. */
