@@ -251,6 +251,27 @@ for (const id of await tab.$$eval("#overview figure", (list) => list.map((it) =>
 check(drawn.length >= 15 && drawn.every(Boolean), `${drawn.length} large plots are drawn when they come into view`);
 await choose("#plot-size", "small");
 
+// Two columns against each other.
+const area2 = "#plot-scatter .area";
+const columnNames = await texts("#scatter-x option");
+check(columnNames.includes("Duplicates") && columnNames.includes("Median insert size") && !columnNames.includes("library"), `${columnNames.length} columns for the axes`);
+await choose("#scatter-x", "insert_size");
+await choose("#scatter-y", "mean_genome_coverage");
+await tab.$eval(area2, (it) => it.scrollIntoView({ block: "center", behavior: "instant" }));
+await nextFrame();
+await tab.focus(area2);
+await tab.keyboard.press("ArrowRight");
+check(/^\w+, Median insert size: [\d.]+.*; Mean genome coverage: [\d.]+×$/.test(await text("body > .sr")), `keys read a dot: ${await text("body > .sr")}`);
+await tab.keyboard.press("+");
+check(!(await tab.$eval("#plot-scatter .buttons button", (it) => it.hidden)), "the dots are zoomed");
+await tab.keyboard.press("0");
+const chipsBefore = await count("#chips li");
+await tab.keyboard.press("ArrowRight");
+await tab.keyboard.press("Enter");
+await nextFrame();
+check((await count("#chips li")) === chipsBefore + 1, "Enter highlights a dot");
+await tab.keyboard.press("Enter");
+
 // Hiding.
 await choose("#filter-place", "all");
 await setFilter("long");
@@ -354,6 +375,14 @@ const first = values.slice(1).find(([name]) => name === "S0001");
 const sum = first.slice(1).reduce((sum, it) => sum + Number(it), 0);
 check(values.length === samples + 1 && values.every((line) => line.length === values[0].length) && /bases$/.test(values[0][1]), `the saved curves: ${values.length} lines`);
 check(sum > 0.9 && sum <= 1.01, `a saved curve of insert sizes adds up to ${sum.toFixed(3)}`);
+
+const lastTsv = async () => (await tab.evaluate(() => globalThis.saved.at(-1).text())).trimEnd().split("\n").map((line) => line.split("\t"));
+await saved("#plot-scatter .buttons button:nth-child(4)");
+const dots = await lastTsv();
+check(dots[0].join() === "Sample,Median insert size (bases),Mean genome coverage (×)" && dots.length === samples + 1, `the saved dots: ${dots[0]}`);
+await saved("#plot-scatter .buttons button:nth-child(2)");
+const dotsSvg = await tab.evaluate(() => globalThis.saved.at(-1).text());
+check((dotsSvg.match(/<circle/g) ?? []).length >= samples && dotsSvg.includes("Renamed &lt;b&gt;</text>"), "the dots and the names of highlighted samples are in the SVG file");
 
 // What the reader chose is there again, until it is reset.
 const chosen = await texts("#chips a");

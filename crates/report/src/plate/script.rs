@@ -25,6 +25,7 @@ pub const SCRIPT: PageScript = PageScript {
         "plot.js",
         "curves.js",
         "metrics.js",
+        "scatter.js",
         "details.js",
         "contents.js",
         "print.js",

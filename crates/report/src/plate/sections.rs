@@ -115,6 +115,10 @@ pub fn plot_sections() -> Markup {
             h2 id="metrics-h" { "Key metrics" }
             div class="plots wide" {}
         }
+        section id="scatter" aria-labelledby="scatter-h" hidden {
+            h2 id="scatter-h" { "Comparison of two columns" }
+            div class="plots wide" {}
+        }
         section id="curves" aria-labelledby="curves-h" hidden {
             h2 id="curves-h" { "Curves of all samples" }
             p class="lead" {

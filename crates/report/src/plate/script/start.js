@@ -24,6 +24,15 @@ const drawPlots = async () => {
     byId("metrics").hidden = false;
     byId("metrics").querySelector(".plots").append(metrics.figure);
   } else metrics.remove();
+  const add = (id, plot) => {
+    if (!plot.isReady()) {
+      plot.remove();
+      return;
+    }
+    byId(id).hidden = false;
+    byId(id).querySelector(".plots").append(plot.figure);
+  };
+  if (numberColumns.length >= 2) add("scatter", new ScatterPlot());
   connectPlotSize();
   if (data.curves.length === 0 || !canInflate) return;
   const box = byId("curves").querySelector(".plots");
