@@ -272,6 +272,16 @@ await nextFrame();
 check((await count("#chips li")) === chipsBefore + 1, "Enter highlights a dot");
 await tab.keyboard.press("Enter");
 
+// The plate map.
+await choose("#wells-column", "duplicates");
+await tab.$eval("#plot-wells .area", (it) => it.scrollIntoView({ block: "start", behavior: "instant" }));
+await nextFrame();
+await tab.focus("#plot-wells .area");
+await tab.keyboard.press("ArrowRight");
+check(/^S0001, plate P1, A01, Duplicates: [\d.]+\s%$/.test(await text("body > .sr")), `the first well: ${await text("body > .sr")}`);
+await tab.keyboard.press("ArrowDown");
+check(/plate P1, B01/.test(await text("body > .sr")), `the well below: ${await text("body > .sr")}`);
+
 // Hiding.
 await choose("#filter-place", "all");
 await setFilter("long");
@@ -383,6 +393,9 @@ check(dots[0].join() === "Sample,Median insert size (bases),Mean genome coverage
 await saved("#plot-scatter .buttons button:nth-child(2)");
 const dotsSvg = await tab.evaluate(() => globalThis.saved.at(-1).text());
 check((dotsSvg.match(/<circle/g) ?? []).length >= samples && dotsSvg.includes("Renamed &lt;b&gt;</text>"), "the dots and the names of highlighted samples are in the SVG file");
+await saved("#plot-wells .buttons button:nth-child(3)");
+const wells = await lastTsv();
+check(wells[0].join() === "Sample,plate,Well,Duplicates (%)" && wells.length === samples + 1 && wells[1].slice(1, 3).join() === "P1,A01", `the saved wells: ${wells[1]}`);
 
 // What the reader chose is there again, until it is reset.
 const chosen = await texts("#chips a");

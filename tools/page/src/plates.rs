@@ -206,8 +206,10 @@ const KEPT_RUNS: usize = 48;
 pub fn make_plate(sources: &Sources, root: &Path, count: usize) -> Result<Plate> {
     let dir = root.join(format!("plate-{count}"));
     std::fs::create_dir_all(&dir)?;
-    let lines = (0..count).map(|i| format!("{}\t{}\tP{}\n", sample_name(i), library_of(i), i / 96 + 1));
-    let sheet = format!("sample\tlibrary\tplate\n{}", lines.collect::<String>());
+    let well = |i: usize| format!("{}{:02}", char::from(b'A' + (i % 96 / 12) as u8), i % 12 + 1);
+    let line =
+        |i: usize| format!("{}\t{}\tP{}\t{}\n", sample_name(i), library_of(i), i / 96 + 1, well(i));
+    let sheet = format!("sample\tlibrary\tplate\twell\n{}", (0..count).map(line).collect::<String>());
     std::fs::write(dir.join("samples.tsv"), &sheet)?;
     let sheet = Some(Sheet::parse(&sheet).map_err(anyhow::Error::msg)?);
     let options = PageOptions { sheet, ..PageOptions::default() };

@@ -26,6 +26,7 @@ pub const SCRIPT: PageScript = PageScript {
         "curves.js",
         "metrics.js",
         "scatter.js",
+        "wells.js",
         "details.js",
         "contents.js",
         "print.js",

@@ -119,6 +119,10 @@ pub fn plot_sections() -> Markup {
             h2 id="scatter-h" { "Comparison of two columns" }
             div class="plots wide" {}
         }
+        section id="wells" aria-labelledby="wells-h" hidden {
+            h2 id="wells-h" { "Plates" }
+            div class="plots wide" {}
+        }
         section id="curves" aria-labelledby="curves-h" hidden {
             h2 id="curves-h" { "Curves of all samples" }
             p class="lead" {

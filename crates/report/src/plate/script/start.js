@@ -33,6 +33,7 @@ const drawPlots = async () => {
     byId(id).querySelector(".plots").append(plot.figure);
   };
   if (numberColumns.length >= 2) add("scatter", new ScatterPlot());
+  if (hasWells) add("wells", new WellPlot());
   connectPlotSize();
   if (data.curves.length === 0 || !canInflate) return;
   const box = byId("curves").querySelector(".plots");
