@@ -282,6 +282,17 @@ check(/^S0001, plate P1, A01, Duplicates: [\d.]+\s%$/.test(await text("body > .s
 await tab.keyboard.press("ArrowDown");
 check(/plate P1, B01/.test(await text("body > .sr")), `the well below: ${await text("body > .sr")}`);
 
+// Stacked bars.
+await tab.$eval("#plot-excluded .area", (it) => it.scrollIntoView({ block: "center", behavior: "instant" }));
+await nextFrame();
+check((await texts("#plot-excluded .legend li")).includes("low base quality"), `excluded bases: ${await texts("#plot-excluded .legend li")}`);
+await tab.focus("#plot-excluded .area");
+await tab.keyboard.press("ArrowRight");
+check(/^\w+, low mapping quality: [\d.]+ %, [\d,]+ bases$/.test(await text("body > .sr")), `keys read a bar: ${await text("body > .sr")}`);
+await choose("#plot-excluded select", "count");
+check((await tab.$eval("#numbers", (it) => it.value)) === "count", "the table and the bars change together");
+await choose("#plot-excluded select", "percent");
+
 // Hiding.
 await choose("#filter-place", "all");
 await setFilter("long");
@@ -396,6 +407,10 @@ check((dotsSvg.match(/<circle/g) ?? []).length >= samples && dotsSvg.includes("R
 await saved("#plot-wells .buttons button:nth-child(3)");
 const wells = await lastTsv();
 check(wells[0].join() === "Sample,plate,Well,Duplicates (%)" && wells.length === samples + 1 && wells[1].slice(1, 3).join() === "P1,A01", `the saved wells: ${wells[1]}`);
+await saved("#plot-reads .buttons button:nth-child(3)");
+const bars = await lastTsv();
+check(bars.length === samples + 1 && bars.slice(1).every((line) => Math.abs(line.slice(1).reduce((sum, it) => sum + Number(it), 0) - 100) < 0.01), `the saved bars: ${bars[0]}`);
+await saved("#plot-excluded .buttons button:nth-child(2)");
 
 // What the reader chose is there again, until it is reset.
 const chosen = await texts("#chips a");

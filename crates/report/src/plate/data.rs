@@ -10,6 +10,7 @@ use crate::run::Quantity;
 use crate::text::NumberFormat;
 use crate::verdict::{MetricJudgement, MetricOutcome, SampleStatus, limit_text};
 
+use super::bars::{Bar, bars_json};
 use super::grid::Curves;
 use super::sample::PlateSample;
 
@@ -40,6 +41,7 @@ impl PlateData<'_> {
             self.columns.iter().map(|column| self.metric_json(column, &mut grades)).collect();
         let details: Vec<Value> =
             self.details.iter().map(|column| self.metric_json(column, &mut grades)).collect();
+        let bars: Vec<&[Option<Bar>]> = self.samples.iter().map(|it| &it.bars[..]).collect();
         let names: Vec<String> = self.samples.iter().map(|it| clean_text(&it.name)).collect();
         json!({
             "samples": names,
@@ -50,6 +52,7 @@ impl PlateData<'_> {
             "colorBy": options.color_by,
             "metrics": metrics,
             "details": details,
+            "bars": bars_json(&bars),
             "curves": self.curves.iter().map(Curves::to_json).collect::<Vec<_>>(),
         })
     }

@@ -15,6 +15,7 @@
 //! └─ articles     script#article-N             deflate, base64: HTML of a sample without figures
 //! ```
 
+mod bars;
 mod contigs;
 mod curves;
 mod data;

@@ -1,5 +1,6 @@
 //! A run, reduced to the parts that a plate needs.
 
+use super::bars::{BAR_KINDS, Bar};
 use super::contigs::{ContigDepth, collect_contigs};
 use super::curves::{KINDS, Points};
 use super::pack::{pack, remove_figures};
@@ -30,6 +31,8 @@ pub struct PlateSample {
     pub points: Vec<Points>,
     /// The longest contigs.
     pub contigs: Vec<ContigDepth>,
+    /// Bars of all kinds, in the order of [`BAR_KINDS`].
+    pub bars: Vec<Option<Bar>>,
     pub lanes: Vec<LaneStats>,
     /// The details without figures, packed.
     pub article: String,
@@ -68,6 +71,7 @@ impl PlateSample {
             fields: names.iter().map(field).collect(),
             points: KINDS.iter().map(|kind| (kind.collect)(run)).collect(),
             contigs: collect_contigs(run),
+            bars: BAR_KINDS.iter().map(|kind| (kind.collect)(run)).collect(),
             lanes: collect_lanes(run),
             article: pack(remove_figures(&article).as_bytes()),
         }
@@ -80,8 +84,9 @@ impl PlateSample {
             self.values.len() + self.details.len() + self.verdict.outcomes.len() + 2 * self.lanes.len();
         let contigs: usize =
             self.contigs.iter().map(|it| it.name.capacity() + size_of::<ContigDepth>()).sum();
+        let bars: usize = self.bars.iter().flatten().map(|bar| size_of_val(&bar.parts[..])).sum();
         let fields: usize = self.fields.iter().flatten().map(String::capacity).sum();
-        let bytes = self.name.capacity() + self.article.capacity() + fields + points + contigs;
+        let bytes = self.name.capacity() + self.article.capacity() + fields + points + contigs + bars;
         (bytes + metrics * METRIC_BYTES) as u64
     }
 }

@@ -27,6 +27,7 @@ pub const SCRIPT: PageScript = PageScript {
         "metrics.js",
         "scatter.js",
         "wells.js",
+        "bars.js",
         "details.js",
         "contents.js",
         "print.js",

@@ -123,6 +123,10 @@ pub fn plot_sections() -> Markup {
             h2 id="wells-h" { "Plates" }
             div class="plots wide" {}
         }
+        section id="bars" aria-labelledby="bars-h" hidden {
+            h2 id="bars-h" { "Reads and bases of all samples" }
+            div class="plots" {}
+        }
         section id="curves" aria-labelledby="curves-h" hidden {
             h2 id="curves-h" { "Curves of all samples" }
             p class="lead" {

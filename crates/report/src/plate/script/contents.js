@@ -4,7 +4,7 @@ const renderContents = () => {
   const item = (id, text, ...more) => make("li", {}, make("a", { href: `#${id}` }, text), ...more);
   const items = [...byId("overview").children].filter((section) => section.matches("section, header") && !section.hidden).map((section) => {
     const text = section.id === "summary" ? "Summary" : section.querySelector("h2").textContent;
-    const figures = section.id === "curves" ? [...section.querySelectorAll("figure")] : [];
+    const figures = ["curves", "bars"].includes(section.id) ? [...section.querySelectorAll("figure")] : [];
     const inner = figures.map((figure) => item(figure.id, figure.querySelector("h3").textContent));
     return item(section.id, text, ...(inner.length ? [make("ul", {}, ...inner)] : []));
   });

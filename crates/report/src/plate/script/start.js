@@ -34,6 +34,7 @@ const drawPlots = async () => {
   };
   if (numberColumns.length >= 2) add("scatter", new ScatterPlot());
   if (hasWells) add("wells", new WellPlot());
+  for (const kind of data.bars) add("bars", new BarPlot(kind));
   connectPlotSize();
   if (data.curves.length === 0 || !canInflate) return;
   const box = byId("curves").querySelector(".plots");

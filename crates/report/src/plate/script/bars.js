@@ -1,0 +1,175 @@
+// Plots with a stacked bar for each sample.
+
+/** Number of pixels that a bar needs to have the name of its sample below. */
+const MIN_NAMED_BAR = 13;
+
+class BarPlot extends Plot {
+  cursor = null;
+
+  constructor(kind) {
+    super(kind);
+    this.kind = kind;
+    this.tools.append(makeButton("TSV", () => this.saveTsv(), { "aria-label": `Save the values as TSV: ${kind.title}` }));
+    this.select = makeSelect([["percent", "percentages"], ["count", `numbers of ${kind.unit}`]], setNumbers, { "aria-label": `Unit of ${kind.title}` });
+    syncs.add(() => (this.select.value = settingOf("numbers", "percent")));
+    this.select.value = settingOf("numbers", "percent");
+    const legend = kind.parts.map((part, i) => make("li", {}, make("i", { className: "swatch", style: `background: var(--c${i})` }), part));
+    this.addControls(make("label", {}, "Show ", this.select), make("ul", { className: "legend" }, ...legend));
+    this.area.setAttribute("aria-label", `${kind.title}: bars of ${count} samples. Left and right arrow keys move between samples, up and down between parts; Enter highlights a sample.`);
+  }
+
+  isReady() {
+    return true;
+  }
+
+  isPercent() {
+    return settingOf("numbers", "percent") !== "count";
+  }
+
+  heightFor(width) {
+    return Math.round(Math.min(isLarge() ? 520 : 380, Math.max(280, width * 0.5)));
+  }
+
+  /** Returns the samples with data that are not hidden, in the order of the table. */
+  order() {
+    return sortSamples(this.visibleSamples().filter((sample) => this.kind.totals[sample] !== null));
+  }
+
+  /** Returns a part of a bar: a number, or a share of the total. */
+  valueOf(sample, part) {
+    const value = this.kind.values[part][sample] ?? 0;
+    return this.isPercent() ? (100 * value) / (this.kind.totals[sample] || 1) : value;
+  }
+
+  /** Returns the places of the bars. They are the same until the plot is drawn again. */
+  layout(width, height) {
+    const key = `${width} ${height}`;
+    if (this.layoutKey !== key) [this.layoutKey, this.places] = [key, this.placeBars(width, height)];
+    return this.places;
+  }
+
+  placeBars(width, height) {
+    const order = this.order();
+    const step = (width - MARGIN.left - MARGIN.right) / Math.max(1, order.length);
+    const hasNames = step >= MIN_NAMED_BAR;
+    const longest = hasNames ? Math.max(...order.map((sample) => nameOf(sample).length)) : 0;
+    const bottom = height - (hasNames ? Math.min(110, longest * LETTER + 14) : 30);
+    const sums = order.map((sample) => this.kind.parts.reduce((sum, _, part) => sum + this.valueOf(sample, part), 0));
+    const high = (Math.max(...sums, 0) || 1) * 1.02;
+    const toY = (value) => bottom - (value / high) * (bottom - MARGIN.top);
+    return { order, step, hasNames, bottom, high, toY };
+  }
+
+  paintBase(painter, width, height) {
+    this.layoutKey = null;
+    const { order, step, hasNames, bottom, high, toY } = this.layout(width, height);
+    const right = width - MARGIN.right;
+    const ink = { color: color("ink") };
+    for (const value of ticksOf(0, high, 6)) {
+      painter.line([MARGIN.left, toY(value), right, toY(value)], { color: color("grid") });
+      painter.text(MARGIN.left - 7, toY(value) + 4, this.isPercent() ? `${shorten(value)} %` : shorten(value), { ...ink, anchor: "end" });
+    }
+    const colors = this.kind.parts.map((_, part) => color(`c${part}`));
+    // Thin bars overlap a little, or gaps between them would show as stripes.
+    const barWidth = step > 4 ? step * 0.85 : step + 0.3;
+    order.forEach((sample, i) => {
+      const alpha = state.marked.size > 0 && !state.marked.has(sample) ? 0.45 : 1;
+      let below = 0;
+      colors.forEach((fill, part) => {
+        const value = this.valueOf(sample, part);
+        if (value > 0) painter.rect(MARGIN.left + i * step, toY(below + value), barWidth, toY(below) - toY(below + value), fill, alpha);
+        below += value;
+      });
+      if (hasNames) painter.text(MARGIN.left + (i + 0.5) * step + 3, bottom + 6, shortName(nameOf(sample), 15), { ...ink, size: 11, anchor: "end", isVertical: true });
+    });
+    painter.line([MARGIN.left, MARGIN.top, MARGIN.left, bottom, right, bottom], { color: color("axis") });
+    if (!hasNames) painter.text((MARGIN.left + right) / 2, height - 8, `${order.length} samples, in the order of the table`, { ...ink, size: 13, anchor: "middle" });
+    painter.text(13, (MARGIN.top + bottom) / 2, this.axisTitle(), { ...ink, size: 13, anchor: "middle", isVertical: true });
+  }
+
+  axisTitle() {
+    const unit = this.kind.unit[0].toUpperCase() + this.kind.unit.slice(1);
+    return this.isPercent() ? `${unit} (%)` : unit;
+  }
+
+  /** Frames the bar of a sample. */
+  paintFrame(painter, sample, width, height, style) {
+    const { order, step, bottom } = this.layout(width, height);
+    const i = order.indexOf(sample);
+    if (i < 0) return;
+    const [left, right] = [MARGIN.left + i * step - 1.5, MARGIN.left + i * step + Math.max(step * 0.85, 1) + 1.5];
+    painter.line([left, bottom + 3, left, MARGIN.top, right, MARGIN.top, right, bottom + 3, left, bottom + 3], { ...style, width: 1.8 });
+  }
+
+  paintTop(painter, width, height, hasCursor = true) {
+    for (const [sample, { color }] of this.markedStyles().slice(0, 100)) this.paintFrame(painter, sample, width, height, { color });
+    if (hasCursor && state.hover !== null) this.paintFrame(painter, state.hover, width, height, { color: color("ink") });
+  }
+
+  fileLegend() {
+    return this.kind.parts.map((part, i) => [part, { color: color(`c${i}`), dash: [] }]);
+  }
+
+  hitAt(sample, part) {
+    const { order, step, toY } = this.layout(this.width, this.height);
+    const below = this.kind.parts.slice(0, part).reduce((sum, _, i) => sum + this.valueOf(sample, i), 0);
+    const value = this.valueOf(sample, part);
+    const number = this.kind.values[part][sample] ?? 0;
+    const share = (100 * number) / (this.kind.totals[sample] || 1);
+    const text = `${this.kind.parts[part]}: ${Number(share.toPrecision(3))} %, ${fixed(number, 0)} ${this.kind.unit}`;
+    return { sample, part, x: MARGIN.left + (order.indexOf(sample) + 0.5) * step, y: toY(below + value / 2), text };
+  }
+
+  findNear([left, top]) {
+    const { order, step, toY, bottom } = this.layout(this.width, this.height);
+    const sample = order[Math.floor((left - MARGIN.left) / step)];
+    if (sample === undefined || left < MARGIN.left || top > bottom) return null;
+    let below = 0;
+    let part = 0;
+    for (; part < this.kind.parts.length - 1; part++) {
+      below += this.valueOf(sample, part);
+      if (toY(below) <= top) break;
+    }
+    return this.hitAt(sample, part);
+  }
+
+  connect() {
+    super.connect();
+    this.area.addEventListener("pointermove", (event) => this.setHover((this.cursor = this.findNear(this.position(event)))));
+    this.area.addEventListener("click", (event) => {
+      const hit = this.findNear(this.position(event));
+      if (hit) toggleMark(hit.sample);
+    });
+  }
+
+  press({ key }) {
+    const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+    if (moves[key]) {
+      const [along, up] = moves[key];
+      const order = this.order();
+      if (order.length === 0) return true;
+      const at = this.cursor ? order.indexOf(this.cursor.sample) + along : 0;
+      const part = Math.max(0, Math.min(this.kind.parts.length - 1, (this.cursor?.part ?? 0) + (this.cursor ? up : 0)));
+      this.cursor = this.hitAt(order[Math.max(0, Math.min(order.length - 1, at))], part);
+      this.setHover(this.cursor);
+      live.textContent = `${nameOf(this.cursor.sample)}, ${this.cursor.text}`;
+      return true;
+    }
+    if (key === "Enter" && this.cursor) {
+      toggleMark(this.cursor.sample);
+      return true;
+    }
+    return false;
+  }
+
+  /** Saves the parts of the bars that are not hidden, as percentages or numbers like the plot. */
+  saveTsv() {
+    const unit = this.isPercent() ? "%" : this.kind.unit;
+    const lines = [["Sample", ...this.kind.parts.map((part) => `${part} (${unit})`)]];
+    for (const sample of this.order()) lines.push([nameOf(sample), ...this.kind.parts.map((_, part) => Number(this.valueOf(sample, part).toPrecision(12)))]);
+    save(`${this.id}.tsv`, "text/tab-separated-values", toTsv(lines));
+  }
+}
+
+/** Returns a name, or its beginning and end if it is longer than `max` letters. */
+const shortName = (name, max) => (name.length <= max ? name : `${name.slice(0, max - 7)}…${name.slice(-6)}`);
