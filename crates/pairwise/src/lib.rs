@@ -1,5 +1,22 @@
 //! Alignments of one sequence to another, with GATK's rules for ties, clips and shifts.
 //!
+//! | part | purpose | entry point |
+//! |---|---|---|
+//! | CIGAR | elements of an alignment, in memory, in BAM and as text | [`Cigar`], [`CigarElement`], [`CigarOperator`] |
+//! | normal form | merges neighbours, removes deletions at the ends | [`CigarBuilder`] |
+//! | clips | clips bases of a read, or aligns clipped ones | [`clip_cigar`], [`revert_soft_clips`], [`append_clips`] |
+//! | parts | the CIGAR of a part of the reference or of the read | [`trim_cigar_by_reference`], [`trim_cigar_by_read`] |
+//! | composition | a read on a haplotype on the reference | [`compose_cigars`], [`find_reference_offset`] |
+//! | validity | CIGARs that GATK accepts in reads | [`is_good_cigar`] |
+//!
 //! The crate starts no threads, and reads and writes no files.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(missing_docs, clippy::print_stdout, clippy::print_stderr)]
+
+mod cigar;
+
+pub use cigar::{
+    BuiltCigar, Cigar, CigarBuilder, CigarElement, CigarError, CigarOperator, MAX_ELEMENT_LENGTH,
+    append_clips, clip_cigar, compose_cigars, count_clipped_start, find_reference_offset, is_good_cigar,
+    revert_soft_clips, trim_cigar_by_read, trim_cigar_by_reference,
+};
