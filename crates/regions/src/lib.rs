@@ -1,5 +1,40 @@
-//! Regions where reads suggest variants, and the clipped reads of each, as GATK HaplotypeCaller selects them.
+//! Regions where reads suggest variants, and the reads of each, as GATK HaplotypeCaller selects them.
 //!
-//! The crate starts no threads, and reads and writes no files.
+//! | module | purpose | entry point |
+//! |---|---|---|
+//! | `intake` | filters, decoding and downsampling of records | [`intake::ReadIntake`] |
+//! | `read` | a decoded read | [`CallerRead`] |
+//! | `reference` | reference bases as GATK reads them | [`ReferenceWindow`] |
+//! | `span` | positions of a contig, and intervals | [`Span`], [`Intervals`] |
+//! | `activity` | the probability of a variant at each locus | [`activity::compute_activity`] |
+//! | `profile` | the smoothed activity, cut into regions | [`profile::RegionCutter`] |
+//! | `finder` | regions of a contig with their reads | [`RegionFinder`] |
+//!
+//! ```text
+//! records of a contig, in order
+//!    │ ReadIntake: filters, decodes
+//!    │ PositionalDownsampler: at most 50 reads per start
+//!    ▼
+//! RegionFinder::add_read ──► AssemblyRegion { span, padded span, active or not, reads }
+//! ```
+//!
+//! Positions are 1-based, as in GATK, with both ends included. Results are those of GATK 4.6.2.0 to the
+//! last bit. The crate starts no threads, and reads and writes no files.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(missing_docs, clippy::print_stdout, clippy::print_stderr)]
+
+pub mod activity;
+mod finder;
+pub mod intake;
+pub mod profile;
+mod read;
+mod reference;
+mod span;
+
+pub use finder::{AssemblyRegion, RegionFinder};
+pub use read::CallerRead;
+pub use reference::{ReferenceWindow, normalize_reference};
+pub use span::{Intervals, Span};
+
+/// Positions that are added at both ends of a region or interval.
+pub const PADDING: i32 = 100;

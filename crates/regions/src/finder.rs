@@ -1,0 +1,145 @@
+//! Regions of a contig with their reads, from reads in order.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use readmill_record::{Error, Result};
+
+use crate::activity::{ActivityModel, ActivityWindow};
+use crate::profile::{CutRegion, RegionCutter};
+use crate::read::CallerRead;
+use crate::reference::ReferenceWindow;
+use crate::{Intervals, PADDING, Span};
+
+/// A region that is called as a whole, and the reads that help to call it.
+#[derive(Clone, Debug)]
+pub struct AssemblyRegion {
+    /// Positions at which variants are called.
+    pub span: Span,
+    /// The span with 100 more positions at both ends, as far as the contig goes.
+    pub padded_span: Span,
+    /// Whether the sample may differ from the reference in it.
+    pub is_active: bool,
+    /// Reads that overlap the padded span, in their order after downsampling. Neighbouring regions share
+    /// reads.
+    pub reads: Vec<Arc<CallerRead>>,
+}
+
+/// Finds the regions of one contig while its reads are added.
+///
+/// ```text
+/// add_read ──► ActivityWindow ──LocusActivity──► RegionCutter ──CutRegion──┐
+///    └───────► reads in memory ────────────────────────────────────────────┴──► AssemblyRegion
+/// ```
+///
+/// Reads stay in memory until the region after them is complete. Memory is bounded by the downsampling
+/// ([`PositionalDownsampler`](crate::intake::PositionalDownsampler)) and the length of reads.
+///
+/// ```
+/// use std::sync::Arc;
+/// use readmill_jmath::{CpuMaker, JavaMath};
+/// use readmill_regions::activity::ActivityModel;
+/// use readmill_regions::{CallerRead, Intervals, ReferenceWindow, RegionFinder};
+///
+/// let model = ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel)?, 2);
+/// let bases = [b'A'; 500];
+/// let reference = ReferenceWindow::of_contig(&bases);
+/// let mut finder = RegionFinder::new(&model, reference, &Intervals::of_contig(500));
+/// let mut regions = Vec::new();
+/// for _ in 0..2 {
+///     let read = CallerRead {
+///         start: 300,
+///         cigar: "3M".parse()?,
+///         bases: b"ACA".to_vec(),
+///         qualities: vec![37; 3],
+///         ..CallerRead::default()
+///     };
+///     finder.add_read(Arc::new(read), &mut regions)?;
+/// }
+/// finder.finish(&mut regions);
+/// let active = Vec::from_iter(regions.iter().filter(|region| region.is_active));
+/// assert!(active.len() == 1 && active[0].span.start < 301 && active[0].span.end > 301);
+/// assert_eq!(active[0].reads.len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct RegionFinder<'m, 'r> {
+    reference: ReferenceWindow<'r>,
+    intervals: VecDeque<Span>,
+    window: ActivityWindow<'m>,
+    cutter: RegionCutter,
+    pending: Vec<CutRegion>,
+    reads: VecDeque<Arc<CallerRead>>,
+    last_start: i32,
+}
+
+impl<'m, 'r> RegionFinder<'m, 'r> {
+    /// Starts a contig, whose bases are `reference`. Only loci in `intervals` become part of regions.
+    pub fn new(model: &'m ActivityModel, reference: ReferenceWindow<'r>, intervals: &Intervals) -> Self {
+        let contig_length = reference.bases.len() as i32;
+        RegionFinder {
+            reference,
+            intervals: intervals.spans().iter().copied().collect(),
+            window: ActivityWindow::new(model, 1),
+            cutter: RegionCutter::new(model.math(), contig_length),
+            pending: Vec::new(),
+            reads: VecDeque::new(),
+            last_start: 0,
+        }
+    }
+
+    /// Adds the next read of the contig, and appends the regions that no later read overlaps.
+    ///
+    /// # Errors
+    /// The read starts left of the one before.
+    pub fn add_read(&mut self, read: Arc<CallerRead>, regions: &mut Vec<AssemblyRegion>) -> Result<()> {
+        if read.start < self.last_start {
+            return Err(Error::input("the reads are not sorted by position").qname(&read.name));
+        }
+        self.last_start = read.start;
+        self.take_loci_before(read.start);
+        self.emit_regions(read.start, regions);
+        self.window.add_read(&read, self.reference);
+        self.reads.push_back(read);
+        Ok(())
+    }
+
+    /// Ends the contig and appends its last regions.
+    pub fn finish(mut self, regions: &mut Vec<AssemblyRegion>) {
+        self.take_loci_before(i32::MAX);
+        self.cutter.finish(&mut self.pending);
+        self.emit_regions(i32::MAX, regions);
+    }
+
+    /// Passes the activity of complete loci to the profile.
+    fn take_loci_before(&mut self, next: i32) {
+        while let Some(&interval) = self.intervals.front() {
+            self.window.skip_to(interval.start);
+            let last = interval.end.min(next - 1);
+            let (cutter, pending) = (&mut self.cutter, &mut self.pending);
+            self.window.take_until(last, |locus, activity| cutter.add(locus, activity, pending));
+            if last < interval.end {
+                return;
+            }
+            self.intervals.pop_front();
+        }
+    }
+
+    /// Emits the regions that reads from position `next` on do not overlap.
+    fn emit_regions(&mut self, next: i32, regions: &mut Vec<AssemblyRegion>) {
+        let contig_length = self.reference.bases.len() as i32;
+        let mut emitted = 0;
+        for &CutRegion { span, is_active } in &self.pending {
+            let padded_span = span.pad(PADDING, contig_length);
+            if padded_span.end >= next {
+                break;
+            }
+            self.reads.retain(|read| read.end() >= padded_span.start);
+            let reads = self.reads.iter().filter(|read| read.span().overlaps(padded_span));
+            let reads = reads.cloned().collect();
+            regions.push(AssemblyRegion { span, padded_span, is_active, reads });
+            emitted += 1;
+        }
+        self.pending.drain(..emitted);
+    }
+}
