@@ -9,13 +9,14 @@
 //! | `activity` | the probability of a variant at each locus | [`activity::compute_activity`] |
 //! | `profile` | the smoothed activity, cut into regions | [`profile::RegionCutter`] |
 //! | `finder` | regions of a contig with their reads | [`RegionFinder`] |
+//! | `walk` | all of this for the records of a run | [`RegionWalk`] |
 //!
 //! ```text
 //! records of a contig, in order
 //!    │ ReadIntake: filters, decodes
 //!    │ PositionalDownsampler: at most 50 reads per start
 //!    ▼
-//! RegionFinder::add_read ──► AssemblyRegion { span, padded span, active or not, reads }
+//! RegionFinder: ActivityWindow ──► RegionCutter ──► AssemblyRegion { spans, is_active, reads }
 //! ```
 //!
 //! Positions are 1-based, as in GATK, with both ends included. Results are those of GATK 4.6.2.0 to the
@@ -30,11 +31,13 @@ pub mod profile;
 mod read;
 mod reference;
 mod span;
+mod walk;
 
 pub use finder::{AssemblyRegion, RegionFinder};
 pub use read::CallerRead;
 pub use reference::{ReferenceWindow, normalize_reference};
 pub use span::{Intervals, Span};
+pub use walk::{ContigWalk, DEFAULT_MAX_READS_PER_START, RegionWalk};
 
 /// Positions that are added at both ends of a region or interval.
 pub const PADDING: i32 = 100;

@@ -141,7 +141,8 @@ impl RegionCutter {
     fn cut_region(&mut self) -> CutRegion {
         let is_active = is_active(self.probabilities[0]);
         let considered = self.probabilities.iter().take(MAX_REGION_LENGTH);
-        let mut length = considered.take_while(|&&probability| self::is_active(probability) == is_active).count();
+        let mut length =
+            considered.take_while(|&&probability| self::is_active(probability) == is_active).count();
         if is_active && length == MAX_REGION_LENGTH {
             length = self.find_best_cut();
         }

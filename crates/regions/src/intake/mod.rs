@@ -72,7 +72,8 @@ impl ReadIntake {
         let groups = lines().zip(0..).filter_map(|(group, index)| {
             let sample = group.get(b"SM");
             let sample = sample.and_then(|sample| samples.iter().position(|known| known == sample));
-            let group = (group.get(b"ID")?.to_vec(), ReadGroup { index, sample: sample.map(|at| at as u32) });
+            let group =
+                (group.get(b"ID")?.to_vec(), ReadGroup { index, sample: sample.map(|at| at as u32) });
             Some(group)
         });
         ReadIntake {
@@ -113,7 +114,8 @@ impl ReadIntake {
             return Ok(self.reject(rejection));
         }
         let group = record.read_group().and_then(|name| self.groups.get(name));
-        let Some((read_group, sample)) = group.and_then(|group| Some((group.index, group.sample?))) else {
+        let Some((read_group, sample)) = group.and_then(|group| Some((group.index, group.sample?)))
+        else {
             let error = Error::input("the read group is not in the header, or has no sample (SM) there");
             return Err(error.qname(record.qname()));
         };

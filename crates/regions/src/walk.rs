@@ -1,0 +1,133 @@
+//! A run over the records of a sorted file.
+
+use std::sync::Arc;
+
+use readmill_jmath::JavaRandom;
+use readmill_record::{RecordRef, Result};
+
+use crate::activity::ActivityModel;
+use crate::finder::{AssemblyRegion, RegionFinder};
+use crate::intake::{GATK_SEED, PositionalDownsampler, ReadIntake};
+use crate::read::CallerRead;
+use crate::reference::ReferenceWindow;
+use crate::{Intervals, PADDING, Span};
+
+/// Reads per start that HaplotypeCaller keeps unless it is asked otherwise.
+pub const DEFAULT_MAX_READS_PER_START: usize = 50;
+
+/// Walks over the contigs of a run, in the order of the header.
+///
+/// The generator of random numbers belongs to the whole run, because the draws of one contig change
+/// which reads of the next are kept.
+///
+/// ```
+/// use readmill_jmath::{CpuMaker, JavaMath};
+/// use readmill_record::Header;
+/// use readmill_regions::activity::ActivityModel;
+/// use readmill_regions::intake::ReadIntake;
+/// use readmill_regions::{DEFAULT_MAX_READS_PER_START, Intervals, ReferenceWindow, RegionWalk};
+///
+/// let header = Header::parse(b"@SQ\tSN:chr1\tLN:450\n@RG\tID:lane1\tSM:s1\n")?;
+/// let model = ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel)?, 2);
+/// let mut walk = RegionWalk::new(&model, ReadIntake::new(&header), DEFAULT_MAX_READS_PER_START);
+/// let (bases, mut regions) = ([b'C'; 450], Vec::new());
+/// let contig = walk.start_contig(ReferenceWindow::of_contig(&bases), &Intervals::of_contig(450));
+/// contig.finish(&mut regions)?; // no records
+/// let ends = Vec::from_iter(regions.iter().map(|region| (region.span.start, region.span.end)));
+/// assert_eq!(ends, [(1, 300), (301, 450)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct RegionWalk<'m> {
+    model: &'m ActivityModel,
+    intake: ReadIntake,
+    random: JavaRandom,
+    max_reads_per_start: usize,
+}
+
+impl<'m> RegionWalk<'m> {
+    /// Starts a run. All reads of a start are kept if `max_reads_per_start` is 0.
+    pub fn new(model: &'m ActivityModel, intake: ReadIntake, max_reads_per_start: usize) -> Self {
+        RegionWalk { model, intake, random: JavaRandom::new(GATK_SEED), max_reads_per_start }
+    }
+
+    /// Starts a contig, whose bases are `reference`. Only loci in `intervals` become part of regions.
+    pub fn start_contig<'w>(
+        &'w mut self,
+        reference: ReferenceWindow<'w>,
+        intervals: &Intervals,
+    ) -> ContigWalk<'w> {
+        let contig_length = reference.bases.len() as i32;
+        ContigWalk {
+            intake: &mut self.intake,
+            random: &mut self.random,
+            bounds: intervals.pad(PADDING, contig_length),
+            downsampler: PositionalDownsampler::new(self.max_reads_per_start),
+            finder: RegionFinder::new(self.model, reference, intervals),
+            kept: Vec::new(),
+        }
+    }
+
+    /// Returns the intake, which counts the records that were left out.
+    pub fn intake(&self) -> &ReadIntake {
+        &self.intake
+    }
+
+    /// Returns the generator, from which annotations draw, too.
+    pub fn random(&mut self) -> &mut JavaRandom {
+        &mut self.random
+    }
+}
+
+/// Walks over the records of one contig.
+#[derive(Debug)]
+pub struct ContigWalk<'w> {
+    intake: &'w mut ReadIntake,
+    random: &'w mut JavaRandom,
+    /// Records must overlap these.
+    bounds: Intervals,
+    downsampler: PositionalDownsampler<CallerRead>,
+    finder: RegionFinder<'w, 'w>,
+    /// Reads that the downsampler has just emitted.
+    kept: Vec<CallerRead>,
+}
+
+impl ContigWalk<'_> {
+    /// Adds the next record of the contig, and appends the regions that it completes.
+    ///
+    /// # Errors
+    /// Those of [`ReadIntake::accept_record`] and [`RegionFinder::add_read`].
+    pub fn add_record(
+        &mut self,
+        record: RecordRef<'_>,
+        regions: &mut Vec<AssemblyRegion>,
+    ) -> Result<()> {
+        let end = record.end().min(i64::from(i32::MAX)) as i32;
+        if !self.bounds.overlap(Span { start: record.pos() + 1, end }) {
+            return Ok(());
+        }
+        let Some(read) = self.intake.accept_record(record)? else {
+            return Ok(());
+        };
+        let (start, kept) = (read.start, &mut self.kept);
+        self.downsampler.push(read, start, self.random, |read| kept.push(read));
+        self.pass_kept_reads(regions)
+    }
+
+    /// Ends the contig and appends its last regions.
+    ///
+    /// # Errors
+    /// Those of [`RegionFinder::add_read`].
+    pub fn finish(mut self, regions: &mut Vec<AssemblyRegion>) -> Result<()> {
+        let kept = &mut self.kept;
+        self.downsampler.finish(|read| kept.push(read));
+        self.pass_kept_reads(regions)?;
+        self.finder.finish(regions);
+        Ok(())
+    }
+
+    fn pass_kept_reads(&mut self, regions: &mut Vec<AssemblyRegion>) -> Result<()> {
+        let finder = &mut self.finder;
+        self.kept.drain(..).try_for_each(|read| finder.add_read(Arc::new(read), regions))
+    }
+}
