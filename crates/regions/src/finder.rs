@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use readmill_pairwise::CigarOperator;
 use readmill_record::{Error, Result};
 
 use crate::activity::{ActivityModel, ActivityWindow};
@@ -91,10 +92,14 @@ impl<'m, 'r> RegionFinder<'m, 'r> {
     /// Adds the next read of the contig, and appends the regions that no later read overlaps.
     ///
     /// # Errors
-    /// The read starts left of the one before.
+    /// The read starts left of the one before, or with a deletion after padding, which passes the
+    /// filters.
     pub fn add_read(&mut self, read: Arc<CallerRead>, regions: &mut Vec<AssemblyRegion>) -> Result<()> {
         if read.start < self.last_start {
             return Err(Error::input("the reads are not sorted by position").qname(&read.name));
+        }
+        if starts_with_deletion(&read) {
+            return Err(Error::input("the alignment starts with a deletion").qname(&read.name));
         }
         self.last_start = read.start;
         self.take_loci_before(read.start);
@@ -142,4 +147,10 @@ impl<'m, 'r> RegionFinder<'m, 'r> {
         }
         self.pending.drain(..emitted);
     }
+}
+
+/// Returns whether a deletion comes before the first base of the read.
+fn starts_with_deletion(read: &CallerRead) -> bool {
+    let before_bases = read.cigar.iter().take_while(|element| !element.operator().consumes_read());
+    before_bases.into_iter().any(|element| element.operator() == CigarOperator::Deletion)
 }
