@@ -154,3 +154,32 @@ fn starts_with_deletion(read: &CallerRead) -> bool {
     let before_bases = read.cigar.iter().take_while(|element| !element.operator().consumes_read());
     before_bases.into_iter().any(|element| element.operator() == CigarOperator::Deletion)
 }
+
+#[cfg(test)]
+mod tests {
+    use readmill_jmath::{CpuMaker, JavaMath};
+
+    use super::*;
+
+    fn add_reads(cigars_and_starts: &[(&str, i32)]) -> Result<()> {
+        let model = ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel).unwrap(), 2);
+        let bases = [b'A'; 100];
+        let intervals = Intervals::of_contig(100);
+        let mut finder = RegionFinder::new(&model, ReferenceWindow::of_contig(&bases), &intervals);
+        cigars_and_starts.iter().try_for_each(|&(cigar, start)| {
+            let (bases, qualities) = (vec![b'A'; 10], vec![30; 10]);
+            let cigar = cigar.parse().unwrap();
+            let read = CallerRead { start, cigar, bases, qualities, ..CallerRead::default() };
+            finder.add_read(Arc::new(read), &mut Vec::new())
+        })
+    }
+
+    #[test]
+    fn reads_at_which_gatk_fails_are_refused() {
+        assert_eq!(add_reads(&[("10M", 5), ("2I1P3D8M", 5), ("10M", 95)]), Ok(()));
+        let error = add_reads(&[("1P3D10M", 5)]).unwrap_err();
+        assert_eq!(error.what, "the alignment starts with a deletion");
+        let error = add_reads(&[("10M", 5), ("10M", 4)]).unwrap_err();
+        assert_eq!(error.what, "the reads are not sorted by position");
+    }
+}

@@ -184,3 +184,27 @@ fn make_kernel(math: JavaMath) -> Vec<f64> {
     let sum = densities.iter().fold(0.0, |sum, density| sum + density);
     densities.iter().map(|density| density / sum).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use readmill_jmath::CpuMaker;
+
+    use super::*;
+
+    #[test]
+    fn a_probability_of_exactly_the_threshold_is_inactive() {
+        let math = JavaMath::of_maker(CpuMaker::Intel).unwrap();
+        let peak = make_kernel(math)[REACH as usize];
+        let threshold = ACTIVE_PROBABILITY / peak;
+        assert_eq!(threshold * peak, ACTIVE_PROBABILITY);
+        for (probability, expected) in [(threshold, false), (threshold.next_up(), true)] {
+            let (mut cutter, mut regions) = (RegionCutter::new(math, 200), Vec::new());
+            for locus in 1..=200 {
+                let probability = if locus == 100 { probability } else { 0.0 };
+                cutter.add(locus, LocusActivity { probability, soft_clip_mean: 0.0 }, &mut regions);
+            }
+            cutter.finish(&mut regions);
+            assert_eq!(regions.iter().any(|region| region.is_active), expected);
+        }
+    }
+}

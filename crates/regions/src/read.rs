@@ -143,3 +143,63 @@ impl CallerRead {
         count as u32
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A forward read at 101 to 150, whose mate is reverse.
+    fn paired() -> CallerRead {
+        CallerRead {
+            flags: Flags(0x63),
+            start: 101,
+            cigar: "50M".parse().unwrap(),
+            mate_contig: Some(0),
+            mate_start: 101,
+            template_length: 40,
+            ..CallerRead::default()
+        }
+    }
+
+    #[test]
+    fn adapter_starts_where_the_fragment_ends() {
+        let forward = paired();
+        assert_eq!(forward.adapter_boundary(), Some(141));
+        assert_eq!(forward.span_without_adapter(), Span { start: 101, end: 140 });
+        let reverse = CallerRead { flags: Flags(0x53), mate_start: 111, ..paired() };
+        assert_eq!(reverse.adapter_boundary(), Some(110));
+        assert_eq!(reverse.span_without_adapter(), Span { start: 111, end: 150 });
+        let whole = Span { start: 101, end: 150 };
+        let long = CallerRead { template_length: 101, ..reverse.clone() };
+        assert_eq!(long.span_without_adapter(), whole, "long fragments are exempt");
+        let leftward = CallerRead { template_length: -101, ..reverse };
+        assert_eq!(leftward.span_without_adapter().start, 111, "but the sign of TLEN counts");
+    }
+
+    #[test]
+    fn a_mate_without_contig_or_position_is_unmapped() {
+        for read in [
+            CallerRead { mate_start: 0, ..paired() },
+            CallerRead { mate_contig: None, ..paired() },
+            CallerRead { flags: Flags(0x6b), ..paired() },
+        ] {
+            assert!(read.is_mate_unmapped() && read.adapter_boundary().is_none());
+        }
+        let unpaired = CallerRead { flags: Flags(0), ..paired() };
+        let same_strand = CallerRead { flags: Flags(0x43), ..paired() };
+        let away = CallerRead { template_length: -1, ..paired() };
+        for read in [unpaired, same_strand, away] {
+            assert_eq!(read.adapter_boundary(), None);
+        }
+    }
+
+    #[test]
+    fn soft_clips_count_by_signed_quality() {
+        let read = CallerRead {
+            cigar: "2H3S1M2I2S".parse().unwrap(),
+            qualities: vec![28, 29, 200, 40, 40, 40, 40, 127],
+            ..CallerRead::default()
+        };
+        assert_eq!(read.count_soft_clips_above(28), 3);
+    }
+}

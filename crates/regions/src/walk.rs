@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use readmill_jmath::JavaRandom;
-use readmill_record::{RecordRef, Result};
+use readmill_record::{Error, RecordRef, Result};
 
 use crate::activity::ActivityModel;
 use crate::finder::{AssemblyRegion, RegionFinder};
@@ -29,7 +29,7 @@ pub const DEFAULT_MAX_READS_PER_START: usize = 50;
 ///
 /// let header = Header::parse(b"@SQ\tSN:chr1\tLN:450\n@RG\tID:lane1\tSM:s1\n")?;
 /// let model = ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel)?, 2);
-/// let mut walk = RegionWalk::new(&model, ReadIntake::new(&header), DEFAULT_MAX_READS_PER_START);
+/// let mut walk = RegionWalk::new(&model, ReadIntake::new(&header), DEFAULT_MAX_READS_PER_START)?;
 /// let (bases, mut regions) = ([b'C'; 450], Vec::new());
 /// let contig = walk.start_contig(ReferenceWindow::of_contig(&bases), &Intervals::of_contig(450));
 /// contig.finish(&mut regions)?; // no records
@@ -47,8 +47,20 @@ pub struct RegionWalk<'m> {
 
 impl<'m> RegionWalk<'m> {
     /// Starts a run. All reads of a start are kept if `max_reads_per_start` is 0.
-    pub fn new(model: &'m ActivityModel, intake: ReadIntake, max_reads_per_start: usize) -> Self {
-        RegionWalk { model, intake, random: JavaRandom::new(GATK_SEED), max_reads_per_start }
+    ///
+    /// # Errors
+    /// The header has several samples, for which GATK has another model.
+    pub fn new(
+        model: &'m ActivityModel,
+        intake: ReadIntake,
+        max_reads_per_start: usize,
+    ) -> Result<Self> {
+        if let [first, second, ..] = intake.samples() {
+            let (first, second) = (first.escape_ascii(), second.escape_ascii());
+            let what = format!("there are several samples, such as {first} and {second}");
+            return Err(Error::usage(what).hint("call variants of one sample at a time"));
+        }
+        Ok(RegionWalk { model, intake, random: JavaRandom::new(GATK_SEED), max_reads_per_start })
     }
 
     /// Starts a contig, whose bases are `reference`. Only loci in `intervals` become part of regions.
@@ -71,11 +83,6 @@ impl<'m> RegionWalk<'m> {
     /// Returns the intake, which counts the records that were left out.
     pub fn intake(&self) -> &ReadIntake {
         &self.intake
-    }
-
-    /// Returns the generator, from which annotations draw, too.
-    pub fn random(&mut self) -> &mut JavaRandom {
-        &mut self.random
     }
 }
 

@@ -36,14 +36,14 @@ use crate::reference::ReferenceWindow;
 /// assert_eq!(active, [false, false, false, true, false], "the read has A instead of T");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn compute_activity(
+pub fn compute_activity<'a>(
     model: &ActivityModel,
-    reads: &[CallerRead],
+    reads: impl IntoIterator<Item = &'a CallerRead>,
     reference: ReferenceWindow<'_>,
     span: Span,
 ) -> Vec<LocusActivity> {
     let mut window = ActivityWindow::new(model, span.start);
-    reads.iter().for_each(|read| window.add_read(read, reference));
+    reads.into_iter().for_each(|read| window.add_read(read, reference));
     let mut activity = Vec::with_capacity(span.len());
     window.take_until(span.end, |_, locus| activity.push(locus));
     activity

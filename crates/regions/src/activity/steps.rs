@@ -38,9 +38,9 @@ pub(super) fn for_each_deviation(
             if end > covered.start && element.operator() != CigarOperator::Skip {
                 let (before, after) = find_neighbours(read, at);
                 for position in locus.max(covered.start)..end.min(covered.end.saturating_add(1)) {
-                    let edges =
-                        [before.filter(|_| position == locus), after.filter(|_| position == end - 1)];
-                    let beside = edges[0].max(edges[1]);
+                    let is_first = position == locus;
+                    let is_last = position == end - 1;
+                    let beside = before.filter(|_| is_first).max(after.filter(|_| is_last));
                     let expected = reference[(position - covered.start) as usize];
                     if !consumes_read {
                         pass(position, 0, Deviation::Deletion);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::draws::Draws;
+use super::draws::Draws;
 
 /// A reference, a sorted SAM file, and intervals on some contigs.
 #[derive(Debug, Default)]

@@ -9,12 +9,12 @@ use readmill_record::{Header, RecordRef, Result};
 use readmill_regions::activity::{ActivityModel, LocusActivity, compute_activity};
 use readmill_regions::intake::ReadIntake;
 use readmill_regions::{
-    AssemblyRegion, CallerRead, DEFAULT_MAX_READS_PER_START, Intervals, ReferenceWindow, RegionWalk,
-    Span, normalize_reference,
+    AssemblyRegion, DEFAULT_MAX_READS_PER_START, Intervals, ReferenceWindow, RegionWalk, Span,
+    normalize_reference,
 };
 
-use crate::cases::RegionInput;
-use crate::draws::hash_number;
+use super::cases::RegionInput;
+use super::draws::hash_number;
 
 /// Input of a run.
 pub struct RegionRun {
@@ -61,7 +61,7 @@ impl RegionRun {
         let maker = CpuMaker::Intel;
         let math = JavaMath::of_maker(maker).expect("the tables of Intel's processors");
         let model = ActivityModel::new(math, 2);
-        let mut walk = RegionWalk::new(&model, ReadIntake::new(&header), DEFAULT_MAX_READS_PER_START);
+        let mut walk = RegionWalk::new(&model, ReadIntake::new(&header), DEFAULT_MAX_READS_PER_START)?;
         let (mut text, mut raw, mut regions) = (String::new(), Vec::new(), Vec::new());
         for contig in header.references() {
             let name = String::from_utf8_lossy(&contig.name).into_owned();
@@ -101,7 +101,7 @@ impl RegionRun {
         reference: ReferenceWindow<'_>,
         text: &mut String,
     ) {
-        let reads = Vec::from_iter(region.reads.iter().map(|read| CallerRead::clone(read)));
+        let reads = Vec::from_iter(region.reads.iter().map(|read| &**read));
         let (mut reads_hash, mut loci_hash) = (0, 0);
         for read in &reads {
             hash_text(&mut reads_hash, &read.name);
@@ -110,7 +110,7 @@ impl RegionRun {
             hash_text(&mut reads_hash, read.cigar.to_string().as_bytes());
             hash_text(&mut reads_hash, &read.bases);
         }
-        let activity = compute_activity(model, &reads, reference, region.span);
+        let activity = compute_activity(model, reads.iter().copied(), reference, region.span);
         let loci =
             (region.span.start..).zip(activity).filter(|(_, locus)| *locus != LocusActivity::default());
         let loci = Vec::from_iter(loci);

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::cases::RegionInput;
-use crate::draws::Draws;
+use super::cases::RegionInput;
+use super::draws::Draws;
 
 /// A contig with reads that are written by hand.
 struct EdgeContig {

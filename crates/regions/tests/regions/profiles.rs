@@ -5,7 +5,7 @@ use readmill_regions::PADDING;
 use readmill_regions::activity::LocusActivity;
 use readmill_regions::profile::{CutRegion, RegionCutter};
 
-use crate::draws::{Draws, hash_number};
+use super::draws::{Draws, hash_number};
 
 const PROBABILITIES: [f64; 8] = [1.0, 1.0, 0.5, 0.9999, 0.08526, 0.0852, 0.001, 0.1];
 const MEANS: [f64; 8] = [6.0, 6.000000000000001, 7.5, 20.0, 99.9, 100.0, 101.0, 300.0];

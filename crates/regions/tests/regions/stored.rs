@@ -2,10 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::cases::RegionInput;
-use crate::draws::hash_number;
-use crate::edges::edge_input;
-use crate::profiles::hash_block;
+use super::cases::RegionInput;
+use super::draws::hash_number;
+use super::edges::edge_input;
 
 /// Blocks of random profiles, and contigs in each.
 pub const PROFILE_BLOCKS: usize = 20;
@@ -57,10 +56,4 @@ pub fn stored_runs() -> Vec<StoredRun> {
         }
     }
     runs
-}
-
-/// Returns the lines of the random profiles.
-pub fn hash_profiles() -> Vec<String> {
-    let hash = |block| format!("profiles {block} {:x}", hash_block(block, PROFILES_IN_BLOCK));
-    (0..PROFILE_BLOCKS).map(hash).collect()
 }

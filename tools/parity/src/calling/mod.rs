@@ -3,6 +3,8 @@
 //! No command calls variants yet, so the crates are called directly. A Java program of
 //! `tests/oracles/java` calls GATK's classes on the same input and prints what they return.
 
+pub mod regions;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -24,6 +26,7 @@ pub fn compare_calling(peers: &Peers, root: &Path, quick: bool, ledger: &mut Led
         return Ok(());
     }
     fs::create_dir_all(root)?;
+    regions::compare_regions(peers, root, ledger);
     Ok(())
 }
 

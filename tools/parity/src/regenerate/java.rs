@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::asked::RegenerateRequest;
+use crate::calling::regions::describe_stored_runs;
 use crate::java::run_java_source;
 
 /// Number of blocks, and of points in a block. The tests of `crates/jmath` know the second.
@@ -18,6 +19,12 @@ pub fn hash_numbers(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String
 /// Returns the results of `Likelihoods.java` for `likelihoods.txt`.
 pub fn hash_likelihoods(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
     hash_results(asked, &path.with_file_name("Likelihoods.java"), &[])
+}
+
+/// Returns the results of `Regions.java` and `Profiles.java` for `regions.txt`.
+pub fn describe_regions(asked: &RegenerateRequest<'_>, _path: &Path) -> Result<String> {
+    let dir = asked.dir.make_empty_subdirectory("regions")?;
+    describe_stored_runs(asked.peers, dir.directory())
 }
 
 /// Returns what the program prints, after an empty first line.

@@ -31,7 +31,7 @@ struct Oracle {
     make: fn(&RegenerateRequest<'_>, &Path) -> Result<String>,
 }
 
-const ORACLES: [Oracle; 13] = [
+const ORACLES: [Oracle; 14] = [
     Oracle { file: "picard/marks.txt", make: marks::regenerate_marks },
     Oracle { file: "picard/options.txt", make: options::regenerate_option_cases },
     Oracle { file: "picard/larger.txt", make: options::regenerate_option_cases },
@@ -45,6 +45,7 @@ const ORACLES: [Oracle; 13] = [
     Oracle { file: "fronts/options.txt", make: fronts::list_front_options },
     Oracle { file: "java/numbers.txt", make: java::hash_numbers },
     Oracle { file: "java/likelihoods.txt", make: java::hash_likelihoods },
+    Oracle { file: "java/regions.txt", make: java::describe_regions },
 ];
 
 impl Oracle {
