@@ -8,7 +8,7 @@ use readmill_record::{Error, Result};
 pub struct ReferenceWindow<'a> {
     /// Position of the first base, 1-based.
     pub start: i32,
-    /// The bases.
+    /// Bases from there on, one byte each.
     pub bases: &'a [u8],
 }
 

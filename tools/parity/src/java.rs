@@ -2,11 +2,16 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
-use readmill_peers::Peers;
+use readmill_peers::{Peers, workspace};
+
+/// Returns the path of a Java program.
+pub fn java_source(name: &str) -> PathBuf {
+    workspace().join("tests/oracles/java").join(name)
+}
 
 /// Returns what the program prints. It needs a JDK 17, and an Intel processor, because the last bit of
 /// Java's logarithms depends on the maker of the processor.

@@ -6,10 +6,10 @@
 pub mod regions;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Result;
-use readmill_peers::{Peers, workspace};
+use readmill_peers::Peers;
 
 use crate::java::missing_for_java_source;
 use crate::ledger::Ledger;
@@ -28,9 +28,4 @@ pub fn compare_calling(peers: &Peers, root: &Path, quick: bool, ledger: &mut Led
     fs::create_dir_all(root)?;
     regions::compare_regions(peers, root, ledger);
     Ok(())
-}
-
-/// Returns the path of a Java program.
-fn java_source(name: &str) -> PathBuf {
-    workspace().join("tests/oracles/java").join(name)
 }

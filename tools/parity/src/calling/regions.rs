@@ -21,8 +21,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use readmill_peers::Peers;
 
-use super::java_source;
-use crate::java::run_java_source;
+use crate::java::{java_source, run_java_source};
 use crate::ledger::Ledger;
 use cases::RegionInput;
 use describe::RegionRun;
