@@ -1,7 +1,7 @@
 //! The pileup of reads that are added in order, as sums per locus.
 
 use super::model::{ActivityModel, LocusActivity};
-use super::steps::{Deviation, for_each_deviation};
+use super::steps::{Neighbour, Stretch, for_each_stretch};
 use crate::read::CallerRead;
 use crate::reference::ReferenceWindow;
 
@@ -22,12 +22,26 @@ struct LocusCounts {
 }
 
 impl LocusCounts {
+    fn add_terms(&mut self, sums: &mut [f64], terms: &[f64]) {
+        self.depth += 1;
+        if let ([a, b, c], [x, y, z]) = (&mut *sums, terms) {
+            (*a, *b, *c) = (*a + x, *b + y, *c + z); // diploid: faster than a loop
+        } else {
+            sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
+        }
+    }
+
     /// Updates the running mean, as GATK's `RunningAverage` does.
     fn add_soft_clips(&mut self, count: u32) {
         self.soft_clipped_reads += 1;
         let difference = f64::from(count) - self.soft_clip_mean;
         self.soft_clip_mean += difference / f64::from(self.soft_clipped_reads);
     }
+}
+
+/// Returns whether a base of this quality counts. As in Java, a quality above 127 is negative.
+fn is_used(quality: u8) -> bool {
+    quality as i8 >= MIN_BASE_QUALITY
 }
 
 /// Evidence at the loci that reads cover, from the first locus that was not taken yet.
@@ -72,25 +86,44 @@ impl<'m> ActivityWindow<'m> {
             self.counts.resize(loci, LocusCounts::default());
             self.sums.resize(loci * self.model.genotypes(), 0.0);
         }
-        let bases = reference.bases_from(covered.start);
         let mut soft_clips = None;
-        for_each_deviation(read, covered, bases, |locus, quality, deviation| {
-            let quality = if deviation == Deviation::Deletion { DELETION_QUALITY } else { quality };
-            if (quality as i8) < MIN_BASE_QUALITY {
-                return;
-            }
-            let at = (locus - self.origin) as usize;
-            let genotypes = self.model.genotypes();
-            let terms = self.model.terms(deviation != Deviation::None, quality);
-            let sums = &mut self.sums[at * genotypes..][..genotypes];
-            sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum += term);
-            self.counts[at].depth += 1;
-            if deviation == Deviation::NextToSoftClip {
-                let count =
-                    *soft_clips.get_or_insert_with(|| read.count_soft_clips_above(SOFT_CLIP_QUALITY));
-                self.counts[at].add_soft_clips(count);
+        for_each_stretch(read, covered, |stretch| {
+            self.add_stretch(read, &stretch, reference);
+            if stretch.beside == Some(Neighbour::SoftClip) {
+                let count = || read.count_soft_clips_above(SOFT_CLIP_QUALITY);
+                self.add_soft_clips(read, &stretch, *soft_clips.get_or_insert_with(count));
             }
         });
+    }
+
+    /// Adds the terms of bases or deletions.
+    fn add_stretch(&mut self, read: &CallerRead, stretch: &Stretch, reference: ReferenceWindow<'_>) {
+        let (at, length) = ((stretch.loci.start - self.origin) as usize, stretch.loci.len());
+        let genotypes = self.model.genotypes();
+        let sums = self.sums[at * genotypes..][..length * genotypes].chunks_exact_mut(genotypes);
+        let loci = self.counts[at..][..length].iter_mut().zip(sums);
+        let Some(offset) = stretch.offset else {
+            let terms = self.model.terms(true, DELETION_QUALITY);
+            return loci.for_each(|(counts, sums)| counts.add_terms(sums, terms));
+        };
+        let (bases, qualities) = (&read.bases[offset..][..length], &read.qualities[offset..][..length]);
+        let expected = reference.bases_from(stretch.loci.start);
+        for (((counts, sums), (base, expected)), &quality) in
+            loci.zip(bases.iter().zip(expected)).zip(qualities)
+        {
+            if is_used(quality) {
+                let is_different = stretch.beside.is_some() || base != expected;
+                counts.add_terms(sums, self.model.terms(is_different, quality));
+            }
+        }
+    }
+
+    /// Counts the soft-clipped bases of the read at the base beside them.
+    fn add_soft_clips(&mut self, read: &CallerRead, stretch: &Stretch, count: u32) {
+        let is_used = stretch.offset.is_none_or(|offset| is_used(read.qualities[offset]));
+        if is_used {
+            self.counts[(stretch.loci.start - self.origin) as usize].add_soft_clips(count);
+        }
     }
 
     /// Leaves out the loci left of `start`, 1-based.

@@ -27,9 +27,9 @@ use cases::RegionInput;
 use describe::RegionRun;
 use stored::{PROFILE_BLOCKS, PROFILES_IN_BLOCK, stored_runs};
 
-const SEEDS: std::ops::Range<u64> = 100..105;
+const SEEDS: std::ops::Range<u64> = 100..103;
 const CONTIGS: usize = 3000;
-const BLOCKS: usize = 500;
+const BLOCKS: usize = 100;
 const CONTIGS_IN_BLOCK: usize = 200;
 
 /// Compares random contigs with reads, and random profiles.
