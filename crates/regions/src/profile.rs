@@ -108,11 +108,6 @@ impl RegionCutter {
         }
     }
 
-    /// Returns the first position that is not in a region yet, 1-based.
-    pub fn start(&self) -> i32 {
-        self.start
-    }
-
     /// Adds the kernel around a locus. GATK adds it again for each position that the soft clips reach,
     /// always around the locus itself; repeated addition does not give the bits of a product.
     fn add_active(&mut self, locus: i32, activity: LocusActivity) {

@@ -22,6 +22,8 @@ pub struct RegionRun {
     pub reference: BTreeMap<String, Vec<u8>>,
     /// Intervals by name of contig, or none for whole contigs.
     pub intervals: Option<BTreeMap<String, Vec<Span>>>,
+    /// Copies of each chromosome.
+    pub ploidy: usize,
     /// Whether reads and loci are listed, too.
     pub lists_all: bool,
 }
@@ -40,14 +42,14 @@ pub fn parse_reference(fasta: &str) -> Result<BTreeMap<String, Vec<u8>>> {
 }
 
 impl RegionRun {
-    /// Prepares a run of an input.
-    pub fn new(input: &RegionInput, uses_intervals: bool, lists_all: bool) -> Result<Self> {
+    /// Prepares a run of an input, which lists no more than regions.
+    pub fn new(input: &RegionInput, uses_intervals: bool, ploidy: usize) -> Result<Self> {
         let mut intervals = BTreeMap::<_, Vec<_>>::new();
         for (contig, start, end) in &input.intervals {
             intervals.entry(contig.clone()).or_default().push(Span { start: *start, end: *end });
         }
         let intervals = uses_intervals.then_some(intervals);
-        Ok(RegionRun { reference: parse_reference(&input.fasta)?, intervals, lists_all })
+        Ok(RegionRun { reference: parse_reference(&input.fasta)?, intervals, ploidy, lists_all: false })
     }
 
     /// Describes the regions of the records of a sorted SAM file.
@@ -60,7 +62,7 @@ impl RegionRun {
         let mut records = records.lines().peekable();
         let maker = CpuMaker::Intel;
         let math = JavaMath::of_maker(maker).expect("the tables of Intel's processors");
-        let model = ActivityModel::new(math, 2);
+        let model = ActivityModel::new(math, self.ploidy);
         let mut walk = RegionWalk::new(&model, ReadIntake::new(&header), DEFAULT_MAX_READS_PER_START)?;
         let (mut text, mut raw, mut regions) = (String::new(), Vec::new(), Vec::new());
         for contig in header.references() {

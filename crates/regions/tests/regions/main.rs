@@ -26,8 +26,9 @@ fn gatk_lines(word: &str) -> Vec<String> {
 
 fn compare_runs(are_compared: impl Fn(&StoredRun) -> bool) {
     for run in stored_runs().iter().filter(|run| are_compared(run)) {
-        let described = RegionRun::new(&run.input, run.uses_intervals, run.is_listed);
-        let ours = run.summarize(&described.unwrap().describe(&run.input.sam).unwrap());
+        let mut ours = RegionRun::new(&run.input, run.uses_intervals, run.ploidy).unwrap();
+        ours.lists_all = run.is_listed;
+        let ours = run.summarize(&ours.describe(&run.input.sam).unwrap());
         let (ours, gatk) = (Vec::from_iter(ours.lines()), gatk_lines(&run.label));
         let difference = ours.iter().zip(&gatk).find(|(ours, gatk)| ours != gatk);
         assert_eq!(difference, None, "our line and GATK's");

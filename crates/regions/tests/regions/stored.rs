@@ -21,6 +21,8 @@ pub struct StoredRun {
     pub input: RegionInput,
     /// Whether the run is restricted to the intervals.
     pub uses_intervals: bool,
+    /// Copies of each chromosome.
+    pub ploidy: usize,
     /// Whether all lines are stored, with reads and loci, or their number and hash.
     pub is_listed: bool,
 }
@@ -48,12 +50,17 @@ pub fn stored_runs() -> Vec<StoredRun> {
     for uses_intervals in [false, true] {
         let suffix = if uses_intervals { "_intervals" } else { "" };
         let label = format!("edges{suffix}");
-        runs.push(StoredRun { label, input: edge_input(), uses_intervals, is_listed: true });
+        runs.push(StoredRun { label, input: edge_input(), uses_intervals, ploidy: 2, is_listed: true });
         for seed in 0..RANDOM_INPUTS {
             let label = format!("random_{seed}{suffix}");
             let input = RegionInput::draw(seed, CONTIGS_OF_RANDOM_INPUT);
-            runs.push(StoredRun { label, input, uses_intervals, is_listed: false });
+            runs.push(StoredRun { label, input, uses_intervals, ploidy: 2, is_listed: false });
         }
+    }
+    for ploidy in [1, 3, 8] {
+        let input = RegionInput::draw(ploidy as u64, CONTIGS_OF_RANDOM_INPUT);
+        let label = format!("ploidy_{ploidy}");
+        runs.push(StoredRun { label, input, uses_intervals: false, ploidy, is_listed: false });
     }
     runs
 }

@@ -42,14 +42,16 @@ pub fn compare_regions(peers: &Peers, root: &Path, ledger: &mut Ledger) {
         ensure_equal_lines(&Vec::from_iter(ours).join("\n"), &gatk)?;
         Ok(format!("{} contigs are cut alike", BLOCKS * CONTIGS_IN_BLOCK))
     });
-    for uses_intervals in [false, true] {
-        let what = if uses_intervals { "in intervals" } else { "on whole contigs" };
+    for (uses_intervals, ploidy) in [(false, 2), (true, 2), (false, 3)] {
+        let place = if uses_intervals { "in intervals" } else { "on whole contigs" };
+        let what = format!("{place}, ploidy {ploidy}");
         ledger.check(&format!("calling: regions of random reads {what}"), || {
             let mut regions = 0;
             for seed in SEEDS {
                 let input = RegionInput::draw(seed, CONTIGS);
-                let ours = RegionRun::new(&input, uses_intervals, false)?.describe(&input.sam)?;
-                let gatk = run_gatk(peers, root, &input, uses_intervals, "")?;
+                let ours = RegionRun::new(&input, uses_intervals, ploidy)?.describe(&input.sam)?;
+                let run = GatkRun { input: &input, uses_intervals, ploidy, mode: "" };
+                let gatk = run.print_regions(peers, root)?;
                 ensure_equal_lines(&ours, &gatk).with_context(|| format!("seed {seed}"))?;
                 regions += gatk.lines().count();
             }
@@ -74,39 +76,47 @@ pub fn describe_stored_runs(peers: &Peers, root: &Path) -> Result<String> {
     let mut lines = format!("\n{}", run_java_source(peers, &java_source("Profiles.java"), &words)?);
     for run in stored_runs() {
         let mode = if run.is_listed { "all" } else { "" };
-        let text = run_gatk(peers, root, &run.input, run.uses_intervals, mode)?;
-        lines.push_str(&run.summarize(&text));
+        let (input, uses_intervals, ploidy) = (&run.input, run.uses_intervals, run.ploidy);
+        let gatk = GatkRun { input, uses_intervals, ploidy, mode };
+        lines.push_str(&run.summarize(&gatk.print_regions(peers, root)?));
     }
     Ok(lines)
 }
 
-/// Returns what `Regions.java` prints for an input. Files are written below `root`.
-fn run_gatk(
-    peers: &Peers,
-    root: &Path,
-    input: &RegionInput,
+/// A run of `Regions.java`.
+struct GatkRun<'a> {
+    input: &'a RegionInput,
     uses_intervals: bool,
-    mode: &str,
-) -> Result<String> {
-    let names = ["r.fa", "r.dict", "r.sam", "r.bam", "r.list", "r.vcf", "r.txt", "runs.tsv"];
-    let [fasta, dictionary, sam, bam, intervals, vcf, text, runs] = names.map(|name| root.join(name));
-    fs::write(&fasta, &input.fasta)?;
-    fs::write(&sam, &input.sam)?;
-    let spans = input.intervals.iter();
-    let spans = spans.map(|(contig, start, end)| format!("{contig}:{start}-{end}\n"));
-    fs::write(&intervals, String::from_iter(spans))?;
-    run_samtools(peers, &["view", "-b", "-o"], &[&bam, &sam])?;
-    run_samtools(peers, &["index"], &[&bam])?;
-    run_samtools(peers, &["faidx"], &[&fasta])?;
-    run_samtools(peers, &["dict", "-o"], &[&dictionary, &fasta])?;
-    let mut words = vec![text.display().to_string(), "--verbosity\tERROR\t--QUIET\ttrue".to_owned()];
-    words.extend(
-        [("-R", &fasta), ("-I", &bam), ("-O", &vcf)].map(|(flag, file)| flag_and_file(flag, file)),
-    );
-    words.extend(uses_intervals.then(|| flag_and_file("-L", &intervals)));
-    fs::write(&runs, words.join("\t"))?;
-    run_java_source(peers, &java_source("Regions.java"), &[runs.as_os_str(), mode.as_ref()])?;
-    Ok(fs::read_to_string(&text)?)
+    ploidy: usize,
+    /// The second argument of the program.
+    mode: &'a str,
+}
+
+impl GatkRun<'_> {
+    /// Returns what the program prints. Files are written below `root`.
+    fn print_regions(&self, peers: &Peers, root: &Path) -> Result<String> {
+        let names = ["r.fa", "r.dict", "r.sam", "r.bam", "r.list", "r.vcf", "r.txt", "runs.tsv"];
+        let [fasta, dictionary, sam, bam, intervals, vcf, text, runs] =
+            names.map(|name| root.join(name));
+        fs::write(&fasta, &self.input.fasta)?;
+        fs::write(&sam, &self.input.sam)?;
+        let spans = self.input.intervals.iter();
+        let spans = spans.map(|(contig, start, end)| format!("{contig}:{start}-{end}\n"));
+        fs::write(&intervals, String::from_iter(spans))?;
+        run_samtools(peers, &["view", "-b", "-o"], &[&bam, &sam])?;
+        run_samtools(peers, &["index"], &[&bam])?;
+        run_samtools(peers, &["faidx"], &[&fasta])?;
+        run_samtools(peers, &["dict", "-o"], &[&dictionary, &fasta])?;
+        let mut words = vec![text.display().to_string(), "--verbosity\tERROR\t--QUIET\ttrue".to_owned()];
+        words.extend(
+            [("-R", &fasta), ("-I", &bam), ("-O", &vcf)].map(|(flag, file)| flag_and_file(flag, file)),
+        );
+        words.push(format!("--sample-ploidy\t{}", self.ploidy));
+        words.extend(self.uses_intervals.then(|| flag_and_file("-L", &intervals)));
+        fs::write(&runs, words.join("\t"))?;
+        run_java_source(peers, &java_source("Regions.java"), &[runs.as_os_str(), self.mode.as_ref()])?;
+        Ok(fs::read_to_string(&text)?)
+    }
 }
 
 fn flag_and_file(flag: &str, file: &Path) -> String {
