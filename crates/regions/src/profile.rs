@@ -38,9 +38,9 @@ pub struct CutRegion {
 /// activity changes, or after 300 positions; an active one then ends at the lowest local minimum after
 /// at least 50 positions.
 ///
-/// Regions are cut before a locus is added, as soon as the profile reaches 400 positions. Then it may
-/// lack the locus that still changes its position 301, which a minimum at position 300 is compared with,
-/// so the moment of cutting is part of the result.
+/// Regions are cut as soon as the profile reaches 400 positions, before the next locus is added. That
+/// locus may still add to position 301, with which a minimum at position 300 is compared. So a later cut
+/// could have another result.
 ///
 /// ```
 /// use readmill_jmath::{CpuMaker, JavaMath};
