@@ -1,0 +1,44 @@
+//! Compares results with those of GATK, which `tests/oracles/java/Pairwise.java` prints.
+#![allow(clippy::unwrap_used)]
+
+mod case;
+
+use std::fs;
+use std::path::Path;
+
+use readmill_pairwise::SmithWaterman;
+
+/// Compares the cases of a file, prints the differences, and returns the number of cases of each.
+fn compare_file(path: &Path) -> (usize, usize) {
+    let (mut cases, mut different) = (0, 0);
+    let mut aligner = SmithWaterman::default();
+    for line in fs::read_to_string(path).unwrap().lines().filter(|line| !line.starts_with('#')) {
+        let (result, expected) = case::compare_case(&mut aligner, line);
+        cases += 1;
+        if result != expected {
+            different += 1;
+            if different <= 10 {
+                println!("{line}\n    differs: {result}");
+            }
+        }
+    }
+    (cases, different)
+}
+
+#[test]
+fn results_are_those_stored_from_gatk() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/oracles/java/pairwise.txt");
+    let (cases, different) = compare_file(&path);
+    assert!(cases >= 500, "{cases} cases");
+    assert_eq!(different, 0);
+}
+
+/// `PAIRWISE_CASES` is a file with what the Java program prints.
+#[test]
+#[ignore = "needs a file of cases"]
+fn results_are_those_of_a_file() {
+    let path = std::env::var("PAIRWISE_CASES").unwrap();
+    let (cases, different) = compare_file(Path::new(&path));
+    println!("{cases} cases, {different} different");
+    assert_eq!(different, 0);
+}
