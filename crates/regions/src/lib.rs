@@ -9,6 +9,7 @@
 //! | `activity` | the probability of a variant at each locus | [`activity::compute_activity`] |
 //! | `profile` | the smoothed activity, cut into regions | [`profile::RegionCutter`] |
 //! | `finder` | regions of a contig with their reads | [`RegionFinder`] |
+//! | `finalize` | the reads of a region, clipped and sorted | [`finalize_region`], [`trim_reads`] |
 //! | `walk` | all of this for the records of a run | [`RegionWalk`] |
 //!
 //! ```text
@@ -25,6 +26,7 @@
 #![warn(missing_docs, clippy::print_stdout, clippy::print_stderr)]
 
 pub mod activity;
+mod finalize;
 mod finder;
 pub mod intake;
 pub mod profile;
@@ -33,6 +35,7 @@ mod reference;
 mod span;
 mod walk;
 
+pub use finalize::{FinalizeOptions, finalize_region, is_read_for_genotypes, trim_reads};
 pub use finder::{AssemblyRegion, RegionFinder};
 pub use read::CallerRead;
 pub use reference::{ReferenceWindow, normalize_reference};
