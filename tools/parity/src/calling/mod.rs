@@ -3,6 +3,7 @@
 //! No command calls variants yet, so the crates are called directly. A Java program of
 //! `tests/oracles/java` calls GATK's classes on the same input and prints what they return.
 
+pub mod alignments;
 pub mod regions;
 
 use std::fs;
@@ -27,5 +28,6 @@ pub fn compare_calling(peers: &Peers, root: &Path, quick: bool, ledger: &mut Led
     }
     fs::create_dir_all(root)?;
     regions::compare_regions(peers, root, ledger);
+    alignments::compare_alignments(peers, ledger);
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use super::asked::RegenerateRequest;
+use crate::calling::alignments::{describe_finalized, describe_pairwise};
 use crate::calling::regions::describe_stored_runs;
 use crate::java::run_java_source;
 
@@ -25,6 +26,16 @@ pub fn hash_likelihoods(asked: &RegenerateRequest<'_>, path: &Path) -> Result<St
 pub fn describe_regions(asked: &RegenerateRequest<'_>, _path: &Path) -> Result<String> {
     let dir = asked.dir.make_empty_subdirectory("regions")?;
     describe_stored_runs(asked.peers, dir.directory())
+}
+
+/// Returns the results of `Pairwise.java` for `pairwise.txt`.
+pub fn print_pairwise_cases(asked: &RegenerateRequest<'_>, _path: &Path) -> Result<String> {
+    describe_pairwise(asked.peers)
+}
+
+/// Returns the results of `Finalize.java` for `finalize.txt`.
+pub fn print_finalized_reads(asked: &RegenerateRequest<'_>, _path: &Path) -> Result<String> {
+    describe_finalized(asked.peers)
 }
 
 /// Returns what the program prints, after an empty first line.

@@ -31,7 +31,7 @@ struct Oracle {
     make: fn(&RegenerateRequest<'_>, &Path) -> Result<String>,
 }
 
-const ORACLES: [Oracle; 14] = [
+const ORACLES: [Oracle; 16] = [
     Oracle { file: "picard/marks.txt", make: marks::regenerate_marks },
     Oracle { file: "picard/options.txt", make: options::regenerate_option_cases },
     Oracle { file: "picard/larger.txt", make: options::regenerate_option_cases },
@@ -46,6 +46,8 @@ const ORACLES: [Oracle; 14] = [
     Oracle { file: "java/numbers.txt", make: java::hash_numbers },
     Oracle { file: "java/likelihoods.txt", make: java::hash_likelihoods },
     Oracle { file: "java/regions.txt", make: java::describe_regions },
+    Oracle { file: "java/pairwise.txt", make: java::print_pairwise_cases },
+    Oracle { file: "java/finalize.txt", make: java::print_finalized_reads },
 ];
 
 impl Oracle {
