@@ -4,6 +4,8 @@ mod merge_suffixes;
 mod simplify;
 mod split_middles;
 mod split_suffixes;
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
 

@@ -5,6 +5,7 @@
 
 pub mod alignments;
 pub mod regions;
+mod assembly;
 
 use std::fs;
 use std::path::Path;
@@ -29,5 +30,6 @@ pub fn compare_calling(peers: &Peers, root: &Path, quick: bool, ledger: &mut Led
     fs::create_dir_all(root)?;
     regions::compare_regions(peers, root, ledger);
     alignments::compare_alignments(peers, ledger);
+    assembly::compare_assemblies(peers, ledger);
     Ok(())
 }

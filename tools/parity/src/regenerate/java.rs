@@ -12,6 +12,9 @@ use crate::java::run_java_source;
 /// Number of blocks, and of points in a block. The tests of `crates/jmath` know the second.
 const BLOCKS_AND_SIZE: [&str; 2] = ["2", "2000"];
 
+/// First seed and number of the graphs of `sequence_graphs.txt`.
+const GRAPHS: [&str; 2] = ["1", "150"];
+
 /// Returns the results of `Numbers.java` for `numbers.txt`.
 pub fn hash_numbers(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
     hash_results(asked, &path.with_file_name("Numbers.java"), &["all"])
@@ -39,7 +42,23 @@ pub fn print_finalized_reads(asked: &RegenerateRequest<'_>, _path: &Path) -> Res
 }
 
 /// Returns what the program prints, after an empty first line.
+/// Returns the results of `Assembly.java` for `assembly.txt`.
+pub fn print_assemblies(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
+    print_results(asked, &path.with_file_name("Assembly.java"), &[])
+}
+
+/// Returns the results of `SequenceGraphs.java` for `sequence_graphs.txt`.
+pub fn print_sequence_graphs(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
+    print_results(asked, &path.with_file_name("SequenceGraphs.java"), &GRAPHS)
+}
+
+/// Returns what the program prints about blocks of points, after an empty first line.
 fn hash_results(asked: &RegenerateRequest<'_>, source: &Path, words: &[&str]) -> Result<String> {
-    let results = run_java_source(asked.peers, source, &[words, &BLOCKS_AND_SIZE].concat())?;
+    print_results(asked, source, &[words, &BLOCKS_AND_SIZE].concat())
+}
+
+/// Returns what the program prints, after an empty first line.
+fn print_results(asked: &RegenerateRequest<'_>, source: &Path, words: &[&str]) -> Result<String> {
+    let results = run_java_source(asked.peers, source, words)?;
     Ok(format!("\n{results}"))
 }

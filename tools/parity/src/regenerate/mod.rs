@@ -32,6 +32,7 @@ struct Oracle {
 }
 
 const ORACLES: [Oracle; 16] = [
+const ORACLES: [Oracle; 15] = [
     Oracle { file: "picard/marks.txt", make: marks::regenerate_marks },
     Oracle { file: "picard/options.txt", make: options::regenerate_option_cases },
     Oracle { file: "picard/larger.txt", make: options::regenerate_option_cases },
@@ -48,6 +49,8 @@ const ORACLES: [Oracle; 16] = [
     Oracle { file: "java/regions.txt", make: java::describe_regions },
     Oracle { file: "java/pairwise.txt", make: java::print_pairwise_cases },
     Oracle { file: "java/finalize.txt", make: java::print_finalized_reads },
+    Oracle { file: "java/assembly.txt", make: java::print_assemblies },
+    Oracle { file: "java/sequence_graphs.txt", make: java::print_sequence_graphs },
 ];
 
 impl Oracle {
