@@ -1,6 +1,7 @@
 //! Compares assemblies with those of GATK 4.6.2.0, which `tests/oracles/java/Assembly.java` printed.
 #![allow(clippy::unwrap_used)]
 
+mod events;
 mod region_text;
 
 use std::fs;
