@@ -67,7 +67,7 @@ fn padding_of(event: &Event, reference: &RegionReference<'_>) -> u32 {
     if !event.is_indel() {
         return SNP_PADDING;
     }
-    let following = (event.start + 1 - reference.padded_span.start) as usize;
+    let following = (event.start + 1).saturating_sub(reference.padded_span.start) as usize;
     let following = reference.padded_bases().get(following..).unwrap_or_default();
     INDEL_PADDING + measure_tandem_repeat(event, following).unwrap_or(0) as u32
 }
