@@ -96,6 +96,8 @@ impl HaplotypeEvent {
 }
 
 /// A variant that is called at a locus, before annotation.
+///
+/// Its FILTER is always empty: GATK drops a variant below the threshold that would get `LowQual`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CalledVariant {
     /// Index of the contig in the header.
@@ -108,9 +110,7 @@ pub struct CalledVariant {
     pub alleles: Vec<Allele>,
     /// Decimal logarithm of the probability that the call is wrong. QUAL is -10 times this.
     pub log10_confidence: f64,
-    /// Whether the confidence is below the threshold of the caller (filter `LowQual`).
-    pub is_low_quality: bool,
-    /// Count of each alternate allele that is most likely (`MLEAC`).
+    /// Count of each alternate allele at the maximum likelihood (`MLEAC`).
     pub mle_counts: Vec<i32>,
     /// Frequency of each alternate allele (`MLEAF`); NaN if no allele is called and the count is 0.
     pub mle_frequencies: Vec<f64>,

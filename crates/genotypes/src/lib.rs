@@ -3,11 +3,44 @@
 //! | part | purpose | entry point |
 //! |---|---|---|
 //! | alleles | alleles, events of haplotypes, and the called variant | [`Allele`], [`HaplotypeEvent`], [`CalledVariant`] |
+//! | merge | alleles of a locus and the haplotypes that carry them | [`find_loci`], [`merge_events`] |
+//! | limits | limits of the number of alleles | [`max_alleles`], [`remove_excess_alleles`] |
+//! | marginal | likelihoods of reads given alleles | [`LikelihoodMatrix`] |
+//! | genotype_list | genotypes in the order of VCF files | [`GenotypeList`] |
+//! | likelihoods | likelihoods of genotypes | [`genotype_likelihoods`] |
+//! | frequency | frequencies of alleles and the confidence of a variant | [`estimate_frequencies`] |
+//! | subset | genotypes of the alleles that are reported | [`call_genotype`] |
+//! | caller | the call of a site | [`Caller`] |
+//! | locus | all steps of one locus | [`genotype_locus`] |
+//! | trim | bases that all alleles share at the right end | [`trim_right`] |
+//! | phasing | phases of the calls of a region | [`phase_calls`] |
 //!
 //! The crate starts no threads, and reads and writes no files.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(missing_docs, clippy::print_stdout, clippy::print_stderr)]
 
 mod alleles;
+mod caller;
+mod frequency;
+mod genotype_list;
+mod likelihoods;
+mod limits;
+mod locus;
+mod marginal;
+mod merge;
+mod phasing;
+mod subset;
+mod trim;
 
 pub use alleles::{Allele, CalledVariant, HaplotypeEvent, Phase, PhaseSide, SampleGenotype};
+pub use caller::{CallSettings, CalledDeletions, Caller, Site, SiteCall};
+pub use frequency::{AlleleFrequencies, estimate_frequencies};
+pub use genotype_list::{AlleleCopies, GenotypeList, MAX_PLOIDY};
+pub use likelihoods::genotype_likelihoods;
+pub use limits::{find_likeliest_alleles, max_alleles, remove_excess_alleles};
+pub use locus::{GenotypedRegion, LocusCall, LocusReads, SampleReads, genotype_locus};
+pub use marginal::{LikelihoodMatrix, ReadSpan, find_reads_at};
+pub use merge::{HaplotypeEvents, InconsistentReference, LocusAlleles, find_loci, merge_events};
+pub use phasing::phase_calls;
+pub use subset::{call_genotype, subset_likelihoods};
+pub use trim::trim_right;
