@@ -68,7 +68,7 @@ pub struct SiteCall {
 /// use readmill_jmath::{JavaMath, Log10Sums};
 ///
 /// let sums = Log10Sums::new(JavaMath::of_this_processor());
-/// let mut caller = Caller::new(sums, CallSettings::default());
+/// let mut caller = Caller::new(&sums, CallSettings::default());
 /// let alleles = [Allele::Reference(b"A".to_vec()), Allele::Alternate(b"T".to_vec())];
 /// let site = Site { contig: 0, start: 100, end: 100, alleles: &alleles };
 /// let call = caller.call(site, &[vec![600, 0, 500]]).ok_or("no call")?;
@@ -78,24 +78,24 @@ pub struct SiteCall {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Caller {
-    sums: Log10Sums,
+pub struct Caller<'a> {
+    sums: &'a Log10Sums,
     settings: CallSettings,
     genotypes: GenotypeList,
     deletions: CalledDeletions,
 }
 
-impl Caller {
+impl<'a> Caller<'a> {
     /// Creates a caller that has not called any deletion.
     ///
     /// # Panics
     /// The ploidy is out of range.
-    pub fn new(sums: Log10Sums, settings: CallSettings) -> Self {
+    pub fn new(sums: &'a Log10Sums, settings: CallSettings) -> Self {
         let genotypes = GenotypeList::new(sums.math(), settings.ploidy, 2);
         Caller { sums, settings, genotypes, deletions: CalledDeletions::default() }
     }
 
-    /// Returns the settings.
+    /// Returns how variants are called.
     pub fn settings(&self) -> CallSettings {
         self.settings
     }
@@ -103,7 +103,7 @@ impl Caller {
     /// Returns the PLs of the genotypes of one sample, from the likelihoods of its reads.
     pub fn find_pls(&mut self, reads: &LikelihoodMatrix) -> Vec<i32> {
         self.genotypes.extend_to(reads.alleles());
-        phred_likelihoods(&genotype_likelihoods(&self.sums, &self.genotypes, reads))
+        phred_likelihoods(&genotype_likelihoods(self.sums, &self.genotypes, reads))
     }
 
     /// Returns the deletions that were called so far and can matter for later sites.
@@ -152,7 +152,7 @@ impl Caller {
     /// Returns the alleles whose frequencies are estimated, at most 6 alternate ones and
     /// `<NON_REF>`, and their frequencies.
     fn estimate(&self, alleles: &[Allele], pls: &[Vec<i32>]) -> (Vec<usize>, AlleleFrequencies) {
-        let (sums, genotypes) = (&self.sums, &self.genotypes);
+        let (sums, genotypes) = (self.sums, &self.genotypes);
         let candidates = find_likeliest_alleles(alleles, pls, MAX_ALTERNATES, genotypes);
         if candidates.len() == alleles.len() {
             return (candidates, estimate_frequencies(sums, genotypes, alleles, pls));

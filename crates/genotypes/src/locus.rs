@@ -18,7 +18,7 @@ pub struct SampleReads<'a> {
     pub filtered: &'a [ReadSpan],
 }
 
-/// A region to genotype.
+/// Haplotypes of a region, and the reads of each sample with their likelihoods.
 #[derive(Clone, Copy, Debug)]
 pub struct GenotypedRegion<'a> {
     /// Index of the contig in the header.
@@ -75,7 +75,7 @@ impl LocusCall {
 /// # Errors
 /// Two events have different bases of the reference.
 pub fn genotype_locus(
-    caller: &mut Caller,
+    caller: &mut Caller<'_>,
     region: GenotypedRegion<'_>,
     locus: u32,
     reference_base: u8,
