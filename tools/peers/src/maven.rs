@@ -19,7 +19,7 @@ pub const GATK: &str = "4.6.2.0";
 
 const GATK_MAIN: &str = "org.broadinstitute.hellbender.Main";
 
-/// Archives (group, name, version) that GATK's base quality tools and HaplotypeCaller need: 47 of the
+/// Archives (group, name, version) that GATK's base quality tools and HaplotypeCaller need: 48 of the
 /// 367 that it declares (82 of 440 MB). It does not start without these. The last six are the script
 /// engine, which Picard also has.
 const GATK_ARCHIVES: &str = "
@@ -68,6 +68,7 @@ const GATK_ARCHIVES: &str = "
     org.apache.spark:spark-core_2.13:3.5.0
     org.jgrapht:jgrapht-core:1.1.0
     org.ojalgo:ojalgo:44.0.0
+    org.ojalgo:ojalgo-commons-math3:1.0.0
     org.slf4j:slf4j-api:1.7.25
     org.threeten:threetenbp:1.6.8
     org.openjdk.nashorn:nashorn-core:15.4

@@ -6,6 +6,7 @@
 pub mod alignments;
 pub mod regions;
 mod assembly;
+mod genotypes;
 
 use std::fs;
 use std::path::Path;
@@ -31,5 +32,6 @@ pub fn compare_calling(peers: &Peers, root: &Path, quick: bool, ledger: &mut Led
     regions::compare_regions(peers, root, ledger);
     alignments::compare_alignments(peers, ledger);
     assembly::compare_assemblies(peers, ledger);
+    genotypes::compare_genotypes(peers, &java_source("Genotypes.java"), ledger);
     Ok(())
 }

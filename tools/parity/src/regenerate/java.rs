@@ -39,6 +39,10 @@ pub fn print_pairwise_cases(asked: &RegenerateRequest<'_>, _path: &Path) -> Resu
 /// Returns the results of `Finalize.java` for `finalize.txt`.
 pub fn print_finalized_reads(asked: &RegenerateRequest<'_>, _path: &Path) -> Result<String> {
     describe_finalized(asked.peers)
+/// Returns the results of `Genotypes.java` for `genotypes.txt`.
+pub fn print_genotypes(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
+    let source = path.with_file_name("Genotypes.java");
+    Ok(format!("\n{}", run_java_source(asked.peers, &source, &["stored", "1", "0"])?))
 }
 
 /// Returns what the program prints, after an empty first line.

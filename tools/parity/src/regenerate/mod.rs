@@ -33,6 +33,7 @@ struct Oracle {
 
 const ORACLES: [Oracle; 16] = [
 const ORACLES: [Oracle; 15] = [
+const ORACLES: [Oracle; 14] = [
     Oracle { file: "picard/marks.txt", make: marks::regenerate_marks },
     Oracle { file: "picard/options.txt", make: options::regenerate_option_cases },
     Oracle { file: "picard/larger.txt", make: options::regenerate_option_cases },
@@ -51,6 +52,7 @@ const ORACLES: [Oracle; 15] = [
     Oracle { file: "java/finalize.txt", make: java::print_finalized_reads },
     Oracle { file: "java/assembly.txt", make: java::print_assemblies },
     Oracle { file: "java/sequence_graphs.txt", make: java::print_sequence_graphs },
+    Oracle { file: "java/genotypes.txt", make: java::print_genotypes },
 ];
 
 impl Oracle {
