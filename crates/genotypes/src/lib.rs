@@ -14,12 +14,17 @@
 //! | locus | all steps of one locus | [`genotype_locus`] |
 //! | trim | bases that all alleles share at the right end | [`trim_right`] |
 //! | phasing | phases of the calls of a region | [`phase_calls`] |
+//! | annotations | annotations of the calls | [`annotations::annotate_call`] |
+//! | blocks | blocks of sites that are like the reference | [`blocks::GvcfBlocks`] |
+//! | vcf | text of VCF files | [`vcf::VcfRecord`], [`vcf::VcfHeader`] |
 //!
 //! The crate starts no threads, and reads and writes no files.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(missing_docs, clippy::print_stdout, clippy::print_stderr)]
 
 mod alleles;
+pub mod annotations;
+pub mod blocks;
 mod caller;
 mod frequency;
 mod genotype_list;
@@ -31,6 +36,7 @@ mod merge;
 mod phasing;
 mod subset;
 mod trim;
+pub mod vcf;
 
 pub use alleles::{Allele, CalledVariant, HaplotypeEvent, Phase, PhaseSide, SampleGenotype};
 pub use caller::{CallSettings, CalledDeletions, Caller, Site, SiteCall};

@@ -1,0 +1,7 @@
+//! The text of VCF files, as htsjdk 4.2.0 writes it for GATK 4.6.2.0.
+
+mod header;
+mod record;
+
+pub use header::{HeaderContig, VcfHeader, VcfMode};
+pub use record::{InfoValue, SampleFields, VcfRecord};
