@@ -16,6 +16,7 @@
 //! | phasing | phases of the calls of a region | [`phase_calls`] |
 //! | annotations | annotations of the calls | [`annotations::annotate_call`] |
 //! | blocks | blocks of sites that are like the reference | [`blocks::GvcfBlocks`] |
+//! | confidence | confidence in the reference, by position | [`confidence::ReferenceConfidence`] |
 //! | vcf | text of VCF files | [`vcf::VcfRecord`], [`vcf::VcfHeader`] |
 //!
 //! The crate starts no threads, and reads and writes no files.
@@ -26,6 +27,7 @@ mod alleles;
 pub mod annotations;
 pub mod blocks;
 mod caller;
+pub mod confidence;
 mod frequency;
 mod genotype_list;
 mod likelihoods;

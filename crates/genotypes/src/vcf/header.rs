@@ -16,7 +16,7 @@ pub enum VcfMode {
 /// A contig as the header of a VCF file describes it.
 #[derive(Clone, Copy, Debug)]
 pub struct HeaderContig<'a> {
-    /// Name.
+    /// Name, as in the header of the reads.
     pub name: &'a [u8],
     /// Number of bases.
     pub length: u32,
@@ -32,6 +32,7 @@ pub struct HeaderContig<'a> {
 /// let contigs = [HeaderContig { name: b"chr1", length: 1000, assembly: None }];
 /// let header = VcfHeader {
 ///     mode: VcfMode::Variants,
+///     has_phases: false,
 ///     bands: &[],
 ///     contigs: &contigs,
 ///     samples: &[b"NA1"],
@@ -49,6 +50,8 @@ pub struct HeaderContig<'a> {
 pub struct VcfHeader<'a> {
     /// What the file holds.
     pub mode: VcfMode,
+    /// Whether near calls are phased: in all modes but [`VcfMode::Variants`], unless the ploidy is not 2.
+    pub has_phases: bool,
     /// Bounds of the bands of GQ that blocks do not cross, as `GvcfBlocks` takes them.
     pub bands: &'a [i32],
     /// Contigs, in order.
@@ -93,6 +96,9 @@ impl VcfHeader<'_> {
         lines.push("source=HaplotypeCaller".to_owned());
         let mut add = |fields: &[&str]| lines.extend(fields.iter().map(|&line| line.to_owned()));
         add(&COMMON);
+        if self.has_phases {
+            add(&PHASES);
+        }
         match self.mode {
             VcfMode::Variants => add(&VARIANTS),
             VcfMode::Sites => add(&REFERENCE_CONFIDENCE),
@@ -148,11 +154,8 @@ const VARIANTS: [&str; 7] = [
 ];
 
 /// Further lines of a file with all sites.
-const REFERENCE_CONFIDENCE: [&str; 6] = [
+const REFERENCE_CONFIDENCE: [&str; 3] = [
     r#"ALT=<ID=NON_REF,Description="Represents any possible alternative allele not already represented at this location by REF and ALT">"#,
-    r#"FORMAT=<ID=PGT,Number=1,Type=String,Description="Physical phasing haplotype information, describing how the alternate alleles are phased in relation to one another; will always be heterozygous and is not intended to describe called alleles">"#,
-    r#"FORMAT=<ID=PID,Number=1,Type=String,Description="Physical phasing ID information, where each unique ID within a given sample (but not across samples) connects records within a phasing group">"#,
-    r#"FORMAT=<ID=PS,Number=1,Type=Integer,Description="Phasing set (typically the position of the first variant in the set)">"#,
     r#"FORMAT=<ID=SB,Number=4,Type=Integer,Description="Per-sample component statistics which comprise the Fisher's Exact Test to detect strand bias.">"#,
     r#"INFO=<ID=RAW_MQandDP,Number=2,Type=Integer,Description="Raw data (sum of squared MQ and total depth) for improved RMS Mapping Quality calculation. Incompatible with deprecated RAW_MQ formulation.">"#,
 ];
@@ -161,4 +164,11 @@ const REFERENCE_CONFIDENCE: [&str; 6] = [
 const BLOCKS: [&str; 2] = [
     r#"FORMAT=<ID=MIN_DP,Number=1,Type=Integer,Description="Minimum DP observed within the GVCF block">"#,
     r#"INFO=<ID=END,Number=1,Type=Integer,Description="Stop position of the interval">"#,
+];
+
+/// Further lines of a file whose calls are phased.
+const PHASES: [&str; 3] = [
+    r#"FORMAT=<ID=PGT,Number=1,Type=String,Description="Physical phasing haplotype information, describing how the alternate alleles are phased in relation to one another; will always be heterozygous and is not intended to describe called alleles">"#,
+    r#"FORMAT=<ID=PID,Number=1,Type=String,Description="Physical phasing ID information, where each unique ID within a given sample (but not across samples) connects records within a phasing group">"#,
+    r#"FORMAT=<ID=PS,Number=1,Type=Integer,Description="Phasing set (typically the position of the first variant in the set)">"#,
 ];
