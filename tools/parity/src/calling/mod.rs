@@ -7,6 +7,7 @@ pub mod alignments;
 pub mod regions;
 mod assembly;
 mod genotypes;
+mod records;
 
 use std::fs;
 use std::path::Path;
@@ -33,5 +34,7 @@ pub fn compare_calling(peers: &Peers, root: &Path, quick: bool, ledger: &mut Led
     alignments::compare_alignments(peers, ledger);
     assembly::compare_assemblies(peers, ledger);
     genotypes::compare_genotypes(peers, &java_source("Genotypes.java"), ledger);
+    let (annotator, referee) = (java_source("Annotations.java"), java_source("References.java"));
+    records::compare_records(peers, &annotator, &referee, ledger);
     Ok(())
 }

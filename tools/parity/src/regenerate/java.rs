@@ -1,4 +1,4 @@
-//! Regenerates hashes of results of Java and of GATK's functions, by the Java programs beside them.
+//! Regenerates results of Java and of GATK's functions, by the Java programs beside them.
 
 use std::path::Path;
 
@@ -43,6 +43,18 @@ pub fn print_finalized_reads(asked: &RegenerateRequest<'_>, _path: &Path) -> Res
 pub fn print_genotypes(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
     let source = path.with_file_name("Genotypes.java");
     Ok(format!("\n{}", run_java_source(asked.peers, &source, &["stored", "1", "0"])?))
+}
+
+/// Returns the calls and results of `Annotations.java` for `annotations.txt`.
+pub fn list_annotations(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
+    let source = path.with_file_name("Annotations.java");
+    Ok(format!("\n{}", run_java_source(asked.peers, &source, &["11", "24", "60"])?))
+}
+
+/// Returns the regions and files of `References.java` for `references.txt`.
+pub fn list_references(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
+    let source = path.with_file_name("References.java");
+    Ok(format!("\n{}", run_java_source(asked.peers, &source, &["11", "9", "8"])?))
 }
 
 /// Returns what the program prints, after an empty first line.

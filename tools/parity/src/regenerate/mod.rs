@@ -53,6 +53,8 @@ const ORACLES: [Oracle; 14] = [
     Oracle { file: "java/assembly.txt", make: java::print_assemblies },
     Oracle { file: "java/sequence_graphs.txt", make: java::print_sequence_graphs },
     Oracle { file: "java/genotypes.txt", make: java::print_genotypes },
+    Oracle { file: "java/annotations.txt", make: java::list_annotations },
+    Oracle { file: "java/references.txt", make: java::list_references },
 ];
 
 impl Oracle {

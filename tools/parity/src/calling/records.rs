@@ -1,0 +1,42 @@
+//! Compares annotations, the confidence in the reference, blocks and lines of VCF files with GATK's.
+
+#[path = "../../../../crates/genotypes/tests/records/annotations.rs"]
+mod annotations;
+#[path = "../../../../crates/genotypes/tests/records/references.rs"]
+mod references;
+
+use std::path::Path;
+
+use anyhow::{Error, Result};
+use readmill_peers::Peers;
+
+use crate::java::run_java_source;
+use crate::ledger::Ledger;
+
+/// Runs of a Java program, each with its own seed.
+const RUNS: usize = 10;
+
+/// Compares random calls and regions with what `Annotations.java` and `References.java` print.
+pub fn compare_records(peers: &Peers, annotator: &Path, referee: &Path, ledger: &mut Ledger) {
+    ledger.check("calling: annotations of random calls, and their lines", || {
+        let count = sum_runs(|seed| {
+            let text = run_java_source(peers, annotator, &[seed, "10000", "10000"])?;
+            annotations::compare_annotations(&text).map_err(Error::msg)
+        })?;
+        Ok(format!("{count} results"))
+    });
+    ledger.check("calling: confidence in the reference, and blocks", || {
+        let (mut positions, mut lines) = (0, 0);
+        sum_runs(|seed| {
+            let text = run_java_source(peers, referee, &[seed, "400", "400"])?;
+            let counts = references::compare_references(&text).map_err(Error::msg)?;
+            (positions, lines) = (positions + counts.0, lines + counts.1);
+            Ok(0)
+        })?;
+        Ok(format!("{positions} positions, {lines} lines of blocks and variants"))
+    });
+}
+
+fn sum_runs(mut run: impl FnMut(&str) -> Result<usize>) -> Result<usize> {
+    (1..=RUNS).map(|seed| run(&seed.to_string())).sum()
+}
