@@ -3,12 +3,14 @@
 
 mod annotations;
 mod cases;
+mod files;
 mod references;
 
 use std::fs;
 use std::path::Path;
 
 use annotations::compare_annotations;
+use files::compare_files;
 use references::compare_references;
 
 /// Returns what a Java program of `tests/oracles/java` printed, without the first line, a remark.
@@ -28,4 +30,10 @@ fn confidence_and_blocks_equal_those_of_gatk() {
     let (positions, lines) = compare_references(&read_oracle("references.txt")).unwrap();
     assert!(positions >= 300, "{positions} positions");
     assert!(lines >= 300, "{lines} lines");
+}
+
+#[test]
+fn files_of_all_modes_equal_those_of_gatk() {
+    let count = compare_files(&read_oracle("files.txt")).unwrap();
+    assert!(count >= 1000, "{count} lines");
 }

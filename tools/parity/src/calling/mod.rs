@@ -34,7 +34,6 @@ pub fn compare_calling(peers: &Peers, root: &Path, quick: bool, ledger: &mut Led
     alignments::compare_alignments(peers, ledger);
     assembly::compare_assemblies(peers, ledger);
     genotypes::compare_genotypes(peers, &java_source("Genotypes.java"), ledger);
-    let (annotator, referee) = (java_source("Annotations.java"), java_source("References.java"));
-    records::compare_records(peers, &annotator, &referee, ledger);
+    records::compare_records(peers, &java_source(""), root, ledger);
     Ok(())
 }

@@ -2,6 +2,8 @@
 
 #[path = "../../../../crates/genotypes/tests/records/annotations.rs"]
 mod annotations;
+#[path = "../../../../crates/genotypes/tests/records/files.rs"]
+mod files;
 #[path = "../../../../crates/genotypes/tests/records/references.rs"]
 mod references;
 
@@ -16,11 +18,13 @@ use crate::ledger::Ledger;
 /// Runs of a Java program, each with its own seed.
 const RUNS: usize = 10;
 
-/// Compares random calls and regions with what `Annotations.java` and `References.java` print.
-pub fn compare_records(peers: &Peers, annotator: &Path, referee: &Path, ledger: &mut Ledger) {
+/// Compares random calls and regions, and files of HaplotypeCaller, with what `Annotations.java`,
+/// `References.java` and `Files.java` in the folder `programs` print. Files are written below `root`.
+pub fn compare_records(peers: &Peers, programs: &Path, root: &Path, ledger: &mut Ledger) {
+    let run = |name: &str, words: &[&str]| run_java_source(peers, &programs.join(name), words);
     ledger.check("calling: annotations of random calls, and their lines", || {
         let count = sum_runs(|seed| {
-            let text = run_java_source(peers, annotator, &[seed, "10000", "10000"])?;
+            let text = run("Annotations.java", &[seed, "10000", "10000"])?;
             annotations::compare_annotations(&text).map_err(Error::msg)
         })?;
         Ok(format!("{count} results"))
@@ -28,12 +32,17 @@ pub fn compare_records(peers: &Peers, annotator: &Path, referee: &Path, ledger: 
     ledger.check("calling: confidence in the reference, and blocks", || {
         let (mut positions, mut lines) = (0, 0);
         sum_runs(|seed| {
-            let text = run_java_source(peers, referee, &[seed, "400", "400"])?;
+            let text = run("References.java", &[seed, "400", "400"])?;
             let counts = references::compare_references(&text).map_err(Error::msg)?;
             (positions, lines) = (positions + counts.0, lines + counts.1);
             Ok(0)
         })?;
         Ok(format!("{positions} positions, {lines} lines of blocks and variants"))
+    });
+    ledger.check("calling: VCF files of three modes, written again", || {
+        let text = run("Files.java", &["2", "100000", &root.to_string_lossy()])?;
+        let count = files::compare_files(&text).map_err(Error::msg)?;
+        Ok(format!("{count} lines"))
     });
 }
 

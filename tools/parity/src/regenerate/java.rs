@@ -51,6 +51,14 @@ pub fn list_annotations(asked: &RegenerateRequest<'_>, path: &Path) -> Result<St
     Ok(format!("\n{}", run_java_source(asked.peers, &source, &["11", "24", "60"])?))
 }
 
+/// Returns the files of HaplotypeCaller that `Files.java` prints for `files.txt`.
+pub fn list_files(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
+    let directory = tempfile::tempdir()?;
+    let temporary = directory.path().to_string_lossy();
+    let source = path.with_file_name("Files.java");
+    Ok(format!("\n{}", run_java_source(asked.peers, &source, &["1", "800", &temporary])?))
+}
+
 /// Returns the regions and files of `References.java` for `references.txt`.
 pub fn list_references(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
     let source = path.with_file_name("References.java");

@@ -34,6 +34,7 @@ struct Oracle {
 const ORACLES: [Oracle; 16] = [
 const ORACLES: [Oracle; 15] = [
 const ORACLES: [Oracle; 14] = [
+const ORACLES: [Oracle; 17] = [
     Oracle { file: "picard/marks.txt", make: marks::regenerate_marks },
     Oracle { file: "picard/options.txt", make: options::regenerate_option_cases },
     Oracle { file: "picard/larger.txt", make: options::regenerate_option_cases },
@@ -54,6 +55,7 @@ const ORACLES: [Oracle; 14] = [
     Oracle { file: "java/sequence_graphs.txt", make: java::print_sequence_graphs },
     Oracle { file: "java/genotypes.txt", make: java::print_genotypes },
     Oracle { file: "java/annotations.txt", make: java::list_annotations },
+    Oracle { file: "java/files.txt", make: java::list_files },
     Oracle { file: "java/references.txt", make: java::list_references },
 ];
 
