@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import org.broadinstitute.hellbender.Main;
+import org.broadinstitute.hellbender.utils.Utils;
 
 /**
  * Simulates reads of a small genome, and prints the files that HaplotypeCaller writes in each mode, after the name of the
@@ -149,6 +150,7 @@ public class Files {
         }
         for (String mode : List.of("NONE", "BP_RESOLUTION", "GVCF")) {
             String output = directory.resolve(mode + ".vcf").toString();
+            Utils.resetRandomGenerator(); // as in a process of its own
             new Main().instanceMain(new String[] {"HaplotypeCaller", "-R", file, "-I", bam, "-O", output, "-ERC", mode, "--QUIET", "--verbosity", "ERROR"});
             out.println("mode " + mode);
             for (String line : java.nio.file.Files.readAllLines(Path.of(output))) {
