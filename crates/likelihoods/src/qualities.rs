@@ -57,7 +57,7 @@ pub struct HmmRead<'a> {
 /// The qualities of a read before they are prepared.
 #[derive(Clone, Copy, Debug)]
 pub struct SequencedRead<'a> {
-    /// Bases.
+    /// The bases as they are stored.
     pub bases: &'a [u8],
     /// Base qualities, as many as bases.
     pub base_qualities: &'a [u8],
@@ -65,7 +65,7 @@ pub struct SequencedRead<'a> {
     pub insertion_qualities: Option<&'a [u8]>,
     /// Deletion qualities of the tag `BD`, as many as bases.
     pub deletion_qualities: Option<&'a [u8]>,
-    /// Mapping quality.
+    /// MAPQ, which caps base qualities.
     pub mapping_quality: u8,
 }
 
@@ -239,7 +239,7 @@ impl HmmReads {
         }
     }
 
-    /// Returns all reads.
+    /// Iterates in the order of [`QualityModel::prepare_read`].
     pub fn iter(&self) -> impl ExactSizeIterator<Item = HmmRead<'_>> {
         (0..self.len()).map(|index| self.get(index))
     }

@@ -1,19 +1,18 @@
 import com.intel.gkl.pairhmm.IntelPairHmm;
-import htsjdk.samtools.SAMFileHeader;
 import java.io.BufferedWriter;
 import java.io.IOException;
 import java.io.OutputStreamWriter;
 import java.io.PrintWriter;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.lang.reflect.Field;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import org.broadinstitute.gatk.nativebindings.pairhmm.HaplotypeDataHolder;
 import org.broadinstitute.gatk.nativebindings.pairhmm.PairHMMNativeArguments;
@@ -21,11 +20,12 @@ import org.broadinstitute.gatk.nativebindings.pairhmm.ReadDataHolder;
 import sun.misc.Unsafe;
 
 /**
- * Prints likelihoods of GKL's pair HMM for random regions. Arguments: the flavour (avx512 or avx), the precision (mixed or
- * double), the first region, the number of regions, and optionally "time" to print nanoseconds.
+ * Prints likelihoods of GKL's pair HMM for random regions. Arguments: the first region, -4 to begin with edge cases, the number of
+ * regions, and optionally "time", to print the nanoseconds of processor time of each kernel instead. It needs a processor with
+ * AVX-512.
  *
  * <p>Lines: "region N", "h BASES" for each haplotype, "r BASES QUALITIES INSERTIONS DELETIONS CONTINUATIONS" for each read, with
- * qualities in hexadecimal, and "l" with the bits of the likelihoods of each read in turn.
+ * qualities in hexadecimal, and "l KERNEL" with the bits of the likelihoods of each read in turn.
  */
 public class PairHmm {
     static long state;
@@ -136,6 +136,54 @@ public class PairHmm {
         return read;
     }
 
+    /**
+     * Edge cases: haplotypes, and reads with the qualities of all their bases, insertions, deletions and gap continuations. Case i
+     * is region -1 - i.
+     */
+    static final String[][][] EDGES = {
+        // Reads longer than a haplotype, and of one base.
+        {{"ACGTA", "A"}, {"ACGTACGTTTGACCATGCAACGTGATCCA", "30", "45", "45", "10"}, {"C", "30", "45", "45", "10"}},
+        // Probabilities too small for float, and for double.
+        {{"A".repeat(300), "A".repeat(299) + "C"},
+            {"C".repeat(10), "40", "45", "45", "10"}, {"C".repeat(30), "40", "45", "45", "10"},
+            {"C".repeat(100), "40", "45", "45", "10"}, {"C".repeat(250), "93", "90", "90", "90"},
+            {"C".repeat(250), "127", "127", "127", "127"}, {"A".repeat(250), "60", "45", "45", "10"}},
+        // Bases N, lower-case bases and others.
+        {{"ACGTNNACGTTGCA", "acgtacgtTGCARY", "NNNN"},
+            {"ACGTACACG", "30", "45", "45", "10"}, {"NNNNN", "30", "45", "45", "10"}, {"acgtacN", "30", "45", "45", "10"},
+            {"RYKM", "30", "45", "45", "10"}},
+        // Qualities of 0, 1 and more than 60.
+        {{"GATTACAGATTACA", "GATTACACATTACA"},
+            {"TACAGATT", "0", "0", "0", "0"}, {"TACAGATT", "1", "1", "1", "1"}, {"TACAGATT", "61", "45", "45", "10"},
+            {"TACAGATT", "93", "93", "93", "93"}, {"TACAGATT", "127", "127", "127", "127"}, {"TACAGATT", "30", "0", "127", "10"}},
+    };
+
+    static HaplotypeDataHolder[] haplotypes(String[] bases) {
+        HaplotypeDataHolder[] haplotypes = new HaplotypeDataHolder[bases.length];
+        for (int i = 0; i < bases.length; i++) {
+            haplotypes[i] = new HaplotypeDataHolder();
+            haplotypes[i].haplotypeBases = bases[i].getBytes(StandardCharsets.US_ASCII);
+        }
+        return haplotypes;
+    }
+
+    static byte[] repeat(String quality, int length) {
+        byte[] qualities = new byte[length];
+        Arrays.fill(qualities, Byte.parseByte(quality));
+        return qualities;
+    }
+
+    static ReadDataHolder read(String[] words) {
+        ReadDataHolder read = new ReadDataHolder();
+        read.readBases = words[0].getBytes(StandardCharsets.US_ASCII);
+        int length = read.readBases.length;
+        read.readQuals = repeat(words[1], length);
+        read.insertionGOP = repeat(words[2], length);
+        read.deletionGOP = repeat(words[3], length);
+        read.overallGCP = repeat(words[4], length);
+        return read;
+    }
+
     static String hex(byte[] bytes) {
         char[] digits = new char[2 * bytes.length];
         for (int i = 0; i < bytes.length; i++) {
@@ -149,7 +197,7 @@ public class PairHmm {
         return new String(bytes, StandardCharsets.US_ASCII);
     }
 
-    static void print(PrintWriter out, HaplotypeDataHolder[] haplotypes, ReadDataHolder[] reads, double[] likelihoods) {
+    static void print(PrintWriter out, HaplotypeDataHolder[] haplotypes, ReadDataHolder[] reads) {
         for (HaplotypeDataHolder haplotype : haplotypes) {
             out.println("h " + text(haplotype.haplotypeBases));
         }
@@ -157,26 +205,30 @@ public class PairHmm {
             out.println("r " + text(read.readBases) + " " + hex(read.readQuals) + " " + hex(read.insertionGOP) + " "
                     + hex(read.deletionGOP) + " " + hex(read.overallGCP));
         }
-        StringBuilder line = new StringBuilder("l");
-        for (double likelihood : likelihoods) {
-            line.append(' ').append(Long.toHexString(Double.doubleToRawLongBits(likelihood)));
-        }
-        out.println(line);
     }
 
-    /** Makes the library that is loaded use the kernels for processors without AVX-512. */
-    static void useAvx() throws ReflectiveOperationException, IOException {
+    static Unsafe memory;
+    static long start;
+    static Map<String, Long> symbols;
+
+    /** Finds the variables of the library that is loaded, by which it chooses a kernel. */
+    static void findVariables() throws ReflectiveOperationException, IOException {
         Field field = Unsafe.class.getDeclaredField("theUnsafe");
         field.setAccessible(true);
-        Unsafe memory = (Unsafe) field.get(null);
+        memory = (Unsafe) field.get(null);
         String line = Files.lines(Path.of("/proc/self/maps")).filter(it -> it.contains("libgkl_pairhmm")).findFirst().get();
-        long start = Long.parseLong(line.substring(0, line.indexOf('-')), 16);
-        Map<String, Long> symbols = symbols(Path.of(line.substring(line.indexOf('/')).replace(" (deleted)", "")));
-        for (String[] names : new String[][] {
-            {"g_compute_full_prob_float", "compute_fp_avxs"}, {"g_compute_full_prob_double", "compute_fp_avxd"}
-        }) {
-            memory.putLong(start + symbols.get(names[0]), memory.getLong(start + symbols.get(names[1])));
+        start = Long.parseLong(line.substring(0, line.indexOf('-')), 16);
+        symbols = symbols(Path.of(line.substring(line.indexOf('/')).replace(" (deleted)", "")));
+    }
+
+    /** Makes the library use a kernel, whatever it chose for the processor. */
+    static void useKernel(String kernel) {
+        String flavour = kernel.startsWith("avx512") ? "avx512" : "avx";
+        for (String type : new String[] {"float", "double"}) {
+            long function = memory.getLong(start + symbols.get("compute_fp_" + flavour + (type.equals("float") ? "s" : "d")));
+            memory.putLong(start + symbols.get("g_compute_full_prob_" + type), function);
         }
+        memory.putByte(start + symbols.get("g_use_double"), (byte) (kernel.endsWith("double") ? 1 : 0));
     }
 
     /** Returns the addresses of the dynamic symbols of a 64-bit ELF file. */
@@ -210,25 +262,45 @@ public class PairHmm {
         }
         PairHMMNativeArguments options = new PairHMMNativeArguments();
         options.maxNumberOfThreads = 1;
-        options.useDoublePrecision = arguments[1].equals("double");
+        options.useDoublePrecision = false;
         hmm.initialize(options);
-        if (arguments[0].equals("avx")) {
-            useAvx();
-        }
-        int first = Integer.parseInt(arguments[2]), end = first + Integer.parseInt(arguments[3]);
-        boolean times = arguments.length > 4;
+        findVariables();
+        String[] kernels = {"avx512", "avx", "avx512-double", "avx-double"};
+        int first = Integer.parseInt(arguments[0]), end = first + Integer.parseInt(arguments[1]);
+        boolean times = arguments.length > 2;
+        ThreadMXBean processor = ManagementFactory.getThreadMXBean();
+        long[] nanoseconds = new long[kernels.length];
         PrintWriter out = new PrintWriter(new BufferedWriter(new OutputStreamWriter(System.out)));
         for (int region = first; region < end; region++) {
             state = region * 1_000_003L;
-            HaplotypeDataHolder[] haplotypes = haplotypes();
-            ReadDataHolder[] reads = new ReadDataHolder[1 + below(below(4) == 0 ? 80 : 12)];
+            String[][] edge = region < 0 ? EDGES[-1 - region] : null;
+            HaplotypeDataHolder[] haplotypes = edge == null ? haplotypes() : haplotypes(edge[0]);
+            int count = edge == null ? 1 + below(below(4) == 0 ? 80 : 12) : edge.length - 1;
+            ReadDataHolder[] reads = new ReadDataHolder[count];
             for (int i = 0; i < reads.length; i++) {
-                reads[i] = read(haplotypes);
+                reads[i] = edge == null ? read(haplotypes) : read(edge[i + 1]);
             }
-            double[] likelihoods = new double[reads.length * haplotypes.length];
-            hmm.computeLikelihoods(reads, haplotypes, likelihoods);
-            out.println("region " + region);
-            print(out, haplotypes, reads, likelihoods);
+            if (!times) {
+                out.println("region " + region);
+                print(out, haplotypes, reads);
+            }
+            for (int kernel = 0; kernel < kernels.length; kernel++) {
+                useKernel(kernels[kernel]);
+                double[] likelihoods = new double[reads.length * haplotypes.length];
+                long before = processor.getCurrentThreadCpuTime();
+                hmm.computeLikelihoods(reads, haplotypes, likelihoods);
+                nanoseconds[kernel] += processor.getCurrentThreadCpuTime() - before;
+                if (!times) {
+                    StringBuilder line = new StringBuilder("l " + kernels[kernel]);
+                    for (double likelihood : likelihoods) {
+                        line.append(' ').append(Long.toHexString(Double.doubleToRawLongBits(likelihood)));
+                    }
+                    out.println(line);
+                }
+            }
+        }
+        for (int kernel = 0; times && kernel < kernels.length; kernel++) {
+            out.println(kernels[kernel] + " " + nanoseconds[kernel]);
         }
         out.flush();
     }

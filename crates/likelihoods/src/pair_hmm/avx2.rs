@@ -59,7 +59,12 @@ fn load_shared_bits<T>(read: &T, haplotype: &T) -> __m256i {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn select_match_f32(read: &[u32; 8], haplotype: &[u32; 8], matched: __m256, mismatched: __m256) -> __m256 {
+fn select_match_f32(
+    read: &[u32; 8],
+    haplotype: &[u32; 8],
+    matched: __m256,
+    mismatched: __m256,
+) -> __m256 {
     let shared = load_shared_bits(read, haplotype);
     let mismatches = _mm256_cmpeq_epi32(shared, _mm256_setzero_si256());
     _mm256_blendv_ps(matched, mismatched, _mm256_castsi256_ps(mismatches))
@@ -67,7 +72,12 @@ fn select_match_f32(read: &[u32; 8], haplotype: &[u32; 8], matched: __m256, mism
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn select_match_f64(read: &[u64; 4], haplotype: &[u64; 4], matched: __m256d, mismatched: __m256d) -> __m256d {
+fn select_match_f64(
+    read: &[u64; 4],
+    haplotype: &[u64; 4],
+    matched: __m256d,
+    mismatched: __m256d,
+) -> __m256d {
     let shared = load_shared_bits(read, haplotype);
     let mismatches = _mm256_cmpeq_epi64(shared, _mm256_setzero_si256());
     _mm256_blendv_pd(matched, mismatched, _mm256_castsi256_pd(mismatches))

@@ -50,7 +50,12 @@ fn compute<V: Lanes, const FUSED: bool>(group: &mut Group<V>) {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-fn select_match_f32(read: &[u8; 16], haplotype: &[u8; 16], matched: __m512, mismatched: __m512) -> __m512 {
+fn select_match_f32(
+    read: &[u8; 16],
+    haplotype: &[u8; 16],
+    matched: __m512,
+    mismatched: __m512,
+) -> __m512 {
     // SAFETY: the references are to 16 bytes.
     let [read, haplotype] = [read, haplotype].map(|it| unsafe { _mm_loadu_si128(it.as_ptr().cast()) });
     _mm512_mask_blend_ps(_mm_test_epi8_mask(read, haplotype), mismatched, matched)
@@ -58,7 +63,12 @@ fn select_match_f32(read: &[u8; 16], haplotype: &[u8; 16], matched: __m512, mism
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
-fn select_match_f64(read: &[u8; 8], haplotype: &[u8; 8], matched: __m512d, mismatched: __m512d) -> __m512d {
+fn select_match_f64(
+    read: &[u8; 8],
+    haplotype: &[u8; 8],
+    matched: __m512d,
+    mismatched: __m512d,
+) -> __m512d {
     // SAFETY: the references are to 8 bytes.
     let [read, haplotype] = [read, haplotype].map(|it| unsafe { _mm_loadl_epi64(it.as_ptr().cast()) });
     _mm512_mask_blend_pd(_mm_test_epi8_mask(read, haplotype) as u8, mismatched, matched)

@@ -93,12 +93,7 @@ impl<V: Lanes> VectorEngine<V> {
 }
 
 impl<V: Lanes> Engine<V::Real> for VectorEngine<V> {
-    fn compute_all(
-        &mut self,
-        input: Input<'_>,
-        order: &[usize],
-        store: &mut dyn FnMut(Pair, V::Real),
-    ) {
+    fn compute_all(&mut self, input: Input<'_>, order: &[usize], store: &mut dyn FnMut(Pair, V::Real)) {
         let groups = order.chunks_exact(V::COUNT);
         let rest = groups.remainder();
         // The rows of as many reads as lanes serve for all haplotypes.
@@ -121,12 +116,7 @@ impl<V: Lanes> Engine<V::Real> for VectorEngine<V> {
         self.pairs = pairs;
     }
 
-    fn compute_pairs(
-        &mut self,
-        input: Input<'_>,
-        pairs: &[Pair],
-        store: &mut dyn FnMut(Pair, V::Real),
-    ) {
+    fn compute_pairs(&mut self, input: Input<'_>, pairs: &[Pair], store: &mut dyn FnMut(Pair, V::Real)) {
         for pairs in pairs.chunks(V::COUNT) {
             self.set_reads(pairs.iter().map(|pair| input.reads[pair.read]));
             self.set_haplotypes(pairs.iter().map(|pair| input.haplotypes[pair.haplotype]));
@@ -141,7 +131,8 @@ impl<V: Lanes> Engine<V::Real> for VectorEngine<V> {
 /// Writes the probabilities of a read into a lane.
 fn set_lane<V: Lanes>(rows: &mut [Row<V>], lane: usize, read: HmmRead<'_>) {
     let tables = V::Real::tables();
-    let HmmRead { bases, base_qualities, insertion_qualities, deletion_qualities, gap_continuations } = read;
+    let HmmRead { bases, base_qualities, insertion_qualities, deletion_qualities, gap_continuations } =
+        read;
     for (i, row) in rows[..bases.len()].iter_mut().enumerate() {
         let (insertion, deletion) = (insertion_qualities[i], deletion_qualities[i]);
         row.match_to_match.as_mut()[lane] = tables.match_to_match(insertion, deletion);

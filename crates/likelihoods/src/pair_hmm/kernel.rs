@@ -71,7 +71,7 @@ impl<V: Lanes> Group<V> {
         self.cells.resize(self.columns.len(), above);
         let mut corner = above;
         for first in (0..self.rows.len()).step_by(BLOCK) {
-            let rows: [&Row<V>; BLOCK] = std::array::from_fn(|i| &self.rows[first + i]);
+            let rows = [&self.rows[first], &self.rows[first + 1]];
             let last = V::load(&self.haplotype_lengths);
             let (cells, columns) = (&mut self.cells[..], &self.columns[..]);
             if rows.iter().any(|row| row.ends_read) {
@@ -168,7 +168,8 @@ fn fill_block<V: Lanes, const FUSED: bool, const SUM: bool>(
     corner: Cell<V>,
     last: V,
 ) -> [V; BLOCK] {
-    let factors = rows.map(Factors::load);
+    // `map` would compile to calls of functions without the instructions.
+    let factors = [Factors::load(rows[0]), Factors::load(rows[1])];
     let zero = V::splat(V::Real::ZERO);
     let one = V::splat(V::Real::from_length(1));
     let mut lefts = [Cell { matched: zero, inserted: zero, deleted: zero }; BLOCK];
@@ -195,5 +196,5 @@ fn fill_block<V: Lanes, const FUSED: bool, const SUM: bool>(
         }
         *cell = above;
     }
-    sums.map(|(matched, inserted)| matched.add(inserted))
+    [sums[0].0.add(sums[0].1), sums[1].0.add(sums[1].1)]
 }

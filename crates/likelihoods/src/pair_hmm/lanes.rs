@@ -106,8 +106,12 @@ pub(super) trait Lanes: Copy {
     fn multiply_add(self, factor: Self, addend: Self) -> Self;
 
     /// Returns `matched` in lanes in which the bases share a bit, and `mismatched` in the others.
-    fn select_match(read: &Self::Bases, haplotype: &Self::Bases, matched: Self, mismatched: Self)
-    -> Self;
+    fn select_match(
+        read: &Self::Bases,
+        haplotype: &Self::Bases,
+        matched: Self,
+        mismatched: Self,
+    ) -> Self;
 
     /// Returns `self` in lanes whose `column` is not after `last`, and 0 in the others.
     fn keep_up_to(self, column: Self, last: Self) -> Self;

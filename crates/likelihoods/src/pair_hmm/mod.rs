@@ -135,7 +135,11 @@ impl PairHmm {
     ///
     /// # Panics
     /// The processor does not have them.
-    pub fn with_instructions(flavour: Flavour, precision: Precision, instructions: Instructions) -> Self {
+    pub fn with_instructions(
+        flavour: Flavour,
+        precision: Precision,
+        instructions: Instructions,
+    ) -> Self {
         assert!(
             Instructions::list_available().contains(&instructions),
             "the processor has no {instructions:?}"

@@ -172,7 +172,12 @@ impl<T: Element, const N: usize, const FLUSH: bool> Lanes for Portable<T, N, FLU
     }
 
     #[inline(always)]
-    fn select_match(read: &Self::Bases, haplotype: &Self::Bases, matched: Self, mismatched: Self) -> Self {
+    fn select_match(
+        read: &Self::Bases,
+        haplotype: &Self::Bases,
+        matched: Self,
+        mismatched: Self,
+    ) -> Self {
         Portable(from_fn(|i| T::select_match(read[i], haplotype[i], matched.0[i], mismatched.0[i])))
     }
 

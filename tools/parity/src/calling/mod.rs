@@ -8,6 +8,7 @@ pub mod regions;
 mod assembly;
 mod genotypes;
 mod records;
+mod likelihoods;
 
 use std::fs;
 use std::path::Path;
@@ -35,5 +36,7 @@ pub fn compare_calling(peers: &Peers, root: &Path, quick: bool, ledger: &mut Led
     assembly::compare_assemblies(peers, ledger);
     genotypes::compare_genotypes(peers, &java_source("Genotypes.java"), ledger);
     records::compare_records(peers, &java_source(""), root, ledger);
+    let programs = ["PairHmm.java", "ReadLikelihoods.java"].map(java_source);
+    likelihoods::compare_likelihoods(peers, programs.each_ref().map(PathBuf::as_path), ledger);
     Ok(())
 }

@@ -63,6 +63,21 @@ pub fn list_files(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> 
 pub fn list_references(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
     let source = path.with_file_name("References.java");
     Ok(format!("\n{}", run_java_source(asked.peers, &source, &["11", "9", "8"])?))
+/// Returns the results of `PairHmm.java` for `pair_hmm.txt`, from edge cases and a few
+/// regions.
+pub fn print_kernel_likelihoods(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
+    print_regions(asked, &path.with_file_name("PairHmm.java"), "14")
+}
+
+/// Returns the results of `ReadLikelihoods.java` for `read_likelihoods.txt`, from edge cases and a few
+/// regions.
+pub fn print_read_likelihoods(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
+    print_regions(asked, &path.with_file_name("ReadLikelihoods.java"), "16")
+}
+
+fn print_regions(asked: &RegenerateRequest<'_>, source: &Path, regions: &str) -> Result<String> {
+    let results = run_java_source(asked.peers, source, &["-4", regions])?;
+    Ok(format!("\n{results}"))
 }
 
 /// Returns what the program prints, after an empty first line.

@@ -35,6 +35,7 @@ const ORACLES: [Oracle; 16] = [
 const ORACLES: [Oracle; 15] = [
 const ORACLES: [Oracle; 14] = [
 const ORACLES: [Oracle; 17] = [
+const ORACLES: [Oracle; 15] = [
     Oracle { file: "picard/marks.txt", make: marks::regenerate_marks },
     Oracle { file: "picard/options.txt", make: options::regenerate_option_cases },
     Oracle { file: "picard/larger.txt", make: options::regenerate_option_cases },
@@ -57,6 +58,8 @@ const ORACLES: [Oracle; 17] = [
     Oracle { file: "java/annotations.txt", make: java::list_annotations },
     Oracle { file: "java/files.txt", make: java::list_files },
     Oracle { file: "java/references.txt", make: java::list_references },
+    Oracle { file: "java/pair_hmm.txt", make: java::print_kernel_likelihoods },
+    Oracle { file: "java/read_likelihoods.txt", make: java::print_read_likelihoods },
 ];
 
 impl Oracle {
