@@ -7,6 +7,8 @@ mod avx512;
 mod engine;
 #[cfg(target_arch = "x86_64")]
 mod flush;
+#[cfg(all(test, target_arch = "x86_64"))]
+mod flush_test;
 mod kernel;
 mod lanes;
 mod portable;

@@ -55,3 +55,14 @@ fn kernels_return_the_bits_of_gkl_in_file() {
     let instructions = Instructions::list_available();
     compare_kernels(&text, &instructions[..instructions.len().min(2)]);
 }
+
+/// `LIKELIHOODS_ENGINE_FILE` is what `ReadLikelihoods.java` printed.
+#[test]
+#[ignore = "compares a file with many regions"]
+fn reads_are_treated_like_by_gatk_in_file() {
+    let text = fs::read_to_string(std::env::var("LIKELIHOODS_ENGINE_FILE").unwrap()).unwrap();
+    let comparison = compare_engine(&text);
+    println!("{} pairs, {} results", comparison.pairs, comparison.lines);
+    assert_eq!(comparison.first_difference, None);
+    assert!(comparison.lines > 0);
+}
