@@ -29,7 +29,7 @@ pub fn rank_sum_test(math: JavaMath, first: &mut [f64], second: &mut [f64]) -> O
     }
     first.sort_unstable_by(f64::total_cmp);
     second.sort_unstable_by(f64::total_cmp);
-    let ranks = Ranks::new(first, second);
+    let ranks = RankedValues::new(first, second);
     let is_large = first.len() >= MIN_NORMAL_SIZE || second.len() >= MIN_NORMAL_SIZE;
     let z = if is_large {
         ranks.approximate_z(math, first.len(), second.len())
@@ -40,7 +40,7 @@ pub fn rank_sum_test(math: JavaMath, first: &mut [f64], second: &mut [f64]) -> O
 }
 
 /// The values of both series in ascending order.
-struct Ranks {
+struct RankedValues {
     /// Rank of each value, the first 1: a mean if values are equal. GATK computes with `float`.
     ranks: Vec<f32>,
     /// Whether each value is of the first series.
@@ -49,7 +49,7 @@ struct Ranks {
     ties: Vec<usize>,
 }
 
-impl Ranks {
+impl RankedValues {
     fn new(first: &[f64], second: &[f64]) -> Self {
         let total = first.len() + second.len();
         let (mut values, mut is_first) = (Vec::with_capacity(total), Vec::with_capacity(total));
@@ -72,7 +72,7 @@ impl Ranks {
             }
             start += equal.max(1);
         }
-        Ranks { ranks, is_first, ties }
+        RankedValues { ranks, is_first, ties }
     }
 
     /// Returns U of the first series.

@@ -4,19 +4,19 @@
 //! `tests/oracles/java` calls GATK's classes on the same input and prints what they return.
 
 pub mod alignments;
-pub mod regions;
 mod assembly;
 mod genotypes;
-mod records;
 mod likelihoods;
+mod records;
+pub mod regions;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use readmill_peers::Peers;
 
-use crate::java::missing_for_java_source;
+use crate::java::{java_source, missing_for_java_source};
 use crate::ledger::Ledger;
 
 /// Compares each step, or says why this machine cannot. Files are written below `root`.
@@ -34,9 +34,9 @@ pub fn compare_calling(peers: &Peers, root: &Path, quick: bool, ledger: &mut Led
     regions::compare_regions(peers, root, ledger);
     alignments::compare_alignments(peers, ledger);
     assembly::compare_assemblies(peers, ledger);
-    genotypes::compare_genotypes(peers, &java_source("Genotypes.java"), ledger);
-    records::compare_records(peers, &java_source(""), root, ledger);
     let programs = ["PairHmm.java", "ReadLikelihoods.java"].map(java_source);
     likelihoods::compare_likelihoods(peers, programs.each_ref().map(PathBuf::as_path), ledger);
+    genotypes::compare_genotypes(peers, &java_source("Genotypes.java"), ledger);
+    records::compare_records(peers, &java_source(""), root, ledger);
     Ok(())
 }

@@ -39,6 +39,46 @@ pub fn print_pairwise_cases(asked: &RegenerateRequest<'_>, _path: &Path) -> Resu
 /// Returns the results of `Finalize.java` for `finalize.txt`.
 pub fn print_finalized_reads(asked: &RegenerateRequest<'_>, _path: &Path) -> Result<String> {
     describe_finalized(asked.peers)
+}
+
+/// Returns the results of `PairHmm.java` for `pair_hmm.txt`, from edge cases and a few
+/// regions.
+pub fn print_kernel_likelihoods(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
+    print_regions(asked, &path.with_file_name("PairHmm.java"), "14")
+}
+
+/// Returns the results of `ReadLikelihoods.java` for `read_likelihoods.txt`, from edge cases and a few
+/// regions.
+pub fn print_read_likelihoods(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
+    print_regions(asked, &path.with_file_name("ReadLikelihoods.java"), "16")
+}
+
+fn print_regions(asked: &RegenerateRequest<'_>, source: &Path, regions: &str) -> Result<String> {
+    let results = run_java_source(asked.peers, source, &["-4", regions])?;
+    Ok(format!("\n{results}"))
+}
+
+/// Returns the results of `Assembly.java` for `assembly.txt`.
+pub fn print_assemblies(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
+    print_results(asked, &path.with_file_name("Assembly.java"), &[])
+}
+
+/// Returns the results of `SequenceGraphs.java` for `sequence_graphs.txt`.
+pub fn print_sequence_graphs(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
+    print_results(asked, &path.with_file_name("SequenceGraphs.java"), &GRAPHS)
+}
+
+/// Returns what the program prints about blocks of points, after an empty first line.
+fn hash_results(asked: &RegenerateRequest<'_>, source: &Path, words: &[&str]) -> Result<String> {
+    print_results(asked, source, &[words, &BLOCKS_AND_SIZE].concat())
+}
+
+/// Returns what the program prints, after an empty first line.
+fn print_results(asked: &RegenerateRequest<'_>, source: &Path, words: &[&str]) -> Result<String> {
+    let results = run_java_source(asked.peers, source, words)?;
+    Ok(format!("\n{results}"))
+}
+
 /// Returns the results of `Genotypes.java` for `genotypes.txt`.
 pub fn print_genotypes(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
     let source = path.with_file_name("Genotypes.java");
@@ -63,41 +103,4 @@ pub fn list_files(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> 
 pub fn list_references(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
     let source = path.with_file_name("References.java");
     Ok(format!("\n{}", run_java_source(asked.peers, &source, &["11", "9", "8"])?))
-/// Returns the results of `PairHmm.java` for `pair_hmm.txt`, from edge cases and a few
-/// regions.
-pub fn print_kernel_likelihoods(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
-    print_regions(asked, &path.with_file_name("PairHmm.java"), "14")
-}
-
-/// Returns the results of `ReadLikelihoods.java` for `read_likelihoods.txt`, from edge cases and a few
-/// regions.
-pub fn print_read_likelihoods(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
-    print_regions(asked, &path.with_file_name("ReadLikelihoods.java"), "16")
-}
-
-fn print_regions(asked: &RegenerateRequest<'_>, source: &Path, regions: &str) -> Result<String> {
-    let results = run_java_source(asked.peers, source, &["-4", regions])?;
-    Ok(format!("\n{results}"))
-}
-
-/// Returns what the program prints, after an empty first line.
-/// Returns the results of `Assembly.java` for `assembly.txt`.
-pub fn print_assemblies(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
-    print_results(asked, &path.with_file_name("Assembly.java"), &[])
-}
-
-/// Returns the results of `SequenceGraphs.java` for `sequence_graphs.txt`.
-pub fn print_sequence_graphs(asked: &RegenerateRequest<'_>, path: &Path) -> Result<String> {
-    print_results(asked, &path.with_file_name("SequenceGraphs.java"), &GRAPHS)
-}
-
-/// Returns what the program prints about blocks of points, after an empty first line.
-fn hash_results(asked: &RegenerateRequest<'_>, source: &Path, words: &[&str]) -> Result<String> {
-    print_results(asked, source, &[words, &BLOCKS_AND_SIZE].concat())
-}
-
-/// Returns what the program prints, after an empty first line.
-fn print_results(asked: &RegenerateRequest<'_>, source: &Path, words: &[&str]) -> Result<String> {
-    let results = run_java_source(asked.peers, source, words)?;
-    Ok(format!("\n{results}"))
 }

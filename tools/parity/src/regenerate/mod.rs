@@ -31,11 +31,7 @@ struct Oracle {
     make: fn(&RegenerateRequest<'_>, &Path) -> Result<String>,
 }
 
-const ORACLES: [Oracle; 16] = [
-const ORACLES: [Oracle; 15] = [
-const ORACLES: [Oracle; 14] = [
-const ORACLES: [Oracle; 17] = [
-const ORACLES: [Oracle; 15] = [
+const ORACLES: [Oracle; 24] = [
     Oracle { file: "picard/marks.txt", make: marks::regenerate_marks },
     Oracle { file: "picard/options.txt", make: options::regenerate_option_cases },
     Oracle { file: "picard/larger.txt", make: options::regenerate_option_cases },
@@ -54,12 +50,12 @@ const ORACLES: [Oracle; 15] = [
     Oracle { file: "java/finalize.txt", make: java::print_finalized_reads },
     Oracle { file: "java/assembly.txt", make: java::print_assemblies },
     Oracle { file: "java/sequence_graphs.txt", make: java::print_sequence_graphs },
+    Oracle { file: "java/pair_hmm.txt", make: java::print_kernel_likelihoods },
+    Oracle { file: "java/read_likelihoods.txt", make: java::print_read_likelihoods },
     Oracle { file: "java/genotypes.txt", make: java::print_genotypes },
     Oracle { file: "java/annotations.txt", make: java::list_annotations },
     Oracle { file: "java/files.txt", make: java::list_files },
     Oracle { file: "java/references.txt", make: java::list_references },
-    Oracle { file: "java/pair_hmm.txt", make: java::print_kernel_likelihoods },
-    Oracle { file: "java/read_likelihoods.txt", make: java::print_read_likelihoods },
 ];
 
 impl Oracle {
