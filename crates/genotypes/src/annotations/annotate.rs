@@ -1,22 +1,22 @@
 //! All annotations of a call.
 
+use readmill_jmath::Log10Sums;
 use readmill_jmath::text::format_fixed;
-use readmill_jmath::{JavaRandom, Log10Sums};
 
 use crate::alleles::{CalledVariant, SampleGenotype};
 use crate::annotations::elements::AnnotatedRead;
 use crate::annotations::evidence::{MappingQualities, SampleEvidence};
 use crate::annotations::heterozygosity::{excess_heterozygosity, inbreeding_coefficient};
-use crate::annotations::quality_by_depth::quality_by_depth;
 use crate::annotations::rank_sum::rank_sum_test;
 use crate::annotations::strand::{StrandCounts, fisher_strand, strand_odds_ratio};
 use crate::vcf::InfoValue;
 
 /// Which annotations GATK computes.
-#[derive(Debug)]
-pub enum CallMode<'a> {
-    /// Variants only (`-ERC NONE`). The generator is that of the whole run: `QD` takes draws of it.
-    Variants(&'a mut JavaRandom),
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallMode {
+    /// Variants only (`-ERC NONE`). `QD` is left out, because it takes draws of the generator of the whole
+    /// run ([`VcfRecord::add_quality_by_depth`](crate::vcf::VcfRecord::add_quality_by_depth)).
+    Variants,
     /// Variants and the confidence in the reference (`-ERC GVCF` and `BP_RESOLUTION`).
     ReferenceConfidence,
 }
@@ -41,7 +41,7 @@ pub fn annotate_call(
     variant: &mut CalledVariant,
     called: &[usize],
     samples: &[SampleEvidence<'_>],
-    mode: CallMode<'_>,
+    mode: CallMode,
 ) -> Annotations {
     assert_eq!(variant.genotypes.len(), samples.len(), "one evidence for each sample");
     assert_eq!(variant.alleles.len(), called.len(), "one index for each allele");
@@ -81,15 +81,12 @@ pub fn annotate_call(
                 .map(|(genotype, strands)| has_call(genotype).then_some(strands))
                 .collect();
         }
-        CallMode::Variants(random) => {
+        CallMode::Variants => {
             if depth > 0 {
                 info.push(("MQ", fixed(qualities.root_mean_square(), 2)));
             }
             add_strand_bias(sums, &strands, info);
             add_chromosome_counts(variant, info);
-            let reads: Vec<usize> = samples.iter().map(|sample| sample.reads.len()).collect();
-            let value = quality_by_depth(variant.log10_confidence, &variant.genotypes, &reads, random);
-            info.extend(value.map(|value| ("QD", fixed(value, 2))));
         }
     }
     annotations

@@ -13,9 +13,9 @@ const DRAWN_DEVIATION: f64 = 3.0;
 /// read. `reads` is the number of reads of each sample, for a sample without `AD`.
 ///
 /// Takes a draw of `random` if the ratio is 35 or more.
-pub fn quality_by_depth(
+pub fn quality_by_depth<'g>(
     log10_error: f64,
-    genotypes: &[SampleGenotype],
+    genotypes: impl IntoIterator<Item = &'g SampleGenotype>,
     reads: &[usize],
     random: &mut JavaRandom,
 ) -> Option<f64> {
@@ -34,9 +34,11 @@ pub fn draw_unless_plausible(quality_by_depth: f64, random: &mut JavaRandom) -> 
 
 /// Returns the depth of the samples that carry the variant: of those with two or more alternate
 /// reads, if there are any.
-fn variant_depth(genotypes: &[SampleGenotype], reads: &[usize]) -> i32 {
+fn variant_depth<'g>(genotypes: impl IntoIterator<Item = &'g SampleGenotype>, reads: &[usize]) -> i32 {
     let (mut depth, mut supported_depth) = (0, 0);
-    for (genotype, &reads) in genotypes.iter().zip(reads).filter(|(genotype, _)| is_variant(genotype)) {
+    for (genotype, &reads) in
+        genotypes.into_iter().zip(reads).filter(|(genotype, _)| is_variant(genotype))
+    {
         match genotype.allele_depths.as_deref() {
             Some(depths @ [reference, ..]) if depths.iter().any(|&depth| depth != 0) => {
                 let sum: i32 = depths.iter().sum();

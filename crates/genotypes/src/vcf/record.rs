@@ -1,9 +1,10 @@
 //! One line of a VCF file.
 
+use readmill_jmath::JavaRandom;
 use readmill_jmath::text::format_fixed;
 
 use crate::alleles::{Allele, CalledVariant, SampleGenotype};
-use crate::annotations::{Annotations, StrandCounts};
+use crate::annotations::{Annotations, StrandCounts, quality_by_depth};
 use crate::vcf::info::{InfoValue, append_integer, append_integers};
 
 /// Largest `GQ` that is written.
@@ -78,6 +79,18 @@ impl VcfRecord {
             info: annotations.info,
             samples: call.genotypes.into_iter().map(fields).collect(),
             alleles: call.alleles,
+        }
+    }
+
+    /// Adds `QD` to the record of variants only. `reads` is the number of reads of each sample.
+    ///
+    /// GATK takes a draw of the generator of the whole run if the value is too high, so records must be
+    /// passed in the order of the file.
+    pub fn add_quality_by_depth(&mut self, reads: &[usize], random: &mut JavaRandom) {
+        let genotypes = self.samples.iter().map(|sample| &sample.genotype);
+        let log10_error = self.log10_error.unwrap_or_default();
+        if let Some(value) = quality_by_depth(log10_error, genotypes, reads, random) {
+            self.info.push(("QD", InfoValue::Text(format_fixed(value, 2))));
         }
     }
 

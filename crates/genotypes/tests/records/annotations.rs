@@ -175,10 +175,15 @@ impl CallCase {
             mle_frequencies: self.mle_frequencies.clone(),
             genotypes: self.genotypes.clone(),
         };
-        let mode = if self.is_gvcf { CallMode::ReferenceConfidence } else { CallMode::Variants(random) };
+        let mode = if self.is_gvcf { CallMode::ReferenceConfidence } else { CallMode::Variants };
         let annotations = annotate_call(sums, &mut variant, &self.called, &samples, mode);
         let mut line = Vec::new();
-        VcfRecord::from_call(variant, annotations).append_line(b"chr1", &mut line);
+        let mut record = VcfRecord::from_call(variant, annotations);
+        if !self.is_gvcf {
+            let reads: Vec<usize> = samples.iter().map(|sample| sample.reads.len()).collect();
+            record.add_quality_by_depth(&reads, random);
+        }
+        record.append_line(b"chr1", &mut line);
         line.pop();
         String::from_utf8_lossy(&line).into_owned()
     }

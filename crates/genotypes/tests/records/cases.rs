@@ -184,10 +184,10 @@ fn variant(genotype: SampleGenotype) -> CalledVariant {
 fn annotated_line(mut call: CalledVariant) -> String {
     let likelihoods = LikelihoodMatrix::new(2, 0, Vec::new());
     let samples = [SampleEvidence { reads: &[], likelihoods: &likelihoods }];
-    let mut random = JavaRandom::new(GATK_SEED);
-    let mode = CallMode::Variants(&mut random);
-    let annotations = annotate_call(&sums(), &mut call, &[0, 1], &samples, mode);
-    line_of(&VcfRecord::from_call(call, annotations))
+    let annotations = annotate_call(&sums(), &mut call, &[0, 1], &samples, CallMode::Variants);
+    let mut record = VcfRecord::from_call(call, annotations);
+    record.add_quality_by_depth(&[0], &mut JavaRandom::new(GATK_SEED));
+    line_of(&record)
 }
 
 #[test]
