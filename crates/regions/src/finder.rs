@@ -21,6 +21,9 @@ pub struct AssemblyRegion {
     pub padded_span: Span,
     /// Whether the sample may differ from the reference in it.
     pub is_active: bool,
+    /// The locus at which GATK has found the region and passed its padded span, or `i32::MAX` if that is
+    /// the last locus. GATK finds one region per locus.
+    pub ready_locus: i32,
     /// Reads that overlap the padded span, in their order after downsampling. Neighbouring regions share
     /// reads.
     pub reads: Vec<Arc<CallerRead>>,
@@ -69,7 +72,12 @@ pub struct RegionFinder<'m, 'r> {
     intervals: VecDeque<Span>,
     window: ActivityWindow<'m>,
     cutter: RegionCutter,
-    pending: Vec<CutRegion>,
+    /// Regions with the locus before which they were cut.
+    pending: Vec<(CutRegion, i32)>,
+    /// Regions that were just cut.
+    cut: Vec<CutRegion>,
+    last_locus: i32,
+    last_ready: i32,
     reads: VecDeque<Arc<CallerRead>>,
     last_start: i32,
 }
@@ -84,6 +92,9 @@ impl<'m, 'r> RegionFinder<'m, 'r> {
             window: ActivityWindow::new(model, 1),
             cutter: RegionCutter::new(model.math(), contig_length),
             pending: Vec::new(),
+            cut: Vec::new(),
+            last_locus: intervals.spans().last().map_or(0, |span| span.end),
+            last_ready: 0,
             reads: VecDeque::new(),
             last_start: 0,
         }
@@ -110,9 +121,10 @@ impl<'m, 'r> RegionFinder<'m, 'r> {
     }
 
     /// Ends the contig and appends its last regions.
-    pub fn finish(mut self, regions: &mut Vec<AssemblyRegion>) {
+    pub fn finish(&mut self, regions: &mut Vec<AssemblyRegion>) {
         self.take_loci_before(i32::MAX);
-        self.cutter.finish(&mut self.pending);
+        self.cutter.finish(&mut self.cut);
+        self.pending.extend(self.cut.drain(..).map(|region| (region, i32::MAX)));
         self.emit_regions(i32::MAX, regions);
     }
 
@@ -121,8 +133,11 @@ impl<'m, 'r> RegionFinder<'m, 'r> {
         while let Some(&interval) = self.intervals.front() {
             self.window.skip_to(interval.start);
             let last = interval.end.min(next - 1);
-            let (cutter, pending) = (&mut self.cutter, &mut self.pending);
-            self.window.take_until(last, |locus, activity| cutter.add(locus, activity, pending));
+            let (cutter, cut, pending) = (&mut self.cutter, &mut self.cut, &mut self.pending);
+            self.window.take_until(last, |locus, activity| {
+                cutter.add(locus, activity, cut);
+                pending.extend(cut.drain(..).map(|region| (region, locus)));
+            });
             if last < interval.end {
                 return;
             }
@@ -134,7 +149,7 @@ impl<'m, 'r> RegionFinder<'m, 'r> {
     fn emit_regions(&mut self, next: i32, regions: &mut Vec<AssemblyRegion>) {
         let contig_length = self.reference.bases.len() as i32;
         let mut emitted = 0;
-        for &CutRegion { span, is_active } in &self.pending {
+        for &(CutRegion { span, is_active }, cut_before) in &self.pending {
             let padded_span = span.pad(PADDING, contig_length);
             if padded_span.end >= next {
                 break;
@@ -142,7 +157,11 @@ impl<'m, 'r> RegionFinder<'m, 'r> {
             self.reads.retain(|read| read.end() >= padded_span.start);
             let reads = self.reads.iter().filter(|read| read.span().overlaps(padded_span));
             let reads = reads.cloned().collect();
-            regions.push(AssemblyRegion { span, padded_span, is_active, reads });
+            let ready = cut_before.max(padded_span.end.saturating_add(1));
+            let ready_locus = ready.max(self.last_ready.saturating_add(1));
+            let ready_locus = if ready_locus < self.last_locus { ready_locus } else { i32::MAX };
+            self.last_ready = ready_locus;
+            regions.push(AssemblyRegion { span, padded_span, is_active, ready_locus, reads });
             emitted += 1;
         }
         self.pending.drain(..emitted);
@@ -181,5 +200,17 @@ mod tests {
         assert_eq!(error.what, "the alignment starts with a deletion");
         let error = add_reads(&[("10M", 5), ("10M", 4)]).unwrap_err();
         assert_eq!(error.what, "the reads are not sorted by position");
+    }
+
+    #[test]
+    fn a_region_is_ready_after_its_padding() {
+        let model = ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel).unwrap(), 2);
+        let bases = [b'A'; 1000];
+        let intervals = Intervals::of_contig(1000);
+        let mut finder = RegionFinder::new(&model, ReferenceWindow::of_contig(&bases), &intervals);
+        let mut regions = Vec::new();
+        finder.finish(&mut regions);
+        let ready = Vec::from_iter(regions.iter().map(|region| region.ready_locus));
+        assert_eq!(ready, [401, 701, i32::MAX, i32::MAX]);
     }
 }

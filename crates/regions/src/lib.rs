@@ -35,7 +35,7 @@ mod reference;
 mod span;
 mod walk;
 
-pub use finalize::{FinalizeOptions, finalize_region, is_read_for_genotypes, trim_reads};
+pub use finalize::{FinalizeOptions, finalize_region, is_read_for_genotypes, sort_reads, trim_reads};
 pub use finder::{AssemblyRegion, RegionFinder};
 pub use read::CallerRead;
 pub use reference::{ReferenceWindow, normalize_reference};

@@ -77,6 +77,7 @@ impl<'m> RegionWalk<'m> {
             downsampler: PositionalDownsampler::new(self.max_reads_per_start),
             finder: RegionFinder::new(self.model, reference, intervals),
             kept: Vec::new(),
+            runs: RunHistory::default(),
         }
     }
 
@@ -97,6 +98,40 @@ pub struct ContigWalk<'w> {
     finder: RegionFinder<'w, 'w>,
     /// Reads that the downsampler has just emitted.
     kept: Vec<CallerRead>,
+    runs: RunHistory,
+}
+
+/// What decides when GATK draws random numbers for the reads of a start.
+///
+/// GATK draws for a run of reads when it takes the last read of the run before. It takes a read together
+/// with the one before it.
+#[derive(Clone, Copy, Debug)]
+struct RunHistory {
+    /// The last locus that reads of earlier runs cover before the start of the last run.
+    covered_before: i32,
+    /// The locus before which the regions are called that precede the draws for the current run.
+    draw_limit: i32,
+    /// The last locus that is covered.
+    covered_end: i32,
+}
+
+impl Default for RunHistory {
+    fn default() -> Self {
+        RunHistory { covered_before: i32::MIN, draw_limit: i32::MIN, covered_end: i32::MIN }
+    }
+}
+
+impl RunHistory {
+    /// Adds the reads of a run that is complete.
+    fn add_run(&mut self, reads: &[CallerRead]) {
+        let Some(first) = reads.first() else { return };
+        let covered_before = self.covered_end.min(first.start - 1);
+        self.draw_limit = if reads.len() > 1 { covered_before } else { self.covered_before };
+        self.covered_before = covered_before;
+        let visible = reads.iter().map(CallerRead::span_without_adapter);
+        let ends = visible.filter(|span| !span.is_empty()).map(|span| span.end);
+        self.covered_end = ends.fold(self.covered_end, i32::max);
+    }
 }
 
 impl ContigWalk<'_> {
@@ -125,7 +160,7 @@ impl ContigWalk<'_> {
     ///
     /// # Errors
     /// Those of [`RegionFinder::add_read`].
-    pub fn finish(mut self, regions: &mut Vec<AssemblyRegion>) -> Result<()> {
+    pub fn finish(&mut self, regions: &mut Vec<AssemblyRegion>) -> Result<()> {
         let kept = &mut self.kept;
         self.downsampler.finish(|read| kept.push(read));
         self.pass_kept_reads(regions)?;
@@ -133,8 +168,39 @@ impl ContigWalk<'_> {
         Ok(())
     }
 
+    /// Returns a locus: GATK calls a region before it draws numbers for reads that start where the last
+    /// record did, if the next region's [`ready_locus`](AssemblyRegion::ready_locus) is less than this.
+    pub fn draw_limit(&self) -> i32 {
+        self.runs.draw_limit
+    }
+
+    /// Returns the generator of the run, from which GATK also draws for annotations.
+    pub fn random(&mut self) -> &mut JavaRandom {
+        self.random
+    }
+
     fn pass_kept_reads(&mut self, regions: &mut Vec<AssemblyRegion>) -> Result<()> {
+        self.runs.add_run(&self.kept);
         let finder = &mut self.finder;
         self.kept.drain(..).try_for_each(|read| finder.add_read(Arc::new(read), regions))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn draws_follow_the_last_read_of_the_run_before() {
+        let run = |start: i32, reads: usize| {
+            vec![CallerRead { start, cigar: "20M".parse().unwrap(), ..CallerRead::default() }; reads]
+        };
+        let mut history = RunHistory::default();
+        history.add_run(&run(10, 2));
+        assert_eq!(history.draw_limit, i32::MIN, "no locus is covered before the first run");
+        history.add_run(&run(50, 1));
+        assert_eq!(history.draw_limit, i32::MIN, "a single read is taken with the one before");
+        history.add_run(&run(60, 2));
+        assert_eq!(history.draw_limit, 59);
     }
 }

@@ -57,6 +57,7 @@ impl Default for FinalizeOptions {
 ///     span: Span { start: 97, end: 400 },
 ///     padded_span: Span { start: 97, end: 500 },
 ///     is_active: true,
+///     ready_locus: 501,
 ///     reads: vec![Arc::new(read)],
 /// };
 /// let reads = finalize_region(&region, FinalizeOptions::default())?;
@@ -76,7 +77,7 @@ pub fn finalize_region(
     for read in &region.reads {
         reads.extend(finalize_read(read, region.padded_span, options)?);
     }
-    reads.sort_by(|a, b| order::compare_reads(a, b));
+    sort_reads(&mut reads);
     mates::lower_shared_qualities(&mut reads)?;
     Ok(reads)
 }
@@ -112,8 +113,14 @@ pub fn trim_reads(reads: &[Arc<CallerRead>], span: Span) -> Result<Vec<Arc<Calle
         let clipped = clip_to_span(Arc::clone(read), span)?;
         trimmed.extend(clipped.filter(|read| read.span().overlaps(span)));
     }
-    trimmed.sort_by(|a, b| order::compare_reads(a, b));
+    sort_reads(&mut trimmed);
     Ok(trimmed)
+}
+
+/// Sorts reads of a region as GATK does (GATK 4.6.2.0 `ReadCoordinateComparator`): by position, strand,
+/// name, and further fields.
+pub fn sort_reads(reads: &mut [Arc<CallerRead>]) {
+    reads.sort_by(|a, b| order::compare_reads(a, b));
 }
 
 /// Returns whether a finalized read is used for genotypes (GATK 4.6.2.0 `filterNonPassingReads`): it has 10

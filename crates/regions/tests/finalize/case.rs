@@ -49,7 +49,8 @@ fn finalize(given: &[&str], trim: Option<&str>) -> Outcome<Vec<String>> {
         FinalizeOptions { removes_soft_clips: head[3] == "true", ..FinalizeOptions::default() };
     let reads = given[1..].iter().map(|line| Ok(Arc::new(parse_read(line)?)));
     let reads = reads.collect::<Outcome<_>>()?;
-    let region = AssemblyRegion { span, padded_span: span, is_active: true, reads };
+    let region =
+        AssemblyRegion { span, padded_span: span, is_active: true, ready_locus: i32::MAX, reads };
     let Ok(reads) = finalize_region(&region, options) else { return Ok(vec!["error".to_owned()]) };
     let mut lines = Vec::from_iter(reads.iter().map(|read| print_read(read)));
     if let Some(trim) = trim {
