@@ -35,6 +35,7 @@ const RINGS: [(&str, &str, &[&str]); 4] = [
         "count or describe reads; each is a row of the table of add-ons",
         &[
             "assembly",
+            "caller",
             "coverage",
             "fastqc",
             "fingerprint",

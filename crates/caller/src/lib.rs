@@ -1,0 +1,50 @@
+//! Calls the variants of a sorted sample, with the records of GATK 4.6.2.0 HaplotypeCaller.
+//!
+//! | module | purpose | entry point |
+//! |---|---|---|
+//! | `options` | what is called, and how | [`CallerOptions`] |
+//! | `reference` | a contig of the reference | [`Contig`] |
+//! | `region` | the calls of one region | [`RegionCaller`] |
+//! | `evidence` | reads with their likelihoods, aligned by way of their best haplotype | |
+//! | `genotype` | the calls of the loci of a region | |
+//! | `confidence` | the sites between the calls | |
+//! | `calls` | the results of one region | [`RegionCalls`] |
+//! | `emit` | the records of a file, from the results of regions in order | [`RecordEmitter`] |
+//! | `run` | all of this for the records of a file | [`CallRun`] |
+//!
+//! ```text
+//! records ─► RegionWalk ─► AssemblyRegion ─► RegionCaller ─► RegionCalls ─► RecordEmitter ─► VcfRecord
+//!            in order                        any order *                    in order
+//! ```
+//!
+//! \* but for the deletions that were called before a region, which decide whether `*` is an allele.
+//!
+//! # What is compared with GATK
+//!
+//! Whole files of HaplotypeCaller with `-ERC GVCF`, `BP_RESOLUTION` and `NONE` are equal for simulated reads
+//! on small random contigs. Not compared are other options, other ploidies than 2 (which have no option
+//! here), intervals, and reads with the tags `BI` and `BD`. Several samples are refused. No command uses
+//! the crate.
+//!
+//! The crate starts no threads, and reads and writes no files.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+#![warn(missing_docs, clippy::print_stdout, clippy::print_stderr)]
+
+mod calls;
+mod confidence;
+mod emit;
+mod error;
+mod evidence;
+mod genotype;
+mod options;
+mod realign;
+mod reference;
+mod region;
+mod run;
+
+pub use calls::RegionCalls;
+pub use emit::RecordEmitter;
+pub use options::CallerOptions;
+pub use reference::Contig;
+pub use region::{CallerTables, RegionCaller};
+pub use run::{CallRun, ContigRun, RunTables};
