@@ -3,7 +3,7 @@
 use crate::error::AssemblyError;
 use crate::events::{Event, measure_tandem_repeat};
 use crate::haplotype::Haplotype;
-use crate::span::{RegionReference, Span};
+use crate::span::{RegionReference, UnsignedSpan};
 
 /// Bases kept on each side of a SNP: HaplotypeCaller's `--padding-around-snps`.
 const SNP_PADDING: u32 = 20;
@@ -16,22 +16,22 @@ const INDEL_PADDING: u32 = 75;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrimmedSpans {
     /// From the first to the last base of events, within the region.
-    pub variant: Span,
+    pub variant: UnsignedSpan,
     /// The bases around it that haplotypes and reads are trimmed to.
-    pub padded: Span,
+    pub padded: UnsignedSpan,
 }
 
 impl TrimmedSpans {
     /// Finds the events that overlap `region`, and the bases around them that are needed to genotype
     /// them (GATK 4.6.2.0 `AssemblyRegionTrimmer.trim`). Returns `None` if there are no such events.
     pub fn find(
-        region: Span,
+        region: UnsignedSpan,
         events: &[Event],
         reference: &RegionReference<'_>,
     ) -> Option<TrimmedSpans> {
         let is_inside = |event: &&Event| event.start <= region.end && event.end() >= region.start;
-        let mut variant: Option<Span> = None;
-        let mut padded: Option<Span> = None;
+        let mut variant: Option<UnsignedSpan> = None;
+        let mut padded: Option<UnsignedSpan> = None;
         for event in events.iter().filter(is_inside) {
             let (start, end) = (event.start, event.end());
             variant = Some(cover(variant, start, end));
@@ -46,21 +46,21 @@ impl TrimmedSpans {
     }
 
     /// Returns the part of `region` before the events.
-    pub fn left_flank(&self, region: Span) -> Option<Span> {
+    pub fn left_flank(&self, region: UnsignedSpan) -> Option<UnsignedSpan> {
         let end = self.variant.start - 1;
-        (region.start <= end).then_some(Span { start: region.start, end })
+        (region.start <= end).then_some(UnsignedSpan { start: region.start, end })
     }
 
     /// Returns the part of `region` after the events.
-    pub fn right_flank(&self, region: Span) -> Option<Span> {
+    pub fn right_flank(&self, region: UnsignedSpan) -> Option<UnsignedSpan> {
         let start = self.variant.end + 1;
-        (start <= region.end).then_some(Span { start, end: region.end })
+        (start <= region.end).then_some(UnsignedSpan { start, end: region.end })
     }
 }
 
-fn cover(span: Option<Span>, start: u32, end: u32) -> Span {
-    let span = span.unwrap_or(Span { start, end });
-    Span { start: span.start.min(start), end: span.end.max(end) }
+fn cover(span: Option<UnsignedSpan>, start: u32, end: u32) -> UnsignedSpan {
+    let span = span.unwrap_or(UnsignedSpan { start, end });
+    UnsignedSpan { start: span.start.min(start), end: span.end.max(end) }
 }
 
 fn padding_of(event: &Event, reference: &RegionReference<'_>) -> u32 {
@@ -80,7 +80,10 @@ fn padding_of(event: &Event, reference: &RegionReference<'_>) -> u32 {
 ///
 /// # Errors
 /// See [`AssemblyError::ReferenceTrimmedAway`].
-pub fn trim_haplotypes(haplotypes: &[Haplotype], span: Span) -> Result<Vec<Haplotype>, AssemblyError> {
+pub fn trim_haplotypes(
+    haplotypes: &[Haplotype],
+    span: UnsignedSpan,
+) -> Result<Vec<Haplotype>, AssemblyError> {
     let mut trimmed: Vec<Haplotype> = Vec::new();
     for haplotype in haplotypes {
         let Some(mut part) = haplotype.trim(span)? else {

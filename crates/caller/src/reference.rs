@@ -1,6 +1,6 @@
 //! The reference of a contig, and of the regions on it.
 
-use readmill_assembly::{RegionReference, Span as UnsignedSpan};
+use readmill_assembly::{RegionReference, UnsignedSpan};
 use readmill_regions::Span;
 
 /// Bases that GATK adds to the padded region on both sides for the alignment of haplotypes.
