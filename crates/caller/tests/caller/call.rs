@@ -42,7 +42,7 @@ fn append_record(record: &VcfRecord, header: &readmill_record::Header, text: &mu
 fn header_text(header: &readmill_record::Header, mode: VcfMode, bands: &[i32]) -> Vec<u8> {
     let contigs = Vec::from_iter(header.references().iter().map(|contig| HeaderContig {
         name: &contig.name,
-        length: contig.length as u32,
+        length: contig.length,
         assembly: None,
     }));
     let sample = header.lines_of_kind(b"RG").find_map(|group| group.get(b"SM")).unwrap_or_default();

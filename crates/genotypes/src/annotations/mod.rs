@@ -8,7 +8,7 @@
 //! | rank_sum | `BaseQRankSum`, `MQRankSum`, `ReadPosRankSum` | [`rank_sum_test`] |
 //! | strand | `FS`, `SOR` | [`fisher_strand`], [`strand_odds_ratio`] |
 //! | heterozygosity | `ExcessHet`, `InbreedingCoeff` | [`excess_heterozygosity`] |
-//! | quality_by_depth | `QD` | [`quality_by_depth`] |
+//! | quality_by_depth | `QD` | [`quality_by_depth()`] |
 
 mod annotate;
 mod elements;

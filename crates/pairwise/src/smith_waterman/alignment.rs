@@ -13,7 +13,7 @@ pub(super) const MAX_MATCH_SCORE: i32 = 64 * 1024;
 /// Where and how a sequence is aligned to a reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alignment {
-    /// Index in the reference of the first base of the CIGAR, 0-based. With [`Overhang::Ignore`] it is
+    /// Index in the reference of the first base of the CIGAR, 0-based. With [`Overhang::Ignore`](super::Overhang::Ignore) it is
     /// negative if the sequence starts before the reference.
     pub offset: i32,
     /// How the sequence is aligned.
