@@ -30,10 +30,11 @@ pub struct BarKind {
 pub const BAR_KINDS: &[BarKind] = &[
     BarKind {
         id: "reads",
-        title: "Mapped and duplicate reads",
-        reading: "Sequenced reads (primary records), from samtools flagstat.",
+        title: "Mapped reads",
+        reading: "Sequenced reads (primary records), from samtools flagstat. Its count of duplicates includes \
+            unmapped mates, so duplicates have a plot of their own.",
         unit: "reads",
-        parts: &["mapped, unique", "mapped, duplicate", "unmapped"],
+        parts: &["mapped", "unmapped"],
         collect: mapped_bar,
     },
     BarKind {
@@ -105,8 +106,7 @@ pub const BAR_KINDS: &[BarKind] = &[
 fn mapped_bar(run: &RunPart<'_>) -> Option<Bar> {
     let count = |name: &str| Some(flagstat_count(run, name)?.value);
     let (total, mapped) = (count("primary")?, count("primary mapped")?);
-    let duplicates = count("primary duplicates")?;
-    Some(Bar { total, parts: vec![mapped - duplicates, duplicates, total - mapped] })
+    Some(Bar { total, parts: vec![mapped, total - mapped] })
 }
 
 fn duplicates_bar(run: &RunPart<'_>) -> Option<Bar> {
@@ -217,13 +217,13 @@ mod tests {
     fn parts_of_reads_add_up_to_all_reads() {
         let both = |passed: u32, failed: u32| json!({"passed": passed, "failed": failed});
         let run = json!({"reports": {
-            "flagstat": {"primary": both(90, 10), "primary mapped": both(72, 8), "primary duplicates": both(20, 0)},
+            "flagstat": {"primary": both(90, 10), "primary mapped": both(72, 8)},
             "duplicates": {"rows": [{
                 "READ_PAIRS_EXAMINED": 30, "UNPAIRED_READS_EXAMINED": 20, "READ_PAIR_DUPLICATES": 8,
                 "READ_PAIR_OPTICAL_DUPLICATES": 2, "UNPAIRED_READ_DUPLICATES": 4, "UNMAPPED_READS": 20,
             }]},
         }});
-        let wanted = Bar { total: 100.0, parts: vec![60.0, 20.0, 20.0] };
+        let wanted = Bar { total: 100.0, parts: vec![80.0, 20.0] };
         assert_eq!(bar(&run, "reads"), Some(wanted));
         let wanted = Bar { total: 100.0, parts: vec![44.0, 16.0, 4.0, 12.0, 4.0, 20.0] };
         assert_eq!(bar(&run, "duplicates"), Some(wanted));
@@ -243,10 +243,10 @@ mod tests {
 
     #[test]
     fn parts_without_numbers_are_left_out() {
-        let of = |parts: [f64; 3]| Some(Bar { total: 10.0, parts: parts.to_vec() });
-        let found = kind_json(&BAR_KINDS[0], &[of([8.0, 0.0, 2.0]), None]);
-        assert_eq!(found["parts"], json!(["mapped, unique", "unmapped"]));
-        assert_eq!(found["values"], json!([[8, null], [2, null]]));
+        let of = |parts: [f64; 2]| Some(Bar { total: 10.0, parts: parts.to_vec() });
+        let found = kind_json(&BAR_KINDS[0], &[of([10.0, 0.0]), None]);
+        assert_eq!(found["parts"], json!(["mapped"]));
+        assert_eq!(found["values"], json!([[10, null]]));
         assert_eq!(found["totals"], json!([10, null]));
     }
 

@@ -316,7 +316,8 @@ pub const KINDS: &[CurveKind] = &[
         label: "relative to the mean",
         reading: "Mean depth relative to the sample's mean, of targets if there are any. Shows contigs of at \
             least a tenth of the longest one, at most 30. Sex chromosomes usually differ; another contig \
-            that differs can be a change of the copy number. Mitochondrial DNA has its own column in the table.",
+            that differs can be a change of the copy number. Mitochondrial DNA, if there is any, has its own column \
+            in the table.",
         y: "Relative coverage",
         by_contig: Some(ContigValue::Relative),
         ..CONTIG_COVERAGE
@@ -325,7 +326,7 @@ pub const KINDS: &[CurveKind] = &[
         id: "contigs-depth",
         label: "in ×",
         reading: "Mean depth, of targets if there are any. Shows contigs of at least a tenth of the longest one, \
-            at most 30. Mitochondrial DNA has its own column in the table.",
+            at most 30. Mitochondrial DNA, if there is any, has its own column in the table.",
         y: "Mean depth (×)",
         by_contig: Some(ContigValue::Mean),
         ..CONTIG_COVERAGE
