@@ -18,7 +18,7 @@ const MIN_REFERENCE_LENGTH: usize = 30;
 /// Assembles regions one after the other, with buffers that are kept between them.
 ///
 /// ```
-/// use readmill_assembly::{Assembler, AssemblyRead, RegionReference, UnsignedSpan};
+/// use readmill_assembly::{Assembler, AssemblyRead, RegionReference, ReferenceSpan};
 ///
 /// let reference = b"GATTACATTGCAGCCTTAGACCGATAAGCTAGGCTTACCAGTTCGAACTGATGCATCGTACCTTGA";
 /// let mut read = *reference;
@@ -26,7 +26,7 @@ const MIN_REFERENCE_LENGTH: usize = 30;
 /// let qualities = [30; 66];
 /// let read = AssemblyRead { bases: &read, qualities: &qualities, sample: 0 };
 ///
-/// let padded_span = UnsignedSpan { start: 101, end: 166 };
+/// let padded_span = ReferenceSpan { start: 101, end: 166 };
 /// let region = RegionReference { bases: reference, start: 101, padded_span };
 /// let mut assembler = Assembler::new(readmill_jmath::JavaMath::of_this_processor());
 /// let haplotypes = assembler.assemble(&region, &[read, read, read])?;

@@ -34,5 +34,5 @@ pub use events::{Event, EventMap, collect_events};
 pub use graph_assembly::{GraphOutcome, KmerGraph};
 pub use haplotype::Haplotype;
 pub use reads::AssemblyRead;
-pub use span::{RegionReference, UnsignedSpan};
+pub use span::{ReferenceSpan, RegionReference};
 pub use trimming::{TrimmedSpans, trim_haplotypes};

@@ -2,18 +2,18 @@
 
 /// A part of a contig: 1-based positions of the first and the last base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnsignedSpan {
+pub struct ReferenceSpan {
     /// First position, from 1.
     pub start: u32,
     /// Last position.
     pub end: u32,
 }
 
-impl UnsignedSpan {
+impl ReferenceSpan {
     /// Returns the positions that both spans have, if there are any.
-    pub fn intersect(self, other: UnsignedSpan) -> Option<UnsignedSpan> {
+    pub fn intersect(self, other: ReferenceSpan) -> Option<ReferenceSpan> {
         let (start, end) = (self.start.max(other.start), self.end.min(other.end));
-        (start <= end).then_some(UnsignedSpan { start, end })
+        (start <= end).then_some(ReferenceSpan { start, end })
     }
 }
 
@@ -26,7 +26,7 @@ pub struct RegionReference<'a> {
     /// 1-based position of the first of `bases`.
     pub start: u32,
     /// The part that haplotypes span: the region with its padding.
-    pub padded_span: UnsignedSpan,
+    pub padded_span: ReferenceSpan,
 }
 
 impl<'a> RegionReference<'a> {

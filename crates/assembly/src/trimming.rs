@@ -3,7 +3,7 @@
 use crate::error::AssemblyError;
 use crate::events::{Event, measure_tandem_repeat};
 use crate::haplotype::Haplotype;
-use crate::span::{RegionReference, UnsignedSpan};
+use crate::span::{ReferenceSpan, RegionReference};
 
 /// Bases kept on each side of a SNP: HaplotypeCaller's `--padding-around-snps`.
 const SNP_PADDING: u32 = 20;
@@ -16,22 +16,22 @@ const INDEL_PADDING: u32 = 75;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrimmedSpans {
     /// From the first to the last base of events, within the region.
-    pub variant: UnsignedSpan,
+    pub variant: ReferenceSpan,
     /// The bases around it that haplotypes and reads are trimmed to.
-    pub padded: UnsignedSpan,
+    pub padded: ReferenceSpan,
 }
 
 impl TrimmedSpans {
     /// Finds the events that overlap `region`, and the bases around them that are needed to genotype
     /// them (GATK 4.6.2.0 `AssemblyRegionTrimmer.trim`). Returns `None` if there are no such events.
     pub fn find(
-        region: UnsignedSpan,
+        region: ReferenceSpan,
         events: &[Event],
         reference: &RegionReference<'_>,
     ) -> Option<TrimmedSpans> {
         let is_inside = |event: &&Event| event.start <= region.end && event.end() >= region.start;
-        let mut variant: Option<UnsignedSpan> = None;
-        let mut padded: Option<UnsignedSpan> = None;
+        let mut variant: Option<ReferenceSpan> = None;
+        let mut padded: Option<ReferenceSpan> = None;
         for event in events.iter().filter(is_inside) {
             let (start, end) = (event.start, event.end());
             variant = Some(cover(variant, start, end));
@@ -46,21 +46,21 @@ impl TrimmedSpans {
     }
 
     /// Returns the part of `region` before the events.
-    pub fn left_flank(&self, region: UnsignedSpan) -> Option<UnsignedSpan> {
+    pub fn left_flank(&self, region: ReferenceSpan) -> Option<ReferenceSpan> {
         let end = self.variant.start - 1;
-        (region.start <= end).then_some(UnsignedSpan { start: region.start, end })
+        (region.start <= end).then_some(ReferenceSpan { start: region.start, end })
     }
 
     /// Returns the part of `region` after the events.
-    pub fn right_flank(&self, region: UnsignedSpan) -> Option<UnsignedSpan> {
+    pub fn right_flank(&self, region: ReferenceSpan) -> Option<ReferenceSpan> {
         let start = self.variant.end + 1;
-        (start <= region.end).then_some(UnsignedSpan { start, end: region.end })
+        (start <= region.end).then_some(ReferenceSpan { start, end: region.end })
     }
 }
 
-fn cover(span: Option<UnsignedSpan>, start: u32, end: u32) -> UnsignedSpan {
-    let span = span.unwrap_or(UnsignedSpan { start, end });
-    UnsignedSpan { start: span.start.min(start), end: span.end.max(end) }
+fn cover(span: Option<ReferenceSpan>, start: u32, end: u32) -> ReferenceSpan {
+    let span = span.unwrap_or(ReferenceSpan { start, end });
+    ReferenceSpan { start: span.start.min(start), end: span.end.max(end) }
 }
 
 fn padding_of(event: &Event, reference: &RegionReference<'_>) -> u32 {
@@ -82,7 +82,7 @@ fn padding_of(event: &Event, reference: &RegionReference<'_>) -> u32 {
 /// See [`AssemblyError::ReferenceTrimmedAway`].
 pub fn trim_haplotypes(
     haplotypes: &[Haplotype],
-    span: UnsignedSpan,
+    span: ReferenceSpan,
 ) -> Result<Vec<Haplotype>, AssemblyError> {
     let mut trimmed: Vec<Haplotype> = Vec::new();
     for haplotype in haplotypes {

@@ -21,10 +21,13 @@
 //!
 //! # What is compared with GATK
 //!
-//! Whole files of HaplotypeCaller with `-ERC GVCF`, `BP_RESOLUTION` and `NONE` are equal for simulated reads
-//! on small random contigs. Not compared are other options, other ploidies than 2 (which have no option
-//! here), intervals, and reads with the tags `BI` and `BD`. Several samples are refused. No command uses
-//! the crate.
+//! Whole files of HaplotypeCaller with `-ERC GVCF`, `BP_RESOLUTION` and `NONE` are equal for random reads on
+//! random contigs, and for parts of simulated samples, on a processor with AVX-512. The test `caller`
+//! compares a small input, and further ones if `READMILL_CALLER_DATA` names a directory.
+//!
+//! Not compared are other options than the mode, intervals, reads with the tags `BI` and `BD`, and the order
+//! of random draws where adapter hides all reads of a locus. Other ploidies than 2 have no option, and
+//! several samples are refused. No command uses the crate.
 //!
 //! The crate starts no threads, and reads and writes no files.
 #![cfg_attr(test, allow(clippy::unwrap_used))]

@@ -111,7 +111,7 @@ fn normalize(elements: &[CigarElement]) -> Result<Cigar, CigarError> {
 
 #[cfg(test)]
 mod tests {
-    use readmill_assembly::UnsignedSpan;
+    use readmill_assembly::ReferenceSpan;
 
     use super::*;
 
@@ -121,7 +121,7 @@ mod tests {
             is_reference: false,
             cigar: cigar.parse().unwrap(),
             reference_index: 2,
-            span: UnsignedSpan { start: 103, end: 118 },
+            span: ReferenceSpan { start: 103, end: 118 },
             score: 0.0,
             kmer_size: 10,
         }

@@ -1,6 +1,6 @@
 //! The reference of a contig, and of the regions on it.
 
-use readmill_assembly::{RegionReference, UnsignedSpan};
+use readmill_assembly::{ReferenceSpan, RegionReference};
 use readmill_regions::Span;
 
 /// Bases that GATK adds to the padded region on both sides for the alignment of haplotypes.
@@ -41,11 +41,11 @@ impl<'a> Contig<'a> {
 }
 
 /// Returns a span within a contig as the assembly takes it.
-pub(crate) fn to_unsigned(span: Span) -> UnsignedSpan {
-    UnsignedSpan { start: span.start as u32, end: span.end as u32 }
+pub(crate) fn to_unsigned(span: Span) -> ReferenceSpan {
+    ReferenceSpan { start: span.start as u32, end: span.end as u32 }
 }
 
 /// Returns a span of the assembly as a region has it.
-pub(crate) fn to_signed(span: UnsignedSpan) -> Span {
+pub(crate) fn to_signed(span: ReferenceSpan) -> Span {
     Span { start: span.start as i32, end: span.end as i32 }
 }

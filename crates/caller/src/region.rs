@@ -71,7 +71,7 @@ struct Trimmed<'a> {
 }
 
 impl<'t> RegionCaller<'t> {
-    /// Prepares to call regions on one thread. Memory is kept from region to region.
+    /// Computes what depends on the options only, and reserves no memory for regions yet.
     pub fn new(options: &'t CallerOptions, tables: &'t CallerTables) -> Self {
         let qualities = QualityModel::new(options.math, options.pcr_indel_model);
         let hmm = PairHmm::new(options.flavour, options.precision);

@@ -192,7 +192,7 @@ impl LikelihoodMatrix {
     /// # Panics
     /// There is no such read, or fewer priorities than haplotypes.
     pub fn find_best_haplotype(&self, read: usize, priorities: Option<&[f64]>) -> Option<BestHaplotype> {
-        let mut ranks = Ranks::start(self.column(read).next()?);
+        let mut ranks = HaplotypeRanks::start(self.column(read).next()?);
         for (haplotype, likelihood) in self.column(read).enumerate().skip(1) {
             ranks.add(haplotype, likelihood);
         }
@@ -201,7 +201,7 @@ impl LikelihoodMatrix {
         {
             let (_, likelihood) = ranks.best;
             let prioritize = |(haplotype, _): (usize, f64)| (haplotype, priorities[haplotype]);
-            ranks = Ranks { best: prioritize(ranks.best), second: prioritize(ranks.second) };
+            ranks = HaplotypeRanks { best: prioritize(ranks.best), second: prioritize(ranks.second) };
             for (haplotype, candidate) in self.column(read).enumerate() {
                 // GATK skips the haplotype that is preferred at this time, which need not be the first.
                 if haplotype != ranks.best.0 && likelihood - candidate <= INFORMATIVE_THRESHOLD {
@@ -217,14 +217,14 @@ impl LikelihoodMatrix {
 }
 
 /// The best and the second best haplotype up to now: their indices and values.
-struct Ranks {
+struct HaplotypeRanks {
     best: (usize, f64),
     second: (usize, f64),
 }
 
-impl Ranks {
+impl HaplotypeRanks {
     fn start(value: f64) -> Self {
-        Ranks { best: (0, value), second: (0, f64::NEG_INFINITY) }
+        HaplotypeRanks { best: (0, value), second: (0, f64::NEG_INFINITY) }
     }
 
     fn add(&mut self, haplotype: usize, value: f64) {

@@ -1,7 +1,7 @@
 //! Events of alignments that assembly seldom gives. The expected ones are those of GATK 4.6.2.0
 //! `EventMap.fromHaplotype`.
 
-use readmill_assembly::{AssemblyError, Event, EventMap, Haplotype, RegionReference, UnsignedSpan};
+use readmill_assembly::{AssemblyError, Event, EventMap, Haplotype, ReferenceSpan, RegionReference};
 
 const REFERENCE: &[u8] = b"CGATTACATTGCAGCCTTAGACCGATAAGCTAGG";
 
@@ -9,7 +9,7 @@ const REFERENCE: &[u8] = b"CGATTACATTGCAGCCTTAGACCGATAAGCTAGG";
 fn find_events(index: usize, bases: &str, cigar: &str) -> Vec<String> {
     let reference_bases = &REFERENCE[1 - index..];
     let end = 100 + reference_bases.len() as u32;
-    let padded_span = UnsignedSpan { start: 101 + index as u32, end };
+    let padded_span = ReferenceSpan { start: 101 + index as u32, end };
     let reference = RegionReference { bases: reference_bases, start: 101, padded_span };
     let haplotype = Haplotype {
         bases: bases.as_bytes().to_vec(),

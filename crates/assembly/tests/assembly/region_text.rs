@@ -4,8 +4,8 @@
 use std::fmt::{self, Display, Write};
 
 use readmill_assembly::{
-    Assembler, AssemblyError, AssemblyRead, Event, EventMap, GraphOutcome, Haplotype, RegionReference,
-    TrimmedSpans, UnsignedSpan, collect_events, trim_haplotypes,
+    Assembler, AssemblyError, AssemblyRead, Event, EventMap, GraphOutcome, Haplotype, ReferenceSpan,
+    RegionReference, TrimmedSpans, collect_events, trim_haplotypes,
 };
 
 /// Why no result is printed after those so far.
@@ -28,7 +28,7 @@ impl From<fmt::Error> for Stop {
 
 /// A region and its reads.
 struct RegionText<'a> {
-    span: UnsignedSpan,
+    span: ReferenceSpan,
     reference: RegionReference<'a>,
     reads: Vec<AssemblyRead<'a>>,
 }
@@ -89,7 +89,7 @@ fn read_region<'a>(
 ) -> Option<RegionText<'a>> {
     let words: Vec<&str> = input[0].split(' ').collect();
     let number = |index: usize| words.get(index)?.parse::<u32>().ok();
-    let padded_span = UnsignedSpan { start: number(5)?, end: number(6)? };
+    let padded_span = ReferenceSpan { start: number(5)?, end: number(6)? };
     let reference = RegionReference { bases: words.get(7)?.as_bytes(), start: number(2)?, padded_span };
     let mut reads = Vec::new();
     for (line, qualities) in input[1..].iter().zip(qualities) {
@@ -102,7 +102,7 @@ fn read_region<'a>(
         let count: usize = words.last()?.parse().ok()?;
         reads.extend(std::iter::repeat_n(read, count));
     }
-    Some(RegionText { span: UnsignedSpan { start: number(3)?, end: number(4)? }, reference, reads })
+    Some(RegionText { span: ReferenceSpan { start: number(3)?, end: number(4)? }, reference, reads })
 }
 
 fn print_graphs(
