@@ -31,7 +31,7 @@ pub const DEFAULT_MAX_READS_PER_START: usize = 50;
 /// let model = ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel)?, 2);
 /// let mut walk = RegionWalk::new(&model, ReadIntake::new(&header), DEFAULT_MAX_READS_PER_START)?;
 /// let (bases, mut regions) = ([b'C'; 450], Vec::new());
-/// let contig = walk.start_contig(ReferenceWindow::of_contig(&bases), &Intervals::of_contig(450));
+/// let mut contig = walk.start_contig(ReferenceWindow::of_contig(&bases), &Intervals::of_contig(450));
 /// contig.finish(&mut regions)?; // no records
 /// let ends = Vec::from_iter(regions.iter().map(|region| (region.span.start, region.span.end)));
 /// assert_eq!(ends, [(1, 300), (301, 450)]);

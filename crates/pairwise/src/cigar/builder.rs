@@ -1,6 +1,6 @@
 //! Builds CIGARs in normal form, element by element.
 
-use super::{Cigar, CigarElement, CigarError, CigarOperator};
+use super::{Cigar, CigarElement, CigarError, CigarOperator, MAX_ELEMENT_LENGTH};
 use CigarOperator::{Deletion, HardClip, Insertion, SoftClip};
 
 /// The parts of a CIGAR, in their order.
@@ -94,12 +94,12 @@ impl CigarBuilder {
         let count = self.elements.len();
         let element = CigarElement::new(length, operator);
         match self.last {
-            Some(last) if last == operator => self.lengthen(count - 1, length),
+            Some(last) if last == operator => self.lengthen(count - 1, length)?,
             Some(last) if operator.is_clip() => self.add_clip(element, last),
             // The last operator stays the insertion.
             Some(Insertion) if operator == Deletion => {
                 if count > 1 && self.elements[count - 2].operator() == Deletion {
-                    self.lengthen(count - 2, length);
+                    self.lengthen(count - 2, length)?;
                 } else {
                     self.elements.insert(count - 1, element);
                 }
@@ -165,9 +165,14 @@ impl CigarBuilder {
         }
     }
 
-    fn lengthen(&mut self, index: usize, length: usize) {
+    fn lengthen(&mut self, index: usize, length: usize) -> Result<(), CigarError> {
         let element = self.elements[index];
-        self.elements[index] = CigarElement::new(element.length() + length, element.operator());
+        let total = element.length() + length;
+        if total > MAX_ELEMENT_LENGTH {
+            return Err(CigarError::ElementTooLong { length: total });
+        }
+        self.elements[index] = CigarElement::new(total, element.operator());
+        Ok(())
     }
 
     /// Appends a clip, and removes a deletion before it.
@@ -203,5 +208,18 @@ impl CigarBuilder {
             (_, RightSoftClip | RightHardClip) => return Err(CigarError::ElementAfterClip),
         };
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_that_are_too_long_together_are_refused() {
+        let mut builder = CigarBuilder::new();
+        builder.add(MAX_ELEMENT_LENGTH, HardClip).unwrap();
+        let expected = CigarError::ElementTooLong { length: MAX_ELEMENT_LENGTH + 1 };
+        assert_eq!(builder.add(1, HardClip), Err(expected));
     }
 }

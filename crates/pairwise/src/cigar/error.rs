@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::MAX_ELEMENT_LENGTH;
+
 /// What is wrong with a CIGAR, or with what was asked of it. GATK throws in each case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CigarError {
@@ -26,6 +28,11 @@ pub enum CigarError {
     PastReference,
     /// The CIGAR does not have as many bases as the read.
     ReadLength,
+    /// An element has more bases than BAM can store.
+    ElementTooLong {
+        /// Its number of bases.
+        length: usize,
+    },
 }
 
 impl fmt::Display for CigarError {
@@ -41,6 +48,9 @@ impl fmt::Display for CigarError {
                 write!(f, "CIGAR operators {first} and {second} cannot be composed")
             }
             CigarError::PastReference => f.write_str("the read extends past the end of the reference"),
+            CigarError::ElementTooLong { length } => {
+                write!(f, "a CIGAR element has {length} bases: the maximum is {MAX_ELEMENT_LENGTH}")
+            }
             CigarError::ReadLength => f.write_str("the CIGAR and the read differ in length"),
         }
     }

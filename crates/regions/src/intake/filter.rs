@@ -70,13 +70,15 @@ pub(super) fn find_rejection_by_alignment(
     }
 }
 
-/// GATK 4.6.2.0 `WellformedReadFilter`, for a mapped read. Lengths wrap at 2^31 as in Java.
+/// GATK 4.6.2.0 `WellformedReadFilter`, for a mapped read. GATK's lengths wrap at 2^31; here such a
+/// read is malformed, because its CIGAR does not describe its bases.
 fn is_well_formed(record: RecordRef<'_>, cigar: &Cigar, contig_lengths: &[i32]) -> bool {
     let contig_length = contig_lengths.get(record.ref_id() as usize);
-    cigar.reference_length() as i32 >= 0
+    let end = record.pos() as usize + cigar.reference_length();
+    end < i32::MAX as usize
         && contig_length.is_some_and(|&length| record.pos() < length)
         && record.read_group().is_some()
         && record.qual().first().is_some_and(|&quality| quality != ABSENT_QUALITY)
-        && record.l_seq() as i32 == cigar.read_length() as i32
+        && record.l_seq() == cigar.read_length()
         && !cigar.iter().any(|element| element.operator() == CigarOperator::Skip)
 }
