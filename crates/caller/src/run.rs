@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use readmill_genotypes::CalledDeletions;
 use readmill_genotypes::vcf::VcfRecord;
-use readmill_record::{Header, RecordRef, Result};
+use readmill_record::{Error, Header, RecordRef, Result};
 use readmill_regions::activity::ActivityModel;
 use readmill_regions::intake::ReadIntake;
 use readmill_regions::{AssemblyRegion, ContigWalk, Intervals, ReferenceWindow, RegionWalk};
@@ -124,14 +124,12 @@ impl ContigRun<'_, '_> {
     /// # Errors
     /// The record is not in order or damaged, or GATK stops in a region.
     pub fn add_record(&mut self, record: RecordRef<'_>, records: &mut Vec<VcfRecord>) -> Result<()> {
-        self.walk.add_record(record, &mut self.regions)?;
-        self.call_regions()?;
-        // GATK reads the region after the one that it calls before it calls it.
-        let limit = self.walk.draw_limit();
-        while self.waiting.get(1).is_some_and(|&(ready, _)| ready < limit) {
-            self.emit_first(records)?;
+        if usize::try_from(record.ref_id()) != Ok(self.contig.index) {
+            let name = self.contig.name.escape_ascii();
+            return Err(Error::input(format!("the read is not on contig {name}")).qname(record.qname()));
         }
-        Ok(())
+        self.walk.add_record(record, &mut self.regions)?;
+        self.call_regions(self.walk.draw_limit(), records)
     }
 
     /// Ends the contig.
@@ -140,18 +138,28 @@ impl ContigRun<'_, '_> {
     /// As [`add_record`](Self::add_record).
     pub fn finish(mut self, records: &mut Vec<VcfRecord>) -> Result<()> {
         self.walk.finish(&mut self.regions)?;
-        self.call_regions()?;
+        self.call_regions(i32::MAX, records)?;
         while !self.waiting.is_empty() {
             self.emit_first(records)?;
         }
         Ok(())
     }
 
-    fn call_regions(&mut self) -> Result<()> {
-        for region in self.regions.drain(..) {
+    /// Calls the new regions. Emits each as soon as the region after it is ready before `limit`, because
+    /// GATK reads that region before it calls one.
+    fn call_regions(&mut self, limit: i32, records: &mut Vec<VcfRecord>) -> Result<()> {
+        for region in std::mem::take(&mut self.regions) {
             let calls = self.caller.call_region(&self.contig, &region, self.deletions)?;
             self.deletions.clone_from(calls.deletions());
             self.waiting.push_back((region.ready_locus, calls));
+            self.emit_before(limit, records)?;
+        }
+        self.emit_before(limit, records)
+    }
+
+    fn emit_before(&mut self, limit: i32, records: &mut Vec<VcfRecord>) -> Result<()> {
+        while self.waiting.get(1).is_some_and(|&(ready, _)| ready < limit) {
+            self.emit_first(records)?;
         }
         Ok(())
     }

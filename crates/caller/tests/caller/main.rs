@@ -13,10 +13,10 @@ use readmill_jmath::{CpuMaker, JavaMath};
 use call::{MODES, call_text, find_difference};
 
 /// Compares our files with those of GATK for `NAME.fa`, `NAME.sam` and `NAME.MODE.vcf` in a directory.
-/// The file names end in the values of `-ERC`.
-fn compare_directory(directory: PathBuf) {
+/// The file names end in the values of `-ERC`. Returns the number of files of GATK.
+fn compare_directory(directory: PathBuf) -> usize {
     let mut differences = Vec::new();
-    let mut compared = 0;
+    let (mut files, mut compared) = (0, 0);
     let paths = fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().path());
     let mut inputs = Vec::from_iter(paths.filter(|path| path.extension().is_some_and(|it| it == "sam")));
     inputs.sort();
@@ -33,6 +33,7 @@ fn compare_directory(directory: PathBuf) {
             let records = gatk.lines().filter(|line| !line.starts_with('#')).count();
             println!("{} {name}: {records} records", input.display());
             compared += records;
+            files += 1;
             if let Some(difference) = find_difference(&ours, &gatk) {
                 differences.push(format!("{} {name}:\n{difference}", input.display()));
             }
@@ -40,11 +41,13 @@ fn compare_directory(directory: PathBuf) {
     }
     assert!(compared > 0, "no files to compare in {}", directory.display());
     assert!(differences.is_empty(), "{}", differences.join("\n"));
+    files
 }
 
 #[test]
 fn records_equal_those_of_gatk() {
-    compare_directory(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/caller/data"));
+    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/caller/data");
+    assert_eq!(compare_directory(directory), MODES.len());
 }
 
 /// Compares further files, in the directory that the variable `READMILL_CALLER_DATA` names.
