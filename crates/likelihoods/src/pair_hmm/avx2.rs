@@ -29,9 +29,12 @@ pub(super) fn is_available() -> bool {
     is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
 }
 
-/// Computes the likelihoods of a group. Must only be called if [`is_available`].
+/// Computes the likelihoods of a group.
+///
+/// # Panics
+/// The processor lacks the instructions: see [`is_available`].
 pub(super) fn run<V: Lanes>(group: &mut Group<V>, is_fused: bool) {
-    debug_assert!(is_available());
+    assert!(is_available());
     if is_fused {
         // SAFETY: the processor has the instructions.
         run_flushing(group, |group| unsafe { compute::<V, true>(group) });

@@ -3,9 +3,10 @@
 //! GKL sets this mode, and its results depend on it: probabilities of improbable alignments shrink
 //! until they are subnormal, and the rounding of sums with them differs.
 //!
-//! Rust does not define what floating-point operations return under another MXCSR than the default,
-//! because the compiler may compute an operation itself, or move it over the instructions that change
-//! the mode. Both are kept from happening to the operations of a kernel:
+//! Rust assumes that MXCSR always has its default mode, and calls it undefined behaviour to compute in
+//! another one (`core::arch::x86_64::_mm_setcsr`). So this relies on what compilers do today: they may
+//! compute an operation themselves, or move it over the instructions that change the mode. Both are
+//! kept from happening to the operations of a kernel:
 //! - they cannot be computed before the program runs, since all operands are in memory whose address
 //!   the first instruction receives, so the compiler must assume that this instruction writes them;
 //! - they cannot move over the instructions, since they read and write this memory, the compiler must
@@ -33,7 +34,7 @@ impl<T> Drop for Restore<T> {
         // `before`; `memory` is named so that the compiler keeps the kernel's writes before it.
         unsafe {
             asm!("/* {memory} */", "ldmxcsr [{mode}]", mode = in(reg) &raw const self.before,
-                memory = in(reg) self.memory, options(nostack, preserves_flags));
+                memory = in(reg) self.memory, options(nostack));
         }
     }
 }
@@ -47,7 +48,7 @@ pub(super) fn run_flushing<T>(memory: &mut T, kernel: fn(&mut T)) {
     unsafe {
         asm!("/* {memory} */", "stmxcsr [{before}]", "ldmxcsr [{mode}]",
             before = in(reg) &raw mut before, mode = in(reg) &raw const FLUSHING,
-            memory = in(reg) pointer, options(nostack, preserves_flags));
+            memory = in(reg) pointer, options(nostack));
     }
     let _restore = Restore { before, memory: pointer };
     // SAFETY: the pointer is that of `memory`, which nothing else uses until the function returns.

@@ -210,7 +210,7 @@ pub(super) fn run_avx<V: Lanes>(group: &mut Group<V>, is_fused: bool) {
         group.compute::<FUSED>();
     }
 
-    debug_assert!(is_avx_available());
+    assert!(is_avx_available());
     if is_fused {
         // SAFETY: the processor has the instructions.
         super::flush::run_flushing(group, |group| unsafe { compute::<V, true>(group) });
