@@ -32,6 +32,7 @@ pub fn compare_alignments(peers: &Peers, ledger: &mut Ledger) {
                 alignments += usize::from(line.starts_with("sw\t"));
             }
         }
+        ensure!(cases > 0 && alignments > 0, "nothing was compared");
         Ok(format!("{cases} cases, of which {alignments} are alignments"))
     });
     ledger.check("calling: finalized reads of random regions", || {
@@ -46,6 +47,7 @@ pub fn compare_alignments(peers: &Peers, ledger: &mut Ledger) {
             regions += comparison.regions;
             reads += comparison.reads;
         }
+        ensure!(regions > 0 && reads > 0, "nothing was compared");
         Ok(format!("{reads} reads of {regions} regions"))
     });
 }

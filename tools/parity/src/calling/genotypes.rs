@@ -46,5 +46,6 @@ fn count_equal_cases(sums: &Log10Sums, text: &str) -> Result<usize> {
     let replayed = replay::replay_cases(sums, text);
     let (count, first) = (replayed.differences.len(), replayed.differences.first());
     ensure!(count == 0, "{count} of {} cases differ; the first is {first:?}", replayed.cases);
+    ensure!(replayed.cases > 0, "GATK printed no cases");
     Ok(replayed.cases)
 }

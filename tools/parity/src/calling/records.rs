@@ -9,7 +9,7 @@ mod references;
 
 use std::path::Path;
 
-use anyhow::{Error, Result};
+use anyhow::{Error, Result, ensure};
 use readmill_peers::Peers;
 
 use crate::java::run_java_source;
@@ -27,6 +27,7 @@ pub fn compare_records(peers: &Peers, programs: &Path, root: &Path, ledger: &mut
             let text = run("Annotations.java", &[seed, "10000", "10000"])?;
             annotations::compare_annotations(&text).map_err(Error::msg)
         })?;
+        ensure!(count > 0, "nothing was compared");
         Ok(format!("{count} results"))
     });
     ledger.check("calling: confidence in the reference, and blocks", || {
@@ -37,11 +38,13 @@ pub fn compare_records(peers: &Peers, programs: &Path, root: &Path, ledger: &mut
             (positions, lines) = (positions + counts.0, lines + counts.1);
             Ok(0)
         })?;
+        ensure!(positions > 0 && lines > 0, "nothing was compared");
         Ok(format!("{positions} positions, {lines} lines of blocks and variants"))
     });
     ledger.check("calling: VCF files of three modes, written again", || {
         let text = run("Files.java", &["2", "100000", &root.to_string_lossy()])?;
         let count = files::compare_files(&text).map_err(Error::msg)?;
+        ensure!(count > 0, "nothing was compared");
         Ok(format!("{count} lines"))
     });
 }
