@@ -37,7 +37,7 @@ pub enum AssemblyError {
     },
     /// The trimmed haplotypes lack the reference.
     ReferenceTrimmedAway,
-    /// Sequences cannot be aligned.
+    /// Two sequences cannot be aligned, for instance because one is too long.
     Alignment(AlignmentError),
     /// An alignment cannot be written as a CIGAR.
     Cigar(CigarError),

@@ -16,7 +16,7 @@ const FIRST_SIZES: [usize; 2] = [10, 25];
 /// allows repeats.
 const FURTHER_SIZES: [usize; 6] = [35, 45, 55, 65, 75, 85];
 
-/// What the graph of one k-mer size gave.
+/// The result of the graph of one k-mer size.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GraphOutcome {
     /// The reference is shorter than a k-mer.
@@ -30,9 +30,9 @@ pub enum GraphOutcome {
 /// The assembly with k-mers of one size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KmerGraph {
-    /// Bases of a k-mer.
+    /// Number of bases in a k-mer.
     pub kmer_size: usize,
-    /// What the graph gave.
+    /// Paths of the graph, or why it has none.
     pub outcome: GraphOutcome,
 }
 

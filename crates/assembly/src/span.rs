@@ -3,9 +3,9 @@
 /// A part of a contig: 1-based positions of the first and the last base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReferenceSpan {
-    /// First position, from 1.
+    /// Position of the first base.
     pub start: u32,
-    /// Last position.
+    /// Position of the last base.
     pub end: u32,
 }
 

@@ -29,7 +29,7 @@ pub(crate) enum Part {
     Sites(Sites),
 }
 
-/// An annotated call.
+/// A call with its annotations, but without `QD`, which needs the order of calls.
 #[derive(Clone, Debug)]
 pub(crate) struct CallRecord {
     pub(crate) record: VcfRecord,
@@ -45,7 +45,7 @@ pub(crate) struct Sites {
     pub(crate) start: u32,
     /// Base of the reference at each site.
     pub(crate) reference: Vec<u8>,
-    /// `AD` of each site.
+    /// Depths of the reference and of other bases at each site (`AD`).
     pub(crate) depths: Vec<[i32; 2]>,
     /// `GQ` of each site.
     pub(crate) qualities: Vec<i32>,

@@ -74,7 +74,7 @@ pub struct HaplotypeEvent {
     pub start: u32,
     /// Bases of the reference.
     pub reference: Vec<u8>,
-    /// Bases of the haplotype.
+    /// Bases of the haplotype, in place of the reference bases.
     pub alternate: Vec<u8>,
 }
 

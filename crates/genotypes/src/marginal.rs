@@ -4,7 +4,7 @@
 /// position ends before its start.
 pub type ReadSpan = (u32, u32);
 
-/// Bases around a variant within which a read must start or end to count, like
+/// A read counts if it overlaps the variant, extended by this number of bases on each side, like
 /// `informativeReadOverlapMargin`.
 const MARGIN: u32 = 2;
 

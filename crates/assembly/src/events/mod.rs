@@ -25,7 +25,7 @@ pub struct Event {
     pub start: u32,
     /// Reference bases. Those of an indel start with the base before it.
     pub reference: Vec<u8>,
-    /// Bases of the haplotype.
+    /// Bases of the haplotype, in place of the reference bases.
     pub alternate: Vec<u8>,
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn measure_tandem_repeat(event: &Event, following: &[u8]) -> Option<u
     Some(in_reference.max(in_alternate.max(0).cast_unsigned()) * unit.len())
 }
 
-/// Returns the length of the shortest unit of which the bases are a whole number.
+/// Returns the length of the shortest unit that, repeated, makes up all of the bases.
 fn find_unit_length(bases: &[u8]) -> usize {
     let is_unit = |&length: &usize| {
         bases.len().is_multiple_of(length) && bases.chunks(length).all(|chunk| chunk == &bases[..length])

@@ -36,7 +36,7 @@ pub(crate) struct SequenceGraph {
     text: Vec<u8>,
 }
 
-/// What is left of a graph after it was cleaned up.
+/// How a cleaned graph connects the ends of the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cleaned {
     /// The graph leads from the start of the reference to its end.

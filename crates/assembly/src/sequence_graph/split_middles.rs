@@ -8,7 +8,7 @@ const MIN_TAIL_SUFFIX: usize = 10;
 
 /// An edge from the common start of sequences.
 enum FromStart {
-    /// The edge leads to what is left of a sequence, and another one from there to the common end.
+    /// The edge leads to the rest of a sequence, and another edge from there to the common end.
     Middle { vertex: VertexId, incoming: SequenceEdge, outgoing: SequenceEdge },
     /// The edge leads to the common end.
     End(SequenceEdge),
@@ -72,8 +72,8 @@ impl SequenceGraph {
         (start, self.count_common_end(vertices, shortest - start))
     }
 
-    /// Replaces `middles` by their common start of `start` bases, what is left of each, and their
-    /// common end of `end` bases (GATK 4.6.2.0 `SharedVertexSequenceSplitter`).
+    /// Replaces `middles` by three parts: the first `start` bases, which all share, the rest of each, and
+    /// the last `end` bases, which all share (GATK 4.6.2.0 `SharedVertexSequenceSplitter`).
     fn split_middles(
         &mut self,
         top: VertexId,
@@ -131,8 +131,8 @@ impl SequenceGraph {
         }
     }
 
-    /// Adds a vertex for what is left of each sequence, and returns the edges from the common start.
-    /// Sequences of which nothing is left share an edge.
+    /// Adds a vertex for the rest of each sequence, and returns the edges from the common start. Sequences
+    /// without a rest share an edge.
     fn split_each(&mut self, middles: &[VertexId], start: usize, end: usize) -> Vec<FromStart> {
         let mut edges: Vec<FromStart> = Vec::with_capacity(middles.len());
         for &middle in middles {

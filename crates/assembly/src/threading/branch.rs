@@ -1,4 +1,4 @@
-//! What is common to the two kinds of branches that do not return to the reference.
+//! Functions for both kinds of branches that do not return to the reference: dangling tails and heads.
 
 use readmill_pairwise::{AlignmentScores, CigarElement, CigarOperator, Overhang, SmithWaterman};
 

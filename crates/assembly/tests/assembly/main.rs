@@ -85,7 +85,7 @@ fn cases_have_the_haplotypes_they_are_made_for() {
         assert_eq!(found.len(), events, "{case}");
     }
     assert_eq!(lines_of(&oracle, "event-in-padding", "trimmed"), ["trimmed none"]);
-    // The haplotypes differ in two bases, of which trimming removes one.
+    // The haplotypes differ in two bases. Trimming removes one of them.
     assert_eq!(lines_of(&oracle, "equal-after-trimming", "haplotype").len(), 4);
     assert_eq!(lines_of(&oracle, "equal-after-trimming", "trimmed-haplotype").len(), 2);
 }

@@ -5,8 +5,8 @@ use std::f64::consts::TAU;
 
 use super::fast_log::fast_log;
 
-/// Errors of Stirling's formula for 0, 1, 2 to 15. The source has half numbers, too, which do not
-/// occur.
+/// Errors of Stirling's formula for 0 to 14. The table of commons-math also has half-integers, which do
+/// not occur here.
 const STIRLING_ERRORS: [f64; 15] = [
     0.0,
     0.08106146679532726,

@@ -203,7 +203,7 @@ impl EndSearch {
         EndSearch { rows, columns, overhang, best: None, cell: EndCell { row: rows, column: columns } }
     }
 
-    /// The sequence may end before its last base only if what is left is clipped.
+    /// The sequence may end before its last base only if the rest is clipped.
     fn see_last_row(&mut self, column: usize, score: i32) {
         let cell = EndCell { row: self.rows, column };
         if matches!(self.overhang, Overhang::SoftClip | Overhang::Ignore)
