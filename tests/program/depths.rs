@@ -105,13 +105,20 @@ fn the_least_memory_is_enough_for_full_batches_on_eight_threads() {
     let [input, reference] = simulated(&dir, 20_000);
     let sorted = arg(&dir.path("sorted.bam"));
     run(&format!("sort {input} -o {sorted}"));
-    let programs = "CollectWgsMetrics,CollectRawWgsMetrics,CollectOxoGMetrics";
+    let targets = arg(&dir.file("targets.bed", "chr1\t1\t90000\nchr2\t1\t40000\n"));
+    let levels = "all_reads,sample,library,read_group";
     let out = arg(&dir.path("out"));
-    let line = format!(
-        "qc {sorted} -o {out} --metrics {programs} --reference {reference} --sample-size 100 -@ 8"
-    );
-    let min_memory = query_min_memory(&words(&line));
-    run(&format!("{line} -m {min_memory}"));
+    for program in [
+        "CollectWgsMetrics,CollectRawWgsMetrics,CollectOxoGMetrics --sample-size 100".to_owned(),
+        format!(
+            "CollectHsMetrics --target-intervals {targets} --bait-intervals {targets} \
+             --metric-accumulation-level {levels} --sample-size 100"
+        ),
+    ] {
+        let line = format!("qc {sorted} -o {out} --metrics {program} --reference {reference} -@ 8");
+        let min_memory = query_min_memory(&words(&line));
+        run(&format!("{line} -m {min_memory}"));
+    }
 }
 
 #[test]

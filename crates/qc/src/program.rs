@@ -131,7 +131,7 @@ pub trait MetricProgram: Sync {
 
     /// Returns the usual memory in bytes of the piece of one batch, for programs that count in
     /// order.
-    fn usual_piece_bytes(&self) -> u64 {
+    fn usual_piece_bytes(&self, _selection: &MetricSelection) -> u64 {
         0
     }
 

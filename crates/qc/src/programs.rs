@@ -173,6 +173,6 @@ impl MetricSelection {
     /// Returns the usual memory in bytes of the pieces of one batch, summed over all programs that
     /// count in order.
     pub fn usual_piece_bytes(&self) -> u64 {
-        self.selected_programs().map(|it| it.usual_piece_bytes()).sum()
+        self.selected_programs().map(|it| it.usual_piece_bytes(self)).sum()
     }
 }

@@ -56,10 +56,10 @@ use crate::tally::Tally;
 ///
 /// impl OrderedTally for LargestGap {
 ///     const MEMORY: &'static str = "largest gap";
-///     const USUAL_PIECE_BYTES: u64 = 1 << 16;
 ///     type Piece = Vec<i32>;
 ///     type Maker = Starts;
 ///     fn new_maker(self: &Arc<Self>) -> Starts { Starts }
+///     fn usual_piece_bytes(&self) -> u64 { 1 << 16 }
 ///     fn piece_bytes(piece: &Vec<i32>) -> u64 { 4 * piece.capacity() as u64 }
 ///     fn restart(&self) -> Result<()> { *self.0.lock().unwrap() = (None, 0); Ok(()) }
 ///     fn add(&self, piece: Vec<i32>) -> Result<()> {
@@ -82,10 +82,6 @@ pub trait OrderedTally: Send + Sync + 'static {
     /// Name of the tally's memory in the ledger and in messages.
     const MEMORY: UserName;
 
-    /// Usual size of a piece. The plan sets aside this many bytes for each ticket in flight, so
-    /// only larger pieces are charged one by one.
-    const USUAL_PIECE_BYTES: u64;
-
     /// Whether [`PieceMaker::trim`] makes pieces smaller. Stages measure the longest read only if
     /// this is true.
     const TRIMS: bool = false;
@@ -98,6 +94,10 @@ pub trait OrderedTally: Send + Sync + 'static {
 
     /// Returns a piece maker for one thread.
     fn new_maker(self: &Arc<Self>) -> Self::Maker;
+
+    /// Returns the usual size of a piece in bytes. The plan sets aside this many bytes for each
+    /// ticket in flight, so only what exceeds them is charged piece by piece.
+    fn usual_piece_bytes(&self) -> u64;
 
     /// Returns the heap memory of a piece in bytes.
     fn piece_bytes(piece: &Self::Piece) -> u64;
@@ -271,15 +271,23 @@ impl<T: OrderedTally> SharedOrderedTally<T> {
 
 /// Wraps a piece. Reduces `charge`, which was charged for making the piece, to the piece's memory
 /// beyond the usual size.
-fn charge_piece<T: OrderedTally>(piece: T::Piece, mut charge: Charge) -> Result<OrderedPiece> {
-    let bytes = T::piece_bytes(&piece).saturating_sub(T::USUAL_PIECE_BYTES);
+fn charge_piece<T: OrderedTally>(
+    tally: &T,
+    piece: T::Piece,
+    mut charge: Charge,
+) -> Result<OrderedPiece> {
+    let bytes = T::piece_bytes(&piece).saturating_sub(tally.usual_piece_bytes());
     charge.charge_around(bytes, || Ok(((), bytes)))?;
     Ok(OrderedPiece { piece: Box::new(piece), _charge: charge })
 }
 
 impl<T: OrderedTally> DynOrderedTally for SharedOrderedTally<T> {
     fn new_counter(&self) -> Box<dyn BatchCounter> {
-        Box::new(ChargedMaker::<T> { maker: self.tally.new_maker(), ledger: self.ledger.clone() })
+        Box::new(ChargedMaker {
+            tally: Arc::clone(&self.tally),
+            maker: self.tally.new_maker(),
+            ledger: self.ledger.clone(),
+        })
     }
 
     fn trims(&self) -> bool {
@@ -302,17 +310,18 @@ impl<T: OrderedTally> DynOrderedTally for SharedOrderedTally<T> {
         let mut charge = self.charge();
         // The memory of one usual piece is set aside in advance, and is enough for the tally unless
         // an unusual amount of counts waits.
-        let max = self.tally.max_bytes_to_add(&piece).saturating_sub(T::USUAL_PIECE_BYTES);
+        let usual = self.tally.usual_piece_bytes();
+        let max = self.tally.max_bytes_to_add(&piece).saturating_sub(usual);
         charge.charge_around(max, || {
             self.tally.add(*piece)?;
-            Ok(((), self.tally.heap_bytes().saturating_sub(T::USUAL_PIECE_BYTES)))
+            Ok(((), self.tally.heap_bytes().saturating_sub(usual)))
         })
     }
 
     fn load<'a>(&self, bytes: &'a [u8]) -> Result<(OrderedPiece, &'a [u8])> {
         let (piece, rest) = postcard::take_from_bytes(bytes)
             .map_err(|error| Error::bug(format!("stored {} cannot be read: {error}", T::MEMORY)))?;
-        Ok((charge_piece::<T>(piece, self.ledger.empty_charge(T::MEMORY))?, rest))
+        Ok((charge_piece(&*self.tally, piece, self.ledger.empty_charge(T::MEMORY))?, rest))
     }
 
     fn write_pending(&self) -> Result<()> {
@@ -322,6 +331,7 @@ impl<T: OrderedTally> DynOrderedTally for SharedOrderedTally<T> {
 
 /// Creates the pieces of one thread and charges them.
 struct ChargedMaker<T: OrderedTally> {
+    tally: Arc<T>,
     maker: T::Maker,
     ledger: Ledger,
 }
@@ -331,11 +341,11 @@ impl<T: OrderedTally> BatchCounter for ChargedMaker<T> {
         let mut charge = self.ledger.empty_charge(T::MEMORY);
         let mut piece = self.maker.make(batch, &mut charge)?;
         // The untrimmed piece is in memory first, so it is charged.
-        charge.grow_to(T::piece_bytes(&piece).saturating_sub(T::USUAL_PIECE_BYTES))?;
+        charge.grow_to(T::piece_bytes(&piece).saturating_sub(self.tally.usual_piece_bytes()))?;
         if let Some(max_span) = max_span {
             self.maker.trim(&mut piece, max_span);
         }
-        charge_piece::<T>(piece, charge)
+        charge_piece(&*self.tally, piece, charge)
     }
 }
 

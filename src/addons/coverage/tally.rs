@@ -150,14 +150,21 @@ impl CoverageTally {
     }
 }
 
+impl CoverageTally {
+    pub(super) const USUAL_PIECE_BYTES: u64 = 1 << 18;
+}
+
 impl OrderedTally for CoverageTally {
     const MEMORY: UserName = COVERAGE;
-    const USUAL_PIECE_BYTES: u64 = 1 << 18;
     type Piece = CoveragePiece;
     type Maker = CoveragePieceMaker;
 
     fn new_maker(self: &Arc<Self>) -> CoveragePieceMaker {
         CoveragePieceMaker::new(&self.options, &self.lengths)
+    }
+
+    fn usual_piece_bytes(&self) -> u64 {
+        Self::USUAL_PIECE_BYTES
     }
 
     fn piece_bytes(piece: &CoveragePiece) -> u64 {

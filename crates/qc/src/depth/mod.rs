@@ -21,5 +21,6 @@ pub(crate) mod sensitivity;
 /// The name in the memory ledger for all programs that count in order.
 pub const ORDERED_MEMORY: &str = "depths of quality metrics";
 
-/// Usual memory in bytes of a piece of a program for targets, RNA or jumping libraries.
+/// Usual memory in bytes of a piece of a program for RNA or jumping libraries, and of the reads that a
+/// program for targets counts in one row of its table.
 pub(crate) const USUAL_PIECE_BYTES: u64 = 1 << 20;

@@ -24,7 +24,9 @@ use serde::{Deserialize, Serialize};
 use crate::counts::{SortedCounts, divide_or_zero};
 use crate::depth::{ORDERED_MEMORY, USUAL_PIECE_BYTES};
 use crate::read::{Orientation, pair_orientation};
-use crate::{MetricProgram, MetricSetup, PicardProgram, ProgramNeeds, RunEnd, RunningProgram};
+use crate::{
+    MetricProgram, MetricSelection, MetricSetup, PicardProgram, ProgramNeeds, RunEnd, RunningProgram,
+};
 
 const PROGRAM: PicardProgram =
     PicardProgram { name: "CollectJumpingLibraryMetrics", endings: &[".jump_metrics"] };
@@ -64,8 +66,8 @@ impl MetricProgram for JumpingLibrary {
         ProgramNeeds { order: true, refuses_intervals, ..ProgramNeeds::NOTHING }
     }
 
-    fn usual_piece_bytes(&self) -> u64 {
-        JumpingTally::USUAL_PIECE_BYTES
+    fn usual_piece_bytes(&self, _: &MetricSelection) -> u64 {
+        USUAL_PIECE_BYTES
     }
 
     fn start_run(&self, setup: &MetricSetup<'_>) -> Result<Box<dyn RunningProgram>> {
@@ -168,12 +170,15 @@ impl JumpingTally {
 
 impl OrderedTally for JumpingTally {
     const MEMORY: &'static str = ORDERED_MEMORY;
-    const USUAL_PIECE_BYTES: u64 = USUAL_PIECE_BYTES;
     type Piece = JumpingPiece;
     type Maker = JumpingMaker;
 
     fn new_maker(self: &Arc<Self>) -> JumpingMaker {
         JumpingMaker(Arc::clone(self))
+    }
+
+    fn usual_piece_bytes(&self) -> u64 {
+        USUAL_PIECE_BYTES
     }
 
     fn piece_bytes(piece: &JumpingPiece) -> u64 {

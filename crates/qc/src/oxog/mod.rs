@@ -47,7 +47,7 @@ impl MetricProgram for OxoG {
         OxoGCounting::THREAD_BYTES * (threads + 1)
     }
 
-    fn usual_piece_bytes(&self) -> u64 {
+    fn usual_piece_bytes(&self, _: &MetricSelection) -> u64 {
         OxoGCounting::USUAL_PIECE_BYTES
     }
 
@@ -215,15 +215,22 @@ impl OxoGCounting {
     }
 }
 
+impl OxoGCounting {
+    /// A piece has counts of sites, not reads; 80 kB have been seen.
+    pub(crate) const USUAL_PIECE_BYTES: u64 = 1 << 17;
+}
+
 impl OrderedTally for OxoGCounting {
     const MEMORY: &'static str = ORDERED_MEMORY;
-    /// A piece has counts of sites, not reads; 80 kB have been seen.
-    const USUAL_PIECE_BYTES: u64 = 1 << 17;
     type Piece = OxoGPiece;
     type Maker = OxoGMaker;
 
     fn new_maker(self: &Arc<Self>) -> OxoGMaker {
         OxoGMaker { counting: Arc::clone(self), pages: ReferencePages::default(), codes: Vec::new() }
+    }
+
+    fn usual_piece_bytes(&self) -> u64 {
+        Self::USUAL_PIECE_BYTES
     }
 
     fn piece_bytes(piece: &OxoGPiece) -> u64 {

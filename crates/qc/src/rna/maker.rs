@@ -76,12 +76,15 @@ impl RnaMaker {
 
 impl OrderedTally for RnaCounting {
     const MEMORY: &'static str = ORDERED_MEMORY;
-    const USUAL_PIECE_BYTES: u64 = USUAL_PIECE_BYTES;
     type Piece = RnaPiece;
     type Maker = RnaMaker;
 
     fn new_maker(self: &Arc<Self>) -> RnaMaker {
         RnaMaker::new(Arc::clone(self))
+    }
+
+    fn usual_piece_bytes(&self) -> u64 {
+        USUAL_PIECE_BYTES
     }
 
     fn piece_bytes(piece: &RnaPiece) -> u64 {

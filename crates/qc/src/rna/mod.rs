@@ -24,11 +24,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use readmill_format::report::ReportContents;
-use readmill_record::{DynOrderedTally, Error, Ledger, OrderedTally, Result, SharedOrderedTally};
+use readmill_record::{DynOrderedTally, Error, Ledger, Result, SharedOrderedTally};
 
 use self::counting::RnaCounting;
 use self::genes::{Genes, RnaFiles};
 use self::options::RnaOptions;
+use crate::depth::USUAL_PIECE_BYTES;
 use crate::{
     MetricProgram, MetricSelection, MetricSetup, PicardProgram, ProgramNeeds, QcOptions, RunEnd,
     RunningProgram,
@@ -72,8 +73,8 @@ impl MetricProgram for RnaSeq {
         RnaCounting::THREAD_BYTES * threads
     }
 
-    fn usual_piece_bytes(&self) -> u64 {
-        RnaCounting::USUAL_PIECE_BYTES
+    fn usual_piece_bytes(&self, _: &MetricSelection) -> u64 {
+        USUAL_PIECE_BYTES
     }
 
     fn start_run(&self, setup: &MetricSetup<'_>) -> Result<Box<dyn RunningProgram>> {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::join::{TargetJoin, TargetTotals};
 use super::rules::TargetRules;
 use crate::adapters::{Adapters, DEFAULT_ADAPTERS};
+use crate::depth::USUAL_PIECE_BYTES;
 use crate::depth::sensitivity;
 use crate::levels::Levels;
 
@@ -22,6 +23,8 @@ pub(crate) struct TargetCounting {
     /// [`Levels::rows_by_group`].
     pub(super) units: usize,
     pub(super) units_of_group: Vec<Vec<usize>>,
+    /// Usual memory in bytes of a piece.
+    pub(super) usual_piece_bytes: u64,
     join: Mutex<TargetJoin>,
 }
 
@@ -30,7 +33,9 @@ impl TargetCounting {
 
     pub(crate) fn new(rules: Vec<TargetRules>, levels: &Arc<Levels>) -> Arc<Self> {
         let (units, units_of_group) = levels.rows_by_group();
+        let max_rows = units_of_group.iter().map(Vec::len).max().unwrap_or(0);
         Arc::new(TargetCounting {
+            usual_piece_bytes: (rules.len() * max_rows) as u64 * USUAL_PIECE_BYTES,
             join: Mutex::new(TargetJoin::new(&rules, units)),
             rules,
             adapters: Adapters::new(&DEFAULT_ADAPTERS),

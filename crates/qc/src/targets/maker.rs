@@ -10,9 +10,9 @@ use super::counting::TargetCounting;
 use super::join::TargetJoin;
 use super::piece::{TargetCounts, TargetPiece, UnitPart, UnitPiece};
 use super::rules::TargetRules;
+use crate::depth::ORDERED_MEMORY;
 use crate::depth::depths::{DepthCounter, Depths, MAX_READS};
 use crate::depth::reads::{Reads, as_java, is_called, is_good};
-use crate::depth::{ORDERED_MEMORY, USUAL_PIECE_BYTES};
 use crate::levels::GroupFinder;
 use crate::unsorted::unsorted_error;
 
@@ -106,13 +106,16 @@ impl TargetMaker {
 
 impl OrderedTally for TargetCounting {
     const MEMORY: &'static str = ORDERED_MEMORY;
-    const USUAL_PIECE_BYTES: u64 = USUAL_PIECE_BYTES;
     const TRIMS: bool = true;
     type Piece = TargetPiece;
     type Maker = TargetMaker;
 
     fn new_maker(self: &Arc<Self>) -> TargetMaker {
         TargetMaker::new(Arc::clone(self))
+    }
+
+    fn usual_piece_bytes(&self) -> u64 {
+        self.usual_piece_bytes
     }
 
     fn piece_bytes(piece: &TargetPiece) -> u64 {

@@ -33,11 +33,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use readmill_format::report::ReportContents;
-use readmill_record::{DynOrderedTally, Error, Ledger, OrderedTally, Result, SharedOrderedTally};
+use readmill_record::{DynOrderedTally, Error, Ledger, Result, SharedOrderedTally};
 
 use self::counting::TargetCounting;
 use self::rules::{HS, PCR, TargetFiles, TargetRules};
 use self::table::TargetGc;
+use crate::depth::USUAL_PIECE_BYTES;
 use crate::levels::Level;
 use crate::{
     MetricProgram, MetricSelection, MetricSetup, PicardProgram, ProgramNeeds, QcOptions, RunEnd,
@@ -111,8 +112,10 @@ impl MetricProgram for TargetPrograms {
         TargetCounting::THREAD_BYTES * threads
     }
 
-    fn usual_piece_bytes(&self) -> u64 {
-        TargetCounting::USUAL_PIECE_BYTES
+    /// Each program keeps each read once for each level.
+    fn usual_piece_bytes(&self, selection: &MetricSelection) -> u64 {
+        let programs = selection.wanted_of(self.programs()).count();
+        (programs * selection.options.levels().len()) as u64 * USUAL_PIECE_BYTES
     }
 
     fn start_run(&self, setup: &MetricSetup<'_>) -> Result<Box<dyn RunningProgram>> {

@@ -143,17 +143,24 @@ struct GatheredReads {
     reads: Reads,
 }
 
-impl OrderedTally for WgsCounting {
-    const MEMORY: &'static str = ORDERED_MEMORY;
+impl WgsCounting {
     /// A piece keeps a byte for each aligned base of its reads, usually 3 MB. What exceeds this share is
     /// charged, so that the minimum memory of a run stays small.
-    const USUAL_PIECE_BYTES: u64 = 2 << 20;
+    pub(crate) const USUAL_PIECE_BYTES: u64 = 2 << 20;
+}
+
+impl OrderedTally for WgsCounting {
+    const MEMORY: &'static str = ORDERED_MEMORY;
     const TRIMS: bool = true;
     type Piece = WgsPiece;
     type Maker = WgsMaker;
 
     fn new_maker(self: &Arc<Self>) -> WgsMaker {
         WgsMaker::new(Arc::clone(self))
+    }
+
+    fn usual_piece_bytes(&self) -> u64 {
+        Self::USUAL_PIECE_BYTES
     }
 
     fn piece_bytes(piece: &WgsPiece) -> u64 {

@@ -36,7 +36,7 @@ mod tests;
 use std::sync::Arc;
 
 use readmill_format::report::ReportContents;
-use readmill_record::{DynOrderedTally, Ledger, OrderedTally, Result, SharedOrderedTally};
+use readmill_record::{DynOrderedTally, Ledger, Result, SharedOrderedTally};
 
 use self::counting::WgsCounting;
 use self::rules::{NON_ZERO, RAW, WGS, WgsRules};
@@ -63,7 +63,7 @@ impl MetricProgram for WgsPrograms {
         results + WgsCounting::THREAD_BYTES * threads
     }
 
-    fn usual_piece_bytes(&self) -> u64 {
+    fn usual_piece_bytes(&self, _: &MetricSelection) -> u64 {
         WgsCounting::USUAL_PIECE_BYTES
     }
 

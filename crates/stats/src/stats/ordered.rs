@@ -63,14 +63,21 @@ impl StatsOrder {
     }
 }
 
+impl StatsOrder {
+    pub const USUAL_PIECE_BYTES: u64 = 1 << 18;
+}
+
 impl OrderedTally for StatsOrder {
     const MEMORY: &'static str = "depths of statistics";
-    const USUAL_PIECE_BYTES: u64 = 1 << 18;
     type Piece = StatsPiece;
     type Maker = StatsPieceMaker;
 
     fn new_maker(self: &Arc<Self>) -> StatsPieceMaker {
         StatsPieceMaker::new(&self.settings)
+    }
+
+    fn usual_piece_bytes(&self) -> u64 {
+        Self::USUAL_PIECE_BYTES
     }
 
     fn piece_bytes(piece: &StatsPiece) -> u64 {
