@@ -1,42 +1,20 @@
-//! The reference of a contig, and of the regions on it.
+//! The reference of a region.
 
 use readmill_assembly::{ReferenceSpan, RegionReference};
 use readmill_regions::Span;
 
+pub use readmill_regions::Contig;
+
 /// Bases that GATK adds to the padded region on both sides for the alignment of haplotypes.
 const ASSEMBLY_PADDING: i32 = 500;
 
-/// A contig of the reference.
-#[derive(Clone, Copy, Debug)]
-pub struct Contig<'a> {
-    /// Index in the header.
-    pub index: usize,
-    /// Name, for messages.
-    pub name: &'a [u8],
-    /// All bases, in upper case and with N for other codes
-    /// ([`normalize_reference`](readmill_regions::normalize_reference)).
-    pub bases: &'a [u8],
-}
-
-impl<'a> Contig<'a> {
-    /// Returns the number of bases.
-    pub fn length(&self) -> i32 {
-        self.bases.len() as i32
-    }
-
-    /// Returns the bases of a span.
-    pub(crate) fn slice(&self, span: Span) -> &'a [u8] {
-        &self.bases[span.start as usize - 1..span.end as usize]
-    }
-
-    /// Returns the bases around a padded region.
-    pub(crate) fn region(&self, padded_span: Span) -> RegionReference<'a> {
-        let around = padded_span.pad(ASSEMBLY_PADDING, self.length());
-        RegionReference {
-            bases: self.slice(around),
-            start: around.start as u32,
-            padded_span: to_unsigned(padded_span),
-        }
+/// Returns the bases around a padded region.
+pub(crate) fn region_reference<'a>(contig: &Contig<'a>, padded_span: Span) -> RegionReference<'a> {
+    let around = padded_span.pad(ASSEMBLY_PADDING, contig.length());
+    RegionReference {
+        bases: contig.slice(around),
+        start: around.start as u32,
+        padded_span: to_unsigned(padded_span),
     }
 }
 

@@ -22,7 +22,7 @@ use crate::error::{input_error, name_region};
 use crate::evidence::{Evidence, EvidenceModel};
 use crate::genotype::Genotyping;
 use crate::options::{CallerOptions, PLOIDY};
-use crate::reference::{Contig, to_signed, to_unsigned};
+use crate::reference::{Contig, region_reference, to_signed, to_unsigned};
 
 /// Mapping quality below which a read does not count for genotypes.
 const MIN_MAPPING_QUALITY: u8 = 20;
@@ -135,7 +135,7 @@ impl<'t> RegionCaller<'t> {
         region: &AssemblyRegion,
         reads: &[Arc<CallerRead>],
     ) -> Result<Option<Trimmed<'a>>> {
-        let reference = contig.region(region.padded_span);
+        let reference = region_reference(contig, region.padded_span);
         let assembly_reads = Vec::from_iter(reads.iter().map(|read| assembly_read(read)));
         let haplotypes = self.assembler.assemble(&reference, &assembly_reads).map_err(input_error)?;
         let find_map = |haplotype| EventMap::of_haplotype(haplotype, &reference);

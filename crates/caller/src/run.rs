@@ -7,7 +7,7 @@ use readmill_genotypes::vcf::VcfRecord;
 use readmill_record::{Error, Header, RecordRef, Result};
 use readmill_regions::activity::ActivityModel;
 use readmill_regions::intake::ReadIntake;
-use readmill_regions::{AssemblyRegion, ContigWalk, Intervals, ReferenceWindow, RegionWalk};
+use readmill_regions::{AssemblyRegion, ContigWalk, Intervals, RegionWalk};
 
 use crate::calls::RegionCalls;
 use crate::emit::RecordEmitter;
@@ -91,7 +91,7 @@ impl<'t> CallRun<'t> {
     ) -> ContigRun<'r, 't> {
         ContigRun {
             contig,
-            walk: self.walk.start_contig(ReferenceWindow::of_contig(contig.bases), intervals),
+            walk: self.walk.start_contig(contig, intervals),
             caller: &mut self.caller,
             emitter: &mut self.emitter,
             deletions: &mut self.deletions,

@@ -9,7 +9,7 @@ use readmill_record::{Error, Result};
 use crate::activity::{ActivityModel, ActivityWindow};
 use crate::profile::{CutRegion, RegionCutter};
 use crate::read::CallerRead;
-use crate::reference::ReferenceWindow;
+use crate::reference::Contig;
 use crate::{Intervals, PADDING, Span};
 
 /// A region that is called as a whole, and the reads that help to call it.
@@ -43,12 +43,11 @@ pub struct AssemblyRegion {
 /// use std::sync::Arc;
 /// use readmill_jmath::{CpuMaker, JavaMath};
 /// use readmill_regions::activity::ActivityModel;
-/// use readmill_regions::{CallerRead, Intervals, ReferenceWindow, RegionFinder};
+/// use readmill_regions::{CallerRead, Contig, Intervals, RegionFinder};
 ///
 /// let model = ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel)?, 2);
-/// let bases = [b'A'; 500];
-/// let reference = ReferenceWindow::of_contig(&bases);
-/// let mut finder = RegionFinder::new(&model, reference, &Intervals::of_contig(500));
+/// let contig = Contig { index: 0, name: b"chr1", bases: &[b'A'; 500] };
+/// let mut finder = RegionFinder::new(&model, contig, &Intervals::of_contig(500));
 /// let mut regions = Vec::new();
 /// for _ in 0..2 {
 ///     let read = CallerRead {
@@ -68,7 +67,7 @@ pub struct AssemblyRegion {
 /// ```
 #[derive(Debug)]
 pub struct RegionFinder<'m, 'r> {
-    reference: ReferenceWindow<'r>,
+    contig: Contig<'r>,
     intervals: VecDeque<Span>,
     window: ActivityWindow<'m>,
     cutter: RegionCutter,
@@ -83,14 +82,13 @@ pub struct RegionFinder<'m, 'r> {
 }
 
 impl<'m, 'r> RegionFinder<'m, 'r> {
-    /// Starts a contig, whose bases are `reference`. Only loci in `intervals` become part of regions.
-    pub fn new(model: &'m ActivityModel, reference: ReferenceWindow<'r>, intervals: &Intervals) -> Self {
-        let contig_length = reference.bases.len() as i32;
+    /// Starts a contig. Only loci in `intervals` become part of regions.
+    pub fn new(model: &'m ActivityModel, contig: Contig<'r>, intervals: &Intervals) -> Self {
         RegionFinder {
-            reference,
+            contig,
             intervals: intervals.spans().iter().copied().collect(),
             window: ActivityWindow::new(model, 1),
-            cutter: RegionCutter::new(model.math(), contig_length),
+            cutter: RegionCutter::new(model.math(), contig.length()),
             pending: Vec::new(),
             cut: Vec::new(),
             last_locus: intervals.spans().last().map_or(0, |span| span.end),
@@ -115,7 +113,7 @@ impl<'m, 'r> RegionFinder<'m, 'r> {
         self.last_start = read.start;
         self.take_loci_before(read.start);
         self.emit_regions(read.start, regions);
-        self.window.add_read(&read, self.reference);
+        self.window.add_read(&read, self.contig);
         self.reads.push_back(read);
         Ok(())
     }
@@ -147,7 +145,7 @@ impl<'m, 'r> RegionFinder<'m, 'r> {
 
     /// Emits the regions that reads from position `next` on do not overlap.
     fn emit_regions(&mut self, next: i32, regions: &mut Vec<AssemblyRegion>) {
-        let contig_length = self.reference.bases.len() as i32;
+        let contig_length = self.contig.length();
         let mut emitted = 0;
         for &(CutRegion { span, is_active }, cut_before) in &self.pending {
             let padded_span = span.pad(PADDING, contig_length);
@@ -182,9 +180,9 @@ mod tests {
 
     fn add_reads(cigars_and_starts: &[(&str, i32)]) -> Result<()> {
         let model = ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel).unwrap(), 2);
-        let bases = [b'A'; 100];
+        let contig = Contig { index: 0, name: b"c", bases: &[b'A'; 100] };
         let intervals = Intervals::of_contig(100);
-        let mut finder = RegionFinder::new(&model, ReferenceWindow::of_contig(&bases), &intervals);
+        let mut finder = RegionFinder::new(&model, contig, &intervals);
         cigars_and_starts.iter().try_for_each(|&(cigar, start)| {
             let (bases, qualities) = (vec![b'A'; 10], vec![30; 10]);
             let cigar = cigar.parse().unwrap();
@@ -205,9 +203,9 @@ mod tests {
     #[test]
     fn a_region_is_ready_after_its_padding() {
         let model = ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel).unwrap(), 2);
-        let bases = [b'A'; 1000];
+        let contig = Contig { index: 0, name: b"c", bases: &[b'A'; 1000] };
         let intervals = Intervals::of_contig(1000);
-        let mut finder = RegionFinder::new(&model, ReferenceWindow::of_contig(&bases), &intervals);
+        let mut finder = RegionFinder::new(&model, contig, &intervals);
         let mut regions = Vec::new();
         finder.finish(&mut regions);
         let ready = Vec::from_iter(regions.iter().map(|region| region.ready_locus));

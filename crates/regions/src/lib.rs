@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `intake` | filters, decoding and downsampling of records | [`intake::ReadIntake`] |
 //! | `read` | a decoded read | [`CallerRead`] |
-//! | `reference` | reference bases as GATK reads them | [`ReferenceWindow`] |
+//! | `reference` | a contig of the reference, with bases as GATK reads them | [`Contig`] |
 //! | `span` | positions of a contig, and intervals | [`Span`], [`Intervals`] |
 //! | `activity` | the probability of a variant at each locus | [`activity::compute_activity`] |
 //! | `profile` | the smoothed activity, cut into regions | [`profile::RegionCutter`] |
@@ -38,7 +38,7 @@ mod walk;
 pub use finalize::{FinalizeOptions, finalize_region, is_read_for_genotypes, sort_reads, trim_reads};
 pub use finder::{AssemblyRegion, RegionFinder};
 pub use read::CallerRead;
-pub use reference::{ReferenceWindow, normalize_reference};
+pub use reference::{Contig, normalize_reference};
 pub use span::{Intervals, Span};
 pub use walk::{ContigWalk, DEFAULT_MAX_READS_PER_START, RegionWalk};
 

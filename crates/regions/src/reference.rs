@@ -2,28 +2,40 @@
 
 use readmill_record::{Error, Result};
 
-/// A part of a contig in memory, in upper case and with N for all codes that are not A, C, G or T
-/// ([`normalize_reference`]).
+use crate::Span;
+
+/// A contig of the reference, whole: the ends of regions and intervals depend on its length.
+///
+/// ```
+/// use readmill_regions::{Contig, Span};
+///
+/// let contig = Contig { index: 0, name: b"chr1", bases: b"ACGTN" };
+/// assert_eq!(contig.length(), 5);
+/// assert_eq!(contig.slice(Span { start: 2, end: 4 }), b"CGT");
+/// ```
 #[derive(Clone, Copy, Debug)]
-pub struct ReferenceWindow<'a> {
-    /// Position of the first base, 1-based.
-    pub start: i32,
-    /// Bases from there on, one byte each.
+pub struct Contig<'a> {
+    /// Index in the header.
+    pub index: usize,
+    /// Name, for messages.
+    pub name: &'a [u8],
+    /// All bases, in upper case and with N for all codes that are not A, C, G or T
+    /// ([`normalize_reference`]).
     pub bases: &'a [u8],
 }
 
-impl<'a> ReferenceWindow<'a> {
-    /// Wraps the bases of a whole contig.
-    pub fn of_contig(bases: &'a [u8]) -> Self {
-        ReferenceWindow { start: 1, bases }
+impl<'a> Contig<'a> {
+    /// Returns the number of bases.
+    pub fn length(&self) -> i32 {
+        self.bases.len() as i32
     }
 
-    /// Returns the bases from position `start` (1-based) on.
+    /// Returns the bases of a span.
     ///
     /// # Panics
-    /// The position is not in the window or right behind it.
-    pub fn bases_from(&self, start: i32) -> &'a [u8] {
-        &self.bases[(start - self.start) as usize..]
+    /// The span is not within the contig.
+    pub fn slice(&self, span: Span) -> &'a [u8] {
+        &self.bases[span.start as usize - 1..span.end as usize]
     }
 }
 

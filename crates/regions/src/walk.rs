@@ -9,7 +9,7 @@ use crate::activity::ActivityModel;
 use crate::finder::{AssemblyRegion, RegionFinder};
 use crate::intake::{GATK_SEED, PositionalDownsampler, ReadIntake};
 use crate::read::CallerRead;
-use crate::reference::ReferenceWindow;
+use crate::reference::Contig;
 use crate::{Intervals, PADDING, Span};
 
 /// Reads per start that HaplotypeCaller keeps unless it is asked otherwise.
@@ -25,14 +25,15 @@ pub const DEFAULT_MAX_READS_PER_START: usize = 50;
 /// use readmill_record::Header;
 /// use readmill_regions::activity::ActivityModel;
 /// use readmill_regions::intake::ReadIntake;
-/// use readmill_regions::{DEFAULT_MAX_READS_PER_START, Intervals, ReferenceWindow, RegionWalk};
+/// use readmill_regions::{Contig, DEFAULT_MAX_READS_PER_START, Intervals, RegionWalk};
 ///
 /// let header = Header::parse(b"@SQ\tSN:chr1\tLN:450\n@RG\tID:lane1\tSM:s1\n")?;
 /// let model = ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel)?, 2);
 /// let mut walk = RegionWalk::new(&model, ReadIntake::new(&header), DEFAULT_MAX_READS_PER_START)?;
-/// let (bases, mut regions) = ([b'C'; 450], Vec::new());
-/// let mut contig = walk.start_contig(ReferenceWindow::of_contig(&bases), &Intervals::of_contig(450));
-/// contig.finish(&mut regions)?; // no records
+/// let contig = Contig { index: 0, name: b"chr1", bases: &[b'C'; 450] };
+/// let mut regions = Vec::new();
+/// let mut contig_walk = walk.start_contig(contig, &Intervals::of_contig(450));
+/// contig_walk.finish(&mut regions)?; // no records
 /// let ends = Vec::from_iter(regions.iter().map(|region| (region.span.start, region.span.end)));
 /// assert_eq!(ends, [(1, 300), (301, 450)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -63,19 +64,14 @@ impl<'m> RegionWalk<'m> {
         Ok(RegionWalk { model, intake, random: JavaRandom::new(GATK_SEED), max_reads_per_start })
     }
 
-    /// Starts a contig, whose bases are `reference`. Only loci in `intervals` become part of regions.
-    pub fn start_contig<'w>(
-        &'w mut self,
-        reference: ReferenceWindow<'w>,
-        intervals: &Intervals,
-    ) -> ContigWalk<'w> {
-        let contig_length = reference.bases.len() as i32;
+    /// Starts a contig. Only loci in `intervals` become part of regions.
+    pub fn start_contig<'w>(&'w mut self, contig: Contig<'w>, intervals: &Intervals) -> ContigWalk<'w> {
         ContigWalk {
             intake: &mut self.intake,
             random: &mut self.random,
-            bounds: intervals.pad(PADDING, contig_length),
+            bounds: intervals.pad(PADDING, contig.length()),
             downsampler: PositionalDownsampler::new(self.max_reads_per_start),
-            finder: RegionFinder::new(self.model, reference, intervals),
+            finder: RegionFinder::new(self.model, contig, intervals),
             kept: Vec::new(),
             runs: RunHistory::default(),
         }

@@ -12,15 +12,15 @@ pub use window::ActivityWindow;
 
 use crate::Span;
 use crate::read::CallerRead;
-use crate::reference::ReferenceWindow;
+use crate::reference::Contig;
 
-/// Returns the activity of each locus of `span`, which lies in `reference`. `reads` are all reads that
+/// Returns the activity of each locus of `span`. `reads` are all reads that
 /// overlap it, in their order after downsampling; others have no effect.
 ///
 /// ```
 /// use readmill_jmath::{CpuMaker, JavaMath};
 /// use readmill_regions::activity::{ActivityModel, compute_activity};
-/// use readmill_regions::{CallerRead, ReferenceWindow, Span};
+/// use readmill_regions::{CallerRead, Contig, Span};
 ///
 /// let model = ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel)?, 2);
 /// let read = CallerRead {
@@ -30,8 +30,8 @@ use crate::reference::ReferenceWindow;
 ///     qualities: vec![30; 4],
 ///     ..CallerRead::default()
 /// };
-/// let reference = ReferenceWindow::of_contig(b"ACGTA");
-/// let activity = compute_activity(&model, &[read], reference, Span { start: 1, end: 5 });
+/// let contig = Contig { index: 0, name: b"chr1", bases: b"ACGTA" };
+/// let activity = compute_activity(&model, &[read], contig, Span { start: 1, end: 5 });
 /// let active = Vec::from_iter(activity.iter().map(|locus| locus.probability > 0.002));
 /// assert_eq!(active, [false, false, false, true, false], "the read has A instead of T");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -39,11 +39,11 @@ use crate::reference::ReferenceWindow;
 pub fn compute_activity<'a>(
     model: &ActivityModel,
     reads: impl IntoIterator<Item = &'a CallerRead>,
-    reference: ReferenceWindow<'_>,
+    contig: Contig<'_>,
     span: Span,
 ) -> Vec<LocusActivity> {
     let mut window = ActivityWindow::new(model, span.start);
-    reads.into_iter().for_each(|read| window.add_read(read, reference));
+    reads.into_iter().for_each(|read| window.add_read(read, contig));
     let mut activity = Vec::with_capacity(span.len());
     window.take_until(span.end, |_, locus| activity.push(locus));
     activity

@@ -3,7 +3,7 @@
 use super::model::{ActivityModel, LocusActivity};
 use super::steps::{Neighbour, Stretch, for_each_stretch};
 use crate::read::CallerRead;
-use crate::reference::ReferenceWindow;
+use crate::reference::Contig;
 
 const MIN_BASE_QUALITY: i8 = 11;
 const DELETION_QUALITY: u8 = 30;
@@ -71,13 +71,12 @@ impl<'m> ActivityWindow<'m> {
         ActivityWindow { model, origin: start, taken: 0, counts: Vec::new(), sums: Vec::new() }
     }
 
-    /// Adds a read's evidence to its loci. Loci that were taken, and those outside of `reference`, are
+    /// Adds a read's evidence to its loci. Loci that were taken, and those outside of the contig, are
     /// left out.
-    pub fn add_read(&mut self, read: &CallerRead, reference: ReferenceWindow<'_>) {
+    pub fn add_read(&mut self, read: &CallerRead, contig: Contig<'_>) {
         let mut covered = read.span_without_adapter();
-        covered.start = covered.start.max(self.origin + self.taken as i32).max(reference.start);
-        let reference_end = i64::from(reference.start) + reference.bases.len() as i64 - 1;
-        covered.end = i64::from(covered.end).min(reference_end) as i32;
+        covered.start = covered.start.max(self.origin + self.taken as i32).max(1);
+        covered.end = covered.end.min(contig.length());
         if covered.is_empty() {
             return;
         }
@@ -88,7 +87,7 @@ impl<'m> ActivityWindow<'m> {
         }
         let mut soft_clips = None;
         for_each_stretch(read, covered, |stretch| {
-            self.add_stretch(read, &stretch, reference);
+            self.add_stretch(read, &stretch, contig);
             if stretch.beside == Some(Neighbour::SoftClip) {
                 let count = || read.count_soft_clips_above(SOFT_CLIP_QUALITY);
                 self.add_soft_clips(read, &stretch, *soft_clips.get_or_insert_with(count));
@@ -97,7 +96,7 @@ impl<'m> ActivityWindow<'m> {
     }
 
     /// Adds the terms of bases or deletions.
-    fn add_stretch(&mut self, read: &CallerRead, stretch: &Stretch, reference: ReferenceWindow<'_>) {
+    fn add_stretch(&mut self, read: &CallerRead, stretch: &Stretch, contig: Contig<'_>) {
         let (at, length) = ((stretch.loci.start - self.origin) as usize, stretch.loci.len());
         let genotypes = self.model.genotypes();
         let sums = self.sums[at * genotypes..][..length * genotypes].chunks_exact_mut(genotypes);
@@ -107,7 +106,7 @@ impl<'m> ActivityWindow<'m> {
             return loci.for_each(|(counts, sums)| counts.add_terms(sums, terms));
         };
         let (bases, qualities) = (&read.bases[offset..][..length], &read.qualities[offset..][..length]);
-        let expected = reference.bases_from(stretch.loci.start);
+        let expected = &contig.bases[stretch.loci.start as usize - 1..];
         for (((counts, sums), (base, expected)), &quality) in
             loci.zip(bases.iter().zip(expected)).zip(qualities)
         {

@@ -9,7 +9,7 @@ use readmill_record::{Header, RecordRef, Result};
 use readmill_regions::activity::{ActivityModel, LocusActivity, compute_activity};
 use readmill_regions::intake::ReadIntake;
 use readmill_regions::{
-    AssemblyRegion, DEFAULT_MAX_READS_PER_START, Intervals, ReferenceWindow, RegionWalk, Span,
+    AssemblyRegion, Contig, DEFAULT_MAX_READS_PER_START, Intervals, RegionWalk, Span,
     normalize_reference,
 };
 
@@ -65,7 +65,7 @@ impl RegionRun {
         let model = ActivityModel::new(math, self.ploidy);
         let mut walk = RegionWalk::new(&model, ReadIntake::new(&header), DEFAULT_MAX_READS_PER_START)?;
         let (mut text, mut raw, mut regions) = (String::new(), Vec::new(), Vec::new());
-        for contig in header.references() {
+        for (index, contig) in header.references().iter().enumerate() {
             let name = String::from_utf8_lossy(&contig.name).into_owned();
             let is_on_contig = |line: &&str| line.split('\t').nth(2) == Some(&name);
             let mut lines = std::iter::from_fn(|| records.next_if(is_on_contig));
@@ -77,19 +77,19 @@ impl RegionRun {
                 lines.by_ref().for_each(drop);
                 continue;
             }
-            let reference = ReferenceWindow::of_contig(&self.reference[&name]);
-            let mut contig_walk = walk.start_contig(reference, &intervals);
+            let contig = Contig { index, name: name.as_bytes(), bases: &self.reference[&name] };
+            let mut contig_walk = walk.start_contig(contig, &intervals);
             for line in lines {
                 raw.clear();
                 parser.parse(line.as_bytes(), &mut raw)?;
                 contig_walk.add_record(RecordRef::new(&raw), &mut regions)?;
                 for region in regions.drain(..) {
-                    self.describe_region(&name, &region, &model, reference, &mut text);
+                    self.describe_region(contig, &region, &model, &mut text);
                 }
             }
             contig_walk.finish(&mut regions)?;
             for region in regions.drain(..) {
-                self.describe_region(&name, &region, &model, reference, &mut text);
+                self.describe_region(contig, &region, &model, &mut text);
             }
         }
         Ok(text)
@@ -97,10 +97,9 @@ impl RegionRun {
 
     fn describe_region(
         &self,
-        contig: &str,
+        contig: Contig<'_>,
         region: &AssemblyRegion,
         model: &ActivityModel,
-        reference: ReferenceWindow<'_>,
         text: &mut String,
     ) {
         let reads = Vec::from_iter(region.reads.iter().map(|read| &**read));
@@ -112,7 +111,7 @@ impl RegionRun {
             hash_text(&mut reads_hash, read.cigar.to_string().as_bytes());
             hash_text(&mut reads_hash, &read.bases);
         }
-        let activity = compute_activity(model, reads.iter().copied(), reference, region.span);
+        let activity = compute_activity(model, reads.iter().copied(), contig, region.span);
         let loci =
             (region.span.start..).zip(activity).filter(|(_, locus)| *locus != LocusActivity::default());
         let loci = Vec::from_iter(loci);
@@ -123,9 +122,10 @@ impl RegionRun {
         }
         let Span { start, end } = region.span;
         let (is_active, read_count, locus_count) = (region.is_active, reads.len(), loci.len());
+        let name = String::from_utf8_lossy(contig.name);
         writeln!(
             text,
-            "{contig} {start} {end} {is_active} {read_count} {reads_hash:x} {locus_count} {loci_hash:x}"
+            "{name} {start} {end} {is_active} {read_count} {reads_hash:x} {locus_count} {loci_hash:x}"
         )
         .expect("a string");
         if self.lists_all {
