@@ -47,7 +47,7 @@ impl RunTables {
 /// let mut run = CallRun::new(&options, &tables, &header)?;
 /// let mut records = Vec::new();
 /// let contig = Contig { index: 0, name: b"chr1", bases: &[b'C'; 450] };
-/// run.start_contig(contig, &Intervals::of_contig(450)).finish(&mut records)?; // no reads
+/// run.start_contig(contig, &Intervals::of_contig(450))?.finish(&mut records)?; // no reads
 /// run.finish(&mut records);
 /// let mut line = Vec::new();
 /// records[0].append_line(b"chr1", &mut line);
@@ -84,20 +84,23 @@ impl<'t> CallRun<'t> {
 
     /// Starts a contig. All contigs of the header must be called in their order, also those without
     /// records. Only loci in `intervals` are called.
+    ///
+    /// # Errors
+    /// The contig has another number of bases than in the header, or an interval is not within it.
     pub fn start_contig<'r>(
         &'r mut self,
         contig: Contig<'r>,
         intervals: &Intervals,
-    ) -> ContigRun<'r, 't> {
-        ContigRun {
+    ) -> Result<ContigRun<'r, 't>> {
+        Ok(ContigRun {
             contig,
-            walk: self.walk.start_contig(contig, intervals),
+            walk: self.walk.start_contig(contig, intervals)?,
             caller: &mut self.caller,
             emitter: &mut self.emitter,
             deletions: &mut self.deletions,
             regions: Vec::new(),
             waiting: VecDeque::new(),
-        }
+        })
     }
 
     /// Ends the run and appends its last records.

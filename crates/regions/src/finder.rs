@@ -47,7 +47,7 @@ pub struct AssemblyRegion {
 ///
 /// let model = ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel)?, 2);
 /// let contig = Contig { index: 0, name: b"chr1", bases: &[b'A'; 500] };
-/// let mut finder = RegionFinder::new(&model, contig, &Intervals::of_contig(500));
+/// let mut finder = RegionFinder::new(&model, contig, &Intervals::of_contig(500))?;
 /// let mut regions = Vec::new();
 /// for _ in 0..2 {
 ///     let read = CallerRead {
@@ -83,8 +83,12 @@ pub struct RegionFinder<'m, 'r> {
 
 impl<'m, 'r> RegionFinder<'m, 'r> {
     /// Starts a contig. Only loci in `intervals` become part of regions.
-    pub fn new(model: &'m ActivityModel, contig: Contig<'r>, intervals: &Intervals) -> Self {
-        RegionFinder {
+    ///
+    /// # Errors
+    /// An interval is not within the contig.
+    pub fn new(model: &'m ActivityModel, contig: Contig<'r>, intervals: &Intervals) -> Result<Self> {
+        check_intervals(&contig, intervals)?;
+        Ok(RegionFinder {
             contig,
             intervals: intervals.spans().iter().copied().collect(),
             window: ActivityWindow::new(model, 1),
@@ -95,7 +99,7 @@ impl<'m, 'r> RegionFinder<'m, 'r> {
             last_ready: 0,
             reads: VecDeque::new(),
             last_start: 0,
-        }
+        })
     }
 
     /// Adds the next read of the contig, and appends the regions that no later read overlaps.
@@ -166,6 +170,18 @@ impl<'m, 'r> RegionFinder<'m, 'r> {
     }
 }
 
+/// Refuses an interval with positions that the contig does not have.
+fn check_intervals(contig: &Contig<'_>, intervals: &Intervals) -> Result<()> {
+    let is_outside = |span: &&Span| span.start < 1 || span.end > contig.length();
+    let Some(Span { start, end }) = intervals.spans().iter().find(is_outside) else {
+        return Ok(());
+    };
+    let (name, length) = (contig.name.escape_ascii(), contig.length());
+    let what =
+        format!("interval {name}:{start}-{end} is not within the contig, which has {length} bases");
+    Err(Error::input(what).hint("correct the interval, or use intervals made for this reference"))
+}
+
 /// Returns whether a deletion comes before the first base of the read.
 fn starts_with_deletion(read: &CallerRead) -> bool {
     let before_bases = read.cigar.iter().take_while(|element| !element.operator().consumes_read());
@@ -182,7 +198,7 @@ mod tests {
         let model = ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel).unwrap(), 2);
         let contig = Contig { index: 0, name: b"c", bases: &[b'A'; 100] };
         let intervals = Intervals::of_contig(100);
-        let mut finder = RegionFinder::new(&model, contig, &intervals);
+        let mut finder = RegionFinder::new(&model, contig, &intervals)?;
         cigars_and_starts.iter().try_for_each(|&(cigar, start)| {
             let (bases, qualities) = (vec![b'A'; 10], vec![30; 10]);
             let cigar = cigar.parse().unwrap();
@@ -201,11 +217,26 @@ mod tests {
     }
 
     #[test]
+    fn an_interval_beyond_the_contig_is_refused() {
+        let model = ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel).unwrap(), 2);
+        let contig = Contig { index: 0, name: b"c", bases: &[b'A'; 100] };
+        let start = |start, end| {
+            let intervals = Intervals::new([Span { start: 5, end: 9 }, Span { start, end }]);
+            RegionFinder::new(&model, contig, &intervals).map(drop).map_err(|error| error.what)
+        };
+        assert_eq!(start(50, 100), Ok(()));
+        let error = start(50, 101).unwrap_err();
+        assert_eq!(error, "interval c:50-101 is not within the contig, which has 100 bases");
+        assert!(start(i32::MAX, i32::MAX).is_err());
+        assert!(start(0, 3).is_err());
+    }
+
+    #[test]
     fn a_region_is_ready_after_its_padding() {
         let model = ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel).unwrap(), 2);
         let contig = Contig { index: 0, name: b"c", bases: &[b'A'; 1000] };
         let intervals = Intervals::of_contig(1000);
-        let mut finder = RegionFinder::new(&model, contig, &intervals);
+        let mut finder = RegionFinder::new(&model, contig, &intervals).unwrap();
         let mut regions = Vec::new();
         finder.finish(&mut regions);
         let ready = Vec::from_iter(regions.iter().map(|region| region.ready_locus));

@@ -32,7 +32,7 @@ pub const DEFAULT_MAX_READS_PER_START: usize = 50;
 /// let mut walk = RegionWalk::new(&model, ReadIntake::new(&header), DEFAULT_MAX_READS_PER_START)?;
 /// let contig = Contig { index: 0, name: b"chr1", bases: &[b'C'; 450] };
 /// let mut regions = Vec::new();
-/// let mut contig_walk = walk.start_contig(contig, &Intervals::of_contig(450));
+/// let mut contig_walk = walk.start_contig(contig, &Intervals::of_contig(450))?;
 /// contig_walk.finish(&mut regions)?; // no records
 /// let ends = Vec::from_iter(regions.iter().map(|region| (region.span.start, region.span.end)));
 /// assert_eq!(ends, [(1, 300), (301, 450)]);
@@ -65,16 +65,24 @@ impl<'m> RegionWalk<'m> {
     }
 
     /// Starts a contig. Only loci in `intervals` become part of regions.
-    pub fn start_contig<'w>(&'w mut self, contig: Contig<'w>, intervals: &Intervals) -> ContigWalk<'w> {
-        ContigWalk {
+    ///
+    /// # Errors
+    /// The contig has another number of bases than in the header, or an interval is not within it.
+    pub fn start_contig<'w>(
+        &'w mut self,
+        contig: Contig<'w>,
+        intervals: &Intervals,
+    ) -> Result<ContigWalk<'w>> {
+        self.intake.check_contig(&contig)?;
+        Ok(ContigWalk {
             intake: &mut self.intake,
             random: &mut self.random,
             bounds: intervals.pad(PADDING, contig.length()),
             downsampler: PositionalDownsampler::new(self.max_reads_per_start),
-            finder: RegionFinder::new(self.model, contig, intervals),
+            finder: RegionFinder::new(self.model, contig, intervals)?,
             kept: Vec::new(),
             runs: RunHistory::default(),
-        }
+        })
     }
 
     /// Returns the intake, which counts the records that were left out.
@@ -184,7 +192,27 @@ impl ContigWalk<'_> {
 
 #[cfg(test)]
 mod tests {
+    use readmill_jmath::{CpuMaker, JavaMath};
+    use readmill_record::Header;
+
     use super::*;
+
+    #[test]
+    fn a_contig_of_another_length_than_in_the_header_is_refused() {
+        let model = ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel).unwrap(), 2);
+        let header = Header::parse(b"@SQ\tSN:c1\tLN:100\n@SQ\tSN:c2\tLN:90\n").unwrap();
+        let mut walk = RegionWalk::new(&model, ReadIntake::new(&header), 50).unwrap();
+        let mut start = |index, length| {
+            let contig = Contig { index, name: b"c2", bases: &[b'A'; 200][..length] };
+            let intervals = Intervals::of_contig(length as i32);
+            walk.start_contig(contig, &intervals).map(drop).map_err(|error| error.what)
+        };
+        assert_eq!(start(1, 90), Ok(()));
+        let error = start(1, 100).unwrap_err();
+        assert_eq!(error, "contig c2 has 100 bases in the reference, but 90 in the header of the reads");
+        let error = start(2, 90).unwrap_err();
+        assert_eq!(error, "contig c2 of the reference is not in the header of the reads");
+    }
 
     #[test]
     fn draws_follow_the_last_read_of_the_run_before() {

@@ -22,7 +22,7 @@ pub fn call_text(fasta: &str, sam: &str, options: &CallerOptions) -> Result<Stri
     for (index, contig) in file.header.references().iter().enumerate() {
         let bases = parse_contig(fasta, &contig.name)?;
         let contig = Contig { index, name: &contig.name, bases: &bases };
-        let mut walk = run.start_contig(contig, &Intervals::of_contig(contig.length()));
+        let mut walk = run.start_contig(contig, &Intervals::of_contig(contig.length()))?;
         while let Some((_, record)) = records.next_if(|(contig, _)| *contig == index as i32) {
             walk.add_record(RecordRef::new(record), &mut all)?;
         }

@@ -14,6 +14,7 @@ use readmill_record::tag::Tag;
 use readmill_record::{Error, Header, RecordRef, Result};
 
 use crate::read::CallerRead;
+use crate::reference::Contig;
 use filter::{find_rejection_by_alignment, find_rejection_by_fields};
 
 /// Code of `=` in SEQ.
@@ -120,6 +121,19 @@ impl ReadIntake {
             return Err(error.qname(record.qname()));
         };
         Ok(Some(CallerRead { cigar, read_group, sample, ..decode_record(record)? }))
+    }
+
+    /// Refuses a contig of the reference that is not in the header, or has another length there.
+    pub(crate) fn check_contig(&self, contig: &Contig<'_>) -> Result<()> {
+        let (name, bases) = (contig.name.escape_ascii(), contig.bases.len());
+        let what = match self.contig_lengths.get(contig.index) {
+            Some(&length) if usize::try_from(length) == Ok(bases) => return Ok(()),
+            Some(length) => format!(
+                "contig {name} has {bases} bases in the reference, but {length} in the header of the reads"
+            ),
+            None => format!("contig {name} of the reference is not in the header of the reads"),
+        };
+        Err(Error::input(what).hint("use the reference that the reads were aligned to"))
     }
 
     fn reject(&mut self, rejection: Rejection) -> Option<CallerRead> {

@@ -78,7 +78,7 @@ impl RegionRun {
                 continue;
             }
             let contig = Contig { index, name: name.as_bytes(), bases: &self.reference[&name] };
-            let mut contig_walk = walk.start_contig(contig, &intervals);
+            let mut contig_walk = walk.start_contig(contig, &intervals)?;
             for line in lines {
                 raw.clear();
                 parser.parse(line.as_bytes(), &mut raw)?;
