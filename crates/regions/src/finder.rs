@@ -69,7 +69,7 @@ pub struct AssemblyRegion {
 pub struct RegionFinder<'m, 'r> {
     contig: Contig<'r>,
     intervals: VecDeque<Span>,
-    window: ActivityWindow<'m>,
+    window: ActivityWindow<'m, 'r>,
     cutter: RegionCutter,
     /// Regions with the locus before which they were cut.
     pending: Vec<(CutRegion, i32)>,
@@ -91,7 +91,7 @@ impl<'m, 'r> RegionFinder<'m, 'r> {
         Ok(RegionFinder {
             contig,
             intervals: intervals.spans().iter().copied().collect(),
-            window: ActivityWindow::new(model, 1),
+            window: ActivityWindow::new(model, contig, 1),
             cutter: RegionCutter::new(model.math(), contig.length()),
             pending: Vec::new(),
             cut: Vec::new(),
@@ -117,7 +117,7 @@ impl<'m, 'r> RegionFinder<'m, 'r> {
         self.last_start = read.start;
         self.take_loci_before(read.start);
         self.emit_regions(read.start, regions);
-        self.window.add_read(&read, self.contig);
+        self.window.add_read(&read);
         self.reads.push_back(read);
         Ok(())
     }

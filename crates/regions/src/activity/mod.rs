@@ -10,6 +10,8 @@ mod window;
 pub use model::{ActivityModel, LocusActivity, MAX_PLOIDY};
 pub use window::ActivityWindow;
 
+use std::sync::Arc;
+
 use crate::Span;
 use crate::read::CallerRead;
 use crate::reference::Contig;
@@ -18,6 +20,7 @@ use crate::reference::Contig;
 /// overlap it, in their order after downsampling; others have no effect.
 ///
 /// ```
+/// use std::sync::Arc;
 /// use readmill_jmath::{CpuMaker, JavaMath};
 /// use readmill_regions::activity::{ActivityModel, compute_activity};
 /// use readmill_regions::{CallerRead, Contig, Span};
@@ -31,19 +34,19 @@ use crate::reference::Contig;
 ///     ..CallerRead::default()
 /// };
 /// let contig = Contig { index: 0, name: b"chr1", bases: b"ACGTA" };
-/// let activity = compute_activity(&model, &[read], contig, Span { start: 1, end: 5 });
+/// let activity = compute_activity(&model, &[Arc::new(read)], contig, Span { start: 1, end: 5 });
 /// let active = Vec::from_iter(activity.iter().map(|locus| locus.probability > 0.002));
 /// assert_eq!(active, [false, false, false, true, false], "the read has A instead of T");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn compute_activity<'a>(
     model: &ActivityModel,
-    reads: impl IntoIterator<Item = &'a CallerRead>,
+    reads: impl IntoIterator<Item = &'a Arc<CallerRead>>,
     contig: Contig<'_>,
     span: Span,
 ) -> Vec<LocusActivity> {
-    let mut window = ActivityWindow::new(model, span.start);
-    reads.into_iter().for_each(|read| window.add_read(read, contig));
+    let mut window = ActivityWindow::new(model, contig, span.start);
+    reads.into_iter().for_each(|read| window.add_read(read));
     let mut activity = Vec::with_capacity(span.len());
     window.take_until(span.end, |_, locus| activity.push(locus));
     activity

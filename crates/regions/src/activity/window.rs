@@ -1,7 +1,10 @@
 //! The pileup of reads that are added in order, as sums per locus.
 
+use std::sync::Arc;
+
 use super::model::{ActivityModel, LocusActivity};
 use super::steps::{Neighbour, Stretch, for_each_stretch};
+use crate::Span;
 use crate::read::CallerRead;
 use crate::reference::Contig;
 
@@ -9,8 +12,10 @@ const MIN_BASE_QUALITY: i8 = 11;
 const DELETION_QUALITY: u8 = 30;
 /// Soft-clipped bases count if their quality is above this.
 const SOFT_CLIP_QUALITY: i8 = 28;
-/// Consumed loci that are kept before their memory is reused.
-const MAX_CONSUMED_LOCI: usize = 4096;
+/// Loci that were taken and are kept before their memory is reused.
+const MAX_TAKEN_LOCI: usize = 4096;
+/// Loci from the next one on whose evidence is summed at a time.
+const MAX_SUMMED_LOCI: i32 = 4096;
 
 /// Counts of a locus beside its sums of terms.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,30 +58,57 @@ fn is_used(quality: u8) -> bool {
 /// add_read:    reads in order of start ──►  sums of loci  first … last
 /// take_until:  loci left of the next read's start are complete ──►  LocusActivity of each
 /// ```
+///
+/// A read adds its terms to a few thousand loci, and to the next ones when these are reached. So memory
+/// does not depend on the length of deletions.
 #[derive(Debug)]
-pub struct ActivityWindow<'m> {
+pub struct ActivityWindow<'m, 'r> {
     model: &'m ActivityModel,
+    contig: Contig<'r>,
     /// Position of the first element of `counts`, 1-based.
     origin: i32,
-    /// Loci of `counts` that were taken.
-    taken: usize,
+    /// The first locus that was not taken.
+    next_locus: i32,
+    /// The first locus to which no read has added terms yet.
+    horizon: i32,
+    /// Reads that reach the horizon, in the order in which they were added.
+    far_reads: Vec<Arc<CallerRead>>,
     counts: Vec<LocusCounts>,
     /// For each element of `counts`, a sum for each genotype.
     sums: Vec<f64>,
 }
 
-impl<'m> ActivityWindow<'m> {
+impl<'m, 'r> ActivityWindow<'m, 'r> {
     /// Creates a window whose first locus is `start`, 1-based.
-    pub fn new(model: &'m ActivityModel, start: i32) -> Self {
-        ActivityWindow { model, origin: start, taken: 0, counts: Vec::new(), sums: Vec::new() }
+    pub fn new(model: &'m ActivityModel, contig: Contig<'r>, start: i32) -> Self {
+        ActivityWindow {
+            model,
+            contig,
+            origin: start,
+            next_locus: start,
+            horizon: start.saturating_add(MAX_SUMMED_LOCI),
+            far_reads: Vec::new(),
+            counts: Vec::new(),
+            sums: Vec::new(),
+        }
     }
 
     /// Adds a read's evidence to its loci. Loci that were taken, and those outside of the contig, are
     /// left out.
-    pub fn add_read(&mut self, read: &CallerRead, contig: Contig<'_>) {
-        let mut covered = read.span_without_adapter();
-        covered.start = covered.start.max(self.origin + self.taken as i32).max(1);
-        covered.end = covered.end.min(contig.length());
+    pub fn add_read(&mut self, read: &Arc<CallerRead>) {
+        self.add_summed_loci(read);
+        if read.span_without_adapter().end >= self.horizon {
+            self.far_reads.push(Arc::clone(read));
+        }
+    }
+
+    /// Adds a read's evidence to its loci from the next one to the horizon.
+    fn add_summed_loci(&mut self, read: &CallerRead) {
+        let covered = read.span_without_adapter();
+        let covered = Span {
+            start: covered.start.max(self.next_locus).max(1),
+            end: covered.end.min(self.horizon - 1).min(self.contig.length()),
+        };
         if covered.is_empty() {
             return;
         }
@@ -87,7 +119,7 @@ impl<'m> ActivityWindow<'m> {
         }
         let mut soft_clips = None;
         for_each_stretch(read, covered, |stretch| {
-            self.add_stretch(read, &stretch, contig);
+            self.add_stretch(read, &stretch);
             if stretch.beside == Some(Neighbour::SoftClip) {
                 let count = || read.count_soft_clips_above(SOFT_CLIP_QUALITY);
                 self.add_soft_clips(read, &stretch, *soft_clips.get_or_insert_with(count));
@@ -96,7 +128,7 @@ impl<'m> ActivityWindow<'m> {
     }
 
     /// Adds the terms of bases or deletions.
-    fn add_stretch(&mut self, read: &CallerRead, stretch: &Stretch, contig: Contig<'_>) {
+    fn add_stretch(&mut self, read: &CallerRead, stretch: &Stretch) {
         let (at, length) = ((stretch.loci.start - self.origin) as usize, stretch.loci.len());
         let genotypes = self.model.genotypes();
         let sums = self.sums[at * genotypes..][..length * genotypes].chunks_exact_mut(genotypes);
@@ -106,7 +138,7 @@ impl<'m> ActivityWindow<'m> {
             return loci.for_each(|(counts, sums)| counts.add_terms(sums, terms));
         };
         let (bases, qualities) = (&read.bases[offset..][..length], &read.qualities[offset..][..length]);
-        let expected = &contig.bases[stretch.loci.start as usize - 1..];
+        let expected = &self.contig.bases[stretch.loci.start as usize - 1..];
         for (((counts, sums), (base, expected)), &quality) in
             loci.zip(bases.iter().zip(expected)).zip(qualities)
         {
@@ -127,22 +159,32 @@ impl<'m> ActivityWindow<'m> {
 
     /// Leaves out the loci left of `start`, 1-based.
     pub fn skip_to(&mut self, start: i32) {
-        let end = (i64::from(start) - i64::from(self.origin)).max(0) as usize;
-        self.taken = self.taken.max(end);
+        self.next_locus = self.next_locus.max(start);
     }
 
     /// Takes the loci up to and including `last`, 1-based, and passes each with its activity. No read
     /// that starts there may follow.
     pub fn take_until(&mut self, last: i32, mut take: impl FnMut(i32, LocusActivity)) {
-        let end = (i64::from(last) - i64::from(self.origin) + 1).max(0) as usize;
-        while self.taken < end {
-            let activity = self.activity(self.taken);
-            take(self.origin + self.taken as i32, activity);
-            self.taken += 1;
+        while self.next_locus <= last.min(i32::MAX - 1) {
+            if self.next_locus >= self.horizon {
+                self.advance_horizon();
+            }
+            take(self.next_locus, self.activity((self.next_locus - self.origin) as usize));
+            self.next_locus += 1;
         }
-        if self.taken >= MAX_CONSUMED_LOCI.min(self.counts.len()) {
+        if self.count_taken() >= MAX_TAKEN_LOCI.min(self.counts.len()) {
             self.release_taken();
         }
+    }
+
+    /// Adds the evidence of reads that reach the horizon to the next loci.
+    fn advance_horizon(&mut self) {
+        self.release_taken();
+        self.horizon = self.next_locus.saturating_add(MAX_SUMMED_LOCI);
+        let mut reads = std::mem::take(&mut self.far_reads);
+        reads.iter().for_each(|read| self.add_summed_loci(read));
+        reads.retain(|read| read.span_without_adapter().end >= self.horizon);
+        self.far_reads = reads;
     }
 
     fn activity(&self, at: usize) -> LocusActivity {
@@ -157,12 +199,66 @@ impl<'m> ActivityWindow<'m> {
         }
     }
 
+    /// Returns the number of loci from the origin on that were taken or left out.
+    fn count_taken(&self) -> usize {
+        (self.next_locus - self.origin) as usize
+    }
+
     /// Forgets the loci that were taken.
     fn release_taken(&mut self) {
-        let in_memory = self.taken.min(self.counts.len());
+        let in_memory = self.count_taken().min(self.counts.len());
         self.counts.drain(..in_memory);
         self.sums.drain(..in_memory * self.model.genotypes());
-        self.origin += self.taken as i32;
-        self.taken = 0;
+        self.origin = self.next_locus;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use readmill_jmath::{CpuMaker, JavaMath};
+
+    use super::*;
+    use crate::activity::compute_activity;
+
+    fn model() -> ActivityModel {
+        ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel).unwrap(), 2)
+    }
+
+    fn read_with_deletion(start: i32, deleted: usize, quality: u8) -> Arc<CallerRead> {
+        let cigar = format!("9S20M{deleted}D40M").parse().unwrap();
+        let (bases, qualities) = (vec![b'C'; 69], vec![quality; 69]);
+        Arc::new(CallerRead { start, cigar, bases, qualities, ..CallerRead::default() })
+    }
+
+    #[test]
+    fn activity_does_not_depend_on_where_the_window_starts() {
+        let bases = vec![b'A'; 30_000];
+        let contig = Contig { index: 0, name: b"c", bases: &bases };
+        let reads = Vec::from_iter((0..150).map(|number: i32| {
+            let deleted = [1, 4000, 9000, 20_000][number as usize % 4];
+            read_with_deletion(1 + 97 * number, deleted, 12 + (number % 29) as u8)
+        }));
+        let whole = Span { start: 1, end: 30_000 };
+        let activity = compute_activity(&model(), &reads, contig, whole);
+        assert!(activity.iter().filter(|locus| locus.probability > 0.1).count() > 20_000);
+        for start in [2, 3000, 8191, 12_345] {
+            let part = compute_activity(&model(), &reads, contig, Span { start, ..whole });
+            assert!(part == activity[start as usize - 1..], "from {start}");
+        }
+    }
+
+    #[test]
+    fn a_long_deletion_takes_little_memory() {
+        let bases = vec![b'A'; 3_000_000];
+        let contig = Contig { index: 0, name: b"c", bases: &bases };
+        let model = model();
+        let mut window = ActivityWindow::new(&model, contig, 1);
+        window.add_read(&read_with_deletion(1000, 2_500_000, 30));
+        let mut active = 0;
+        for last in [1100, 2_999_000] {
+            window.take_until(last, |_, activity| active += i32::from(activity.probability > 0.1));
+            assert!(window.counts.capacity() <= 4 * MAX_SUMMED_LOCI as usize);
+        }
+        assert_eq!(active, 2_500_060);
     }
 }

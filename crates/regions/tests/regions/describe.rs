@@ -102,16 +102,16 @@ impl RegionRun {
         model: &ActivityModel,
         text: &mut String,
     ) {
-        let reads = Vec::from_iter(region.reads.iter().map(|read| &**read));
+        let reads = &region.reads;
         let (mut reads_hash, mut loci_hash) = (0, 0);
-        for read in &reads {
+        for read in reads {
             hash_text(&mut reads_hash, &read.name);
             hash_number(&mut reads_hash, u64::from(read.flags.is_reverse()));
             hash_number(&mut reads_hash, read.start as u64);
             hash_text(&mut reads_hash, read.cigar.to_string().as_bytes());
             hash_text(&mut reads_hash, &read.bases);
         }
-        let activity = compute_activity(model, reads.iter().copied(), contig, region.span);
+        let activity = compute_activity(model, reads, contig, region.span);
         let loci =
             (region.span.start..).zip(activity).filter(|(_, locus)| *locus != LocusActivity::default());
         let loci = Vec::from_iter(loci);
