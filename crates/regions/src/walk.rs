@@ -7,7 +7,7 @@ use readmill_record::{Error, RecordRef, Result};
 
 use crate::activity::ActivityModel;
 use crate::finder::{AssemblyRegion, RegionFinder};
-use crate::intake::{GATK_SEED, PositionalDownsampler, ReadIntake};
+use crate::intake::{GATK_SEED, IntakeCounts, PositionalDownsampler, ReadIntake};
 use crate::read::CallerRead;
 use crate::reference::Contig;
 use crate::{Intervals, PADDING, Span};
@@ -85,9 +85,9 @@ impl<'m> RegionWalk<'m> {
         })
     }
 
-    /// Returns the intake, which counts the records that were left out.
-    pub fn intake(&self) -> &ReadIntake {
-        &self.intake
+    /// Returns the numbers of records that passed and failed the filters so far.
+    pub fn counts(&self) -> &IntakeCounts {
+        self.intake.counts()
     }
 }
 

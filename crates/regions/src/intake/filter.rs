@@ -34,8 +34,62 @@ pub enum Rejection {
 }
 
 impl Rejection {
-    /// Number of reasons.
-    pub const COUNT: usize = Rejection::Malformed as usize + 1;
+    /// All reasons, in the order of the filters.
+    pub const ALL: [Rejection; 9] = [
+        Rejection::LowMappingQuality,
+        Rejection::NoMappingQuality,
+        Rejection::Unmapped,
+        Rejection::Secondary,
+        Rejection::Duplicate,
+        Rejection::FailedChecks,
+        Rejection::NoReferenceBases,
+        Rejection::BadCigar,
+        Rejection::Malformed,
+    ];
+
+    /// Returns the name of the filter, as in the log of GATK.
+    pub fn filter_name(self) -> &'static str {
+        match self {
+            Rejection::LowMappingQuality => "MappingQualityReadFilter",
+            Rejection::NoMappingQuality => "MappingQualityAvailableReadFilter",
+            Rejection::Unmapped => "MappedReadFilter",
+            Rejection::Secondary => "NotSecondaryAlignmentReadFilter",
+            Rejection::Duplicate => "NotDuplicateReadFilter",
+            Rejection::FailedChecks => "PassesVendorQualityCheckReadFilter",
+            Rejection::NoReferenceBases => "NonZeroReferenceLengthAlignmentReadFilter",
+            Rejection::BadCigar => "GoodCigarReadFilter",
+            Rejection::Malformed => "WellformedReadFilter",
+        }
+    }
+}
+
+/// Numbers of records that passed the filters of a run, and that failed them.
+///
+/// Records that overlap no interval are not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IntakeCounts {
+    passed: u64,
+    rejected: [u64; Rejection::ALL.len()],
+}
+
+impl IntakeCounts {
+    /// Returns the number of records that passed all filters. Downsampling may still remove some.
+    pub fn passed(&self) -> u64 {
+        self.passed
+    }
+
+    /// Returns the number of records that failed this filter first.
+    pub fn rejected(&self, rejection: Rejection) -> u64 {
+        self.rejected[rejection as usize]
+    }
+
+    pub(super) fn add_passed(&mut self) {
+        self.passed += 1;
+    }
+
+    pub(super) fn add_rejected(&mut self, rejection: Rejection) {
+        self.rejected[rejection as usize] += 1;
+    }
 }
 
 /// Returns the first filter that the record fails by its fields before the CIGAR.
@@ -81,4 +135,19 @@ fn is_well_formed(record: RecordRef<'_>, cigar: &Cigar, contig_lengths: &[i32]) 
         && record.qual().first().is_some_and(|&quality| quality != ABSENT_QUALITY)
         && record.l_seq() == cigar.read_length()
         && !cigar.iter().any(|element| element.operator() == CigarOperator::Skip)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_listed_in_their_order() {
+        let mut counts = IntakeCounts::default();
+        for (number, rejection) in (1..).zip(Rejection::ALL) {
+            (0..number).for_each(|_| counts.add_rejected(rejection));
+        }
+        assert_eq!(counts.rejected, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        assert!(Rejection::ALL.map(|rejection| counts.rejected(rejection)).is_sorted());
+    }
 }

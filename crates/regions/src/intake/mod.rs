@@ -4,7 +4,7 @@ mod downsample;
 mod filter;
 
 pub use downsample::{GATK_SEED, PositionalDownsampler};
-pub use filter::Rejection;
+pub use filter::{IntakeCounts, Rejection};
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -53,7 +53,7 @@ struct ReadGroup {
 /// (raw[12], raw[13], raw[36]) = (2, 19, b'r'); // a mapping quality of 19
 /// edit::set_block_size(&mut raw, 0);
 /// assert!(intake.accept_record(RecordRef::new(&raw))?.is_none());
-/// assert_eq!(intake.rejected(Rejection::LowMappingQuality), 1);
+/// assert_eq!(intake.counts().rejected(Rejection::LowMappingQuality), 1);
 /// # Ok::<(), readmill_record::Error>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -61,7 +61,7 @@ pub struct ReadIntake {
     contig_lengths: Vec<i32>,
     groups: HashMap<Vec<u8>, ReadGroup>,
     samples: Vec<Vec<u8>>,
-    rejected: [u64; Rejection::COUNT],
+    counts: IntakeCounts,
 }
 
 impl ReadIntake {
@@ -81,7 +81,7 @@ impl ReadIntake {
             contig_lengths: header.references().iter().map(|contig| contig.length as i32).collect(),
             groups: groups.collect(),
             samples,
-            rejected: [0; Rejection::COUNT],
+            counts: IntakeCounts::default(),
         }
     }
 
@@ -90,9 +90,9 @@ impl ReadIntake {
         &self.samples
     }
 
-    /// Returns the number of records that failed this filter first.
-    pub fn rejected(&self, rejection: Rejection) -> u64 {
-        self.rejected[rejection as usize]
+    /// Returns the numbers of records that passed and failed the filters so far.
+    pub fn counts(&self) -> &IntakeCounts {
+        &self.counts
     }
 
     /// Decodes a record, or returns `None` if HaplotypeCaller does not use it.
@@ -120,7 +120,9 @@ impl ReadIntake {
             let error = Error::input("the read group is not in the header, or has no sample (SM) there");
             return Err(error.qname(record.qname()));
         };
-        Ok(Some(CallerRead { cigar, read_group, sample, ..decode_record(record)? }))
+        let read = CallerRead { cigar, read_group, sample, ..decode_record(record)? };
+        self.counts.add_passed();
+        Ok(Some(read))
     }
 
     /// Refuses a contig of the reference that is not in the header, or has another length there.
@@ -137,7 +139,7 @@ impl ReadIntake {
     }
 
     fn reject(&mut self, rejection: Rejection) -> Option<CallerRead> {
-        self.rejected[rejection as usize] += 1;
+        self.counts.add_rejected(rejection);
         None
     }
 }

@@ -21,7 +21,7 @@ fn accept(line: &str) -> (Result<Option<CallerRead>>, Vec<u64>) {
     let read = intake.accept_record(RecordRef::new(&raw));
     let reasons =
         [Rejection::LowMappingQuality, Rejection::Duplicate, Rejection::BadCigar, Rejection::Malformed];
-    (read, reasons.map(|reason| intake.rejected(reason)).to_vec())
+    (read, reasons.map(|reason| intake.counts().rejected(reason)).to_vec())
 }
 
 #[test]
