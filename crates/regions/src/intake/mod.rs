@@ -181,9 +181,11 @@ fn read_qualities(record: RecordRef<'_>, tag: Tag) -> Result<Option<Vec<u8>>> {
     let Some(field) = record.field(tag).filter(|field| field.kind == b'Z') else {
         return Ok(None);
     };
-    if let Some(bad) = field.value.iter().find(|byte| !(b'!'..=b'~').contains(byte)) {
-        let what = format!("{} has the character {bad}, which is not a quality", tag.escape_ascii());
-        return Err(Error::input(what).qname(record.qname()));
+    if let Some(at) = field.value.iter().position(|byte| !(b'!'..=b'~').contains(byte)) {
+        let (tag, bad) = (tag.escape_ascii(), field.value[at].escape_ascii());
+        let what = format!("character {} of tag {tag}, \"{bad}\", is not a quality", at + 1);
+        let error = Error::input(what).hint("qualities are the characters from \"!\" to \"~\"");
+        return Err(error.qname(record.qname()));
     }
     Ok(Some(field.value.iter().map(|byte| byte - b'!').collect()))
 }

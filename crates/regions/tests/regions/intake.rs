@@ -12,7 +12,7 @@ fn accept(line: &str) -> (Result<Option<CallerRead>>, Vec<u64>) {
     let header = Header::parse(HEADER).unwrap();
     let [flags, start, quality, cigar, bases, qualities, tags] =
         line.split(' ').collect::<Vec<_>>()[..].try_into().unwrap();
-    let tags = tags.replace(',', "\t");
+    let tags = tags.replace(',', "\t").replace('_', " ");
     let line =
         format!("r\t{flags}\tc\t{start}\t{quality}\t{cigar}\t*\t0\t0\t{bases}\t{qualities}\t{tags}");
     let mut raw = Vec::new();
@@ -40,6 +40,12 @@ fn gatk_fails_at_equal_signs_and_at_unknown_read_groups() {
     ] {
         assert_eq!(accept(line).0.unwrap_err().what, what, "{line}");
     }
+}
+
+#[test]
+fn a_character_that_is_not_a_quality_is_named() {
+    let error = accept("0 5 60 3M ACG FFF RG:Z:g1,BD:Z:IJ_").0.unwrap_err();
+    assert_eq!(error.what, "character 3 of tag BD, \" \", is not a quality");
 }
 
 #[test]
