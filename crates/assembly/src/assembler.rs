@@ -52,6 +52,9 @@ impl Assembler {
     ///
     /// # Errors
     /// GATK throws an exception in this region.
+    ///
+    /// # Panics
+    /// The padded span is not within the bases of `reference`.
     pub fn assemble(
         &mut self,
         reference: &RegionReference<'_>,
@@ -73,6 +76,9 @@ impl Assembler {
     ///
     /// # Errors
     /// GATK throws an exception in this region.
+    ///
+    /// # Panics
+    /// The padded span is not within the bases of `reference`.
     pub fn assemble_graphs(
         &mut self,
         reference: &RegionReference<'_>,

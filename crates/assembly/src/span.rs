@@ -25,7 +25,7 @@ pub struct RegionReference<'a> {
     pub bases: &'a [u8],
     /// 1-based position of the first of `bases`.
     pub start: u32,
-    /// The part that haplotypes span: the region with its padding.
+    /// The part that haplotypes span: the region with its padding. It must be within `bases`.
     pub padded_span: ReferenceSpan,
 }
 

@@ -24,6 +24,9 @@ pub struct TrimmedSpans {
 impl TrimmedSpans {
     /// Finds the events that overlap `region`, and the bases around them that are needed to genotype
     /// them (GATK 4.6.2.0 `AssemblyRegionTrimmer.trim`). Returns `None` if there are no such events.
+    ///
+    /// # Panics
+    /// The padded span is not within the bases of `reference`.
     pub fn find(
         region: ReferenceSpan,
         events: &[Event],
@@ -80,12 +83,17 @@ fn padding_of(event: &Event, reference: &RegionReference<'_>) -> u32 {
 ///
 /// # Errors
 /// See [`AssemblyError::ReferenceTrimmedAway`].
+///
+/// # Panics
+/// `span` is not within the span of each haplotype, or a haplotype has fewer bases than its CIGAR.
 pub fn trim_haplotypes(
     haplotypes: &[Haplotype],
     span: ReferenceSpan,
 ) -> Result<Vec<Haplotype>, AssemblyError> {
     let mut trimmed: Vec<Haplotype> = Vec::new();
     for haplotype in haplotypes {
+        let is_inside = haplotype.span.start <= span.start && span.end <= haplotype.span.end;
+        assert!(is_inside, "haplotypes are trimmed to a part of their span");
         let Some(mut part) = haplotype.trim(span)? else {
             continue;
         };

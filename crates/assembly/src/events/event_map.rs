@@ -24,6 +24,9 @@ impl EventMap {
     ///
     /// # Errors
     /// See [`AssemblyError::ConflictingEvents`].
+    ///
+    /// # Panics
+    /// The haplotype has fewer bases than its CIGAR, or starts beyond the bases of `reference`.
     pub fn of_haplotype(
         haplotype: &Haplotype,
         reference: &RegionReference<'_>,

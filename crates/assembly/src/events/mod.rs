@@ -33,12 +33,15 @@ impl Event {
     /// Returns an event without the bases that both alleles have at the end, if both have several.
     ///
     /// # Errors
-    /// The alleles are equal, or one is empty without the end that they have in common.
+    /// The alleles are equal, or one is empty, perhaps without the end that they have in common.
     pub fn new(
         start: u32,
         mut reference: Vec<u8>,
         mut alternate: Vec<u8>,
     ) -> Result<Event, AssemblyError> {
+        if reference.is_empty() || alternate.is_empty() || reference == alternate {
+            return Err(AssemblyError::ConflictingEvents { position: start });
+        }
         if reference.len() > 1 && alternate.len() > 1 {
             let common =
                 reference.iter().rev().zip(alternate.iter().rev()).take_while(|(a, b)| a == b).count();

@@ -72,4 +72,7 @@ fn alleles_with_a_common_end_are_shortened() {
     assert_eq!((event.reference.as_slice(), event.alternate.as_slice()), (&b"AC"[..], &b"A"[..]));
     let equal = Event::new(7, b"AC".to_vec(), b"AC".to_vec());
     assert_eq!(equal, Err(AssemblyError::ConflictingEvents { position: 7 }));
+    for (reference, alternate) in [(&b"A"[..], &b"A"[..]), (b"", b"A"), (b"AC", b"")] {
+        assert!(Event::new(7, reference.to_vec(), alternate.to_vec()).is_err());
+    }
 }
