@@ -9,7 +9,7 @@ use std::path::Path;
 
 use readmill_assembly::Assembler;
 use readmill_jmath::{CpuMaker, JavaMath};
-use region_text::find_difference;
+use region_text::{find_difference, is_input, print_results};
 
 /// Returns what GATK printed, without the first line, which is a remark.
 fn read_oracle() -> String {
@@ -17,11 +17,18 @@ fn read_oracle() -> String {
     fs::read_to_string(path).unwrap().split_once('\n').unwrap().1.to_owned()
 }
 
-/// Returns GATK's results of a case: the lines that start with a word.
-fn lines_of<'a>(oracle: &'a str, case: &str, word: &str) -> Vec<&'a str> {
+/// Prints our results for a case of the oracle.
+fn print_case(oracle: &str, case: &str) -> String {
     let start = oracle.find(&format!("region {case} ")).unwrap();
     let lines = oracle[start..].lines().take_while(|&line| line != "end");
-    lines.filter(|line| line.split(' ').next() == Some(word)).collect()
+    let input: Vec<&str> = lines.filter(|line| is_input(line)).collect();
+    let mut assembler = Assembler::new(JavaMath::of_maker(CpuMaker::Intel).unwrap());
+    print_results(&input, &mut assembler, true).unwrap()
+}
+
+/// Returns the lines of results that start with a word.
+fn lines_of<'a>(results: &'a str, word: &str) -> Vec<&'a str> {
+    results.lines().filter(|line| line.split(' ').next() == Some(word)).collect()
 }
 
 #[test]
@@ -46,12 +53,14 @@ fn cases_use_the_kmer_sizes_they_are_made_for() {
         ("one-vertex", &["10", "25"]),
         ("shorter-than-kmers", &["10", "25"]),
     ] {
-        let graphs = lines_of(&oracle, case, "graph");
+        let results = print_case(&oracle, case);
+        let graphs = lines_of(&results, "graph");
         let found: Vec<&str> = graphs.iter().map(|line| line.split(' ').nth(1).unwrap()).collect();
         assert_eq!(found, sizes, "{case}");
     }
-    assert_eq!(lines_of(&oracle, "shorter-than-kmers", "graph")[0], "graph 10 FAILED");
-    assert_eq!(lines_of(&oracle, "as-short-as-kmer", "error").len(), 1);
+    let shorter = print_case(&oracle, "shorter-than-kmers");
+    assert_eq!(lines_of(&shorter, "graph")[0], "graph 10 FAILED");
+    assert_eq!(lines_of(&print_case(&oracle, "as-short-as-kmer"), "error").len(), 1);
 }
 
 #[test]
@@ -77,23 +86,25 @@ fn cases_have_the_haplotypes_they_are_made_for() {
         ("event-in-padding", 2, 1),
         ("shorter-than-30", 1, 0),
     ] {
-        assert_eq!(lines_of(&oracle, case, "haplotype").len(), haplotypes, "{case}");
-        let mut found = lines_of(&oracle, case, "event");
+        let results = print_case(&oracle, case);
+        assert_eq!(lines_of(&results, "haplotype").len(), haplotypes, "{case}");
+        let mut found = lines_of(&results, "event");
         found.dedup();
         found.sort_unstable();
         found.dedup();
         assert_eq!(found.len(), events, "{case}");
     }
-    assert_eq!(lines_of(&oracle, "event-in-padding", "trimmed"), ["trimmed none"]);
+    assert_eq!(lines_of(&print_case(&oracle, "event-in-padding"), "trimmed"), ["trimmed none"]);
     // The haplotypes differ in two bases. Trimming removes one of them.
-    assert_eq!(lines_of(&oracle, "equal-after-trimming", "haplotype").len(), 4);
-    assert_eq!(lines_of(&oracle, "equal-after-trimming", "trimmed-haplotype").len(), 2);
+    let equal = print_case(&oracle, "equal-after-trimming");
+    assert_eq!(lines_of(&equal, "haplotype").len(), 4);
+    assert_eq!(lines_of(&equal, "trimmed-haplotype").len(), 2);
 }
 
 #[test]
 fn equal_scores_are_ordered_by_descending_bases() {
-    let oracle = read_oracle();
-    let haplotypes = lines_of(&oracle, "equal-scores", "haplotype");
+    let results = print_case(&read_oracle(), "equal-scores");
+    let haplotypes = lines_of(&results, "haplotype");
     let words: Vec<Vec<&str>> = haplotypes.iter().map(|line| line.split(' ').collect()).collect();
     let tied = words.windows(2).find(|pair| pair[0][4] == pair[1][4]).unwrap();
     assert!(tied[0][1] > tied[1][1]);

@@ -41,8 +41,7 @@ pub fn find_difference(
     compared: &mut u64,
 ) -> Option<(String, String, String)> {
     for block in text.split_inclusive("\nend\n") {
-        let (input, expected): (Vec<&str>, Vec<&str>) =
-            block.lines().partition(|line| line.starts_with("region ") || line.starts_with("read "));
+        let (input, expected): (Vec<&str>, Vec<&str>) = block.lines().partition(|line| is_input(line));
         let name = input.first()?.split(' ').nth(1)?.to_owned();
         let prints_graphs = expected.iter().any(|line| line.starts_with("graph"));
         let ours = print_results(&input, assembler, prints_graphs)?;
@@ -59,7 +58,14 @@ pub fn find_difference(
     None
 }
 
-fn print_results(input: &[&str], assembler: &mut Assembler, prints_graphs: bool) -> Option<String> {
+/// Returns whether a line describes a region or its reads, and not a result.
+pub fn is_input(line: &str) -> bool {
+    line.starts_with("region ") || line.starts_with("read ")
+}
+
+/// Returns our results for a region in the form of GATK's. `input` is the line of the region and those
+/// of its reads.
+pub fn print_results(input: &[&str], assembler: &mut Assembler, prints_graphs: bool) -> Option<String> {
     let mut samples = Vec::new();
     let qualities: Vec<Vec<u8>> = input[1..].iter().filter_map(|line| read_qualities(line)).collect();
     let region = read_region(input, &qualities, &mut samples)?;
