@@ -26,6 +26,17 @@ fn compare_file(path: &Path) -> (usize, usize) {
 }
 
 #[test]
+fn a_line_that_is_no_case_differs_from_an_error_of_gatk() {
+    let mut aligner = SmithWaterman::default();
+    let mut result = |line| case::compare_case(&mut aligner, line).0;
+    assert_eq!(result("sw\tACGT\t\t1,-1,-1,-1\tINDEL\terror"), "error");
+    assert_eq!(result("turn\t3M\terror"), "no case: unknown function");
+    assert_eq!(result("clip\t3M\t1\terror"), "no case: too few columns");
+    assert!(result("clip\t3M\tone\t2\tS\terror").starts_with("no case: one: "));
+    assert!(result("is_good\t3Y\terror").starts_with("no case: 3Y: "));
+}
+
+#[test]
 fn results_are_those_stored_from_gatk() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/oracles/java/pairwise.txt");
     let (cases, different) = compare_file(&path);
