@@ -126,8 +126,9 @@ fn remove_cycles(
     let mut is_seen = vec![false; graph.vertex_bound()];
     let mut removed_edges: Vec<EdgeId> = Vec::new();
     let mut removed_vertices = Vec::new();
-    // Vertices on the way, their edges that are left to follow, and whether they reach the sink.
-    let mut way: Vec<(VertexId, Vec<EdgeId>, bool)> = Vec::new();
+    // A search in depth: open vertices, their edges that are left to follow, and whether they reach the
+    // sink.
+    let mut search_stack: Vec<(VertexId, Vec<EdgeId>, bool)> = Vec::new();
     let enter = |vertex: VertexId| {
         let mut edges: Vec<EdgeId> = graph.outgoing(vertex).collect();
         edges.reverse();
@@ -136,9 +137,9 @@ fn remove_cycles(
     let mut reaches_sink = source == sink;
     if !reaches_sink {
         is_seen[source.index()] = true;
-        way.push(enter(source));
+        search_stack.push(enter(source));
     }
-    while let Some((vertex, edges, reaches)) = way.last_mut() {
+    while let Some((vertex, edges, reaches)) = search_stack.last_mut() {
         match edges.pop() {
             Some(edge) => {
                 let next = graph.target(edge);
@@ -148,7 +149,7 @@ fn remove_cycles(
                     *reaches = true;
                 } else {
                     is_seen[next.index()] = true;
-                    way.push(enter(next));
+                    search_stack.push(enter(next));
                 }
             }
             None => {
@@ -156,8 +157,8 @@ fn remove_cycles(
                 if !reaches {
                     removed_vertices.push(vertex);
                 }
-                way.pop();
-                match way.last_mut() {
+                search_stack.pop();
+                match search_stack.last_mut() {
                     Some((_, _, parent_reaches)) => *parent_reaches |= reaches,
                     None => reaches_sink = reaches,
                 }

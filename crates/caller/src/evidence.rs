@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use readmill_assembly::Haplotype;
-use readmill_genotypes::LikelihoodMatrix as GenotypeMatrix;
+use readmill_genotypes::AlleleLikelihoods;
 use readmill_likelihoods::{
     DEFAULT_EXPECTED_ERROR_RATE, DEFAULT_MISMAPPING_RATE, HmmReads, LikelihoodMatrix, PairHmm,
     QualityModel, SequencedRead, alignment_priority,
@@ -17,10 +17,10 @@ use crate::realign::HaplotypeAligner;
 
 /// The reads that are genotyped.
 pub(crate) struct Evidence {
-    /// Reads, aligned by way of their best haplotype.
+    /// Reads, with the alignment to the reference that follows from their best haplotype.
     pub(crate) reads: Vec<Arc<CallerRead>>,
     /// Their likelihoods given the haplotypes.
-    pub(crate) likelihoods: GenotypeMatrix,
+    pub(crate) likelihoods: AlleleLikelihoods,
 }
 
 /// Computes likelihoods, with memory that is kept from region to region.
@@ -43,10 +43,10 @@ impl EvidenceModel {
         }
     }
 
-    /// Computes the likelihoods of reads, drops those that fit no haplotype, and aligns the others by way
-    /// of their best haplotype. `reference_start` is the position to which the haplotypes'
+    /// Computes the likelihoods of reads, drops those that fit no haplotype, and aligns the others to the
+    /// reference as their best haplotype is aligned. `reference_start` is the position to which the haplotypes'
     /// `reference_index` is relative.
-    pub(crate) fn weigh_reads(
+    pub(crate) fn compute_evidence(
         &mut self,
         haplotypes: &[Haplotype],
         reference_start: u32,
@@ -63,7 +63,7 @@ impl EvidenceModel {
         });
         self.realign_reads(haplotypes, reference_start, &mut reads)?;
         let values = (0..haplotypes.len()).flat_map(|haplotype| self.matrix.row(haplotype)).copied();
-        let likelihoods = GenotypeMatrix::new(haplotypes.len(), reads.len(), values.collect());
+        let likelihoods = AlleleLikelihoods::new(haplotypes.len(), reads.len(), values.collect());
         Ok(Evidence { reads, likelihoods })
     }
 

@@ -109,7 +109,7 @@ impl Genotyping<'_> {
         let filtered = sample.filtered.iter().map(|&read| &self.filtered[read]);
         let reads = Vec::from_iter(genotyped.chain(filtered).map(|read| annotated_read(read)));
         let evidence = [SampleEvidence { reads: &reads, likelihoods: &sample.likelihoods }];
-        let annotations = annotate_call(sums, &mut call.variant, &call.stays, &evidence, mode);
+        let annotations = annotate_call(sums, &mut call.variant, &call.kept_alleles, &evidence, mode);
         (annotations, vec![reads.len()])
     }
 }

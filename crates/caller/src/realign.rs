@@ -1,4 +1,4 @@
-//! Reads aligned to the reference by way of their best haplotype.
+//! Aligns reads to the reference as their best haplotype is aligned.
 
 use std::fmt;
 use std::sync::Arc;

@@ -160,7 +160,7 @@ impl<'t> RegionCaller<'t> {
         trimmed: &Trimmed<'_>,
     ) -> Result<(Evidence, Vec<CallRecord>)> {
         let Trimmed { reference, spans, haplotypes, reads, filtered } = trimmed;
-        let evidence = self.evidence.weigh_reads(haplotypes, reference.start, reads.clone())?;
+        let evidence = self.evidence.compute_evidence(haplotypes, reference.start, reads.clone())?;
         let genotyping = Genotyping {
             contig,
             reference: *reference,

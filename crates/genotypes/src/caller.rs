@@ -8,7 +8,7 @@ use crate::frequency::{AlleleFrequencies, estimate_frequencies};
 use crate::genotype_list::GenotypeList;
 use crate::likelihoods::genotype_likelihoods;
 use crate::limits::find_likeliest_alleles;
-use crate::marginal::LikelihoodMatrix;
+use crate::marginal::AlleleLikelihoods;
 use crate::subset::{call_genotype, subset_likelihoods};
 
 /// Number of alleles, with reference and `<NON_REF>`, above which htsjdk has no table of genotypes
@@ -55,7 +55,7 @@ pub struct SiteCall {
     /// The call. Its alleles are not trimmed.
     pub variant: CalledVariant,
     /// Ascending indices of its alleles among those of the site.
-    pub stays: Vec<usize>,
+    pub kept_alleles: Vec<usize>,
 }
 
 /// Calls sites in order of position, like `GenotypingEngine.calculateGenotypes` of GATK 4.6.2.0.
@@ -101,7 +101,7 @@ impl<'a> Caller<'a> {
     }
 
     /// Returns the PLs of the genotypes of one sample, from the likelihoods of its reads.
-    pub fn find_pls(&mut self, reads: &LikelihoodMatrix) -> Vec<i32> {
+    pub fn find_pls(&mut self, reads: &AlleleLikelihoods) -> Vec<i32> {
         self.genotypes.extend_to(reads.alleles());
         phred_likelihoods(&genotype_likelihoods(self.sums, &self.genotypes, reads))
     }
@@ -130,11 +130,12 @@ impl<'a> Caller<'a> {
         let count = self.genotypes.count(site.alleles.len());
         assert!(pls.iter().all(|pls| pls.len() == count), "{count} PLs are needed for each sample");
         let (candidates, frequencies) = self.estimate(site.alleles, pls);
-        let (stays, mle_counts) = self.choose_alleles(site, &candidates, &frequencies)?;
-        let alleles: Vec<Allele> = stays.iter().map(|&index| site.alleles[index].clone()).collect();
+        let (kept_alleles, mle_counts) = self.choose_alleles(site, &candidates, &frequencies)?;
+        let alleles: Vec<Allele> =
+            kept_alleles.iter().map(|&index| site.alleles[index].clone()).collect();
         self.deletions.record(site, &alleles);
         let genotypes: Vec<SampleGenotype> =
-            pls.iter().map(|pls| self.call_sample(pls, &stays, &alleles)).collect();
+            pls.iter().map(|pls| self.call_sample(pls, &kept_alleles, &alleles)).collect();
         let variant = CalledVariant {
             contig: site.contig,
             start: site.start,
@@ -146,7 +147,7 @@ impl<'a> Caller<'a> {
             mle_counts,
             genotypes,
         };
-        Some(SiteCall { variant, stays })
+        Some(SiteCall { variant, kept_alleles })
     }
 
     /// Returns the alleles whose frequencies are estimated, at most 6 alternate ones and
@@ -175,7 +176,7 @@ impl<'a> Caller<'a> {
     ) -> Option<(Vec<usize>, Vec<i32>)> {
         let is_gvcf = self.settings.reference_confidence;
         let min_confidence = if is_gvcf { 0.0 } else { self.settings.min_confidence };
-        let (mut stays, mut mle_counts, mut is_variant) = (vec![0], Vec::new(), false);
+        let (mut kept_alleles, mut mle_counts, mut is_variant) = (vec![0], Vec::new(), false);
         for (alternate, &index) in candidates[1..].iter().enumerate() {
             let allele = &site.alleles[index];
             if *allele == Allele::SpanningDeletion && !self.deletions.cover(site) {
@@ -184,21 +185,21 @@ impl<'a> Caller<'a> {
             let is_plausible = frequencies.is_plausible(alternate, min_confidence);
             is_variant |= is_plausible;
             if is_plausible || is_gvcf {
-                stays.push(index);
+                kept_alleles.push(index);
                 mle_counts.push(frequencies.mle_counts[alternate]);
             }
         }
         let is_confident = -10.0 * frequencies.log10_no_variant >= min_confidence;
-        let first = stays.get(1).map(|&index| &site.alleles[index]);
+        let first = kept_alleles.get(1).map(|&index| &site.alleles[index]);
         if !(is_variant && is_confident) && first != Some(&Allele::NonReference) {
             return None;
         }
-        let is_only_spanned = stays.len() == 2 && first == Some(&Allele::SpanningDeletion);
-        (!is_only_spanned).then_some((stays, mle_counts))
+        let is_only_spanned = kept_alleles.len() == 2 && first == Some(&Allele::SpanningDeletion);
+        (!is_only_spanned).then_some((kept_alleles, mle_counts))
     }
 
-    fn call_sample(&self, pls: &[i32], stays: &[usize], alleles: &[Allele]) -> SampleGenotype {
-        let likelihoods = subset_likelihoods(pls, stays, &self.genotypes);
+    fn call_sample(&self, pls: &[i32], kept_alleles: &[usize], alleles: &[Allele]) -> SampleGenotype {
+        let likelihoods = subset_likelihoods(pls, kept_alleles, &self.genotypes);
         call_genotype(self.sums.math(), alleles, &likelihoods, &self.genotypes)
     }
 }

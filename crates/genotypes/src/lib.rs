@@ -5,7 +5,7 @@
 //! | alleles | alleles, events of haplotypes, and the called variant | [`Allele`], [`HaplotypeEvent`], [`CalledVariant`] |
 //! | merge | alleles of a locus and the haplotypes that carry them | [`find_loci`], [`merge_events`] |
 //! | limits | limits of the number of alleles | [`max_alleles`], [`remove_excess_alleles`] |
-//! | marginal | likelihoods of reads given alleles | [`LikelihoodMatrix`] |
+//! | marginal | likelihoods of reads given alleles | [`AlleleLikelihoods`] |
 //! | genotype_list | genotypes in the order of VCF files | [`GenotypeList`] |
 //! | likelihoods | likelihoods of genotypes | [`genotype_likelihoods`] |
 //! | frequency | frequencies of alleles and the confidence of a variant | [`estimate_frequencies`] |
@@ -47,7 +47,7 @@ pub use genotype_list::{AlleleCopies, GenotypeList, MAX_PLOIDY};
 pub use likelihoods::genotype_likelihoods;
 pub use limits::{find_likeliest_alleles, max_alleles, remove_excess_alleles};
 pub use locus::{GenotypedRegion, LocusCall, LocusReads, SampleReads, genotype_locus};
-pub use marginal::{LikelihoodMatrix, ReadSpan, find_reads_at};
+pub use marginal::{AlleleLikelihoods, ReadSpan, find_reads_at};
 pub use merge::{HaplotypeEvents, InconsistentReference, LocusAlleles, find_loci, merge_events};
 pub use phasing::phase_calls;
 pub use subset::{call_genotype, subset_likelihoods};

@@ -3,19 +3,19 @@
 use readmill_jmath::Log10Sums;
 
 use crate::genotype_list::{AlleleCopies, GenotypeList};
-use crate::marginal::LikelihoodMatrix;
+use crate::marginal::AlleleLikelihoods;
 
 /// Returns the decimal logarithms of the probabilities of all reads given each genotype, like
 /// `GenotypeLikelihoodCalculator` of GATK 4.6.2.0. `genotypes` lists those of at least the alleles
 /// of `reads`.
 ///
 /// ```
-/// use readmill_genotypes::{GenotypeList, LikelihoodMatrix, genotype_likelihoods};
+/// use readmill_genotypes::{GenotypeList, AlleleLikelihoods, genotype_likelihoods};
 /// use readmill_jmath::{JavaMath, Log10Sums};
 ///
 /// let sums = Log10Sums::new(JavaMath::of_this_processor());
 /// let genotypes = GenotypeList::new(sums.math(), 2, 2);
-/// let reads = LikelihoodMatrix::new(2, 1, vec![-1.0, -1.0]);
+/// let reads = AlleleLikelihoods::new(2, 1, vec![-1.0, -1.0]);
 /// let likelihoods = genotype_likelihoods(&sums, &genotypes, &reads);
 /// assert_eq!(likelihoods.len(), 3);
 /// assert!((likelihoods[1] + 1.0).abs() < 1e-4);
@@ -23,7 +23,7 @@ use crate::marginal::LikelihoodMatrix;
 pub fn genotype_likelihoods(
     sums: &Log10Sums,
     genotypes: &GenotypeList,
-    reads: &LikelihoodMatrix,
+    reads: &AlleleLikelihoods,
 ) -> Vec<f64> {
     let ploidy = genotypes.ploidy();
     let log10_ploidy = sums.math().log10(ploidy as f64);
@@ -43,7 +43,7 @@ pub fn genotype_likelihoods(
 /// Sums over reads the approximate logarithms of the sums over two alleles.
 fn mix_two(
     sums: &Log10Sums,
-    reads: &LikelihoodMatrix,
+    reads: &AlleleLikelihoods,
     first: AlleleCopies,
     second: AlleleCopies,
 ) -> f64 {
@@ -63,7 +63,7 @@ struct Mixtures {
 }
 
 impl Mixtures {
-    fn new(sums: &Log10Sums, reads: &LikelihoodMatrix) -> Self {
+    fn new(sums: &Log10Sums, reads: &AlleleLikelihoods) -> Self {
         let mut maxima = vec![f64::NEG_INFINITY; reads.reads()];
         for allele in 0..reads.alleles() {
             for (max, &value) in maxima.iter_mut().zip(reads.row(allele)) {

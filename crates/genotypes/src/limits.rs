@@ -42,17 +42,17 @@ pub fn remove_excess_alleles(
             [best.next().unwrap_or(f64::NEG_INFINITY), best.next().unwrap_or(f64::NEG_INFINITY)];
         queue.add(AlleleSupport { index, allele, scores });
     }
-    let mut stays = vec![false; locus.alleles.len()];
+    let mut is_kept = vec![false; locus.alleles.len()];
     for support in std::iter::from_fn(|| queue.poll()).take(max_alleles) {
-        stays[support.index] = true;
+        is_kept[support.index] = true;
     }
-    retain(&mut locus.alleles, &stays);
-    retain(&mut locus.haplotypes, &stays);
+    retain(&mut locus.alleles, &is_kept);
+    retain(&mut locus.haplotypes, &is_kept);
 }
 
-fn retain<T>(values: &mut Vec<T>, stays: &[bool]) {
-    let mut stays = stays.iter();
-    values.retain(|_| stays.next() == Some(&true));
+fn retain<T>(values: &mut Vec<T>, is_kept: &[bool]) {
+    let mut is_kept = is_kept.iter();
+    values.retain(|_| is_kept.next() == Some(&true));
 }
 
 /// An allele with the scores of the best two haplotypes that carry it.

@@ -3,7 +3,7 @@
 use crate::alleles::{Allele, CalledVariant};
 use crate::caller::{Caller, Site};
 use crate::limits::{max_alleles, remove_excess_alleles};
-use crate::marginal::{LikelihoodMatrix, ReadSpan, find_reads_at};
+use crate::marginal::{AlleleLikelihoods, ReadSpan, find_reads_at};
 use crate::merge::{HaplotypeEvents, InconsistentReference, merge_events};
 use crate::trim::trim_right;
 
@@ -11,7 +11,7 @@ use crate::trim::trim_right;
 #[derive(Clone, Copy, Debug)]
 pub struct SampleReads<'a> {
     /// Likelihoods given the haplotypes of the region.
-    pub likelihoods: &'a LikelihoodMatrix,
+    pub likelihoods: &'a AlleleLikelihoods,
     /// Positions of the reads after their realignment to the best haplotype.
     pub spans: &'a [ReadSpan],
     /// Positions of the reads that were removed before likelihoods were computed.
@@ -39,7 +39,7 @@ pub struct LocusCall {
     /// Alleles of the rows of likelihoods: those of the call, and those that were dropped.
     pub alleles: Vec<Allele>,
     /// Ascending indices of the alleles of the call in `alleles`.
-    pub stays: Vec<usize>,
+    pub kept_alleles: Vec<usize>,
     /// The evidence of each sample.
     pub samples: Vec<LocusReads>,
     /// Haplotypes that carry an allele of the call.
@@ -55,7 +55,7 @@ pub struct LocusReads {
     /// Indices of removed reads that count for depth only, ascending.
     pub filtered: Vec<usize>,
     /// Likelihoods given [`LocusCall::alleles`], of `reads` and then of `filtered`.
-    pub likelihoods: LikelihoodMatrix,
+    pub likelihoods: AlleleLikelihoods,
 }
 
 impl LocusCall {
@@ -102,21 +102,22 @@ pub fn genotype_locus(
     let Some(call) = caller.call(Site { contig, start, end, alleles: &merged.alleles }, &pls) else {
         return Ok(None);
     };
-    let is_changed = call.stays.len() != merged.alleles.len();
+    let is_changed = call.kept_alleles.len() != merged.alleles.len();
     for sample in &mut samples {
         if is_changed && settings.reference_confidence {
-            let stays: Vec<bool> =
-                (0..merged.alleles.len()).map(|index| call.stays.contains(&index)).collect();
-            sample.likelihoods.update_non_reference(&stays);
+            let kept_alleles: Vec<bool> =
+                (0..merged.alleles.len()).map(|index| call.kept_alleles.contains(&index)).collect();
+            sample.likelihoods.update_non_reference(&kept_alleles);
         }
         sample.likelihoods.append_filtered_reads(sample.filtered.len());
     }
-    let carriers = call.stays.iter().filter_map(|&index| merged.haplotypes.get(index)).flatten();
+    let carriers = call.kept_alleles.iter().filter_map(|&index| merged.haplotypes.get(index)).flatten();
     Ok(Some(LocusCall {
-        has_dropped: call.stays.len() != merged_count + usize::from(settings.reference_confidence),
+        has_dropped: call.kept_alleles.len()
+            != merged_count + usize::from(settings.reference_confidence),
         haplotypes: carriers.copied().collect(),
         variant: call.variant,
-        stays: call.stays,
+        kept_alleles: call.kept_alleles,
         alleles: merged.alleles,
         samples,
     }))

@@ -10,20 +10,20 @@ const MARGIN: u32 = 2;
 
 /// Decimal logarithms of the probabilities of reads given alleles or haplotypes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct LikelihoodMatrix {
+pub struct AlleleLikelihoods {
     alleles: usize,
     reads: usize,
     values: Vec<f64>,
 }
 
-impl LikelihoodMatrix {
+impl AlleleLikelihoods {
     /// Takes the values, for each allele those of all reads.
     ///
     /// # Panics
     /// The number of values is not the product of `alleles` and `reads`.
     pub fn new(alleles: usize, reads: usize, values: Vec<f64>) -> Self {
         assert_eq!(values.len(), alleles * reads, "likelihoods of {alleles} alleles and {reads} reads");
-        LikelihoodMatrix { alleles, reads, values }
+        AlleleLikelihoods { alleles, reads, values }
     }
 
     /// Returns the number of alleles.
@@ -45,11 +45,11 @@ impl LikelihoodMatrix {
     /// its haplotypes, like `AlleleLikelihoods.marginalize`. An allele without haplotype gets -∞.
     ///
     /// ```
-    /// use readmill_genotypes::LikelihoodMatrix;
+    /// use readmill_genotypes::AlleleLikelihoods;
     ///
-    /// let by_haplotype = LikelihoodMatrix::new(3, 2, vec![-1.0, -2.0, -3.0, -0.5, -2.0, -9.0]);
+    /// let by_haplotype = AlleleLikelihoods::new(3, 2, vec![-1.0, -2.0, -3.0, -0.5, -2.0, -9.0]);
     /// let by_allele = by_haplotype.marginalize(&[vec![0, 1], vec![2]], &[1]);
-    /// assert_eq!(by_allele, LikelihoodMatrix::new(2, 1, vec![-0.5, -9.0]));
+    /// assert_eq!(by_allele, AlleleLikelihoods::new(2, 1, vec![-0.5, -9.0]));
     /// ```
     pub fn marginalize(&self, haplotypes_by_allele: &[Vec<usize>], reads: &[usize]) -> Self {
         let mut values = vec![f64::NEG_INFINITY; haplotypes_by_allele.len() * reads.len()];
@@ -64,7 +64,7 @@ impl LikelihoodMatrix {
                 }
             }
         }
-        LikelihoodMatrix { alleles: haplotypes_by_allele.len(), reads: reads.len(), values }
+        AlleleLikelihoods { alleles: haplotypes_by_allele.len(), reads: reads.len(), values }
     }
 
     /// Adds the allele `<NON_REF>` at the end, like `addNonReferenceAllele`: for each read the
@@ -81,8 +81,8 @@ impl LikelihoodMatrix {
     /// for the best likelihood.
     ///
     /// # Panics
-    /// There is no allele, or `stays` is shorter than the number of the others.
-    pub fn update_non_reference(&mut self, stays: &[bool]) {
+    /// There is no allele, or `kept_alleles` is shorter than the number of the others.
+    pub fn update_non_reference(&mut self, kept_alleles: &[bool]) {
         let others = self.alleles - 1;
         let mut below = Vec::with_capacity(others);
         for read in 0..self.reads {
@@ -90,7 +90,9 @@ impl LikelihoodMatrix {
             let higher = |best, allele| if value(allele) > best { value(allele) } else { best };
             let best = (1..self.alleles).fold(value(0), higher);
             below.clear();
-            below.extend((0..others).filter(|&allele| stays[allele]).map(value).filter(|&it| it < best));
+            below.extend(
+                (0..others).filter(|&allele| kept_alleles[allele]).map(value).filter(|&it| it < best),
+            );
             let median = find_median(&mut below);
             let value = match (median.is_nan(), others) {
                 (false, _) => median,

@@ -12,18 +12,18 @@ use crate::genotype_list::GenotypeList;
 const MAX_NO_CALL: f64 = -0.1;
 
 /// Returns the likelihoods of the genotypes that have only alleles that stay, relative to the best
-/// one, as decimal logarithms. `stays` has the ascending indices of these alleles.
+/// one, as decimal logarithms. `kept_alleles` has the ascending indices of these alleles.
 ///
 /// The values went through integer PLs, as everywhere in GATK.
-pub fn subset_likelihoods(pls: &[i32], stays: &[usize], genotypes: &GenotypeList) -> Vec<f64> {
+pub fn subset_likelihoods(pls: &[i32], kept_alleles: &[usize], genotypes: &GenotypeList) -> Vec<f64> {
     let all = log10_likelihoods(pls);
     let mut chromosomes = Vec::with_capacity(genotypes.ploidy());
     let value = |genotype| {
         chromosomes.clear();
-        chromosomes.extend(genotypes.chromosomes(genotype).map(|allele| stays[allele]));
+        chromosomes.extend(genotypes.chromosomes(genotype).map(|allele| kept_alleles[allele]));
         all[genotypes.index_of(&chromosomes)]
     };
-    let mut subset: Vec<f64> = (0..genotypes.count(stays.len())).map(value).collect();
+    let mut subset: Vec<f64> = (0..genotypes.count(kept_alleles.len())).map(value).collect();
     let max = subset.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     subset.iter_mut().for_each(|value| *value -= max);
     subset

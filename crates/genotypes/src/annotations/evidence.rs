@@ -3,7 +3,7 @@
 use crate::alleles::SampleGenotype;
 use crate::annotations::elements::{AnnotatedRead, UNKNOWN_MAPPING_QUALITY};
 use crate::annotations::strand::StrandCounts;
-use crate::marginal::LikelihoodMatrix;
+use crate::marginal::AlleleLikelihoods;
 
 /// Difference of decimal logarithms above which the best allele of a read is believed.
 const INFORMATIVE_THRESHOLD: f64 = 0.2;
@@ -15,7 +15,7 @@ pub struct SampleEvidence<'a> {
     pub reads: &'a [AnnotatedRead<'a>],
     /// Likelihoods of these reads given the alleles of the site: those of the call, and those that
     /// were dropped. The reference is the first.
-    pub likelihoods: &'a LikelihoodMatrix,
+    pub likelihoods: &'a AlleleLikelihoods,
 }
 
 impl SampleEvidence<'_> {

@@ -6,8 +6,8 @@
 use std::fmt::Write;
 
 use readmill_genotypes::{
-    Allele, CallSettings, CalledVariant, Caller, GenotypeList, GenotypedRegion, HaplotypeEvent,
-    HaplotypeEvents, LikelihoodMatrix, LocusCall, Phase, ReadSpan, SampleGenotype, SampleReads, Site,
+    Allele, AlleleLikelihoods, CallSettings, CalledVariant, Caller, GenotypeList, GenotypedRegion,
+    HaplotypeEvent, HaplotypeEvents, LocusCall, Phase, ReadSpan, SampleGenotype, SampleReads, Site,
     estimate_frequencies, find_loci, genotype_likelihoods, genotype_locus, merge_events, phase_calls,
     remove_excess_alleles, trim_right,
 };
@@ -256,13 +256,13 @@ impl<'a> Engine<'a> {
         let mut draws = Draws(parse_hex(seed));
         let mut draw = |spans: &[Vec<ReadSpan>]| {
             let (alleles, reads) = (haplotypes.len(), spans[0].len());
-            LikelihoodMatrix::new(alleles, reads, draws.likelihoods(alleles, reads))
+            AlleleLikelihoods::new(alleles, reads, draws.likelihoods(alleles, reads))
         };
-        let matrices: Vec<LikelihoodMatrix> = spans.chunks(2).map(&mut draw).collect();
-        let sample = |(spans, likelihoods): (&'_ [Vec<ReadSpan>], &'_ LikelihoodMatrix)| {
+        let matrices: Vec<AlleleLikelihoods> = spans.chunks(2).map(&mut draw).collect();
+        let sample = |(spans, likelihoods): (&'_ [Vec<ReadSpan>], &'_ AlleleLikelihoods)| {
             (spans.to_vec(), likelihoods.clone())
         };
-        let owned: Vec<(Vec<Vec<ReadSpan>>, LikelihoodMatrix)> =
+        let owned: Vec<(Vec<Vec<ReadSpan>>, AlleleLikelihoods)> =
             spans.chunks(2).zip(&matrices).map(sample).collect();
         let samples: Vec<SampleReads<'_>> = owned
             .iter()
@@ -323,7 +323,7 @@ fn compute_likelihoods(sums: &Log10Sums, words: &[&str]) -> String {
         values[allele * reads..][..reads].fill(f64::NEG_INFINITY);
     }
     let list = GenotypeList::new(sums.math(), ploidy, alleles);
-    let mut matrix = LikelihoodMatrix::new(alleles, reads, values);
+    let mut matrix = AlleleLikelihoods::new(alleles, reads, values);
     let likelihoods = genotype_likelihoods(sums, &list, &matrix);
     matrix.add_non_reference();
     format!("{} {}", hash(&likelihoods), hash(matrix.row(alleles)))

@@ -5,7 +5,7 @@ use readmill_genotypes::annotations::{
     excess_heterozygosity, fisher_strand, inbreeding_coefficient, rank_sum_test, strand_odds_ratio,
 };
 use readmill_genotypes::vcf::VcfRecord;
-use readmill_genotypes::{Allele, CalledVariant, LikelihoodMatrix, Phase, PhaseSide, SampleGenotype};
+use readmill_genotypes::{Allele, AlleleLikelihoods, CalledVariant, Phase, PhaseSide, SampleGenotype};
 use readmill_jmath::text::format_fixed;
 use readmill_jmath::{CpuMaker, JavaMath, JavaRandom, Log10Sums};
 use readmill_pairwise::Cigar;
@@ -161,7 +161,7 @@ impl CallCase {
     }
 
     fn write_line(&self, sums: &Log10Sums, random: &mut JavaRandom) -> String {
-        let evidence: Vec<(Vec<AnnotatedRead<'_>>, LikelihoodMatrix)> =
+        let evidence: Vec<(Vec<AnnotatedRead<'_>>, AlleleLikelihoods)> =
             (0..self.genotypes.len()).map(|sample| self.evidence(sample)).collect();
         let samples: Vec<SampleEvidence<'_>> =
             evidence.iter().map(|(reads, likelihoods)| SampleEvidence { reads, likelihoods }).collect();
@@ -188,7 +188,7 @@ impl CallCase {
         String::from_utf8_lossy(&line).into_owned()
     }
 
-    fn evidence(&self, sample: usize) -> (Vec<AnnotatedRead<'_>>, LikelihoodMatrix) {
+    fn evidence(&self, sample: usize) -> (Vec<AnnotatedRead<'_>>, AlleleLikelihoods) {
         let chosen: Vec<&ReadCase> = self.reads.iter().filter(|read| read.sample == sample).collect();
         let reads = chosen.iter().map(|read| AnnotatedRead {
             start: read.start,
@@ -200,7 +200,7 @@ impl CallCase {
         let values = (0..self.alleles.len())
             .flat_map(|allele| chosen.iter().map(move |read| read.likelihoods[allele]))
             .collect();
-        (reads.collect(), LikelihoodMatrix::new(self.alleles.len(), chosen.len(), values))
+        (reads.collect(), AlleleLikelihoods::new(self.alleles.len(), chosen.len(), values))
     }
 }
 

@@ -7,7 +7,7 @@ use readmill_genotypes::annotations::{
 use readmill_genotypes::blocks::{DEFAULT_BANDS, GvcfBlocks, OverlappingSite, ReferenceSite};
 use readmill_genotypes::confidence::{ConfidenceAt, ConfidenceRead, ReferenceConfidence};
 use readmill_genotypes::vcf::{InfoValue, SampleFields, VcfRecord};
-use readmill_genotypes::{Allele, CalledVariant, LikelihoodMatrix, SampleGenotype};
+use readmill_genotypes::{Allele, AlleleLikelihoods, CalledVariant, SampleGenotype};
 use readmill_jmath::text::format_fixed;
 use readmill_jmath::{CpuMaker, JavaMath, JavaRandom, Log10Sums};
 use readmill_pairwise::Cigar;
@@ -182,7 +182,7 @@ fn variant(genotype: SampleGenotype) -> CalledVariant {
 }
 
 fn annotated_line(mut call: CalledVariant) -> String {
-    let likelihoods = LikelihoodMatrix::new(2, 0, Vec::new());
+    let likelihoods = AlleleLikelihoods::new(2, 0, Vec::new());
     let samples = [SampleEvidence { reads: &[], likelihoods: &likelihoods }];
     let annotations = annotate_call(&sums(), &mut call, &[0, 1], &samples, CallMode::Variants);
     let mut record = VcfRecord::from_call(call, annotations);

@@ -167,10 +167,13 @@ impl Matrices {
                 best[index(diagonal, 0)] = border;
             }
             if diagonal > rows {
-                end.see_last_row(diagonal - rows, best[index(diagonal, diagonal - rows)].to_score());
+                end.consider_last_row(
+                    diagonal - rows,
+                    best[index(diagonal, diagonal - rows)].to_score(),
+                );
             }
             if diagonal > columns {
-                end.see_last_column(diagonal - columns, best[index(diagonal, columns)].to_score());
+                end.consider_last_column(diagonal - columns, best[index(diagonal, columns)].to_score());
             }
         }
         end.cell
@@ -204,7 +207,7 @@ impl EndSearch {
     }
 
     /// The sequence may end before its last base only if the rest is clipped.
-    fn see_last_row(&mut self, column: usize, score: i32) {
+    fn consider_last_row(&mut self, column: usize, score: i32) {
         let cell = EndCell { row: self.rows, column };
         if matches!(self.overhang, Overhang::SoftClip | Overhang::Ignore)
             && self.best.is_none_or(|best| {
@@ -215,7 +218,7 @@ impl EndSearch {
         }
     }
 
-    fn see_last_column(&mut self, row: usize, score: i32) {
+    fn consider_last_column(&mut self, row: usize, score: i32) {
         if self.overhang == Overhang::Indel {
             return; // the alignment ends in the corner
         }
