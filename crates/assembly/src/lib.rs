@@ -5,7 +5,7 @@
 //! | input | reads without soft clips, and the reference around a region | [`AssemblyRead`], [`RegionReference`] |
 //! | assembly | haplotypes, from graphs of k-mers of one or several sizes | [`Assembler`], [`Haplotype`] |
 //! | graphs | the best paths of each graph | [`Assembler::assemble_graphs`], [`KmerGraph`] |
-//! | events | differences of a haplotype from the reference | [`EventMap`], [`Event`], [`collect_events`] |
+//! | events | differences of a haplotype from the reference | [`EventMap`], [`collect_events`] |
 //! | trimming | the part of a region that is genotyped | [`TrimmedSpans`], [`trim_haplotypes`] |
 //!
 //! The crate starts no threads, and reads and writes no files.
@@ -30,7 +30,7 @@ mod trimming;
 pub use assembler::Assembler;
 pub use best_paths::BestPath;
 pub use error::AssemblyError;
-pub use events::{Event, EventMap, collect_events};
+pub use events::{EventMap, collect_events};
 pub use graph_assembly::{GraphOutcome, KmerGraph};
 pub use haplotype::Haplotype;
 pub use reads::AssemblyRead;

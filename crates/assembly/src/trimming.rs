@@ -1,7 +1,9 @@
 //! Trims a region to its events.
 
+use readmill_pairwise::HaplotypeEvent;
+
 use crate::error::AssemblyError;
-use crate::events::{Event, measure_tandem_repeat};
+use crate::events::measure_tandem_repeat;
 use crate::haplotype::Haplotype;
 use crate::span::{ReferenceSpan, RegionReference};
 
@@ -29,10 +31,11 @@ impl TrimmedSpans {
     /// The padded span is not within the bases of `reference`.
     pub fn find(
         region: ReferenceSpan,
-        events: &[Event],
+        events: &[HaplotypeEvent],
         reference: &RegionReference<'_>,
     ) -> Option<TrimmedSpans> {
-        let is_inside = |event: &&Event| event.start <= region.end && event.end() >= region.start;
+        let is_inside =
+            |event: &&HaplotypeEvent| event.start <= region.end && event.end() >= region.start;
         let mut variant: Option<ReferenceSpan> = None;
         let mut padded: Option<ReferenceSpan> = None;
         for event in events.iter().filter(is_inside) {
@@ -66,7 +69,7 @@ fn cover(span: Option<ReferenceSpan>, start: u32, end: u32) -> ReferenceSpan {
     ReferenceSpan { start: span.start.min(start), end: span.end.max(end) }
 }
 
-fn padding_of(event: &Event, reference: &RegionReference<'_>) -> u32 {
+fn padding_of(event: &HaplotypeEvent, reference: &RegionReference<'_>) -> u32 {
     if !event.is_indel() {
         return SNP_PADDING;
     }

@@ -6,8 +6,8 @@ use readmill_genotypes::annotations::{
 };
 use readmill_genotypes::vcf::VcfRecord;
 use readmill_genotypes::{
-    CalledVariant, Caller, GenotypedRegion, HaplotypeEvent, HaplotypeEvents, LocusCall, ReadSpan,
-    SampleReads, find_loci, genotype_locus, phase_calls,
+    CalledVariant, Caller, GenotypedRegion, HaplotypeEvents, LocusCall, ReadSpan, SampleReads,
+    find_loci, genotype_locus, phase_calls,
 };
 use readmill_jmath::Log10Sums;
 use readmill_record::Result;
@@ -41,12 +41,11 @@ impl Genotyping<'_> {
         sums: &Log10Sums,
     ) -> Result<Vec<CallRecord>> {
         let events = self.find_events()?;
-        let haplotypes = Vec::from_iter(
-            events
-                .iter()
-                .zip(self.haplotypes)
-                .map(|(events, haplotype)| HaplotypeEvents { events, score: haplotype.score }),
-        );
+        let haplotypes =
+            Vec::from_iter(events.iter().zip(self.haplotypes).map(|(map, haplotype)| HaplotypeEvents {
+                events: map.events(),
+                score: haplotype.score,
+            }));
         let has_confidence = caller.settings().reference_confidence;
         let mut is_called = vec![false; haplotypes.len()];
         let (mut variants, mut annotations) = (Vec::new(), Vec::new());
@@ -80,15 +79,9 @@ impl Genotyping<'_> {
         Ok(make_records(variants, annotations))
     }
 
-    fn find_events(&self) -> Result<Vec<Vec<HaplotypeEvent>>> {
+    fn find_events(&self) -> Result<Vec<EventMap>> {
         let find = |haplotype: &Haplotype| {
-            let map = EventMap::of_haplotype(haplotype, &self.reference).map_err(input_error)?;
-            let events = map.events().iter().map(|event| HaplotypeEvent {
-                start: event.start,
-                reference: event.reference.clone(),
-                alternate: event.alternate.clone(),
-            });
-            Ok(events.collect())
+            EventMap::of_haplotype(haplotype, &self.reference).map_err(input_error)
         };
         self.haplotypes.iter().map(find).collect()
     }

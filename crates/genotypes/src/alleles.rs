@@ -65,36 +65,6 @@ impl Allele {
     }
 }
 
-/// A difference between a haplotype and the reference: `alternate` replaces `reference` at `start`.
-///
-/// The alleles share no base at their right end unless one of them is a single base.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct HaplotypeEvent {
-    /// 1-based position of the first base of `reference`.
-    pub start: u32,
-    /// Bases of the reference.
-    pub reference: Vec<u8>,
-    /// Bases of the haplotype, in place of the reference bases.
-    pub alternate: Vec<u8>,
-}
-
-impl HaplotypeEvent {
-    /// Returns the 1-based position of the last base of the reference.
-    pub fn end(&self) -> u32 {
-        self.start + self.reference.len() as u32 - 1
-    }
-
-    /// Returns whether bases are only inserted, after one base of the reference.
-    pub fn is_simple_insertion(&self) -> bool {
-        self.reference.len() == 1 && self.alternate.len() > 1
-    }
-
-    /// Returns whether bases are only deleted, after one base of the reference.
-    pub fn is_simple_deletion(&self) -> bool {
-        self.reference.len() > 1 && self.alternate.len() == 1
-    }
-}
-
 /// A variant that is called at a locus, before annotation.
 ///
 /// Its FILTER is always empty: GATK drops a variant below the threshold that would get `LowQual`.

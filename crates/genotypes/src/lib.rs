@@ -2,7 +2,7 @@
 //!
 //! | part | purpose | entry point |
 //! |---|---|---|
-//! | alleles | alleles, events of haplotypes, and the called variant | [`Allele`], [`HaplotypeEvent`], [`CalledVariant`] |
+//! | alleles | alleles, and the called variant | [`Allele`], [`CalledVariant`] |
 //! | merge | alleles of a locus and the haplotypes that carry them | [`find_loci`], [`merge_events`] |
 //! | limits | limits of the number of alleles | [`max_alleles`], [`remove_excess_alleles`] |
 //! | marginal | likelihoods of reads given alleles | [`AlleleLikelihoods`] |
@@ -40,7 +40,7 @@ mod subset;
 mod trim;
 pub mod vcf;
 
-pub use alleles::{Allele, CalledVariant, HaplotypeEvent, Phase, PhaseSide, SampleGenotype};
+pub use alleles::{Allele, CalledVariant, Phase, PhaseSide, SampleGenotype};
 pub use caller::{CallSettings, CalledDeletions, Caller, Site, SiteCall};
 pub use frequency::{AlleleFrequencies, estimate_frequencies};
 pub use genotype_list::{AlleleCopies, GenotypeList, MAX_PLOIDY};

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::alleles::{Allele, HaplotypeEvent};
+use readmill_pairwise::HaplotypeEvent;
+
+use crate::alleles::Allele;
 
 /// What genotyping needs of a haplotype.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +74,8 @@ pub fn find_loci(haplotypes: &[HaplotypeEvents<'_>], first: u32, last: u32) -> V
 /// bases. A haplotype in which an earlier event spans the locus carries `*`, and no other allele.
 ///
 /// ```
-/// use readmill_genotypes::{Allele, HaplotypeEvent, HaplotypeEvents, merge_events};
+/// use readmill_genotypes::{Allele, HaplotypeEvents, merge_events};
+/// use readmill_pairwise::HaplotypeEvent;
 ///
 /// let event = |reference: &str, alternate: &str| HaplotypeEvent {
 ///     start: 7,

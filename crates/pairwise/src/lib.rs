@@ -11,6 +11,7 @@
 //! | lookup | the base of a read at a reference position | [`find_read_index`] |
 //! | Smith-Waterman | aligns a sequence to a reference | [`SmithWaterman`] |
 //! | haplotypes | the CIGAR of a haplotype | [`align_haplotype`] |
+//! | events | a difference of a haplotype from the reference | [`HaplotypeEvent`] |
 //! | validity | CIGARs that GATK accepts in reads | [`is_good_cigar`] |
 //!
 //! The crate starts no threads, and reads and writes no files.
@@ -18,6 +19,7 @@
 #![warn(missing_docs, clippy::print_stdout, clippy::print_stderr)]
 
 mod cigar;
+mod event;
 mod haplotype;
 mod left_align;
 mod lookup;
@@ -28,6 +30,7 @@ pub use cigar::{
     append_clips, clip_cigar, compose_cigars, count_clipped_start, find_reference_offset, is_good_cigar,
     revert_soft_clips, trim_cigar_by_read, trim_cigar_by_reference,
 };
+pub use event::HaplotypeEvent;
 pub use haplotype::{HaplotypeError, align_haplotype};
 pub use left_align::{AlleleShift, left_align_indels, normalize_alleles};
 pub use lookup::find_read_index;

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use readmill_pairwise::{CigarError, CigarOperator};
+use readmill_pairwise::{CigarError, CigarOperator, HaplotypeEvent};
 
-use super::Event;
+use super::{combine_events, make_event};
 use crate::error::AssemblyError;
 use crate::haplotype::Haplotype;
 use crate::span::RegionReference;
@@ -12,7 +12,7 @@ use crate::span::RegionReference;
 /// The events of a haplotype, at most one at each start position (GATK 4.6.2.0 `EventMap`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventMap {
-    events: Vec<Event>,
+    events: Vec<HaplotypeEvent>,
 }
 
 impl EventMap {
@@ -61,15 +61,15 @@ impl EventMap {
     }
 
     /// Returns the events, by position.
-    pub fn events(&self) -> &[Event] {
+    pub fn events(&self) -> &[HaplotypeEvent] {
         &self.events
     }
 
     /// Returns the events that overlap a 1-based position. If an insertion is among them, deletions
     /// that end there are left out.
-    pub fn overlapping(&self, position: u32) -> Vec<&Event> {
-        let overlaps = |event: &&Event| event.start <= position && position <= event.end();
-        let mut events: Vec<&Event> = self.events.iter().filter(overlaps).collect();
+    pub fn overlapping(&self, position: u32) -> Vec<&HaplotypeEvent> {
+        let overlaps = |event: &&HaplotypeEvent| event.start <= position && position <= event.end();
+        let mut events: Vec<&HaplotypeEvent> = self.events.iter().filter(overlaps).collect();
         if events.iter().any(|event| event.is_simple_insertion()) {
             events.retain(|event| !(event.is_simple_deletion() && event.end() == position));
         }
@@ -89,7 +89,7 @@ impl EventMap {
         };
         let alternate = [&bases[..1], inserted].concat();
         if bases.iter().chain(&alternate).all(|&base| is_regular(base)) {
-            self.add(Event::new(start, bases.to_vec(), alternate)?)?;
+            self.add(make_event(start, bases.to_vec(), alternate)?)?;
         }
         Ok(())
     }
@@ -102,15 +102,15 @@ impl EventMap {
     ) -> Result<(), AssemblyError> {
         for (index, (&from, &to)) in (start..).zip(reference.bases[start..].iter().zip(bases)) {
             if from != to && is_regular(from) && is_regular(to) {
-                self.add(Event::new(reference.start + index as u32, vec![from], vec![to])?)?;
+                self.add(make_event(reference.start + index as u32, vec![from], vec![to])?)?;
             }
         }
         Ok(())
     }
 
-    fn add(&mut self, event: Event) -> Result<(), AssemblyError> {
+    fn add(&mut self, event: HaplotypeEvent) -> Result<(), AssemblyError> {
         match self.events.binary_search_by_key(&event.start, |event| event.start) {
-            Ok(index) => self.events[index] = self.events[index].combine(&event)?,
+            Ok(index) => self.events[index] = combine_events(&self.events[index], &event)?,
             Err(index) => self.events.insert(index, event),
         }
         Ok(())

@@ -1,11 +1,11 @@
 //! Tandem repeats at an indel.
 
-use super::Event;
+use readmill_pairwise::HaplotypeEvent;
 
 /// Returns how many bases the repeat has that an indel lengthens or shortens: the greater count of
 /// units of both alleles, times the length of the unit (GATK 4.6.2.0 `TandemRepeat`). `following` are
 /// the reference bases after the first one of the event. Returns `None` if there is no repeat.
-pub(crate) fn measure_tandem_repeat(event: &Event, following: &[u8]) -> Option<usize> {
+pub(crate) fn measure_tandem_repeat(event: &HaplotypeEvent, following: &[u8]) -> Option<usize> {
     let (reference, alternate) = (&event.reference[1..], &event.alternate[1..]);
     let longer = if alternate.len() > reference.len() { alternate } else { reference };
     let unit = &longer[..find_unit_length(longer)];

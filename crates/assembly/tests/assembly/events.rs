@@ -1,7 +1,8 @@
 //! Events of alignments that assembly seldom gives. The expected ones are those of GATK 4.6.2.0
 //! `EventMap.fromHaplotype`.
 
-use readmill_assembly::{AssemblyError, Event, EventMap, Haplotype, ReferenceSpan, RegionReference};
+use readmill_assembly::{EventMap, Haplotype, ReferenceSpan, RegionReference};
+use readmill_pairwise::HaplotypeEvent;
 
 const REFERENCE: &[u8] = b"CGATTACATTGCAGCCTTAGACCGATAAGCTAGG";
 
@@ -22,8 +23,9 @@ fn find_events(index: usize, bases: &str, cigar: &str) -> Vec<String> {
     };
     let text = |alleles: &[u8]| String::from_utf8(alleles.to_vec()).unwrap();
     let events = EventMap::of_haplotype(&haplotype, &reference).unwrap();
-    let print =
-        |event: &Event| format!("{} {} {}", event.start, text(&event.reference), text(&event.alternate));
+    let print = |event: &HaplotypeEvent| {
+        format!("{} {} {}", event.start, text(&event.reference), text(&event.alternate))
+    };
     events.events().iter().map(print).collect()
 }
 
@@ -64,15 +66,4 @@ fn deletions_at_the_ends_need_a_base_before_them() {
 fn events_with_n_are_left_out() {
     let none: [&str; 0] = [];
     assert_eq!(find_events(0, "GATTACATTGCANCCTTAGANNCCGATAAGCTAGG", "20M2I13M"), none);
-}
-
-#[test]
-fn alleles_with_a_common_end_are_shortened() {
-    let event = Event::new(7, b"ACGTT".to_vec(), b"AGTT".to_vec()).unwrap();
-    assert_eq!((event.reference.as_slice(), event.alternate.as_slice()), (&b"AC"[..], &b"A"[..]));
-    let equal = Event::new(7, b"AC".to_vec(), b"AC".to_vec());
-    assert_eq!(equal, Err(AssemblyError::ConflictingEvents { position: 7 }));
-    for (reference, alternate) in [(&b"A"[..], &b"A"[..]), (b"", b"A"), (b"AC", b"")] {
-        assert!(Event::new(7, reference.to_vec(), alternate.to_vec()).is_err());
-    }
 }

@@ -4,9 +4,10 @@
 use std::fmt::{self, Display, Write};
 
 use readmill_assembly::{
-    Assembler, AssemblyError, AssemblyRead, Event, EventMap, GraphOutcome, Haplotype, ReferenceSpan,
+    Assembler, AssemblyError, AssemblyRead, EventMap, GraphOutcome, Haplotype, ReferenceSpan,
     RegionReference, TrimmedSpans, collect_events, trim_haplotypes,
 };
+use readmill_pairwise::HaplotypeEvent;
 
 /// Why no result is printed after those so far.
 enum Stop {
@@ -190,7 +191,7 @@ fn find_events(
     haplotypes.iter().map(|haplotype| EventMap::of_haplotype(haplotype, reference)).collect()
 }
 
-fn print_events(maps: &[EventMap], text: &mut String) -> Result<Vec<Event>, fmt::Error> {
+fn print_events(maps: &[EventMap], text: &mut String) -> Result<Vec<HaplotypeEvent>, fmt::Error> {
     let events = collect_events(maps);
     for event in &events {
         writeln!(text, "event {}", EventText(event, ' '))?;
@@ -199,7 +200,7 @@ fn print_events(maps: &[EventMap], text: &mut String) -> Result<Vec<Event>, fmt:
 }
 
 /// Prints an event with a separator.
-struct EventText<'a>(&'a Event, char);
+struct EventText<'a>(&'a HaplotypeEvent, char);
 
 impl Display for EventText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -7,11 +7,12 @@ use std::fmt::Write;
 
 use readmill_genotypes::{
     Allele, AlleleLikelihoods, CallSettings, CalledVariant, Caller, GenotypeList, GenotypedRegion,
-    HaplotypeEvent, HaplotypeEvents, LocusCall, Phase, ReadSpan, SampleGenotype, SampleReads, Site,
+    HaplotypeEvents, LocusCall, Phase, ReadSpan, SampleGenotype, SampleReads, Site,
     estimate_frequencies, find_loci, genotype_likelihoods, genotype_locus, merge_events, phase_calls,
     remove_excess_alleles, trim_right,
 };
 use readmill_jmath::Log10Sums;
+use readmill_pairwise::HaplotypeEvent;
 
 /// What a replay found.
 #[derive(Debug, Default)]
