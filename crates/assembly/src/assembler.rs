@@ -10,7 +10,7 @@ use crate::error::AssemblyError;
 use crate::graph_assembly::{GraphOutcome, KmerGraph, assemble_graphs};
 use crate::haplotype::{Haplotype, normalize};
 use crate::reads::{AssemblyRead, AssemblySequences};
-use crate::span::RegionReference;
+use crate::region_reference::RegionReference;
 
 /// Minimum number of reference bases to which a haplotype is aligned.
 const MIN_REFERENCE_LENGTH: usize = 30;
@@ -18,7 +18,8 @@ const MIN_REFERENCE_LENGTH: usize = 30;
 /// Assembles regions one after the other, with buffers that are kept between them.
 ///
 /// ```
-/// use readmill_assembly::{Assembler, AssemblyRead, RegionReference, ReferenceSpan};
+/// use readmill_assembly::{Assembler, AssemblyRead, RegionReference};
+/// use readmill_pairwise::ContigSpan;
 ///
 /// let reference = b"GATTACATTGCAGCCTTAGACCGATAAGCTAGGCTTACCAGTTCGAACTGATGCATCGTACCTTGA";
 /// let mut read = *reference;
@@ -26,7 +27,7 @@ const MIN_REFERENCE_LENGTH: usize = 30;
 /// let qualities = [30; 66];
 /// let read = AssemblyRead { bases: &read, qualities: &qualities, sample: 0 };
 ///
-/// let padded_span = ReferenceSpan { start: 101, end: 166 };
+/// let padded_span = ContigSpan { start: 101, end: 166 };
 /// let region = RegionReference { bases: reference, start: 101, padded_span };
 /// let mut assembler = Assembler::new(readmill_jmath::JavaMath::of_this_processor());
 /// let haplotypes = assembler.assemble(&region, &[read, read, read])?;

@@ -1,9 +1,10 @@
 //! A sequence that a sample may have in a region.
 
-use readmill_pairwise::{Cigar, CigarBuilder, CigarError, CigarOperator, trim_cigar_by_reference};
+use readmill_pairwise::{
+    Cigar, CigarBuilder, CigarError, CigarOperator, ContigSpan, trim_cigar_by_reference,
+};
 
 use crate::error::AssemblyError;
-use crate::span::ReferenceSpan;
 
 /// A haplotype, and how it is aligned to the reference.
 #[derive(Clone, Debug)]
@@ -17,7 +18,7 @@ pub struct Haplotype {
     /// Index in [`RegionReference::bases`](crate::RegionReference::bases) of the first reference base.
     pub reference_index: usize,
     /// The reference positions that the haplotype spans.
-    pub span: ReferenceSpan,
+    pub span: ContigSpan,
     /// Decimal logarithm of the path's probability in the first graph that has it. NaN for the reference.
     pub score: f64,
     /// K-mer size of the first graph that has the path. 0 for the reference.
@@ -31,7 +32,7 @@ impl Haplotype {
     ///
     /// # Errors
     /// The CIGAR does not fit.
-    pub(crate) fn trim(&self, span: ReferenceSpan) -> Result<Option<Haplotype>, AssemblyError> {
+    pub(crate) fn trim(&self, span: ContigSpan) -> Result<Option<Haplotype>, AssemblyError> {
         let first = (span.start - self.span.start) as usize;
         let last = (span.end - self.span.start) as usize;
         let Some(bases) = self.bases_between(first, last)? else {

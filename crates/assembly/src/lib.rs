@@ -22,8 +22,8 @@ mod haplotype;
 mod kmers;
 mod reads;
 mod reference_path;
+mod region_reference;
 mod sequence_graph;
-mod span;
 mod threading;
 mod trimming;
 
@@ -34,5 +34,5 @@ pub use events::{EventMap, collect_events};
 pub use graph_assembly::{GraphOutcome, KmerGraph};
 pub use haplotype::Haplotype;
 pub use reads::AssemblyRead;
-pub use span::{ReferenceSpan, RegionReference};
+pub use region_reference::RegionReference;
 pub use trimming::{TrimmedSpans, trim_haplotypes};

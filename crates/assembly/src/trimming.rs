@@ -1,26 +1,26 @@
 //! Trims a region to its events.
 
-use readmill_pairwise::HaplotypeEvent;
+use readmill_pairwise::{ContigSpan, HaplotypeEvent};
 
 use crate::error::AssemblyError;
 use crate::events::measure_tandem_repeat;
 use crate::haplotype::Haplotype;
-use crate::span::{ReferenceSpan, RegionReference};
+use crate::region_reference::RegionReference;
 
 /// Bases kept on each side of a SNP: HaplotypeCaller's `--padding-around-snps`.
-const SNP_PADDING: u32 = 20;
+const SNP_PADDING: i32 = 20;
 
 /// Bases kept on each side of an indel, besides its tandem repeat: HaplotypeCaller's
 /// `--padding-around-indels` and `--padding-around-strs`.
-const INDEL_PADDING: u32 = 75;
+const INDEL_PADDING: i32 = 75;
 
 /// The part of a region that has events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrimmedSpans {
     /// From the first to the last base of events, within the region.
-    pub variant: ReferenceSpan,
+    pub variant: ContigSpan,
     /// The bases around it that haplotypes and reads are trimmed to.
-    pub padded: ReferenceSpan,
+    pub padded: ContigSpan,
 }
 
 impl TrimmedSpans {
@@ -30,19 +30,20 @@ impl TrimmedSpans {
     /// # Panics
     /// The padded span is not within the bases of `reference`.
     pub fn find(
-        region: ReferenceSpan,
+        region: ContigSpan,
         events: &[HaplotypeEvent],
         reference: &RegionReference<'_>,
     ) -> Option<TrimmedSpans> {
-        let is_inside =
-            |event: &&HaplotypeEvent| event.start <= region.end && event.end() >= region.start;
-        let mut variant: Option<ReferenceSpan> = None;
-        let mut padded: Option<ReferenceSpan> = None;
+        let span_of =
+            |event: &HaplotypeEvent| ContigSpan { start: event.start as i32, end: event.end() as i32 };
+        let is_inside = |event: &&HaplotypeEvent| span_of(event).overlaps(region);
+        let mut variant: Option<ContigSpan> = None;
+        let mut padded: Option<ContigSpan> = None;
         for event in events.iter().filter(is_inside) {
-            let (start, end) = (event.start, event.end());
+            let ContigSpan { start, end } = span_of(event);
             variant = Some(cover(variant, start, end));
             let padding = padding_of(event, reference);
-            let first = start.saturating_sub(padding).max(1);
+            let first = (start - padding).max(1);
             padded = Some(cover(padded, first.min(start), end + padding));
         }
         Some(TrimmedSpans {
@@ -52,30 +53,30 @@ impl TrimmedSpans {
     }
 
     /// Returns the part of `region` before the events.
-    pub fn left_flank(&self, region: ReferenceSpan) -> Option<ReferenceSpan> {
+    pub fn left_flank(&self, region: ContigSpan) -> Option<ContigSpan> {
         let end = self.variant.start - 1;
-        (region.start <= end).then_some(ReferenceSpan { start: region.start, end })
+        (region.start <= end).then_some(ContigSpan { start: region.start, end })
     }
 
     /// Returns the part of `region` after the events.
-    pub fn right_flank(&self, region: ReferenceSpan) -> Option<ReferenceSpan> {
+    pub fn right_flank(&self, region: ContigSpan) -> Option<ContigSpan> {
         let start = self.variant.end + 1;
-        (start <= region.end).then_some(ReferenceSpan { start, end: region.end })
+        (start <= region.end).then_some(ContigSpan { start, end: region.end })
     }
 }
 
-fn cover(span: Option<ReferenceSpan>, start: u32, end: u32) -> ReferenceSpan {
-    let span = span.unwrap_or(ReferenceSpan { start, end });
-    ReferenceSpan { start: span.start.min(start), end: span.end.max(end) }
+fn cover(span: Option<ContigSpan>, start: i32, end: i32) -> ContigSpan {
+    let span = span.unwrap_or(ContigSpan { start, end });
+    ContigSpan { start: span.start.min(start), end: span.end.max(end) }
 }
 
-fn padding_of(event: &HaplotypeEvent, reference: &RegionReference<'_>) -> u32 {
+fn padding_of(event: &HaplotypeEvent, reference: &RegionReference<'_>) -> i32 {
     if !event.is_indel() {
         return SNP_PADDING;
     }
-    let following = (event.start + 1).saturating_sub(reference.padded_span.start) as usize;
+    let following = (event.start as i32 + 1 - reference.padded_span.start).max(0) as usize;
     let following = reference.padded_bases().get(following..).unwrap_or_default();
-    INDEL_PADDING + measure_tandem_repeat(event, following).unwrap_or(0) as u32
+    INDEL_PADDING + measure_tandem_repeat(event, following).unwrap_or(0) as i32
 }
 
 /// Returns the parts of the haplotypes that are aligned to `span`, shorter ones first, then by bases
@@ -91,7 +92,7 @@ fn padding_of(event: &HaplotypeEvent, reference: &RegionReference<'_>) -> u32 {
 /// `span` is not within the span of each haplotype, or a haplotype has fewer bases than its CIGAR.
 pub fn trim_haplotypes(
     haplotypes: &[Haplotype],
-    span: ReferenceSpan,
+    span: ContigSpan,
 ) -> Result<Vec<Haplotype>, AssemblyError> {
     let mut trimmed: Vec<Haplotype> = Vec::new();
     for haplotype in haplotypes {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use readmill_genotypes::confidence::{ConfidenceAt, ConfidenceRead, DeletionAtEnd, ReferenceConfidence};
-use readmill_regions::{CallerRead, Span, sort_reads};
+use readmill_regions::{CallerRead, ContigSpan, sort_reads};
 
 use crate::calls::{CallRecord, Part, Sites};
 use crate::reference::Contig;
@@ -13,7 +13,7 @@ use crate::reference::Contig;
 pub(crate) fn add_sites(
     model: &ReferenceConfidence,
     contig: &Contig<'_>,
-    (span, padded_span): (Span, Span),
+    (span, padded_span): (ContigSpan, ContigSpan),
     mut reads: Vec<Arc<CallerRead>>,
     calls: Vec<CallRecord>,
     parts: &mut Vec<Part>,

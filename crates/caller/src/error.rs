@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use readmill_record::Error;
-use readmill_regions::Span;
+use readmill_regions::ContigSpan;
 
 use crate::reference::Contig;
 
@@ -13,7 +13,7 @@ pub(crate) fn input_error(error: impl Display) -> Error {
 }
 
 /// Adds the region to an error.
-pub(crate) fn name_region(mut error: Error, contig: &Contig<'_>, span: Span) -> Error {
+pub(crate) fn name_region(mut error: Error, contig: &Contig<'_>, span: ContigSpan) -> Error {
     let name = contig.name.escape_ascii();
     error.what = format!("cannot call region {name}:{}-{}: {}", span.start, span.end, error.what);
     error

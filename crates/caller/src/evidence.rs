@@ -49,7 +49,7 @@ impl EvidenceModel {
     pub(crate) fn compute_evidence(
         &mut self,
         haplotypes: &[Haplotype],
-        reference_start: u32,
+        reference_start: i32,
         mut reads: Vec<Arc<CallerRead>>,
     ) -> Result<Evidence> {
         self.compute_likelihoods(haplotypes, &reads)?;
@@ -91,7 +91,7 @@ impl EvidenceModel {
     fn realign_reads(
         &mut self,
         haplotypes: &[Haplotype],
-        reference_start: u32,
+        reference_start: i32,
         reads: &mut [Arc<CallerRead>],
     ) -> Result<()> {
         let Some(reference) = haplotypes.iter().find(|haplotype| haplotype.is_reference) else {

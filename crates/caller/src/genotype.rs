@@ -11,7 +11,7 @@ use readmill_genotypes::{
 };
 use readmill_jmath::Log10Sums;
 use readmill_record::Result;
-use readmill_regions::{CallerRead, Span};
+use readmill_regions::{CallerRead, ContigSpan};
 
 use crate::calls::CallRecord;
 use crate::error::input_error;
@@ -25,7 +25,7 @@ pub(crate) struct Genotyping<'a> {
     pub(crate) contig: &'a Contig<'a>,
     pub(crate) reference: RegionReference<'a>,
     /// Where calls may start.
-    pub(crate) span: Span,
+    pub(crate) span: ContigSpan,
     pub(crate) haplotypes: &'a [Haplotype],
     pub(crate) evidence: &'a Evidence,
     /// Reads that were removed before likelihoods were computed, which count for depth.

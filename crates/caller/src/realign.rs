@@ -47,7 +47,7 @@ pub(crate) struct HaplotypeAligner<'a> {
     haplotypes: &'a [Haplotype],
     reference: &'a [u8],
     /// 1-based position to which [`Haplotype::reference_index`] is relative.
-    reference_start: u32,
+    reference_start: i32,
     /// The alignment of each haplotype, continued by matches.
     extended: Vec<Cigar>,
 }
@@ -58,7 +58,7 @@ impl<'a> HaplotypeAligner<'a> {
     pub(crate) fn new(
         haplotypes: &'a [Haplotype],
         reference: &'a [u8],
-        reference_start: u32,
+        reference_start: i32,
     ) -> Result<Self, CigarError> {
         let extend = |haplotype: &Haplotype| {
             let mut builder = CigarBuilder::new();
@@ -111,7 +111,7 @@ fn normalize(elements: &[CigarElement]) -> Result<Cigar, CigarError> {
 
 #[cfg(test)]
 mod tests {
-    use readmill_assembly::ReferenceSpan;
+    use readmill_regions::ContigSpan;
 
     use super::*;
 
@@ -121,7 +121,7 @@ mod tests {
             is_reference: false,
             cigar: cigar.parse().unwrap(),
             reference_index: 2,
-            span: ReferenceSpan { start: 103, end: 118 },
+            span: ContigSpan { start: 103, end: 118 },
             score: 0.0,
             kmer_size: 10,
         }

@@ -13,7 +13,7 @@ use readmill_likelihoods::{PairHmm, QualityModel};
 use readmill_pairwise::CigarOperator;
 use readmill_record::Result;
 use readmill_regions::{
-    AssemblyRegion, CallerRead, PADDING, Span, finalize_region, is_read_for_genotypes, trim_reads,
+    AssemblyRegion, CallerRead, ContigSpan, PADDING, finalize_region, is_read_for_genotypes, trim_reads,
 };
 
 use crate::calls::{CallRecord, Part, RegionCalls};
@@ -22,7 +22,7 @@ use crate::error::{input_error, name_region};
 use crate::evidence::{Evidence, EvidenceModel};
 use crate::genotype::Genotyping;
 use crate::options::{CallerOptions, PLOIDY};
-use crate::reference::{Contig, region_reference, to_signed, to_unsigned};
+use crate::reference::{Contig, region_reference};
 
 /// Mapping quality below which a read does not count for genotypes.
 const MIN_MAPPING_QUALITY: u8 = 20;
@@ -141,12 +141,12 @@ impl<'t> RegionCaller<'t> {
         let find_map = |haplotype| EventMap::of_haplotype(haplotype, &reference);
         let maps =
             haplotypes.iter().map(find_map).collect::<Result<Vec<_>, _>>().map_err(input_error)?;
-        let span = to_unsigned(region.span);
+        let span = region.span;
         let Some(spans) = TrimmedSpans::find(span, &collect_events(&maps), &reference) else {
             return Ok(None);
         };
         let haplotypes = trim_haplotypes(&haplotypes, spans.padded).map_err(input_error)?;
-        let mut reads = trim_reads(reads, to_signed(spans.padded))?;
+        let mut reads = trim_reads(reads, spans.padded)?;
         reads.retain(|read| has_enough_bases(read));
         let (reads, filtered): (Vec<_>, Vec<_>) =
             reads.into_iter().partition(|read| is_read_for_genotypes(read, MIN_MAPPING_QUALITY));
@@ -164,7 +164,7 @@ impl<'t> RegionCaller<'t> {
         let genotyping = Genotyping {
             contig,
             reference: *reference,
-            span: to_signed(spans.variant),
+            span: spans.variant,
             haplotypes,
             evidence: &evidence,
             filtered,
@@ -182,10 +182,10 @@ impl<'t> RegionCaller<'t> {
         (spans, evidence, calls): (TrimmedSpans, Evidence, Vec<CallRecord>),
         parts: &mut Vec<Part>,
     ) -> Result<()> {
-        let span = to_unsigned(region.span);
-        let add_flank = |flank: Span, parts: &mut Vec<Part>| {
+        let span = region.span;
+        let add_flank = |flank: ContigSpan, parts: &mut Vec<Part>| {
             let padded = flank.pad(PADDING, contig.length());
-            let padded = Span {
+            let padded = ContigSpan {
                 start: padded.start.max(region.padded_span.start),
                 end: padded.end.min(region.padded_span.end),
             };
@@ -193,13 +193,13 @@ impl<'t> RegionCaller<'t> {
             self.add_reference(contig, (flank, padded), reads, parts)
         };
         if let Some(flank) = spans.left_flank(span) {
-            add_flank(to_signed(flank), parts)?;
+            add_flank(flank, parts)?;
         }
         let model = &self.tables.confidence;
-        let both = (to_signed(spans.variant), to_signed(spans.padded));
+        let both = (spans.variant, spans.padded);
         add_sites(model, contig, both, evidence.reads, calls, parts).map_err(input_error)?;
         if let Some(flank) = spans.right_flank(span) {
-            add_flank(to_signed(flank), parts)?;
+            add_flank(flank, parts)?;
         }
         Ok(())
     }
@@ -208,7 +208,7 @@ impl<'t> RegionCaller<'t> {
     fn add_reference(
         &self,
         contig: &Contig<'_>,
-        spans: (Span, Span),
+        spans: (ContigSpan, ContigSpan),
         mut reads: Vec<Arc<CallerRead>>,
         parts: &mut Vec<Part>,
     ) -> Result<()> {

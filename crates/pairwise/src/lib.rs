@@ -12,6 +12,7 @@
 //! | Smith-Waterman | aligns a sequence to a reference | [`SmithWaterman`] |
 //! | haplotypes | the CIGAR of a haplotype | [`align_haplotype`] |
 //! | events | a difference of a haplotype from the reference | [`HaplotypeEvent`] |
+//! | spans | positions of a contig | [`ContigSpan`] |
 //! | validity | CIGARs that GATK accepts in reads | [`is_good_cigar`] |
 //!
 //! The crate starts no threads, and reads and writes no files.
@@ -24,6 +25,7 @@ mod haplotype;
 mod left_align;
 mod lookup;
 mod smith_waterman;
+mod span;
 
 pub use cigar::{
     BuiltCigar, Cigar, CigarBuilder, CigarElement, CigarError, CigarOperator, MAX_ELEMENT_LENGTH,
@@ -37,3 +39,4 @@ pub use lookup::find_read_index;
 pub use smith_waterman::{
     Alignment, AlignmentError, AlignmentScores, MAX_SEQUENCE_LENGTH, Overhang, SmithWaterman,
 };
+pub use span::ContigSpan;

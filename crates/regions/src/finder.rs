@@ -10,15 +10,15 @@ use crate::activity::{ActivityModel, ActivityWindow};
 use crate::profile::{CutRegion, RegionCutter};
 use crate::read::CallerRead;
 use crate::reference::Contig;
-use crate::{Intervals, PADDING, Span};
+use crate::{ContigSpan, Intervals, PADDING};
 
 /// A region that is called as a whole, and the reads that help to call it.
 #[derive(Clone, Debug)]
 pub struct AssemblyRegion {
     /// Positions at which variants are called.
-    pub span: Span,
+    pub span: ContigSpan,
     /// The span with 100 more positions at both ends, as far as the contig goes.
-    pub padded_span: Span,
+    pub padded_span: ContigSpan,
     /// Whether the sample may differ from the reference in it.
     pub is_active: bool,
     /// The locus at which GATK has found the region and passed its padded span, or `i32::MAX` if that is
@@ -68,7 +68,7 @@ pub struct AssemblyRegion {
 #[derive(Debug)]
 pub struct RegionFinder<'m, 'r> {
     contig: Contig<'r>,
-    intervals: VecDeque<Span>,
+    intervals: VecDeque<ContigSpan>,
     window: ActivityWindow<'m, 'r>,
     cutter: RegionCutter,
     /// Regions with the locus before which they were cut.
@@ -172,8 +172,8 @@ impl<'m, 'r> RegionFinder<'m, 'r> {
 
 /// Refuses an interval with positions that the contig does not have.
 fn check_intervals(contig: &Contig<'_>, intervals: &Intervals) -> Result<()> {
-    let is_outside = |span: &&Span| span.start < 1 || span.end > contig.length();
-    let Some(Span { start, end }) = intervals.spans().iter().find(is_outside) else {
+    let is_outside = |span: &&ContigSpan| span.start < 1 || span.end > contig.length();
+    let Some(ContigSpan { start, end }) = intervals.spans().iter().find(is_outside) else {
         return Ok(());
     };
     let (name, length) = (contig.name.escape_ascii(), contig.length());
@@ -221,7 +221,7 @@ mod tests {
         let model = ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel).unwrap(), 2);
         let contig = Contig { index: 0, name: b"c", bases: &[b'A'; 100] };
         let start = |start, end| {
-            let intervals = Intervals::new([Span { start: 5, end: 9 }, Span { start, end }]);
+            let intervals = Intervals::new([ContigSpan { start: 5, end: 9 }, ContigSpan { start, end }]);
             RegionFinder::new(&model, contig, &intervals).map(drop).map_err(|error| error.what)
         };
         assert_eq!(start(50, 100), Ok(()));

@@ -5,7 +5,7 @@
 //! | `intake` | filters, decoding and downsampling of records | [`intake::ReadIntake`] |
 //! | `read` | a decoded read | [`CallerRead`] |
 //! | `reference` | a contig of the reference, with bases as GATK reads them | [`Contig`] |
-//! | `span` | positions of a contig, and intervals | [`Span`], [`Intervals`] |
+//! | `intervals` | the intervals that a run is restricted to | [`Intervals`] |
 //! | `activity` | the probability of a variant at each locus | [`activity::compute_activity`] |
 //! | `profile` | the smoothed activity, cut into regions | [`profile::RegionCutter`] |
 //! | `finder` | regions of a contig with their reads | [`RegionFinder`] |
@@ -29,17 +29,18 @@ pub mod activity;
 mod finalize;
 mod finder;
 pub mod intake;
+mod intervals;
 pub mod profile;
 mod read;
 mod reference;
-mod span;
 mod walk;
 
 pub use finalize::{FinalizeOptions, finalize_region, is_read_for_genotypes, sort_reads, trim_reads};
 pub use finder::{AssemblyRegion, RegionFinder};
+pub use intervals::Intervals;
 pub use read::CallerRead;
+pub use readmill_pairwise::ContigSpan;
 pub use reference::{Contig, normalize_reference};
-pub use span::{Intervals, Span};
 pub use walk::{ContigWalk, DEFAULT_MAX_READS_PER_START, RegionWalk};
 
 /// Positions that are added at both ends of a region or interval.

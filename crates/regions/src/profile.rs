@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use readmill_jmath::JavaMath;
 
-use crate::Span;
+use crate::ContigSpan;
 use crate::activity::LocusActivity;
 
 /// Positions at each side of a locus that its activity reaches.
@@ -25,7 +25,7 @@ const POSITIONS_TO_CUT: usize = MAX_REGION_LENGTH + MAX_SOFT_CLIPS as usize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CutRegion {
     /// Its positions.
-    pub span: Span,
+    pub span: ContigSpan,
     /// Whether the sample may differ from the reference in it.
     pub is_active: bool,
 }
@@ -44,7 +44,7 @@ pub struct CutRegion {
 ///
 /// ```
 /// use readmill_jmath::{CpuMaker, JavaMath};
-/// use readmill_regions::Span;
+/// use readmill_regions::ContigSpan;
 /// use readmill_regions::activity::LocusActivity;
 /// use readmill_regions::profile::{CutRegion, RegionCutter};
 ///
@@ -56,7 +56,7 @@ pub struct CutRegion {
 /// }
 /// cutter.finish(&mut regions);
 /// let active = Vec::from_iter(regions.iter().filter(|region| region.is_active));
-/// assert_eq!(active, [&CutRegion { span: Span { start: 463, end: 537 }, is_active: true }]);
+/// assert_eq!(active, [&CutRegion { span: ContigSpan { start: 463, end: 537 }, is_active: true }]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -114,7 +114,7 @@ impl RegionCutter {
         let mut times = 1;
         if activity.soft_clip_mean > MIN_SOFT_CLIP_MEAN {
             let reach = (activity.soft_clip_mean as i32).min(MAX_SOFT_CLIPS);
-            let reached = Span { start: locus, end: locus }.pad(reach, self.contig_length);
+            let reached = ContigSpan { start: locus, end: locus }.pad(reach, self.contig_length);
             times = reached.len();
         }
         let first = (locus - REACH).max(self.start);
@@ -142,7 +142,7 @@ impl RegionCutter {
             length = self.find_best_cut();
         }
         self.probabilities.drain(..length);
-        let span = Span { start: self.start, end: self.start + length as i32 - 1 };
+        let span = ContigSpan { start: self.start, end: self.start + length as i32 - 1 };
         self.start += length as i32;
         CutRegion { span, is_active }
     }

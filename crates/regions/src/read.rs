@@ -3,7 +3,7 @@
 use readmill_pairwise::{Cigar, CigarOperator};
 use readmill_record::Flags;
 
-use crate::Span;
+use crate::ContigSpan;
 
 /// TLEN above which GATK does not look for adapter in a pileup (`DEFAULT_ADAPTOR_SIZE`).
 const MAX_ADAPTER_LENGTH: i32 = 100;
@@ -14,10 +14,10 @@ const MAX_ADAPTER_LENGTH: i32 = 100;
 /// functions here are those of GATK 4.6.2.0 `ReadUtils`; positions wrap at 2^31 as in Java.
 ///
 /// ```
-/// use readmill_regions::{CallerRead, Span};
+/// use readmill_regions::{CallerRead, ContigSpan};
 ///
 /// let read = CallerRead { start: 101, ..CallerRead::default() };
-/// assert_eq!(read.span(), Span { start: 101, end: 100 }, "a read without reference bases is empty");
+/// assert_eq!(read.span(), ContigSpan { start: 101, end: 100 }, "a read without reference bases is empty");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CallerRead {
@@ -70,8 +70,8 @@ impl CallerRead {
     }
 
     /// Returns the aligned positions of the contig, without soft clips.
-    pub fn span(&self) -> Span {
-        Span { start: self.start, end: self.end() }
+    pub fn span(&self) -> ContigSpan {
+        ContigSpan { start: self.start, end: self.end() }
     }
 
     /// Returns whether the mate is unmapped: by its flag, or because it has no contig or position.
@@ -114,14 +114,14 @@ impl CallerRead {
 
     /// Returns the positions where the read is not adapter, for a pileup. GATK compares the signed TLEN
     /// with 100, so long fragments are exempt only for the leftmost read of a pair.
-    pub fn span_without_adapter(&self) -> Span {
+    pub fn span_without_adapter(&self) -> ContigSpan {
         let span = self.span();
         match self.adapter_boundary() {
             Some(boundary) if self.template_length <= MAX_ADAPTER_LENGTH => {
                 if self.flags.is_reverse() {
-                    Span { start: span.start.max(boundary.saturating_add(1)), end: span.end }
+                    ContigSpan { start: span.start.max(boundary.saturating_add(1)), end: span.end }
                 } else {
-                    Span { start: span.start, end: span.end.min(boundary.saturating_sub(1)) }
+                    ContigSpan { start: span.start, end: span.end.min(boundary.saturating_sub(1)) }
                 }
             }
             _ => span,
@@ -165,11 +165,11 @@ mod tests {
     fn adapter_starts_where_the_fragment_ends() {
         let forward = paired();
         assert_eq!(forward.adapter_boundary(), Some(141));
-        assert_eq!(forward.span_without_adapter(), Span { start: 101, end: 140 });
+        assert_eq!(forward.span_without_adapter(), ContigSpan { start: 101, end: 140 });
         let reverse = CallerRead { flags: Flags(0x53), mate_start: 111, ..paired() };
         assert_eq!(reverse.adapter_boundary(), Some(110));
-        assert_eq!(reverse.span_without_adapter(), Span { start: 111, end: 150 });
-        let whole = Span { start: 101, end: 150 };
+        assert_eq!(reverse.span_without_adapter(), ContigSpan { start: 111, end: 150 });
+        let whole = ContigSpan { start: 101, end: 150 };
         let long = CallerRead { template_length: 101, ..reverse.clone() };
         assert_eq!(long.span_without_adapter(), whole, "long fragments are exempt");
         let leftward = CallerRead { template_length: -101, ..reverse };

@@ -2,16 +2,16 @@
 
 use readmill_record::{Error, Result};
 
-use crate::Span;
+use crate::ContigSpan;
 
 /// A contig of the reference, whole: the ends of regions and intervals depend on its length.
 ///
 /// ```
-/// use readmill_regions::{Contig, Span};
+/// use readmill_regions::{Contig, ContigSpan};
 ///
 /// let contig = Contig { index: 0, name: b"chr1", bases: b"ACGTN" };
 /// assert_eq!(contig.length(), 5);
-/// assert_eq!(contig.slice(Span { start: 2, end: 4 }), b"CGT");
+/// assert_eq!(contig.slice(ContigSpan { start: 2, end: 4 }), b"CGT");
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Contig<'a> {
@@ -34,7 +34,7 @@ impl<'a> Contig<'a> {
     ///
     /// # Panics
     /// The span is not within the contig.
-    pub fn slice(&self, span: Span) -> &'a [u8] {
+    pub fn slice(&self, span: ContigSpan) -> &'a [u8] {
         &self.bases[span.start as usize - 1..span.end as usize]
     }
 }

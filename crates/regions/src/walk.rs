@@ -10,7 +10,7 @@ use crate::finder::{AssemblyRegion, RegionFinder};
 use crate::intake::{GATK_SEED, IntakeCounts, PositionalDownsampler, ReadIntake};
 use crate::read::CallerRead;
 use crate::reference::Contig;
-use crate::{Intervals, PADDING, Span};
+use crate::{ContigSpan, Intervals, PADDING};
 
 /// Reads per start that HaplotypeCaller keeps unless it is asked otherwise.
 pub const DEFAULT_MAX_READS_PER_START: usize = 50;
@@ -149,7 +149,7 @@ impl ContigWalk<'_> {
         regions: &mut Vec<AssemblyRegion>,
     ) -> Result<()> {
         let end = record.end().min(i64::from(i32::MAX)) as i32;
-        if !self.bounds.overlap(Span { start: record.pos() + 1, end }) {
+        if !self.bounds.overlap(ContigSpan { start: record.pos() + 1, end }) {
             return Ok(());
         }
         let Some(read) = self.intake.accept_record(record)? else {

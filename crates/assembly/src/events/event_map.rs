@@ -7,7 +7,7 @@ use readmill_pairwise::{CigarError, CigarOperator, HaplotypeEvent};
 use super::{combine_events, make_event};
 use crate::error::AssemblyError;
 use crate::haplotype::Haplotype;
-use crate::span::RegionReference;
+use crate::region_reference::RegionReference;
 
 /// The events of a haplotype, at most one at each start position (GATK 4.6.2.0 `EventMap`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl EventMap {
         range: Range<usize>,
         inserted: &[u8],
     ) -> Result<(), AssemblyError> {
-        let start = reference.start + range.start as u32;
+        let start = reference.position(range.start);
         let Some(bases) = reference.bases.get(range) else {
             return Ok(());
         };
@@ -102,7 +102,7 @@ impl EventMap {
     ) -> Result<(), AssemblyError> {
         for (index, (&from, &to)) in (start..).zip(reference.bases[start..].iter().zip(bases)) {
             if from != to && is_regular(from) && is_regular(to) {
-                self.add(make_event(reference.start + index as u32, vec![from], vec![to])?)?;
+                self.add(make_event(reference.position(index), vec![from], vec![to])?)?;
             }
         }
         Ok(())

@@ -1,16 +1,16 @@
 //! Events of alignments that assembly seldom gives. The expected ones are those of GATK 4.6.2.0
 //! `EventMap.fromHaplotype`.
 
-use readmill_assembly::{EventMap, Haplotype, ReferenceSpan, RegionReference};
-use readmill_pairwise::HaplotypeEvent;
+use readmill_assembly::{EventMap, Haplotype, RegionReference};
+use readmill_pairwise::{ContigSpan, HaplotypeEvent};
 
 const REFERENCE: &[u8] = b"CGATTACATTGCAGCCTTAGACCGATAAGCTAGG";
 
 /// Finds the events of a haplotype that starts at the base `index` of the reference, position 101.
 fn find_events(index: usize, bases: &str, cigar: &str) -> Vec<String> {
     let reference_bases = &REFERENCE[1 - index..];
-    let end = 100 + reference_bases.len() as u32;
-    let padded_span = ReferenceSpan { start: 101 + index as u32, end };
+    let end = 100 + reference_bases.len() as i32;
+    let padded_span = ContigSpan { start: 101 + index as i32, end };
     let reference = RegionReference { bases: reference_bases, start: 101, padded_span };
     let haplotype = Haplotype {
         bases: bases.as_bytes().to_vec(),

@@ -4,10 +4,10 @@
 use std::fmt::{self, Display, Write};
 
 use readmill_assembly::{
-    Assembler, AssemblyError, AssemblyRead, EventMap, GraphOutcome, Haplotype, ReferenceSpan,
-    RegionReference, TrimmedSpans, collect_events, trim_haplotypes,
+    Assembler, AssemblyError, AssemblyRead, EventMap, GraphOutcome, Haplotype, RegionReference,
+    TrimmedSpans, collect_events, trim_haplotypes,
 };
-use readmill_pairwise::HaplotypeEvent;
+use readmill_pairwise::{ContigSpan, HaplotypeEvent};
 
 /// Why no result is printed after those so far.
 enum Stop {
@@ -29,7 +29,7 @@ impl From<fmt::Error> for Stop {
 
 /// A region and its reads.
 struct RegionText<'a> {
-    span: ReferenceSpan,
+    span: ContigSpan,
     reference: RegionReference<'a>,
     reads: Vec<AssemblyRead<'a>>,
 }
@@ -95,8 +95,8 @@ fn read_region<'a>(
     samples: &mut Vec<&'a str>,
 ) -> Option<RegionText<'a>> {
     let words: Vec<&str> = input[0].split(' ').collect();
-    let number = |index: usize| words.get(index)?.parse::<u32>().ok();
-    let padded_span = ReferenceSpan { start: number(5)?, end: number(6)? };
+    let number = |index: usize| words.get(index)?.parse::<i32>().ok();
+    let padded_span = ContigSpan { start: number(5)?, end: number(6)? };
     let reference = RegionReference { bases: words.get(7)?.as_bytes(), start: number(2)?, padded_span };
     let mut reads = Vec::new();
     for (line, qualities) in input[1..].iter().zip(qualities) {
@@ -109,7 +109,7 @@ fn read_region<'a>(
         let count: usize = words.last()?.parse().ok()?;
         reads.extend(std::iter::repeat_n(read, count));
     }
-    Some(RegionText { span: ReferenceSpan { start: number(3)?, end: number(4)? }, reference, reads })
+    Some(RegionText { span: ContigSpan { start: number(3)?, end: number(4)? }, reference, reads })
 }
 
 fn print_graphs(

@@ -12,7 +12,7 @@ pub use window::ActivityWindow;
 
 use std::sync::Arc;
 
-use crate::Span;
+use crate::ContigSpan;
 use crate::read::CallerRead;
 use crate::reference::Contig;
 
@@ -23,7 +23,7 @@ use crate::reference::Contig;
 /// use std::sync::Arc;
 /// use readmill_jmath::{CpuMaker, JavaMath};
 /// use readmill_regions::activity::{ActivityModel, compute_activity};
-/// use readmill_regions::{CallerRead, Contig, Span};
+/// use readmill_regions::{CallerRead, Contig, ContigSpan};
 ///
 /// let model = ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel)?, 2);
 /// let read = CallerRead {
@@ -34,7 +34,7 @@ use crate::reference::Contig;
 ///     ..CallerRead::default()
 /// };
 /// let contig = Contig { index: 0, name: b"chr1", bases: b"ACGTA" };
-/// let activity = compute_activity(&model, &[Arc::new(read)], contig, Span { start: 1, end: 5 });
+/// let activity = compute_activity(&model, &[Arc::new(read)], contig, ContigSpan { start: 1, end: 5 });
 /// let active = Vec::from_iter(activity.iter().map(|locus| locus.probability > 0.002));
 /// assert_eq!(active, [false, false, false, true, false], "the read has A instead of T");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -43,7 +43,7 @@ pub fn compute_activity<'a>(
     model: &ActivityModel,
     reads: impl IntoIterator<Item = &'a Arc<CallerRead>>,
     contig: Contig<'_>,
-    span: Span,
+    span: ContigSpan,
 ) -> Vec<LocusActivity> {
     let mut window = ActivityWindow::new(model, contig, span.start);
     reads.into_iter().for_each(|read| window.add_read(read));

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use readmill_pairwise::CigarOperator;
 
-use crate::Span;
+use crate::ContigSpan;
 use crate::read::CallerRead;
 
 /// What is next to a base, if it makes the base differ from the reference.
@@ -29,7 +29,7 @@ pub(super) struct Stretch {
 ///
 /// The neighbours of a base are those of GATK 4.6.2.0 `PileupElement`: an insertion or a soft clip
 /// counts if its operator is adjacent, a deletion also behind insertions, clips and padding.
-pub(super) fn for_each_stretch(read: &CallerRead, covered: Span, mut pass: impl FnMut(Stretch)) {
+pub(super) fn for_each_stretch(read: &CallerRead, covered: ContigSpan, mut pass: impl FnMut(Stretch)) {
     let (mut locus, mut offset) = (read.start, 0);
     let end = covered.end.saturating_add(1);
     for (at, element) in read.cigar.iter().enumerate() {
@@ -82,7 +82,7 @@ mod tests {
         let read =
             CallerRead { start: 10, cigar: "3S1M2D4M1I2M".parse().unwrap(), ..CallerRead::default() };
         let mut stretches = Vec::new();
-        for_each_stretch(&read, Span { start: 1, end: 17 }, |stretch| {
+        for_each_stretch(&read, ContigSpan { start: 1, end: 17 }, |stretch| {
             stretches.push((stretch.loci, stretch.offset, stretch.beside));
         });
         let (clip, indel) = (Some(Neighbour::SoftClip), Some(Neighbour::Indel));

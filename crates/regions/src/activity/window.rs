@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::model::{ActivityModel, LocusActivity};
 use super::steps::{Neighbour, Stretch, for_each_stretch};
-use crate::Span;
+use crate::ContigSpan;
 use crate::read::CallerRead;
 use crate::reference::Contig;
 
@@ -105,7 +105,7 @@ impl<'m, 'r> ActivityWindow<'m, 'r> {
     /// Adds a read's evidence to its loci from the next one to the horizon.
     fn add_summed_loci(&mut self, read: &CallerRead) {
         let covered = read.span_without_adapter();
-        let covered = Span {
+        let covered = ContigSpan {
             start: covered.start.max(self.next_locus).max(1),
             end: covered.end.min(self.horizon - 1).min(self.contig.length()),
         };
@@ -238,11 +238,11 @@ mod tests {
             let deleted = [1, 4000, 9000, 20_000][number as usize % 4];
             read_with_deletion(1 + 97 * number, deleted, 12 + (number % 29) as u8)
         }));
-        let whole = Span { start: 1, end: 30_000 };
+        let whole = ContigSpan { start: 1, end: 30_000 };
         let activity = compute_activity(&model(), &reads, contig, whole);
         assert!(activity.iter().filter(|locus| locus.probability > 0.1).count() > 20_000);
         for start in [2, 3000, 8191, 12_345] {
-            let part = compute_activity(&model(), &reads, contig, Span { start, ..whole });
+            let part = compute_activity(&model(), &reads, contig, ContigSpan { start, ..whole });
             assert!(part == activity[start as usize - 1..], "from {start}");
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use readmill_pairwise::{CigarError, CigarOperator, clip_cigar, count_clipped_start, find_read_index};
 use readmill_record::{Error, Result};
 
-use crate::{CallerRead, Span};
+use crate::{CallerRead, ContigSpan};
 
 /// Phred quality of an insertion or a deletion for a read that has only one of `BI` and `BD`.
 const DEFAULT_INDEL_QUALITY: u8 = 45;
@@ -146,7 +146,7 @@ pub(super) fn clip_adapter(read: Arc<CallerRead>) -> Clipped {
 }
 
 /// Removes the bases outside `span`.
-pub(super) fn clip_to_span(read: Arc<CallerRead>, span: Span) -> Clipped {
+pub(super) fn clip_to_span(read: Arc<CallerRead>, span: ContigSpan) -> Clipped {
     let aligned = read.span();
     if !aligned.overlaps(span) {
         return Ok(None);

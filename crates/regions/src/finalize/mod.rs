@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use readmill_record::Result;
 
-use crate::{AssemblyRegion, CallerRead, Span};
+use crate::{AssemblyRegion, CallerRead, ContigSpan};
 use clip::{
     Clipped, clip_adapter, clip_low_quality_ends, clip_soft_clipped, clip_to_span, revert_soft_clips,
 };
@@ -44,7 +44,7 @@ impl Default for FinalizeOptions {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use readmill_regions::{AssemblyRegion, CallerRead, FinalizeOptions, Span, finalize_region};
+/// use readmill_regions::{AssemblyRegion, CallerRead, FinalizeOptions, ContigSpan, finalize_region};
 ///
 /// let read = CallerRead {
 ///     start: 95,
@@ -54,8 +54,8 @@ impl Default for FinalizeOptions {
 ///     ..CallerRead::default()
 /// };
 /// let region = AssemblyRegion {
-///     span: Span { start: 97, end: 400 },
-///     padded_span: Span { start: 97, end: 500 },
+///     span: ContigSpan { start: 97, end: 400 },
+///     padded_span: ContigSpan { start: 97, end: 500 },
 ///     is_active: true,
 ///     ready_locus: 501,
 ///     reads: vec![Arc::new(read)],
@@ -82,7 +82,7 @@ pub fn finalize_region(
     Ok(reads)
 }
 
-fn finalize_read(read: &Arc<CallerRead>, span: Span, options: FinalizeOptions) -> Clipped {
+fn finalize_read(read: &Arc<CallerRead>, span: ContigSpan, options: FinalizeOptions) -> Clipped {
     let is_reverted = !options.removes_soft_clips && read.has_fragment_ends();
     let unclipped = match is_reverted {
         true => revert_soft_clips(Arc::clone(read))?,
@@ -107,7 +107,7 @@ fn finalize_read(read: &Arc<CallerRead>, span: Span, options: FinalizeOptions) -
 ///
 /// # Errors
 /// As [`finalize_region`].
-pub fn trim_reads(reads: &[Arc<CallerRead>], span: Span) -> Result<Vec<Arc<CallerRead>>> {
+pub fn trim_reads(reads: &[Arc<CallerRead>], span: ContigSpan) -> Result<Vec<Arc<CallerRead>>> {
     let mut trimmed = Vec::with_capacity(reads.len());
     for read in reads {
         let clipped = clip_to_span(Arc::clone(read), span)?;

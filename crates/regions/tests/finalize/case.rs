@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use readmill_record::Flags;
 use readmill_regions::{
-    AssemblyRegion, CallerRead, FinalizeOptions, Span, finalize_region, is_read_for_genotypes,
+    AssemblyRegion, CallerRead, ContigSpan, FinalizeOptions, finalize_region, is_read_for_genotypes,
     trim_reads,
 };
 
@@ -44,7 +44,7 @@ pub fn compare_regions(text: &str) -> Outcome<Comparison> {
 
 fn finalize(given: &[&str], trim: Option<&str>) -> Outcome<Vec<String>> {
     let head = Vec::from_iter(given[0].split('\t'));
-    let span = Span { start: head[1].parse()?, end: head[2].parse()? };
+    let span = ContigSpan { start: head[1].parse()?, end: head[2].parse()? };
     let options =
         FinalizeOptions { removes_soft_clips: head[3] == "true", ..FinalizeOptions::default() };
     let reads = given[1..].iter().map(|line| Ok(Arc::new(parse_read(line)?)));
@@ -56,7 +56,7 @@ fn finalize(given: &[&str], trim: Option<&str>) -> Outcome<Vec<String>> {
     if let Some(trim) = trim {
         let numbers = Vec::from_iter(trim.split('\t'));
         lines.push(trim.to_owned());
-        let span = Span { start: numbers[1].parse()?, end: numbers[2].parse()? };
+        let span = ContigSpan { start: numbers[1].parse()?, end: numbers[2].parse()? };
         match trim_reads(&reads, span) {
             Ok(reads) => lines.extend(reads.iter().map(|read| print_read(read))),
             Err(_) => lines.push("error".to_owned()),

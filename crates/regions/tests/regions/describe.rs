@@ -9,7 +9,7 @@ use readmill_record::{Header, RecordRef, Result};
 use readmill_regions::activity::{ActivityModel, LocusActivity, compute_activity};
 use readmill_regions::intake::ReadIntake;
 use readmill_regions::{
-    AssemblyRegion, Contig, DEFAULT_MAX_READS_PER_START, Intervals, RegionWalk, Span,
+    AssemblyRegion, Contig, ContigSpan, DEFAULT_MAX_READS_PER_START, Intervals, RegionWalk,
     normalize_reference,
 };
 
@@ -21,7 +21,7 @@ pub struct RegionRun {
     /// Bases by name of contig.
     pub reference: BTreeMap<String, Vec<u8>>,
     /// Intervals by name of contig, or none for whole contigs.
-    pub intervals: Option<BTreeMap<String, Vec<Span>>>,
+    pub intervals: Option<BTreeMap<String, Vec<ContigSpan>>>,
     /// Copies of each chromosome.
     pub ploidy: usize,
     /// Whether reads and loci are listed, too.
@@ -46,7 +46,7 @@ impl RegionRun {
     pub fn new(input: &RegionInput, uses_intervals: bool, ploidy: usize) -> Result<Self> {
         let mut intervals = BTreeMap::<_, Vec<_>>::new();
         for (contig, start, end) in &input.intervals {
-            intervals.entry(contig.clone()).or_default().push(Span { start: *start, end: *end });
+            intervals.entry(contig.clone()).or_default().push(ContigSpan { start: *start, end: *end });
         }
         let intervals = uses_intervals.then_some(intervals);
         Ok(RegionRun { reference: parse_reference(&input.fasta)?, intervals, ploidy, lists_all: false })
@@ -120,7 +120,7 @@ impl RegionRun {
             hash_number(&mut loci_hash, locus.probability.to_bits());
             hash_number(&mut loci_hash, locus.soft_clip_mean.to_bits());
         }
-        let Span { start, end } = region.span;
+        let ContigSpan { start, end } = region.span;
         let (is_active, read_count, locus_count) = (region.is_active, reads.len(), loci.len());
         let name = String::from_utf8_lossy(contig.name);
         writeln!(

@@ -1,46 +1,6 @@
-//! Spans of a contig, and the intervals that a run is restricted to.
+//! The intervals that a run is restricted to.
 
-/// Positions of a contig, 1-based, both ends included.
-///
-/// ```
-/// use readmill_regions::Span;
-///
-/// let span = Span { start: 50, end: 149 };
-/// assert_eq!(span.len(), 100);
-/// assert_eq!(span.pad(100, 200), Span { start: 1, end: 200 }); // a contig of 200 bases
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Span {
-    /// First position.
-    pub start: i32,
-    /// Last position.
-    pub end: i32,
-}
-
-impl Span {
-    /// Returns the number of positions.
-    pub fn len(self) -> usize {
-        (i64::from(self.end) - i64::from(self.start) + 1).max(0) as usize
-    }
-
-    /// Returns whether the span has no position.
-    pub fn is_empty(self) -> bool {
-        self.end < self.start
-    }
-
-    /// Returns whether both spans have a position in common.
-    pub fn overlaps(self, other: Span) -> bool {
-        self.start <= other.end && other.start <= self.end
-    }
-
-    /// Returns the span with `padding` more positions at both ends, as far as the contig goes.
-    pub fn pad(self, padding: i32, contig_length: i32) -> Span {
-        Span {
-            start: self.start.saturating_sub(padding).max(1),
-            end: self.end.saturating_add(padding).min(contig_length),
-        }
-    }
-}
+use readmill_pairwise::ContigSpan;
 
 /// Intervals of one contig in order, of which no two overlap or touch.
 ///
@@ -48,17 +8,17 @@ impl Span {
 /// padded them.
 ///
 /// ```
-/// use readmill_regions::{Intervals, Span};
+/// use readmill_regions::{Intervals, ContigSpan};
 ///
-/// let intervals = Intervals::new([Span { start: 30, end: 40 }, Span { start: 1, end: 29 }]);
-/// assert_eq!(intervals.spans(), [Span { start: 1, end: 40 }]);
+/// let intervals = Intervals::new([ContigSpan { start: 30, end: 40 }, ContigSpan { start: 1, end: 29 }]);
+/// assert_eq!(intervals.spans(), [ContigSpan { start: 1, end: 40 }]);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Intervals(Vec<Span>);
+pub struct Intervals(Vec<ContigSpan>);
 
 impl Intervals {
     /// Sorts and merges spans of one contig. Empty spans are left out.
-    pub fn new(spans: impl IntoIterator<Item = Span>) -> Self {
+    pub fn new(spans: impl IntoIterator<Item = ContigSpan>) -> Self {
         let mut spans = Vec::from_iter(spans.into_iter().filter(|span| !span.is_empty()));
         spans.sort_unstable();
         spans.dedup_by(|next, merged| {
@@ -73,11 +33,11 @@ impl Intervals {
 
     /// Returns the whole contig as one interval.
     pub fn of_contig(length: i32) -> Self {
-        Intervals::new([Span { start: 1, end: length }])
+        Intervals::new([ContigSpan { start: 1, end: length }])
     }
 
     /// Returns the merged spans in order.
-    pub fn spans(&self) -> &[Span] {
+    pub fn spans(&self) -> &[ContigSpan] {
         &self.0
     }
 
@@ -87,7 +47,7 @@ impl Intervals {
     }
 
     /// Returns whether an interval overlaps `span`.
-    pub fn overlap(&self, span: Span) -> bool {
+    pub fn overlap(&self, span: ContigSpan) -> bool {
         let first = self.0.partition_point(|interval| interval.end < span.start);
         self.0.get(first).is_some_and(|interval| interval.overlaps(span))
     }
@@ -97,8 +57,8 @@ impl Intervals {
 mod tests {
     use super::*;
 
-    fn span(start: i32, end: i32) -> Span {
-        Span { start, end }
+    fn span(start: i32, end: i32) -> ContigSpan {
+        ContigSpan { start, end }
     }
 
     #[test]

@@ -1,21 +1,6 @@
-//! Parts of a contig, and the reference there.
+//! The reference of a region.
 
-/// A part of a contig: 1-based positions of the first and the last base.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReferenceSpan {
-    /// Position of the first base.
-    pub start: u32,
-    /// Position of the last base.
-    pub end: u32,
-}
-
-impl ReferenceSpan {
-    /// Returns the positions that both spans have, if there are any.
-    pub fn intersect(self, other: ReferenceSpan) -> Option<ReferenceSpan> {
-        let (start, end) = (self.start.max(other.start), self.end.min(other.end));
-        (start <= end).then_some(ReferenceSpan { start, end })
-    }
-}
+use readmill_pairwise::ContigSpan;
 
 /// The reference of a region.
 #[derive(Clone, Copy, Debug)]
@@ -24,12 +9,17 @@ pub struct RegionReference<'a> {
     /// `padded_span` on each side if the contig has them.
     pub bases: &'a [u8],
     /// 1-based position of the first of `bases`.
-    pub start: u32,
+    pub start: i32,
     /// The part that haplotypes span: the region with its padding. It must be within `bases`.
-    pub padded_span: ReferenceSpan,
+    pub padded_span: ContigSpan,
 }
 
 impl<'a> RegionReference<'a> {
+    /// Returns the 1-based position of a base.
+    pub(crate) fn position(&self, index: usize) -> u32 {
+        self.start as u32 + index as u32
+    }
+
     /// Returns the index of the first base of `padded_span`.
     pub(crate) fn padding(&self) -> usize {
         (self.padded_span.start - self.start) as usize
