@@ -9,6 +9,7 @@
 use std::f64::consts::{LOG10_E, SQRT_2, TAU};
 use std::sync::LazyLock;
 
+use readmill_jmath::loader::{self, stirling_error};
 use readmill_record::exact::{log10, power_of_ten};
 
 use super::counters::Datum;
@@ -185,56 +186,8 @@ impl Likelihood {
     }
 }
 
-/// Returns the error of Stirling's formula for ln n! (Loader's delta). `n` is an integer.
-fn stirling_error(n: f64) -> f64 {
-    if n < 15.0 {
-        return STIRLING_ERRORS[n as usize];
-    }
-    let square = n * n;
-    let series = 1.0 / 1680.0 - (1.0 / 1188.0) / square;
-    let series = 1.0 / 1260.0 - (series / square);
-    let series = 1.0 / 360.0 - (series / square);
-    (1.0 / 12.0 - series / square) / n
-}
-
-/// Values of [`stirling_error`] for 0 to 14, where the series is not exact enough.
-const STIRLING_ERRORS: [f64; 15] = [
-    0.0,
-    0.08106146679532726,
-    0.0413406959554093,
-    0.02767792568499834,
-    0.020790672103765093,
-    0.016644691189821193,
-    0.013876128823070748,
-    0.01189670994589177,
-    0.010411265261972096,
-    0.009255462182712733,
-    0.00833056343336287,
-    0.007573675487951841,
-    0.00694284010720953,
-    0.006408994188004207,
-    0.0059513701127588475,
-];
-
-/// Returns x ln(x / mean) + mean - x, without cancellation if x is near the mean (Loader's
-/// deviance).
 fn deviance(x: f64, mean: f64) -> f64 {
-    let difference = x - mean;
-    if difference.abs() >= 0.1 * (x + mean) {
-        return x * ln(x / mean) + mean - x;
-    }
-    let ratio = difference / (x + mean);
-    let mut sum = ratio * difference;
-    let mut power = 2.0 * x * ratio;
-    for odd in (3u32..).step_by(2) {
-        power *= ratio * ratio;
-        let next = sum + power / f64::from(odd);
-        if next == sum {
-            break;
-        }
-        sum = next;
-    }
-    sum
+    loader::deviance(x, mean, ln)
 }
 
 /// ln 2 as the sum of two numbers. The first ends in zero bits, so its product with an exponent is

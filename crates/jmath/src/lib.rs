@@ -8,6 +8,7 @@
 //! | functions | `log10`, `log`, `exp`, `pow` of HotSpot; `log1p` and `StrictMath.log` | [`JavaMath`], [`log1p`], [`strict_log`] |
 //! | rounding | `Math.round`, casts, GATK's `fastRound` | [`rounding`] |
 //! | sums | sums of probabilities that are given as log10, exact and approximate | [`log10_sums`] |
+//! | binomials | errors of Stirling's formula, deviances | [`loader`] |
 //! | Phred | error probabilities by quality, PLs and GQs | [`phred`] |
 //! | random | `java.util.Random` | [`JavaRandom`] |
 //! | order | `java.util.PriorityQueue`, which decides ties | [`JavaPriorityQueue`] |
@@ -21,6 +22,7 @@
 #![warn(missing_docs, clippy::print_stdout, clippy::print_stderr)]
 
 mod libm;
+pub mod loader;
 pub mod log10_sums;
 pub mod phred;
 mod priority_queue;
