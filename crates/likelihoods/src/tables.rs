@@ -10,9 +10,29 @@ pub(crate) struct Tables<T> {
     match_to_match: [T; PAIRS],
 }
 
+/// Reads the tables of a precision from little-endian numbers.
+macro_rules! read_tables {
+    ($real:ty, $file:literal) => {{
+        let mut tables = Tables { error: [0.0; QUALITIES], match_to_match: [0.0; PAIRS] };
+        let bytes: &[u8; size_of::<$real>() * (QUALITIES + PAIRS)] = include_bytes!($file);
+        let (words, _) = bytes.as_chunks();
+        let mut at = 0;
+        while at < words.len() {
+            let value = <$real>::from_le_bytes(words[at]);
+            if at < QUALITIES {
+                tables.error[at] = value;
+            } else {
+                tables.match_to_match[at - QUALITIES] = value;
+            }
+            at += 1;
+        }
+        tables
+    }};
+}
+
 /// GKL computes these by `powf` and a Jacobian table of `f32`, so they are not the rounded [`F64`].
-pub(crate) static F32: Tables<f32> = read_f32_tables(include_bytes!("data/gkl_f32.bin"));
-pub(crate) static F64: Tables<f64> = read_f64_tables(include_bytes!("data/gkl_f64.bin"));
+pub(crate) static F32: Tables<f32> = read_tables!(f32, "data/gkl_f32.bin");
+pub(crate) static F64: Tables<f64> = read_tables!(f64, "data/gkl_f64.bin");
 
 impl<T: Copy> Tables<T> {
     /// Returns 10^(-q/10).
@@ -28,38 +48,6 @@ impl<T: Copy> Tables<T> {
         let (min, max) = (insertion.min(deletion), insertion.max(deletion));
         self.match_to_match[max * (max + 1) / 2 + min]
     }
-}
-
-const fn read_f32_tables(bytes: &[u8; 4 * (QUALITIES + PAIRS)]) -> Tables<f32> {
-    let mut tables = Tables { error: [0.0; QUALITIES], match_to_match: [0.0; PAIRS] };
-    let (words, _) = bytes.as_chunks::<4>();
-    let mut at = 0;
-    while at < words.len() {
-        let value = f32::from_le_bytes(words[at]);
-        if at < QUALITIES {
-            tables.error[at] = value;
-        } else {
-            tables.match_to_match[at - QUALITIES] = value;
-        }
-        at += 1;
-    }
-    tables
-}
-
-const fn read_f64_tables(bytes: &[u8; 8 * (QUALITIES + PAIRS)]) -> Tables<f64> {
-    let mut tables = Tables { error: [0.0; QUALITIES], match_to_match: [0.0; PAIRS] };
-    let (words, _) = bytes.as_chunks::<8>();
-    let mut at = 0;
-    while at < words.len() {
-        let value = f64::from_le_bytes(words[at]);
-        if at < QUALITIES {
-            tables.error[at] = value;
-        } else {
-            tables.match_to_match[at - QUALITIES] = value;
-        }
-        at += 1;
-    }
-    tables
 }
 
 /// Reads a table of pairs.

@@ -3,10 +3,8 @@
 
 use std::arch::x86_64::*;
 
-use super::flush::run_flushing;
-use super::kernel::Group;
 use super::lanes::Lanes;
-use super::vectors::implement_lanes;
+use super::vectors::{define_run, implement_lanes};
 
 #[derive(Clone, Copy)]
 pub(super) struct F32x8(__m256);
@@ -29,25 +27,7 @@ pub(super) fn is_available() -> bool {
     is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
 }
 
-/// Computes the likelihoods of a group.
-///
-/// # Panics
-/// The processor lacks the instructions: see [`is_available`].
-pub(super) fn run<V: Lanes>(group: &mut Group<V>, is_fused: bool) {
-    assert!(is_available());
-    if is_fused {
-        // SAFETY: the processor has the instructions.
-        run_flushing(group, |group| unsafe { compute::<V, true>(group) });
-    } else {
-        // SAFETY: the processor has the instructions.
-        run_flushing(group, |group| unsafe { compute::<V, false>(group) });
-    }
-}
-
-#[target_feature(enable = "avx2,fma")]
-fn compute<V: Lanes, const FUSED: bool>(group: &mut Group<V>) {
-    group.compute::<FUSED>();
-}
+define_run!(run, "avx2,fma", is_available);
 
 /// Returns the bits that are in both bases.
 #[inline]

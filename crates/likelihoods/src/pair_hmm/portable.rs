@@ -202,20 +202,5 @@ pub(super) fn is_avx_available() -> bool {
     is_x86_feature_detected!("avx")
 }
 
-/// Computes the likelihoods of a group with AVX. Must only be called if [`is_avx_available`].
 #[cfg(target_arch = "x86_64")]
-pub(super) fn run_avx<V: Lanes>(group: &mut Group<V>, is_fused: bool) {
-    #[target_feature(enable = "avx")]
-    fn compute<V: Lanes, const FUSED: bool>(group: &mut Group<V>) {
-        group.compute::<FUSED>();
-    }
-
-    assert!(is_avx_available());
-    if is_fused {
-        // SAFETY: the processor has the instructions.
-        super::flush::run_flushing(group, |group| unsafe { compute::<V, true>(group) });
-    } else {
-        // SAFETY: the processor has the instructions.
-        super::flush::run_flushing(group, |group| unsafe { compute::<V, false>(group) });
-    }
-}
+super::vectors::define_run!(run_avx, "avx", is_avx_available);

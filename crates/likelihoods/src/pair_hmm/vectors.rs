@@ -1,4 +1,4 @@
-//! The implementation of [`Lanes`](super::lanes::Lanes) by intrinsics, for vectors of every width.
+//! Code that is the same for kernels with different instructions.
 
 /// Implements [`Lanes`](super::lanes::Lanes) for a vector type by the names of its intrinsics.
 ///
@@ -96,4 +96,30 @@ macro_rules! implement_lanes {
     };
 }
 
-pub(super) use implement_lanes;
+/// Defines a function that computes the likelihoods of a group with instructions, which the processor
+/// must have: it panics otherwise.
+macro_rules! define_run {
+    ($run:ident, $features:literal, $is_available:ident) => {
+        /// Computes the likelihoods of a group.
+        ///
+        /// # Panics
+        /// The processor lacks the instructions.
+        pub(super) fn $run<V: super::lanes::Lanes>(group: &mut super::kernel::Group<V>, is_fused: bool) {
+            #[target_feature(enable = $features)]
+            fn compute<V: super::lanes::Lanes, const FUSED: bool>(group: &mut super::kernel::Group<V>) {
+                group.compute::<FUSED>();
+            }
+
+            assert!($is_available());
+            if is_fused {
+                // SAFETY: the processor has the instructions.
+                super::flush::run_flushing(group, |group| unsafe { compute::<V, true>(group) });
+            } else {
+                // SAFETY: the processor has the instructions.
+                super::flush::run_flushing(group, |group| unsafe { compute::<V, false>(group) });
+            }
+        }
+    };
+}
+
+pub(super) use {define_run, implement_lanes};
