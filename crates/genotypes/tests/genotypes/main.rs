@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod edges;
+mod records;
 mod replay;
 
 use std::fs;

@@ -6,6 +6,7 @@ mod cases;
 mod describe;
 mod draws;
 mod edges;
+mod finalize;
 mod intake;
 mod profiles;
 mod stored;

@@ -1,6 +1,6 @@
 //! Compares CIGARs, Smith-Waterman alignments, and the finalized reads of regions with GATK's.
 
-#[path = "../../../../crates/regions/tests/finalize/case.rs"]
+#[path = "../../../../crates/regions/tests/regions/finalize/case.rs"]
 mod finalize_case;
 #[path = "../../../../crates/pairwise/tests/pairwise/case.rs"]
 mod pairwise_case;

@@ -1,10 +1,10 @@
 //! Compares annotations, the confidence in the reference, blocks and lines of VCF files with GATK's.
 
-#[path = "../../../../crates/genotypes/tests/records/annotations.rs"]
+#[path = "../../../../crates/genotypes/tests/genotypes/records/annotations.rs"]
 mod annotations;
-#[path = "../../../../crates/genotypes/tests/records/files.rs"]
+#[path = "../../../../crates/genotypes/tests/genotypes/records/files.rs"]
 mod files;
-#[path = "../../../../crates/genotypes/tests/records/references.rs"]
+#[path = "../../../../crates/genotypes/tests/genotypes/records/references.rs"]
 mod references;
 
 use std::path::Path;

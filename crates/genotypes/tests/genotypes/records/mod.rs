@@ -1,5 +1,4 @@
 //! Compares annotations, the confidence in the reference, blocks and the text of records with GATK's.
-#![allow(clippy::unwrap_used)]
 
 mod annotations;
 mod cases;

@@ -1,5 +1,4 @@
 //! Compares finalized reads with those of GATK, which `tests/oracles/java/Finalize.java` prints.
-#![allow(clippy::unwrap_used)]
 
 mod case;
 
