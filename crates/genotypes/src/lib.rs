@@ -20,7 +20,6 @@
 //! | vcf | text of VCF files | [`vcf::VcfRecord`], [`vcf::VcfHeader`] |
 //!
 //! The crate starts no threads, and reads and writes no files.
-#![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(missing_docs, clippy::print_stdout, clippy::print_stderr)]
 
 mod alleles;

@@ -66,20 +66,3 @@ impl HaplotypeEvent {
         self.reference.len() > 1 && self.alternate.len() == 1
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn alleles_with_a_common_end_are_shortened() {
-        let event = |reference: &str, alternate: &str| {
-            HaplotypeEvent::new(7, reference.into(), alternate.into())
-                .map(|event| (event.reference, event.alternate))
-        };
-        assert_eq!(event("ACGTT", "AGTT"), Some((b"AC".to_vec(), b"A".to_vec())));
-        for (reference, alternate) in [("AC", "AC"), ("A", "A"), ("", "A"), ("AC", ""), ("CAC", "AC")] {
-            assert_eq!(event(reference, alternate), None, "{reference} {alternate}");
-        }
-    }
-}

@@ -16,7 +16,6 @@
 //! | validity | CIGARs that GATK accepts in reads | [`is_good_cigar`] |
 //!
 //! The crate starts no threads, and reads and writes no files.
-#![cfg_attr(test, allow(clippy::unwrap_used))]
 #![warn(missing_docs, clippy::print_stdout, clippy::print_stderr)]
 
 mod cigar;

@@ -14,6 +14,7 @@ mod memory;
 mod picture;
 mod rings;
 mod rows;
+mod test_programs;
 mod words;
 
 use std::path::Path;
@@ -40,6 +41,7 @@ fn main() -> Result<()> {
     }
     findings.extend(memory::check(root, &files)?);
     findings.extend(rings::check(root, &files)?);
+    findings.extend(test_programs::check(root, &files)?);
     findings.extend(words::check(root, &files)?);
     findings.extend(documents::check(root)?);
     findings.extend(picture::check(root)?);

@@ -210,16 +210,3 @@ impl CigarBuilder {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn elements_that_are_too_long_together_are_refused() {
-        let mut builder = CigarBuilder::new();
-        builder.add(MAX_ELEMENT_LENGTH, HardClip).unwrap();
-        let expected = CigarError::ElementTooLong { length: MAX_ELEMENT_LENGTH + 1 };
-        assert_eq!(builder.add(1, HardClip), Err(expected));
-    }
-}

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod case;
+mod edges;
 
 use std::fs;
 use std::path::Path;
