@@ -25,7 +25,8 @@ fn encode_record(header: &Header, line: &str) -> (i32, Vec<u8>) {
     let mate_contig = if columns[6] == "=" { contig } else { find_contig(header, columns[6]) };
     let number = |column: usize| columns[column].parse::<i32>().unwrap();
     let cigar = encode_cigar(columns[5]);
-    let (name, bases) = (columns[0].as_bytes(), columns[9].as_bytes());
+    let (name, bases) = (columns[0].as_bytes(), columns[9].strip_prefix('*').unwrap_or(columns[9]));
+    let bases = bases.as_bytes();
     let mut record = vec![0; 4];
     record.extend(contig.to_le_bytes());
     record.extend((number(3) - 1).to_le_bytes());
@@ -41,7 +42,10 @@ fn encode_record(header: &Header, line: &str) -> (i32, Vec<u8>) {
     cigar.iter().for_each(|element| record.extend(element.to_le_bytes()));
     let codes = Vec::from_iter(bases.iter().map(|&base| encode_base(base)));
     record.extend(codes.chunks(2).map(|pair| pair[0] << 4 | pair.get(1).unwrap_or(&0)));
-    record.extend(columns[10].bytes().map(|quality| quality - 33));
+    match columns[10] {
+        "*" => record.extend(bases.iter().map(|_| 0xff)),
+        qualities => record.extend(qualities.bytes().map(|quality| quality - 33)),
+    }
     for field in &columns[11..] {
         let (tag, value) = (&field[..2], &field[5..]);
         record.extend(tag.bytes().chain([b'Z']).chain(value.bytes()).chain([0]));
@@ -61,6 +65,7 @@ fn encode_cigar(text: &str) -> Vec<u32> {
     let mut length = 0;
     for letter in text.bytes() {
         match letter {
+            b'*' => (), // no alignment
             b'0'..=b'9' => length = length * 10 + u32::from(letter - b'0'),
             _ => {
                 let operator = b"MIDNSHP=X".iter().position(|&it| it == letter).unwrap();
