@@ -12,7 +12,7 @@ use crate::reference::Contig;
 /// `ReferenceConfidenceModel.calculateRefConfidence`). Bases outside `padded_span` are not looked at.
 pub(crate) fn add_sites(
     model: &ReferenceConfidence,
-    contig: &Contig<'_>,
+    contig: &Contig,
     (span, padded_span): (ContigSpan, ContigSpan),
     mut reads: Vec<Arc<CallerRead>>,
     calls: Vec<CallRecord>,

@@ -13,7 +13,7 @@ pub(crate) fn input_error(error: impl Display) -> Error {
 }
 
 /// Adds the region to an error.
-pub(crate) fn name_region(mut error: Error, contig: &Contig<'_>, span: ContigSpan) -> Error {
+pub(crate) fn name_region(mut error: Error, contig: &Contig, span: ContigSpan) -> Error {
     let name = contig.name.escape_ascii();
     error.what = format!("cannot call region {name}:{}-{}: {}", span.start, span.end, error.what);
     error

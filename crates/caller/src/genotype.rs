@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 /// What the calls of a region are made of.
 pub(crate) struct Genotyping<'a> {
-    pub(crate) contig: &'a Contig<'a>,
+    pub(crate) contig: &'a Contig,
     pub(crate) reference: RegionReference<'a>,
     /// Where calls may start.
     pub(crate) span: ContigSpan,

@@ -10,7 +10,8 @@
 //! | `confidence` | the sites between the calls | |
 //! | `calls` | the results of one region | [`RegionCalls`] |
 //! | `emit` | the records of a file, from the results of regions in order | [`RecordEmitter`] |
-//! | `run` | all of this for the records of a file | [`CallRun`] |
+//! | `join` | the records of a file, from results that any thread computed | [`CallJoin`] |
+//! | `run` | all of this for the records of a file, on one thread | [`CallRun`] |
 //!
 //! ```text
 //! records ─► RegionWalk ─► AssemblyRegion ─► RegionCaller ─► RegionCalls ─► RecordEmitter ─► VcfRecord
@@ -39,6 +40,7 @@ mod emit;
 mod error;
 mod evidence;
 mod genotype;
+mod join;
 mod options;
 mod realign;
 mod reference;
@@ -46,8 +48,8 @@ mod region;
 mod run;
 
 pub use calls::RegionCalls;
-pub use emit::RecordEmitter;
+pub use join::CallJoin;
 pub use options::CallerOptions;
 pub use reference::Contig;
-pub use region::{CallerTables, RegionCaller};
-pub use run::{CallRun, ContigRun, RunTables};
+pub use region::{CalledRegions, CallerTables, RegionCaller};
+pub use run::{CallRun, RunTables};

@@ -9,7 +9,7 @@ pub use readmill_regions::Contig;
 const ASSEMBLY_PADDING: i32 = 500;
 
 /// Returns the bases around a padded region.
-pub(crate) fn region_reference<'a>(contig: &Contig<'a>, padded_span: ContigSpan) -> RegionReference<'a> {
+pub(crate) fn region_reference(contig: &Contig, padded_span: ContigSpan) -> RegionReference<'_> {
     let around = padded_span.pad(ASSEMBLY_PADDING, contig.length());
     RegionReference { bases: contig.slice(around), start: around.start, padded_span }
 }

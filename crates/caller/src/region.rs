@@ -59,6 +59,15 @@ pub struct RegionCaller<'t> {
     caller: Caller<'t>,
 }
 
+/// Neighbouring regions of a contig with their results.
+#[derive(Debug)]
+pub struct CalledRegions {
+    pub(crate) contig: Contig,
+    pub(crate) regions: Vec<AssemblyRegion>,
+    /// The results of each region.
+    pub(crate) calls: Vec<RegionCalls>,
+}
+
 /// A trimmed region.
 struct Trimmed<'a> {
     reference: RegionReference<'a>,
@@ -91,7 +100,7 @@ impl<'t> RegionCaller<'t> {
     /// GATK stops in this region.
     pub fn call_region(
         &mut self,
-        contig: &Contig<'_>,
+        contig: &Contig,
         region: &AssemblyRegion,
         deletions: &CalledDeletions,
     ) -> Result<RegionCalls> {
@@ -101,7 +110,27 @@ impl<'t> RegionCaller<'t> {
         Ok(RegionCalls { parts, deletions: self.caller.deletions().clone() })
     }
 
-    fn call_parts(&mut self, contig: &Contig<'_>, region: &AssemblyRegion) -> Result<Vec<Part>> {
+    /// Calls neighbouring regions of a contig, as if no deletion had been called before the first.
+    /// [`CallJoin`](crate::CallJoin) calls those again that a deletion reaches.
+    ///
+    /// # Errors
+    /// GATK stops in a region.
+    pub fn call_regions(
+        &mut self,
+        contig: Contig,
+        regions: Vec<AssemblyRegion>,
+    ) -> Result<CalledRegions> {
+        let mut calls: Vec<RegionCalls> = Vec::with_capacity(regions.len());
+        for region in &regions {
+            let none = CalledDeletions::default();
+            let deletions = calls.last().map_or(&none, RegionCalls::deletions);
+            let called = self.call_region(&contig, region, deletions)?;
+            calls.push(called);
+        }
+        Ok(CalledRegions { contig, regions, calls })
+    }
+
+    fn call_parts(&mut self, contig: &Contig, region: &AssemblyRegion) -> Result<Vec<Part>> {
         let has_confidence = self.options.has_reference_confidence();
         let is_assembled = region.is_active && !region.reads.is_empty();
         if !is_assembled && !has_confidence {
@@ -131,7 +160,7 @@ impl<'t> RegionCaller<'t> {
     /// Assembles the region and trims it to its events. Returns `None` if it has none, or no reads there.
     fn trim_region<'a>(
         &mut self,
-        contig: &Contig<'a>,
+        contig: &'a Contig,
         region: &AssemblyRegion,
         reads: &[Arc<CallerRead>],
     ) -> Result<Option<Trimmed<'a>>> {
@@ -156,7 +185,7 @@ impl<'t> RegionCaller<'t> {
 
     fn genotype(
         &mut self,
-        contig: &Contig<'_>,
+        contig: &Contig,
         trimmed: &Trimmed<'_>,
     ) -> Result<(Evidence, Vec<CallRecord>)> {
         let Trimmed { reference, spans, haplotypes, reads, filtered } = trimmed;
@@ -176,7 +205,7 @@ impl<'t> RegionCaller<'t> {
     /// Adds the flanks of a trimmed region, and its calls with the sites between them.
     fn add_trimmed(
         &self,
-        contig: &Contig<'_>,
+        contig: &Contig,
         region: &AssemblyRegion,
         reads: &[Arc<CallerRead>],
         (spans, evidence, calls): (TrimmedSpans, Evidence, Vec<CallRecord>),
@@ -207,7 +236,7 @@ impl<'t> RegionCaller<'t> {
     /// Adds sites without calls, if they are reported (GATK `referenceModelForNoVariation`).
     fn add_reference(
         &self,
-        contig: &Contig<'_>,
+        contig: &Contig,
         spans: (ContigSpan, ContigSpan),
         mut reads: Vec<Arc<CallerRead>>,
         parts: &mut Vec<Part>,

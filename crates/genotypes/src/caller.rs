@@ -231,6 +231,13 @@ impl CalledDeletions {
         self.0.iter().any(covers)
     }
 
+    /// Returns whether the same deletions reach `position` (1-based) of a contig from before it, here and
+    /// in `other`.
+    pub fn reach_alike(&self, other: &CalledDeletions, contig: usize, position: u32) -> bool {
+        let reach = |deletion: &&(usize, u32, u32)| deletion.0 == contig && deletion.2 >= position;
+        self.0.iter().filter(reach).eq(other.0.iter().filter(reach))
+    }
+
     /// Adds the deletions of a called site, and forgets those that end before it.
     fn record(&mut self, site: Site<'_>, alleles: &[Allele]) {
         self.0.retain(|&(contig, _, end)| contig == site.contig && end >= site.start);

@@ -45,9 +45,9 @@ pub struct AssemblyRegion {
 /// use readmill_regions::activity::ActivityModel;
 /// use readmill_regions::{CallerRead, Contig, Intervals, RegionFinder};
 ///
-/// let model = ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel)?, 2);
-/// let contig = Contig { index: 0, name: b"chr1", bases: &[b'A'; 500] };
-/// let mut finder = RegionFinder::new(&model, contig, &Intervals::of_contig(500))?;
+/// let model = Arc::new(ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel)?, 2));
+/// let contig = Contig::new(0, b"chr1", [b'A'; 500]);
+/// let mut finder = RegionFinder::new(model, contig, &Intervals::of_contig(500))?;
 /// let mut regions = Vec::new();
 /// for _ in 0..2 {
 ///     let read = CallerRead {
@@ -66,10 +66,10 @@ pub struct AssemblyRegion {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct RegionFinder<'m, 'r> {
-    contig: Contig<'r>,
+pub struct RegionFinder {
+    contig: Contig,
     intervals: VecDeque<ContigSpan>,
-    window: ActivityWindow<'m, 'r>,
+    window: ActivityWindow,
     cutter: RegionCutter,
     /// Regions with the locus before which they were cut.
     pending: Vec<(CutRegion, i32)>,
@@ -81,18 +81,18 @@ pub struct RegionFinder<'m, 'r> {
     last_start: i32,
 }
 
-impl<'m, 'r> RegionFinder<'m, 'r> {
+impl RegionFinder {
     /// Starts a contig. Only loci in `intervals` become part of regions.
     ///
     /// # Errors
     /// An interval is not within the contig.
-    pub fn new(model: &'m ActivityModel, contig: Contig<'r>, intervals: &Intervals) -> Result<Self> {
+    pub fn new(model: Arc<ActivityModel>, contig: Contig, intervals: &Intervals) -> Result<Self> {
         check_intervals(&contig, intervals)?;
         Ok(RegionFinder {
-            contig,
             intervals: intervals.spans().iter().copied().collect(),
-            window: ActivityWindow::new(model, contig, 1),
             cutter: RegionCutter::new(model.math(), contig.length()),
+            window: ActivityWindow::new(model, contig.clone(), 1),
+            contig,
             pending: Vec::new(),
             cut: Vec::new(),
             last_locus: intervals.spans().last().map_or(0, |span| span.end),
@@ -128,6 +128,11 @@ impl<'m, 'r> RegionFinder<'m, 'r> {
         self.cutter.finish(&mut self.cut);
         self.pending.extend(self.cut.drain(..).map(|region| (region, i32::MAX)));
         self.emit_regions(i32::MAX, regions);
+    }
+
+    /// Returns the memory in bytes of the reads that later regions need.
+    pub fn heap_bytes(&self) -> u64 {
+        self.reads.iter().map(|read| read.heap_bytes()).sum()
     }
 
     /// Passes the activity of complete loci to the profile.
@@ -171,7 +176,7 @@ impl<'m, 'r> RegionFinder<'m, 'r> {
 }
 
 /// Refuses an interval with positions that the contig does not have.
-fn check_intervals(contig: &Contig<'_>, intervals: &Intervals) -> Result<()> {
+fn check_intervals(contig: &Contig, intervals: &Intervals) -> Result<()> {
     let is_outside = |span: &&ContigSpan| span.start < 1 || span.end > contig.length();
     let Some(ContigSpan { start, end }) = intervals.spans().iter().find(is_outside) else {
         return Ok(());
@@ -194,11 +199,14 @@ mod tests {
 
     use super::*;
 
+    fn model() -> Arc<ActivityModel> {
+        Arc::new(ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel).unwrap(), 2))
+    }
+
     fn add_reads(cigars_and_starts: &[(&str, i32)]) -> Result<()> {
-        let model = ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel).unwrap(), 2);
-        let contig = Contig { index: 0, name: b"c", bases: &[b'A'; 100] };
+        let contig = Contig::new(0, b"c", [b'A'; 100]);
         let intervals = Intervals::of_contig(100);
-        let mut finder = RegionFinder::new(&model, contig, &intervals)?;
+        let mut finder = RegionFinder::new(model(), contig, &intervals)?;
         cigars_and_starts.iter().try_for_each(|&(cigar, start)| {
             let (bases, qualities) = (vec![b'A'; 10], vec![30; 10]);
             let cigar = cigar.parse().unwrap();
@@ -218,11 +226,10 @@ mod tests {
 
     #[test]
     fn an_interval_beyond_the_contig_is_refused() {
-        let model = ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel).unwrap(), 2);
-        let contig = Contig { index: 0, name: b"c", bases: &[b'A'; 100] };
+        let contig = Contig::new(0, b"c", [b'A'; 100]);
         let start = |start, end| {
             let intervals = Intervals::new([ContigSpan { start: 5, end: 9 }, ContigSpan { start, end }]);
-            RegionFinder::new(&model, contig, &intervals).map(drop).map_err(|error| error.what)
+            RegionFinder::new(model(), contig.clone(), &intervals).map(drop).map_err(|error| error.what)
         };
         assert_eq!(start(50, 100), Ok(()));
         let error = start(50, 101).unwrap_err();
@@ -233,10 +240,9 @@ mod tests {
 
     #[test]
     fn a_region_is_ready_after_its_padding() {
-        let model = ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel).unwrap(), 2);
-        let contig = Contig { index: 0, name: b"c", bases: &[b'A'; 1000] };
+        let contig = Contig::new(0, b"c", [b'A'; 1000]);
         let intervals = Intervals::of_contig(1000);
-        let mut finder = RegionFinder::new(&model, contig, &intervals).unwrap();
+        let mut finder = RegionFinder::new(model(), contig, &intervals).unwrap();
         let mut regions = Vec::new();
         finder.finish(&mut regions);
         let ready = Vec::from_iter(regions.iter().map(|region| region.ready_locus));

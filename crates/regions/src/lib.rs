@@ -41,7 +41,7 @@ pub use intervals::Intervals;
 pub use read::CallerRead;
 pub use readmill_pairwise::ContigSpan;
 pub use reference::{Contig, normalize_reference};
-pub use walk::{ContigWalk, DEFAULT_MAX_READS_PER_START, RegionWalk};
+pub use walk::{DEFAULT_MAX_READS_PER_START, RegionWalk};
 
 /// Positions that are added at both ends of a region or interval.
 pub const PADDING: i32 = 100;

@@ -8,6 +8,9 @@ use crate::ContigSpan;
 /// TLEN above which GATK does not look for adapter in a pileup (`DEFAULT_ADAPTOR_SIZE`).
 const MAX_ADAPTER_LENGTH: i32 = 100;
 
+/// What the allocator adds to the allocations of a read, in bytes.
+const ALLOCATIONS_BYTES: usize = 128;
+
 /// A mapped read that passed the filters of HaplotypeCaller.
 ///
 /// Records are decoded once, because later steps clip reads and change their bases' qualities. The
@@ -57,6 +60,14 @@ impl CallerRead {
     /// Returns the number of bases, soft clips included.
     pub fn len(&self) -> usize {
         self.bases.len()
+    }
+
+    /// Returns the memory of the read in bytes, at most.
+    pub fn heap_bytes(&self) -> u64 {
+        let optional = [&self.insertion_qualities, &self.deletion_qualities];
+        let optional: usize = optional.into_iter().flatten().map(Vec::capacity).sum();
+        let text = self.name.len() + self.bases.capacity() + self.qualities.capacity() + optional;
+        (size_of::<Self>() + text + ALLOCATIONS_BYTES) as u64 + 4 * self.cigar.iter().count() as u64
     }
 
     /// Returns whether the read has no base.

@@ -1,30 +1,38 @@
 //! Reference bases as GATK reads them.
 
+use std::sync::Arc;
+
 use readmill_record::{Error, Result};
 
 use crate::ContigSpan;
 
-/// A contig of the reference, whole: the ends of regions and intervals depend on its length.
+/// A contig of the reference, whole: the ends of regions and intervals depend on its length. Clones
+/// share the bases.
 ///
 /// ```
 /// use readmill_regions::{Contig, ContigSpan};
 ///
-/// let contig = Contig { index: 0, name: b"chr1", bases: b"ACGTN" };
+/// let contig = Contig::new(0, b"chr1", *b"ACGTN");
 /// assert_eq!(contig.length(), 5);
 /// assert_eq!(contig.slice(ContigSpan { start: 2, end: 4 }), b"CGT");
 /// ```
-#[derive(Clone, Copy, Debug)]
-pub struct Contig<'a> {
+#[derive(Clone, Debug)]
+pub struct Contig {
     /// Index in the header.
     pub index: usize,
     /// Name, for messages.
-    pub name: &'a [u8],
+    pub name: Arc<[u8]>,
     /// All bases, in upper case and with N for all codes that are not A, C, G or T
     /// ([`normalize_reference`]).
-    pub bases: &'a [u8],
+    pub bases: Arc<[u8]>,
 }
 
-impl<'a> Contig<'a> {
+impl Contig {
+    /// Creates a contig from its index in the header, its name and its bases.
+    pub fn new(index: usize, name: &[u8], bases: impl Into<Arc<[u8]>>) -> Self {
+        Contig { index, name: name.into(), bases: bases.into() }
+    }
+
     /// Returns the number of bases.
     pub fn length(&self) -> i32 {
         self.bases.len() as i32
@@ -34,7 +42,7 @@ impl<'a> Contig<'a> {
     ///
     /// # Panics
     /// The span is not within the contig.
-    pub fn slice(&self, span: ContigSpan) -> &'a [u8] {
+    pub fn slice(&self, span: ContigSpan) -> &[u8] {
         &self.bases[span.start as usize - 1..span.end as usize]
     }
 }

@@ -21,6 +21,7 @@ pub const DEFAULT_MAX_READS_PER_START: usize = 50;
 /// which reads of the next are kept.
 ///
 /// ```
+/// use std::sync::Arc;
 /// use readmill_jmath::{CpuMaker, JavaMath};
 /// use readmill_record::Header;
 /// use readmill_regions::activity::ActivityModel;
@@ -28,31 +29,43 @@ pub const DEFAULT_MAX_READS_PER_START: usize = 50;
 /// use readmill_regions::{Contig, DEFAULT_MAX_READS_PER_START, Intervals, RegionWalk};
 ///
 /// let header = Header::parse(b"@SQ\tSN:chr1\tLN:450\n@RG\tID:lane1\tSM:s1\n")?;
-/// let model = ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel)?, 2);
-/// let mut walk = RegionWalk::new(&model, ReadIntake::new(&header), DEFAULT_MAX_READS_PER_START)?;
-/// let contig = Contig { index: 0, name: b"chr1", bases: &[b'C'; 450] };
+/// let model = Arc::new(ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel)?, 2));
+/// let mut walk = RegionWalk::new(model, ReadIntake::new(&header), DEFAULT_MAX_READS_PER_START)?;
 /// let mut regions = Vec::new();
-/// let mut contig_walk = walk.start_contig(contig, &Intervals::of_contig(450))?;
-/// contig_walk.finish(&mut regions)?; // no records
+/// walk.start_contig(Contig::new(0, b"chr1", [b'C'; 450]), &Intervals::of_contig(450))?;
+/// walk.finish_contig(&mut regions)?; // no records
 /// let ends = Vec::from_iter(regions.iter().map(|region| (region.span.start, region.span.end)));
 /// assert_eq!(ends, [(1, 300), (301, 450)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug)]
-pub struct RegionWalk<'m> {
-    model: &'m ActivityModel,
+#[derive(Debug)]
+pub struct RegionWalk {
+    model: Arc<ActivityModel>,
     intake: ReadIntake,
     random: JavaRandom,
     max_reads_per_start: usize,
+    contig: Option<OpenContig>,
 }
 
-impl<'m> RegionWalk<'m> {
+/// The contig on which a walk is.
+#[derive(Debug)]
+struct OpenContig {
+    /// Records must overlap these.
+    bounds: Intervals,
+    downsampler: PositionalDownsampler<CallerRead>,
+    finder: RegionFinder,
+    /// Reads that the downsampler has just emitted.
+    kept: Vec<CallerRead>,
+    runs: RunHistory,
+}
+
+impl RegionWalk {
     /// Starts a run. All reads of a start are kept if `max_reads_per_start` is 0.
     ///
     /// # Errors
     /// The header has several samples, for which GATK has another model.
     pub fn new(
-        model: &'m ActivityModel,
+        model: Arc<ActivityModel>,
         intake: ReadIntake,
         max_reads_per_start: usize,
     ) -> Result<Self> {
@@ -61,48 +74,90 @@ impl<'m> RegionWalk<'m> {
             let what = format!("there are several samples, such as {first} and {second}");
             return Err(Error::usage(what).hint("call variants of one sample at a time"));
         }
-        Ok(RegionWalk { model, intake, random: JavaRandom::new(GATK_SEED), max_reads_per_start })
+        let random = JavaRandom::new(GATK_SEED);
+        Ok(RegionWalk { model, intake, random, max_reads_per_start, contig: None })
     }
 
-    /// Starts a contig. Only loci in `intervals` become part of regions.
+    /// Starts the next contig. Only loci in `intervals` become part of regions.
     ///
     /// # Errors
     /// The contig has another number of bases than in the header, or an interval is not within it.
-    pub fn start_contig<'w>(
-        &'w mut self,
-        contig: Contig<'w>,
-        intervals: &Intervals,
-    ) -> Result<ContigWalk<'w>> {
+    pub fn start_contig(&mut self, contig: Contig, intervals: &Intervals) -> Result<()> {
         self.intake.check_contig(&contig)?;
-        Ok(ContigWalk {
-            intake: &mut self.intake,
-            random: &mut self.random,
+        self.contig = Some(OpenContig {
             bounds: intervals.pad(PADDING, contig.length()),
             downsampler: PositionalDownsampler::new(self.max_reads_per_start),
-            finder: RegionFinder::new(self.model, contig, intervals)?,
+            finder: RegionFinder::new(Arc::clone(&self.model), contig, intervals)?,
             kept: Vec::new(),
             runs: RunHistory::default(),
-        })
+        });
+        Ok(())
+    }
+
+    /// Adds the next record of the contig, and appends the regions that it completes. Without a contig,
+    /// nothing happens.
+    ///
+    /// # Errors
+    /// Those of [`ReadIntake::accept_record`] and [`RegionFinder::add_read`].
+    pub fn add_record(
+        &mut self,
+        record: RecordRef<'_>,
+        regions: &mut Vec<AssemblyRegion>,
+    ) -> Result<()> {
+        let Some(contig) = &mut self.contig else { return Ok(()) };
+        let end = record.end().min(i64::from(i32::MAX)) as i32;
+        if !contig.bounds.overlap(ContigSpan { start: record.pos() + 1, end }) {
+            return Ok(());
+        }
+        let Some(read) = self.intake.accept_record(record)? else {
+            return Ok(());
+        };
+        let (start, kept) = (read.start, &mut contig.kept);
+        contig.downsampler.push(read, start, &mut self.random, |read| kept.push(read));
+        contig.pass_kept_reads(regions)
+    }
+
+    /// Ends the contig and appends its last regions. Without a contig, nothing happens.
+    ///
+    /// # Errors
+    /// Those of [`RegionFinder::add_read`].
+    pub fn finish_contig(&mut self, regions: &mut Vec<AssemblyRegion>) -> Result<()> {
+        let Some(mut contig) = self.contig.take() else { return Ok(()) };
+        let kept = &mut contig.kept;
+        contig.downsampler.finish(|read| kept.push(read));
+        contig.pass_kept_reads(regions)?;
+        contig.finder.finish(regions);
+        Ok(())
+    }
+
+    /// Returns a locus: GATK calls a region before it draws numbers for reads that start where the last
+    /// record did, if the next region's [`ready_locus`](AssemblyRegion::ready_locus) is less than this.
+    pub fn draw_limit(&self) -> i32 {
+        self.contig.as_ref().map_or(i32::MIN, |contig| contig.runs.draw_limit)
+    }
+
+    /// Returns the generator of the run, from which GATK also draws for annotations.
+    pub fn random(&mut self) -> &mut JavaRandom {
+        &mut self.random
     }
 
     /// Returns the numbers of records that passed and failed the filters so far.
     pub fn counts(&self) -> &IntakeCounts {
         self.intake.counts()
     }
+
+    /// Returns the memory in bytes of the reads of the contig, which regions share.
+    pub fn heap_bytes(&self) -> u64 {
+        self.contig.as_ref().map_or(0, |contig| contig.finder.heap_bytes())
+    }
 }
 
-/// Walks over the records of one contig.
-#[derive(Debug)]
-pub struct ContigWalk<'w> {
-    intake: &'w mut ReadIntake,
-    random: &'w mut JavaRandom,
-    /// Records must overlap these.
-    bounds: Intervals,
-    downsampler: PositionalDownsampler<CallerRead>,
-    finder: RegionFinder<'w, 'w>,
-    /// Reads that the downsampler has just emitted.
-    kept: Vec<CallerRead>,
-    runs: RunHistory,
+impl OpenContig {
+    fn pass_kept_reads(&mut self, regions: &mut Vec<AssemblyRegion>) -> Result<()> {
+        self.runs.add_run(&self.kept);
+        let finder = &mut self.finder;
+        self.kept.drain(..).try_for_each(|read| finder.add_read(Arc::new(read), regions))
+    }
 }
 
 /// What decides when GATK draws random numbers for the reads of a start.
@@ -138,58 +193,6 @@ impl RunHistory {
     }
 }
 
-impl ContigWalk<'_> {
-    /// Adds the next record of the contig, and appends the regions that it completes.
-    ///
-    /// # Errors
-    /// Those of [`ReadIntake::accept_record`] and [`RegionFinder::add_read`].
-    pub fn add_record(
-        &mut self,
-        record: RecordRef<'_>,
-        regions: &mut Vec<AssemblyRegion>,
-    ) -> Result<()> {
-        let end = record.end().min(i64::from(i32::MAX)) as i32;
-        if !self.bounds.overlap(ContigSpan { start: record.pos() + 1, end }) {
-            return Ok(());
-        }
-        let Some(read) = self.intake.accept_record(record)? else {
-            return Ok(());
-        };
-        let (start, kept) = (read.start, &mut self.kept);
-        self.downsampler.push(read, start, self.random, |read| kept.push(read));
-        self.pass_kept_reads(regions)
-    }
-
-    /// Ends the contig and appends its last regions.
-    ///
-    /// # Errors
-    /// Those of [`RegionFinder::add_read`].
-    pub fn finish(&mut self, regions: &mut Vec<AssemblyRegion>) -> Result<()> {
-        let kept = &mut self.kept;
-        self.downsampler.finish(|read| kept.push(read));
-        self.pass_kept_reads(regions)?;
-        self.finder.finish(regions);
-        Ok(())
-    }
-
-    /// Returns a locus: GATK calls a region before it draws numbers for reads that start where the last
-    /// record did, if the next region's [`ready_locus`](AssemblyRegion::ready_locus) is less than this.
-    pub fn draw_limit(&self) -> i32 {
-        self.runs.draw_limit
-    }
-
-    /// Returns the generator of the run, from which GATK also draws for annotations.
-    pub fn random(&mut self) -> &mut JavaRandom {
-        self.random
-    }
-
-    fn pass_kept_reads(&mut self, regions: &mut Vec<AssemblyRegion>) -> Result<()> {
-        self.runs.add_run(&self.kept);
-        let finder = &mut self.finder;
-        self.kept.drain(..).try_for_each(|read| finder.add_read(Arc::new(read), regions))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use readmill_jmath::{CpuMaker, JavaMath};
@@ -199,13 +202,13 @@ mod tests {
 
     #[test]
     fn a_contig_of_another_length_than_in_the_header_is_refused() {
-        let model = ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel).unwrap(), 2);
+        let model = Arc::new(ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel).unwrap(), 2));
         let header = Header::parse(b"@SQ\tSN:c1\tLN:100\n@SQ\tSN:c2\tLN:90\n").unwrap();
-        let mut walk = RegionWalk::new(&model, ReadIntake::new(&header), 50).unwrap();
+        let mut walk = RegionWalk::new(model, ReadIntake::new(&header), 50).unwrap();
         let mut start = |index, length| {
-            let contig = Contig { index, name: b"c2", bases: &[b'A'; 200][..length] };
+            let contig = Contig::new(index, b"c2", vec![b'A'; length]);
             let intervals = Intervals::of_contig(length as i32);
-            walk.start_contig(contig, &intervals).map(drop).map_err(|error| error.what)
+            walk.start_contig(contig, &intervals).map_err(|error| error.what)
         };
         assert_eq!(start(1, 90), Ok(()));
         let error = start(1, 100).unwrap_err();

@@ -16,17 +16,17 @@ pub fn call_text(fasta: &str, sam: &str, options: &CallerOptions) -> Result<Stri
     let file = parse_sam(sam);
     let tables = RunTables::new(options);
     let mut run = CallRun::new(options, &tables, &file.header)?;
-    let mut text = header_text(&file.header, options.mode, run.emitter().bands());
+    let mut text = header_text(&file.header, options.mode, run.bands());
     let mut all = Vec::new();
     let mut records = file.records.iter().peekable();
     for (index, contig) in file.header.references().iter().enumerate() {
         let bases = parse_contig(fasta, &contig.name)?;
-        let contig = Contig { index, name: &contig.name, bases: &bases };
-        let mut walk = run.start_contig(contig, &Intervals::of_contig(contig.length()))?;
+        let intervals = Intervals::of_contig(bases.len() as i32);
+        run.start_contig(Contig::new(index, &contig.name, bases), &intervals)?;
         while let Some((_, record)) = records.next_if(|(contig, _)| *contig == index as i32) {
-            walk.add_record(RecordRef::new(record), &mut all)?;
+            run.add_record(RecordRef::new(record), &mut all)?;
         }
-        walk.finish(&mut all)?;
+        run.finish_contig(&mut all)?;
     }
     run.finish(&mut all);
     for record in &all {

@@ -25,7 +25,7 @@ use crate::reference::Contig;
 /// use readmill_regions::activity::{ActivityModel, compute_activity};
 /// use readmill_regions::{CallerRead, Contig, ContigSpan};
 ///
-/// let model = ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel)?, 2);
+/// let model = Arc::new(ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel)?, 2));
 /// let read = CallerRead {
 ///     start: 2,
 ///     cigar: "4M".parse()?,
@@ -33,19 +33,19 @@ use crate::reference::Contig;
 ///     qualities: vec![30; 4],
 ///     ..CallerRead::default()
 /// };
-/// let contig = Contig { index: 0, name: b"chr1", bases: b"ACGTA" };
-/// let activity = compute_activity(&model, &[Arc::new(read)], contig, ContigSpan { start: 1, end: 5 });
+/// let contig = Contig::new(0, b"chr1", *b"ACGTA");
+/// let activity = compute_activity(&model, &[Arc::new(read)], &contig, ContigSpan { start: 1, end: 5 });
 /// let active = Vec::from_iter(activity.iter().map(|locus| locus.probability > 0.002));
 /// assert_eq!(active, [false, false, false, true, false], "the read has A instead of T");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn compute_activity<'a>(
-    model: &ActivityModel,
+    model: &Arc<ActivityModel>,
     reads: impl IntoIterator<Item = &'a Arc<CallerRead>>,
-    contig: Contig<'_>,
+    contig: &Contig,
     span: ContigSpan,
 ) -> Vec<LocusActivity> {
-    let mut window = ActivityWindow::new(model, contig, span.start);
+    let mut window = ActivityWindow::new(Arc::clone(model), contig.clone(), span.start);
     reads.into_iter().for_each(|read| window.add_read(read));
     let mut activity = Vec::with_capacity(span.len());
     window.take_until(span.end, |_, locus| activity.push(locus));

@@ -62,9 +62,9 @@ fn is_used(quality: u8) -> bool {
 /// A read adds its terms to a few thousand loci, and to the next ones when these are reached. So memory
 /// does not depend on the length of deletions.
 #[derive(Debug)]
-pub struct ActivityWindow<'m, 'r> {
-    model: &'m ActivityModel,
-    contig: Contig<'r>,
+pub struct ActivityWindow {
+    model: Arc<ActivityModel>,
+    contig: Contig,
     /// Position of the first element of `counts`, 1-based.
     origin: i32,
     /// The first locus that was not taken.
@@ -78,9 +78,9 @@ pub struct ActivityWindow<'m, 'r> {
     sums: Vec<f64>,
 }
 
-impl<'m, 'r> ActivityWindow<'m, 'r> {
+impl ActivityWindow {
     /// Creates a window whose first locus is `start`, 1-based.
-    pub fn new(model: &'m ActivityModel, contig: Contig<'r>, start: i32) -> Self {
+    pub fn new(model: Arc<ActivityModel>, contig: Contig, start: i32) -> Self {
         ActivityWindow {
             model,
             contig,
@@ -220,8 +220,8 @@ mod tests {
     use super::*;
     use crate::activity::compute_activity;
 
-    fn model() -> ActivityModel {
-        ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel).unwrap(), 2)
+    fn model() -> Arc<ActivityModel> {
+        Arc::new(ActivityModel::new(JavaMath::of_maker(CpuMaker::Intel).unwrap(), 2))
     }
 
     fn read_with_deletion(start: i32, deleted: usize, quality: u8) -> Arc<CallerRead> {
@@ -233,16 +233,16 @@ mod tests {
     #[test]
     fn activity_does_not_depend_on_where_the_window_starts() {
         let bases = vec![b'A'; 30_000];
-        let contig = Contig { index: 0, name: b"c", bases: &bases };
+        let contig = Contig::new(0, b"c", bases);
         let reads = Vec::from_iter((0..50).map(|number: i32| {
             let deleted = [1, 4000, 9000, 20_000][number as usize % 4];
             read_with_deletion(1 + 291 * number, deleted, 12 + (number % 29) as u8)
         }));
         let whole = ContigSpan { start: 1, end: 30_000 };
-        let activity = compute_activity(&model(), &reads, contig, whole);
+        let activity = compute_activity(&model(), &reads, &contig, whole);
         assert!(activity.iter().filter(|locus| locus.probability > 0.1).count() > 20_000);
         for start in [2, 3000, 8191, 12_345] {
-            let part = compute_activity(&model(), &reads, contig, ContigSpan { start, ..whole });
+            let part = compute_activity(&model(), &reads, &contig, ContigSpan { start, ..whole });
             assert!(part == activity[start as usize - 1..], "from {start}");
         }
     }
@@ -250,9 +250,8 @@ mod tests {
     #[test]
     fn a_long_deletion_takes_little_memory() {
         let bases = vec![b'A'; 300_000];
-        let contig = Contig { index: 0, name: b"c", bases: &bases };
-        let model = model();
-        let mut window = ActivityWindow::new(&model, contig, 1);
+        let contig = Contig::new(0, b"c", bases);
+        let mut window = ActivityWindow::new(model(), contig, 1);
         window.add_read(&read_with_deletion(1000, 250_000, 30));
         let mut active = 0;
         for last in [1100, 299_000] {

@@ -126,7 +126,7 @@ impl ReadIntake {
     }
 
     /// Refuses a contig of the reference that is not in the header, or has another length there.
-    pub(crate) fn check_contig(&self, contig: &Contig<'_>) -> Result<()> {
+    pub(crate) fn check_contig(&self, contig: &Contig) -> Result<()> {
         let (name, bases) = (contig.name.escape_ascii(), contig.bases.len());
         let what = match self.contig_lengths.get(contig.index) {
             Some(&length) if usize::try_from(length) == Ok(bases) => return Ok(()),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use readmill_format::sam::LineParser;
 use readmill_jmath::{CpuMaker, JavaMath};
@@ -62,8 +63,9 @@ impl RegionRun {
         let mut records = records.lines().peekable();
         let maker = CpuMaker::Intel;
         let math = JavaMath::of_maker(maker).expect("the tables of Intel's processors");
-        let model = ActivityModel::new(math, self.ploidy);
-        let mut walk = RegionWalk::new(&model, ReadIntake::new(&header), DEFAULT_MAX_READS_PER_START)?;
+        let model = Arc::new(ActivityModel::new(math, self.ploidy));
+        let mut walk =
+            RegionWalk::new(Arc::clone(&model), ReadIntake::new(&header), DEFAULT_MAX_READS_PER_START)?;
         let (mut text, mut raw, mut regions) = (String::new(), Vec::new(), Vec::new());
         for (index, contig) in header.references().iter().enumerate() {
             let name = String::from_utf8_lossy(&contig.name).into_owned();
@@ -77,19 +79,19 @@ impl RegionRun {
                 lines.by_ref().for_each(drop);
                 continue;
             }
-            let contig = Contig { index, name: name.as_bytes(), bases: &self.reference[&name] };
-            let mut contig_walk = walk.start_contig(contig, &intervals)?;
+            let contig = Contig::new(index, name.as_bytes(), &self.reference[&name][..]);
+            walk.start_contig(contig.clone(), &intervals)?;
             for line in lines {
                 raw.clear();
                 parser.parse(line.as_bytes(), &mut raw)?;
-                contig_walk.add_record(RecordRef::new(&raw), &mut regions)?;
+                walk.add_record(RecordRef::new(&raw), &mut regions)?;
                 for region in regions.drain(..) {
-                    self.describe_region(contig, &region, &model, &mut text);
+                    self.describe_region(&contig, &region, &model, &mut text);
                 }
             }
-            contig_walk.finish(&mut regions)?;
+            walk.finish_contig(&mut regions)?;
             for region in regions.drain(..) {
-                self.describe_region(contig, &region, &model, &mut text);
+                self.describe_region(&contig, &region, &model, &mut text);
             }
         }
         Ok(text)
@@ -97,9 +99,9 @@ impl RegionRun {
 
     fn describe_region(
         &self,
-        contig: Contig<'_>,
+        contig: &Contig,
         region: &AssemblyRegion,
-        model: &ActivityModel,
+        model: &Arc<ActivityModel>,
         text: &mut String,
     ) {
         let reads = &region.reads;
@@ -122,7 +124,7 @@ impl RegionRun {
         }
         let ContigSpan { start, end } = region.span;
         let (is_active, read_count, locus_count) = (region.is_active, reads.len(), loci.len());
-        let name = String::from_utf8_lossy(contig.name);
+        let name = String::from_utf8_lossy(&contig.name);
         writeln!(
             text,
             "{name} {start} {end} {is_active} {read_count} {reads_hash:x} {locus_count} {loci_hash:x}"
