@@ -16,9 +16,11 @@
 //! | `coverage` | coverage, in mosdepth's formats |
 //! | `fastqc` | FastQC's modules |
 //! | `fingerprint` | alleles at common sites |
+//! | `call` | variants, with the records of GATK HaplotypeCaller |
 //! | `page` | the HTML page of the run |
 
 mod add_on;
+mod call;
 mod coverage;
 mod fastqc;
 mod fingerprint;
@@ -34,6 +36,7 @@ pub use add_on::{
     AddOn, AddOnNeeds, AddOnSetup, CompleteFiles, FileSetup, MemoryShare, OrderedCount, RoomShare,
     RunFacts, RunningAddOn,
 };
+pub use call::{CallIntervals, CallRequest};
 pub use coverage::CoverageRequest;
 pub use fastqc::FastqcRequest;
 pub use fingerprint::FingerprintRequest;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::add_on::AddOn;
+use super::call::CallRequest;
 use super::coverage::CoverageRequest;
 use super::fastqc::FastqcRequest;
 use super::fingerprint::FingerprintRequest;
@@ -22,13 +23,14 @@ pub struct AddOnRow {
 }
 
 /// All add-ons, in the order of their flags, checks and files. An add-on is registered only here.
-pub static ADD_ONS: [AddOnRow; 6] = [
+pub static ADD_ONS: [AddOnRow; 7] = [
     AddOnRow { name: ReadTally::NAME, turn: 5 },
     AddOnRow { name: QcRequest::NAME, turn: 4 },
     AddOnRow { name: CoverageRequest::NAME, turn: 1 },
     AddOnRow { name: FastqcRequest::NAME, turn: 2 },
     AddOnRow { name: FingerprintRequest::NAME, turn: 3 },
-    AddOnRow { name: PageRequest::NAME, turn: 6 },
+    AddOnRow { name: CallRequest::NAME, turn: 6 },
+    AddOnRow { name: PageRequest::NAME, turn: 7 },
 ];
 
 /// The add-ons that a plan requests, in the order of [`ADD_ONS`]. Add-ons outside the table are
@@ -85,7 +87,8 @@ mod tests {
         let mut rows = ADD_ONS;
         rows.sort_by_key(|row| row.turn);
         let names = rows.map(|row| row.name);
-        let wanted = ["coverage", "FastQC", "fingerprint", "quality metrics", "read tallies", "page"];
+        let wanted =
+            ["coverage", "FastQC", "fingerprint", "quality metrics", "read tallies", "variants", "page"];
         assert_eq!(names, wanted);
     }
 }

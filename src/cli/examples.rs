@@ -176,6 +176,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "call",
+        &[
+            "readmill call marked.bam --reference ref.fa -o sample.g.vcf.gz",
+            "readmill call marked.bam --reference ref.fa --mode vcf -L chr1 -o chr1.vcf.gz",
+        ],
+    ),
+    (
         "fingerprint count",
         &[
             "readmill fingerprint count in.bam --sites common.vcf.gz -o in.fingerprint",

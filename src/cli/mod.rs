@@ -15,6 +15,7 @@ mod align;
 #[cfg(any(feature = "bwa", feature = "minibwa"))]
 mod aligner_index;
 mod bqsr;
+mod call;
 mod cluster;
 mod common;
 mod compare;
@@ -125,6 +126,8 @@ enum Command {
     Depth(depth::DepthCommand),
     /// Compute the quality metrics of Picard, FastQC and mosdepth
     Qc(Box<tally::QcArgs>),
+    /// Call variants, with the records of GATK HaplotypeCaller
+    Call(Box<call::CallArgs>),
     /// Check sample identity and sex from common variants
     #[command(subcommand)]
     Fingerprint(fingerprint::FingerprintCommand),
@@ -303,6 +306,7 @@ fn dispatch(command: Command, arguments: &[OsString]) -> Result<ExitCode, Error>
         Command::Stats(it) => run_plan(&it.build_plan()?),
         Command::Depth(it) => it.run_depth_command().map(|()| ExitCode::SUCCESS),
         Command::Qc(it) => run_plan(&it.build_plan()?),
+        Command::Call(it) => run_plan(&it.build_plan()?),
         Command::Fingerprint(it) => it.run(run_plan),
         Command::Checksum(it) => run_plan(&it.build_plan()?),
         Command::Report(it) => it.write_report().map(|()| ExitCode::SUCCESS),

@@ -11,11 +11,13 @@
 //! | `coverage` | `--coverage` and its options |
 //! | `fastqc` | `--fastqc` |
 //! | `fingerprint` | `--fingerprint` |
+//! | `call` | `--call` and its options |
 //! | `description` | `--json`, `--report` and its limits |
 //! | `limits` | thresholds of metrics in a report |
 //!
 //! `flags` has the trait.
 
+pub mod call;
 pub mod coverage;
 pub mod description;
 pub mod fastqc;
@@ -29,6 +31,7 @@ use clap::Args;
 use readmill::plan::Reports;
 use readmill_record::Result;
 
+use call::SamePassCall;
 use coverage::SamePassCoverage;
 use description::DescriptionFlags;
 use fastqc::FastqcFlags;
@@ -52,14 +55,16 @@ pub struct SamePassAddOns {
     #[command(flatten)]
     fingerprint: SamePassFingerprint,
     #[command(flatten)]
+    call: Box<SamePassCall>,
+    #[command(flatten)]
     description: DescriptionFlags,
 }
 
 impl SamePassAddOns {
     /// Returns the flags of each add-on, in help order.
-    fn all(&self) -> [&dyn AddOnFlags; 6] {
-        let SamePassAddOns { tallies, qc, coverage, fastqc, fingerprint, description } = self;
-        [tallies, &**qc, &**coverage, fastqc, fingerprint, description]
+    fn all(&self) -> [&dyn AddOnFlags; 7] {
+        let SamePassAddOns { tallies, qc, coverage, fastqc, fingerprint, call, description } = self;
+        [tallies, &**qc, &**coverage, fastqc, fingerprint, &**call, description]
     }
 
     /// Returns whether no add-on is requested.

@@ -1,0 +1,375 @@
+//! Calls variants of the records of an output, as an ordered tally.
+//!
+//! ```text
+//! pieces, in order ─► ContigsWalk ─► tasks ─► RegionCaller ─► CallJoin ─► pages ─► VcfFile
+//!                     one thread at  a        any thread      in order    any      in order
+//!                     a time         queue                                thread
+//! ```
+//!
+//! If only variants are reported, one thread at a time also calls them, because GATK draws random numbers
+//! for calls and for reads in turn.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use readmill_caller::{CallJoin, CalledRegions, CallerOptions, RegionCaller, RunTables};
+use readmill_engine::Crew;
+use readmill_format::reference::Reference;
+use readmill_genotypes::vcf::{HeaderContig, VcfHeader, VcfMode, VcfRecord};
+use readmill_jmath::JavaRandom;
+use readmill_process::atomic_file::AtomicFile;
+use readmill_record::{
+    Batch, Charge, Error, Header, Ledger, OrderedTally, PieceMaker, RecordRef, Result, ledger::UserName,
+};
+use readmill_regions::RegionWalk;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::counts::VariantCounts;
+use super::request::CallRequest;
+use super::vcf_file::{MIN_PAGE_BYTES, PAGE_BYTES, TextPage, VcfFile};
+use super::walk::{CallTask, ContigsWalk};
+use crate::addons::add_on::AddOnSetup;
+
+/// The name of calling in the ledger and in `--explain`.
+pub(super) const CALLING: UserName = "variant calling";
+
+/// Memory of one thread in bytes: graphs, alignments and likelihoods of a region.
+const THREAD_BYTES: u64 = 24 << 20;
+
+/// Usual memory in bytes of a piece and of the tasks that it gives.
+const USUAL_PIECE_BYTES: u64 = 3 << 20;
+
+/// Returns the memory for calling in bytes, without the bases of contigs.
+pub(super) fn usual_bytes(crew: Crew) -> u64 {
+    USUAL_PIECE_BYTES * crew.in_flight as u64 + (THREAD_BYTES + PAGE_BYTES) * crew.threads as u64
+}
+
+/// The records of a batch that are on a contig, as in BAM.
+#[derive(Serialize, Deserialize)]
+pub(super) struct CallPiece(Vec<u8>);
+
+/// Makes pieces. It keeps no memory.
+pub(super) struct CallPieceMaker;
+
+impl PieceMaker for CallPieceMaker {
+    type Piece = CallPiece;
+
+    fn make(&mut self, batch: &Batch, _: &mut Charge) -> Result<CallPiece> {
+        let mut bytes = Vec::with_capacity(batch.record_bytes() as usize);
+        let records = batch.records().filter(|(_, record)| record.ref_id() >= 0);
+        records.for_each(|(_, record)| bytes.extend_from_slice(record.raw()));
+        Ok(CallPiece(bytes))
+    }
+}
+
+impl CallPiece {
+    fn records(&self) -> impl Iterator<Item = RecordRef<'_>> {
+        let mut rest = &self.0[..];
+        std::iter::from_fn(move || {
+            let size = u32::from_le_bytes(*rest.first_chunk()?) as usize + 4;
+            let (record, after) = rest.split_at_checked(size)?;
+            rest = after;
+            Some(RecordRef::new(record))
+        })
+    }
+}
+
+/// The calls of an output. Threads share it.
+pub(super) struct CallTally {
+    request: CallRequest,
+    tables: RunTables,
+    header: Header,
+    reference: Reference,
+    ledger: Ledger,
+    max_waiting: usize,
+    walk: Mutex<ContigsWalk>,
+    tasks: Mutex<VecDeque<CallTask>>,
+    /// Memory in bytes of tasks that are not joined.
+    task_bytes: AtomicU64,
+    /// `None` before the files are opened, and after they are complete, as is `file`.
+    output: Mutex<Option<CallOutput>>,
+    file: Mutex<Option<VcfFile>>,
+    /// Pays for the bases of two contigs, because regions of one can wait when the next begins.
+    _contigs: Charge,
+}
+
+/// Joins the results of tasks to text.
+struct CallOutput {
+    join: CallJoin,
+    /// The number of the next task, and results that wait for it, with their memory in bytes.
+    next: u64,
+    ready: BTreeMap<u64, (CalledRegions, u64)>,
+    /// Without reference confidence, the walk has the generator, and this is not used.
+    random: JavaRandom,
+    records: Vec<VcfRecord>,
+    text: Vec<u8>,
+    pages: u64,
+    counts: VariantCounts,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn no_file_error() -> Error {
+    Error::bug("variants were called without a file")
+}
+
+impl CallTally {
+    /// Creates the tally of a run.
+    ///
+    /// # Errors
+    /// Fails if the header has several samples, if intervals or the reference do not fit it, or if there
+    /// is too little memory for the bases of contigs.
+    pub(super) fn new(request: &CallRequest, setup: &AddOnSetup<'_>) -> Result<Self> {
+        let (header, ledger) = (setup.header, setup.ledger);
+        let reference = setup.reference.ok_or_else(|| Error::bug("variants need a reference"))?;
+        let reference = reference.open(ledger)?;
+        let mut lengths = Vec::from_iter(header.references().iter().map(|contig| contig.length));
+        lengths.sort_unstable();
+        let bases = lengths.iter().rev().take(2).map(|&length| u64::from(length)).sum();
+        let charge = ledger.charge(CALLING, bases)?;
+        let tables = RunTables::new(&request.options);
+        let walk = new_walk(request, &tables, &reference, header, ledger)?;
+        Ok(CallTally {
+            request: request.clone(),
+            tables,
+            header: header.clone(),
+            reference,
+            ledger: ledger.clone(),
+            max_waiting: setup.crew.in_flight,
+            walk: Mutex::new(walk),
+            tasks: Mutex::default(),
+            task_bytes: AtomicU64::new(0),
+            output: Mutex::default(),
+            file: Mutex::default(),
+            _contigs: charge,
+        })
+    }
+
+    /// Takes the opened files: the VCF file, then its index if there is one.
+    pub(super) fn open_files(&self, mut files: impl Iterator<Item = AtomicFile>) -> Result<()> {
+        let target = files.next().ok_or_else(no_file_error)?;
+        *lock(&self.file) = Some(VcfFile::new(target, files.next()));
+        *lock(&self.output) = Some(self.new_output()?);
+        Ok(())
+    }
+
+    /// Calls what is left and completes the files under their temporary names. Returns them with the
+    /// numbers of variants, or `None` if no files were opened.
+    pub(super) fn complete(&self) -> Result<Option<(Vec<AtomicFile>, Value)>> {
+        if lock(&self.output).is_none() {
+            return Ok(None);
+        }
+        lock(&self.walk).finish(|walk, task| self.add_task(walk, task))?;
+        self.write_pending()?;
+        let Some(mut output) = lock(&self.output).take() else { return Ok(None) };
+        output.join.finish(&mut output.records);
+        output.append_records(&self.header);
+        let last = output.take_page(0);
+        self.write_page(last)?;
+        let file = lock(&self.file).take().ok_or_else(no_file_error)?;
+        Ok(Some((file.complete()?, output.counts.to_value())))
+    }
+
+    fn options(&self) -> &CallerOptions {
+        &self.request.options
+    }
+
+    fn new_caller(&self) -> RegionCaller<'_> {
+        RegionCaller::new(self.options(), &self.tables.caller)
+    }
+
+    /// Returns an output whose text is the header.
+    fn new_output(&self) -> Result<CallOutput> {
+        let (header, mode) = (&self.header, self.options().mode);
+        let join = CallJoin::new(self.options())?;
+        let contigs = Vec::from_iter(header.references().iter().map(|contig| HeaderContig {
+            name: &contig.name,
+            length: contig.length,
+            assembly: None,
+        }));
+        let sample = header.lines_of_kind(b"RG").find_map(|group| group.get(b"SM")).unwrap_or_default();
+        let mut text = Vec::new();
+        VcfHeader {
+            mode,
+            bands: join.bands(),
+            contigs: &contigs,
+            samples: &[sample],
+            has_phases: mode != VcfMode::Variants,
+            lines: &[concat!("readmillVersion=", env!("CARGO_PKG_VERSION"))],
+        }
+        .append_text(&mut text);
+        Ok(CallOutput {
+            join,
+            next: 0,
+            ready: BTreeMap::new(),
+            random: JavaRandom::new(0),
+            records: Vec::new(),
+            text,
+            pages: 0,
+            counts: VariantCounts::default(),
+        })
+    }
+
+    /// Adds a task to the queue. If many wait, this thread calls them.
+    fn add_task(&self, walk: &mut RegionWalk, task: CallTask) -> Result<()> {
+        if self.options().mode == VcfMode::Variants {
+            return self.call_in_turn(walk, task);
+        }
+        self.task_bytes.fetch_add(task.bytes, Ordering::Relaxed);
+        lock(&self.tasks).push_back(task);
+        while lock(&self.tasks).len() > self.max_waiting {
+            self.call_next_task()?;
+        }
+        Ok(())
+    }
+
+    /// Calls the first task that waits. Returns whether there was one.
+    fn call_next_task(&self) -> Result<bool> {
+        let next = lock(&self.tasks).pop_front();
+        let Some(CallTask { number, contig, regions, bytes, .. }) = next else { return Ok(false) };
+        let mut caller = self.new_caller();
+        let called = caller.call_regions(contig, regions)?;
+        let page = {
+            let mut output = lock(&self.output);
+            let output = output.as_mut().ok_or_else(no_file_error)?;
+            output.ready.insert(number, (called, bytes));
+            let joined = output.join_ready(&mut caller, &self.header)?;
+            self.task_bytes.fetch_sub(joined, Ordering::Relaxed);
+            output.take_page(MIN_PAGE_BYTES)
+        };
+        self.write_page(page)?;
+        Ok(true)
+    }
+
+    /// Calls a task at once, with the numbers that GATK draws.
+    fn call_in_turn(&self, walk: &mut RegionWalk, task: CallTask) -> Result<()> {
+        let CallTask { contig, regions, ends_contig, .. } = task;
+        let mut caller = self.new_caller();
+        let called = caller.call_regions(contig, regions)?;
+        let mut output = lock(&self.output);
+        let output = output.as_mut().ok_or_else(no_file_error)?;
+        output.join.add_regions(called, &mut caller)?;
+        if ends_contig {
+            output.join.emit_all(walk.random(), &mut output.records)?;
+        }
+        Ok(())
+    }
+
+    /// Emits the calls for which GATK draws numbers before it draws those of the next read.
+    fn emit_in_turn(&self, walk: &mut RegionWalk) -> Result<()> {
+        let page = {
+            let mut output = lock(&self.output);
+            let output = output.as_mut().ok_or_else(no_file_error)?;
+            output.join.emit_before(walk.draw_limit(), walk.random(), &mut output.records)?;
+            output.append_records(&self.header);
+            output.take_page(MIN_PAGE_BYTES)
+        };
+        self.write_page(page)
+    }
+
+    fn write_page(&self, page: Option<TextPage>) -> Result<()> {
+        let Some(page) = page else { return Ok(()) };
+        let is_compressed = lock(&self.file).as_ref().is_some_and(VcfFile::is_compressed);
+        let encoded = page.encode(is_compressed);
+        lock(&self.file).as_mut().ok_or_else(no_file_error)?.add_page(encoded)
+    }
+}
+
+fn new_walk(
+    request: &CallRequest,
+    tables: &RunTables,
+    reference: &Reference,
+    header: &Header,
+    ledger: &Ledger,
+) -> Result<ContigsWalk> {
+    ContigsWalk::new(&request.options, tables, reference, header, (&request.intervals, ledger))
+}
+
+impl CallOutput {
+    /// Joins the results that are next in order. Returns their memory in bytes.
+    fn join_ready(&mut self, caller: &mut RegionCaller<'_>, header: &Header) -> Result<u64> {
+        let mut joined = 0;
+        while let Some((called, bytes)) = self.ready.remove(&self.next) {
+            self.next += 1;
+            joined += bytes;
+            self.join.add_regions(called, caller)?;
+            self.join.emit_all(&mut self.random, &mut self.records)?;
+            self.append_records(header);
+        }
+        Ok(joined)
+    }
+
+    fn append_records(&mut self, header: &Header) {
+        for record in self.records.drain(..) {
+            self.counts.add(&record);
+            let name = header.references().get(record.contig).map_or(&[][..], |contig| &contig.name);
+            record.append_line(name, &mut self.text);
+        }
+    }
+
+    /// Takes the text as a page, unless it is shorter than `min_bytes`.
+    fn take_page(&mut self, min_bytes: usize) -> Option<TextPage> {
+        if self.text.len() < min_bytes {
+            return None;
+        }
+        let number = self.pages;
+        self.pages += 1;
+        Some(TextPage { number, text: std::mem::take(&mut self.text) })
+    }
+}
+
+impl OrderedTally for CallTally {
+    const MEMORY: UserName = CALLING;
+    type Piece = CallPiece;
+    type Maker = CallPieceMaker;
+
+    fn new_maker(self: &Arc<Self>) -> CallPieceMaker {
+        CallPieceMaker
+    }
+
+    fn usual_piece_bytes(&self) -> u64 {
+        USUAL_PIECE_BYTES
+    }
+
+    fn piece_bytes(piece: &CallPiece) -> u64 {
+        piece.0.capacity() as u64
+    }
+
+    fn heap_bytes(&self) -> u64 {
+        let text = lock(&self.output).as_ref().map_or(0, |output| output.text.capacity() as u64);
+        let file = lock(&self.file).as_ref().map_or(0, VcfFile::heap_bytes);
+        lock(&self.walk).heap_bytes() + self.task_bytes.load(Ordering::Relaxed) + text + file
+    }
+
+    fn restart(&self) -> Result<()> {
+        let (request, header) = (&self.request, &self.header);
+        *lock(&self.walk) = new_walk(request, &self.tables, &self.reference, header, &self.ledger)?;
+        lock(&self.tasks).clear();
+        self.task_bytes.store(0, Ordering::Relaxed);
+        if let Some(file) = &mut *lock(&self.file) {
+            file.restart()?;
+            *lock(&self.output) = Some(self.new_output()?);
+        }
+        Ok(())
+    }
+
+    fn add(&self, piece: CallPiece) -> Result<()> {
+        let mut walk = lock(&self.walk);
+        for record in piece.records() {
+            walk.add_record(record, |walk, task| self.add_task(walk, task))?;
+            if self.options().mode == VcfMode::Variants {
+                self.emit_in_turn(walk.walk())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_pending(&self) -> Result<()> {
+        while self.call_next_task()? {}
+        Ok(())
+    }
+}

@@ -1,0 +1,216 @@
+//! The regions of the contigs of a run, one contig after the other.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+
+use readmill_caller::{CallerOptions, Contig, RunTables};
+use readmill_format::intervals::{IntervalArguments, Intervals as GivenIntervals};
+use readmill_format::reference::{Matched, Reference, ReferenceWindow};
+use readmill_record::{Error, Header, Ledger, RecordRef, Result};
+use readmill_regions::{AssemblyRegion, ContigSpan, Intervals, RegionWalk, normalize_reference};
+
+use super::request::CallIntervals;
+
+/// Bases of the reference that are read at once.
+const BASES_AT_ONCE: u32 = 1 << 12;
+
+/// Regions of one task. Fewer if their reads take more memory.
+const MAX_TASK_REGIONS: usize = 512;
+
+/// Memory in bytes of the reads of a task, unless a single region has more.
+const MAX_TASK_BYTES: u64 = 1 << 20;
+
+/// Memory in bytes of a region and its results, without its reads.
+const REGION_BYTES: u64 = 1 << 13;
+
+/// A contig of the reads on which variants are called.
+struct PlannedContig {
+    /// Index in the header of the reads.
+    index: usize,
+    name: Vec<u8>,
+    intervals: Intervals,
+}
+
+/// Neighbouring regions of a contig, which one thread calls.
+pub(super) struct CallTask {
+    pub(super) number: u64,
+    pub(super) contig: Contig,
+    pub(super) regions: Vec<AssemblyRegion>,
+    /// Memory of the regions in bytes, with their reads and results.
+    pub(super) bytes: u64,
+    /// Whether these are the last regions of the contig.
+    pub(super) ends_contig: bool,
+}
+
+/// Walks over the contigs of a run and finds their regions. Records come in the order of the file.
+pub(super) struct ContigsWalk {
+    walk: RegionWalk,
+    reference: Matched,
+    /// Path of the reference, for messages.
+    path: PathBuf,
+    window: ReferenceWindow,
+    /// The contigs that are not complete, in order. The first one is open if `open` is set.
+    contigs: VecDeque<PlannedContig>,
+    open: Option<Contig>,
+    regions: Vec<AssemblyRegion>,
+    /// Number of `regions` whose memory is part of `bytes`.
+    sized: usize,
+    /// Memory in bytes of `regions` and their reads.
+    bytes: u64,
+    tasks: u64,
+    /// Maximum number of regions of a task.
+    max_regions: usize,
+}
+
+impl ContigsWalk {
+    pub(super) fn new(
+        options: &CallerOptions,
+        tables: &RunTables,
+        reference: &Reference,
+        header: &Header,
+        (intervals, ledger): (&CallIntervals, &Ledger),
+    ) -> Result<Self> {
+        let arguments = IntervalArguments {
+            include: &intervals.include,
+            exclude: &intervals.exclude,
+            padding: intervals.padding,
+            exclusion_padding: 0,
+        };
+        let given = GivenIntervals::from_arguments(&arguments, header, ledger)?;
+        let numbers = reference.match_contigs(header)?;
+        let mut contigs = VecDeque::new();
+        for (index, contig) in header.references().iter().enumerate() {
+            let spans = Vec::from_iter(contig_spans(&given, index as u32, contig.length));
+            if spans.is_empty() || numbers[index].is_none() && intervals.include.is_empty() {
+                continue;
+            }
+            let intervals = Intervals::new(spans);
+            contigs.push_back(PlannedContig { index, name: contig.name.clone(), intervals });
+        }
+        Ok(ContigsWalk {
+            walk: tables.start_walk(options, header)?,
+            reference: Matched::new(reference, header)?,
+            path: reference.path().to_path_buf(),
+            window: reference.letter_window(),
+            contigs,
+            open: None,
+            regions: Vec::new(),
+            sized: 0,
+            bytes: 0,
+            tasks: 0,
+            max_regions: if options.has_reference_confidence() { MAX_TASK_REGIONS } else { 1 },
+        })
+    }
+
+    /// Returns the walk, which has the generator of random numbers.
+    pub(super) fn walk(&mut self) -> &mut RegionWalk {
+        &mut self.walk
+    }
+
+    /// Returns the memory of reads and regions in bytes.
+    pub(super) fn heap_bytes(&self) -> u64 {
+        self.walk.heap_bytes() + self.bytes
+    }
+
+    /// Adds the next record, and passes each task that is complete to `add_task`. Contigs before that of
+    /// the record are completed first.
+    pub(super) fn add_record(
+        &mut self,
+        record: RecordRef<'_>,
+        mut add_task: impl FnMut(&mut RegionWalk, CallTask) -> Result<()>,
+    ) -> Result<()> {
+        let Ok(index) = usize::try_from(record.ref_id()) else { return Ok(()) };
+        while self.contigs.front().is_some_and(|contig| contig.index < index) {
+            self.finish_contig(&mut add_task)?;
+        }
+        if self.contigs.front().is_none_or(|contig| contig.index != index) {
+            return Ok(()); // nothing is called on this contig, or it is complete
+        }
+        self.open_contig()?;
+        self.walk.add_record(record, &mut self.regions)?;
+        self.take_tasks(false, &mut add_task)
+    }
+
+    /// Completes all contigs.
+    pub(super) fn finish(
+        &mut self,
+        mut add_task: impl FnMut(&mut RegionWalk, CallTask) -> Result<()>,
+    ) -> Result<()> {
+        while !self.contigs.is_empty() {
+            self.finish_contig(&mut add_task)?;
+        }
+        Ok(())
+    }
+
+    fn finish_contig(
+        &mut self,
+        add_task: &mut impl FnMut(&mut RegionWalk, CallTask) -> Result<()>,
+    ) -> Result<()> {
+        self.open_contig()?;
+        self.walk.finish_contig(&mut self.regions)?;
+        self.take_tasks(true, add_task)?;
+        self.open = None;
+        self.contigs.pop_front();
+        Ok(())
+    }
+
+    /// Opens the next contig, unless it is open.
+    fn open_contig(&mut self) -> Result<()> {
+        let (None, Some(next)) = (&self.open, self.contigs.front()) else { return Ok(()) };
+        let located = self.reference.locate_contig(next.index as i32)?;
+        let (number, length) = located.ok_or_else(|| Error::bug("a contig is not in the header"))?;
+        let mut bases = Vec::with_capacity(length as usize);
+        while bases.len() < length as usize {
+            let start = bases.len() as u32;
+            let end = length.min(start + BASES_AT_ONCE);
+            bases.extend_from_slice(self.window.codes(number, start, end)?);
+        }
+        normalize_reference(&mut bases).map_err(|error| error.file(&self.path))?;
+        let contig = Contig::new(next.index, &next.name, bases);
+        self.walk.start_contig(contig.clone(), &next.intervals)?;
+        self.open = Some(contig);
+        Ok(())
+    }
+
+    /// Passes on the tasks that are full, or all regions if the contig is complete.
+    fn take_tasks(
+        &mut self,
+        is_complete: bool,
+        add_task: &mut impl FnMut(&mut RegionWalk, CallTask) -> Result<()>,
+    ) -> Result<()> {
+        let Some(contig) = &self.open else { return Ok(()) };
+        if self.regions.len() == self.sized && !is_complete {
+            return Ok(());
+        }
+        let (mut next, mut bytes) = (Vec::new(), self.bytes);
+        let found = std::mem::take(&mut self.regions);
+        let n = found.len();
+        for (at, region) in found.into_iter().enumerate() {
+            if at >= self.sized {
+                bytes += REGION_BYTES + region.reads.iter().map(|read| read.heap_bytes()).sum::<u64>();
+            }
+            next.push(region);
+            let is_full = next.len() >= self.max_regions || bytes >= MAX_TASK_BYTES;
+            let ends_contig = is_complete && at + 1 == n;
+            if is_full || ends_contig {
+                let (number, contig) = (self.tasks, contig.clone());
+                self.tasks += 1;
+                let regions = std::mem::take(&mut next);
+                let bytes = std::mem::take(&mut bytes);
+                add_task(&mut self.walk, CallTask { number, contig, regions, bytes, ends_contig })?;
+            }
+        }
+        (self.sized, self.regions, self.bytes) = (next.len(), next, bytes);
+        Ok(())
+    }
+}
+
+/// Returns the intervals on a contig as 1-based spans.
+fn contig_spans(given: &GivenIntervals, contig: u32, length: u32) -> impl Iterator<Item = ContigSpan> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let (start, end) = given.next_interval(contig, from).filter(|&(start, _)| start < length)?;
+        from = end;
+        Some(ContigSpan { start: start as i32 + 1, end: end.min(length) as i32 })
+    })
+}
