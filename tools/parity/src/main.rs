@@ -161,7 +161,7 @@ enum ParityPart {
     Align,
     /// Reads trimmed before alignment, compared with fastp
     Trim,
-    /// Steps of variant calling, compared with GATK HaplotypeCaller
+    /// Variants and the steps of calling them, compared with GATK HaplotypeCaller
     Calling,
     /// Samples in every order
     Orders,
@@ -358,7 +358,7 @@ fn compare_small_inputs(
         fronts::compare_fronts(&dir("fronts")?, peers, pairs, !args.quick, ledger)?;
     }
     if args.has(ParityPart::Calling) {
-        calling::compare_calling(peers, &root.join("calling"), args.quick, ledger)?;
+        calling::compare_calling(commands, peers, &root.join("calling"), args.quick, ledger)?;
     }
     if args.has(ParityPart::Bqsr) {
         bqsr::compare_simulated(&dir("bases")?, &dir("bases.simulated")?, peers, args.quick, ledger);

@@ -110,6 +110,11 @@ pub fn simulated_samples(pairs: u64) -> Vec<Sample> {
     ]
 }
 
+/// Returns a sample that is simulated from a profile.
+pub fn sample_of_profile(profile: Profile) -> Sample {
+    Sample { reads: ReadOrigin::Simulated(profile), ..sample_with_libraries(1, 1) }
+}
+
 /// Returns a sample with all kinds of reads that duplicate metrics count: optical duplicates,
 /// unmapped and single reads, supplementary alignments. Metrics are per library, so the number of
 /// libraries is a parameter.

@@ -1,10 +1,11 @@
 //! Compares the parts of variant calling with GATK HaplotypeCaller.
 //!
-//! No command calls variants yet, so the crates are called directly. A Java program of
-//! `tests/oracles/java` calls GATK's classes on the same input and prints what they return.
+//! `files` compares whole files of `readmill call`. The others call the crates directly, and a Java program
+//! of `tests/oracles/java` calls GATK's classes on the same input and prints what they return.
 
 pub mod alignments;
 mod assembly;
+mod files;
 mod genotypes;
 mod likelihoods;
 mod records;
@@ -16,11 +17,18 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use readmill_peers::Peers;
 
+use crate::commands::{Commands, SampleDir};
 use crate::java::{java_source, missing_for_java_source};
 use crate::ledger::Ledger;
 
 /// Compares each step, or says why this machine cannot. Files are written below `root`.
-pub fn compare_calling(peers: &Peers, root: &Path, quick: bool, ledger: &mut Ledger) -> Result<()> {
+pub fn compare_calling(
+    commands: &Commands,
+    peers: &Peers,
+    root: &Path,
+    quick: bool,
+    ledger: &mut Ledger,
+) -> Result<()> {
     let what = "calling: comparison with GATK HaplotypeCaller";
     if quick {
         ledger.record_skipped(what, "it needs a JDK, for runs without --quick");
@@ -31,6 +39,7 @@ pub fn compare_calling(peers: &Peers, root: &Path, quick: bool, ledger: &mut Led
         return Ok(());
     }
     fs::create_dir_all(root)?;
+    files::compare_files(&SampleDir::new(commands, &root.join("files"))?, peers, ledger)?;
     regions::compare_regions(peers, root, ledger);
     alignments::compare_alignments(peers, ledger);
     assembly::compare_assemblies(peers, ledger);
