@@ -23,9 +23,21 @@ pub struct CallJoin {
     emitter: RecordEmitter,
     /// The deletions that were called before the next region.
     deletions: CalledDeletions,
-    /// Results, each with the locus at which GATK has read all of its region.
-    waiting: VecDeque<(i32, RegionCalls)>,
+    waiting: VecDeque<WaitingCalls>,
 }
+
+/// Results that are not emitted yet.
+#[derive(Debug)]
+struct WaitingCalls {
+    contig: usize,
+    /// The locus at which GATK has read all of the region.
+    ready_locus: i32,
+    calls: RegionCalls,
+}
+
+/// The place up to which GATK calls regions before it draws random numbers for the next reads: the index
+/// of a contig, and a locus ([`draw_limit`](readmill_regions::RegionWalk::draw_limit)).
+pub type DrawLimit = (usize, i32);
 
 impl CallJoin {
     /// Creates a join for one file.
@@ -59,23 +71,30 @@ impl CallJoin {
                 false => caller.call_region(&contig, region, &self.deletions)?,
             };
             self.deletions.clone_from(calls.deletions());
-            self.waiting.push_back((region.ready_locus, calls));
+            let (contig, ready_locus) = (contig.index, region.ready_locus);
+            self.waiting.push_back(WaitingCalls { contig, ready_locus, calls });
         }
         Ok(())
     }
 
     /// Appends the records of regions whose next region is ready before `limit`, because GATK reads that
-    /// region before it calls one ([`draw_limit`](readmill_regions::RegionWalk::draw_limit)).
+    /// region before it calls one. All regions of contigs before that of `limit` are ready.
     ///
     /// # Errors
     /// A site overlaps a block.
     pub fn emit_before(
         &mut self,
-        limit: i32,
+        limit: DrawLimit,
         random: &mut JavaRandom,
         records: &mut Vec<VcfRecord>,
     ) -> Result<()> {
-        while self.waiting.get(1).is_some_and(|&(ready, _)| ready < limit) {
+        while let Some(first) = self.waiting.front() {
+            let is_called_before = |next: &WaitingCalls| {
+                next.contig != first.contig || next.ready_locus < limit.1 && first.contig == limit.0
+            };
+            if first.contig >= limit.0 && !self.waiting.get(1).is_some_and(is_called_before) {
+                break;
+            }
             self.emit_first(random, records)?;
         }
         Ok(())
@@ -98,7 +117,7 @@ impl CallJoin {
     }
 
     fn emit_first(&mut self, random: &mut JavaRandom, records: &mut Vec<VcfRecord>) -> Result<()> {
-        if let Some((_, calls)) = self.waiting.pop_front() {
+        if let Some(WaitingCalls { calls, .. }) = self.waiting.pop_front() {
             self.emitter.emit(calls, random, records).map_err(input_error)?;
         }
         Ok(())

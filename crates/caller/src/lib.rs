@@ -48,7 +48,7 @@ mod region;
 mod run;
 
 pub use calls::RegionCalls;
-pub use join::CallJoin;
+pub use join::{CallJoin, DrawLimit};
 pub use options::CallerOptions;
 pub use reference::Contig;
 pub use region::{CalledRegions, CallerTables, RegionCaller};

@@ -141,6 +141,7 @@ impl<'t> CallRun<'t> {
             let called = self.caller.call_regions(contig.clone(), regions)?;
             self.join.add_regions(called, &mut self.caller)?;
         }
-        self.join.emit_before(self.walk.draw_limit(), self.walk.random(), records)
+        let limit = (contig.index, self.walk.draw_limit());
+        self.join.emit_before(limit, self.walk.random(), records)
     }
 }

@@ -130,6 +130,11 @@ impl RegionWalk {
         Ok(())
     }
 
+    /// Returns whether [`add_record`](Self::add_record) may draw a random number for the record.
+    pub fn may_draw_for(&self, record: RecordRef<'_>) -> bool {
+        self.contig.as_ref().is_some_and(|contig| contig.downsampler.draws_at(record.pos() + 1))
+    }
+
     /// Returns a locus: GATK calls a region before it draws numbers for reads that start where the last
     /// record did, if the next region's [`ready_locus`](AssemblyRegion::ready_locus) is less than this.
     pub fn draw_limit(&self) -> i32 {

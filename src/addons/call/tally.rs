@@ -6,14 +6,15 @@
 //!                     a time         queue                                thread
 //! ```
 //!
-//! If only variants are reported, one thread at a time also calls them, because GATK draws random numbers
-//! for calls and for reads in turn.
+//! If only variants are reported, GATK draws random numbers for calls and for reads from one generator in
+//! turn. The output has the generator, and draws for calls in their order. Where more reads start than are
+//! kept, the walk waits for all calls before, takes the generator for the reads, and gives it back.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use readmill_caller::{CallJoin, CalledRegions, CallerOptions, RegionCaller, RunTables};
+use readmill_caller::{CallJoin, CalledRegions, CallerOptions, DrawLimit, RegionCaller, RunTables};
 use readmill_engine::Crew;
 use readmill_format::reference::Reference;
 use readmill_genotypes::vcf::{HeaderContig, VcfHeader, VcfMode, VcfRecord};
@@ -22,7 +23,6 @@ use readmill_process::atomic_file::AtomicFile;
 use readmill_record::{
     Batch, Charge, Error, Header, Ledger, OrderedTally, PieceMaker, RecordRef, Result, ledger::UserName,
 };
-use readmill_regions::RegionWalk;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -45,6 +45,9 @@ const USUAL_PIECE_BYTES: u64 = 3 << 20;
 pub(super) fn usual_bytes(crew: Crew) -> u64 {
     USUAL_PIECE_BYTES * crew.in_flight as u64 + (THREAD_BYTES + PAGE_BYTES) * crew.threads as u64
 }
+
+/// The limit of calls that may be emitted at any time.
+const NO_LIMIT: DrawLimit = (usize::MAX, i32::MAX);
 
 /// The records of a batch that are on a contig, as in BAM.
 #[derive(Serialize, Deserialize)]
@@ -90,6 +93,8 @@ pub(super) struct CallTally {
     task_bytes: AtomicU64,
     /// `None` before the files are opened, and after they are complete, as is `file`.
     output: Mutex<Option<CallOutput>>,
+    /// Told when tasks are joined.
+    joined: Condvar,
     file: Mutex<Option<VcfFile>>,
     /// Pays for the bases of two contigs, because regions of one can wait when the next begins.
     _contigs: Charge,
@@ -101,8 +106,12 @@ struct CallOutput {
     /// The number of the next task, and results that wait for it, with their memory in bytes.
     next: u64,
     ready: BTreeMap<u64, (CalledRegions, u64)>,
-    /// Without reference confidence, the walk has the generator, and this is not used.
-    random: JavaRandom,
+    /// The generator from which calls draw, and the place up to which they may; `None` while the walk has
+    /// the generator. With reference confidence, calls draw nothing.
+    random: Option<JavaRandom>,
+    limit: DrawLimit,
+    /// Whether a task failed, so that later ones are never joined.
+    has_failed: bool,
     records: Vec<VcfRecord>,
     text: Vec<u8>,
     pages: u64,
@@ -144,6 +153,7 @@ impl CallTally {
             tasks: Mutex::default(),
             task_bytes: AtomicU64::new(0),
             output: Mutex::default(),
+            joined: Condvar::new(),
             file: Mutex::default(),
             _contigs: charge,
         })
@@ -163,15 +173,24 @@ impl CallTally {
         if lock(&self.output).is_none() {
             return Ok(None);
         }
-        lock(&self.walk).finish(|walk, task| self.add_task(walk, task))?;
+        let mut walk = lock(&self.walk);
+        self.return_generator(&mut walk);
+        walk.finish(|task| self.add_task(task))?;
         self.write_pending()?;
         let Some(mut output) = lock(&self.output).take() else { return Ok(None) };
+        output.limit = NO_LIMIT;
+        output.emit()?;
         output.join.finish(&mut output.records);
         output.append_records(&self.header);
         let last = output.take_page(0);
         self.write_page(last)?;
         let file = lock(&self.file).take().ok_or_else(no_file_error)?;
         Ok(Some((file.complete()?, output.counts.to_value())))
+    }
+
+    /// Returns whether calls draw random numbers.
+    fn draws_for_calls(&self) -> bool {
+        self.options().mode == VcfMode::Variants
     }
 
     fn options(&self) -> &CallerOptions {
@@ -185,6 +204,11 @@ impl CallTally {
     /// Returns an output whose text is the header.
     fn new_output(&self) -> Result<CallOutput> {
         let (header, mode) = (&self.header, self.options().mode);
+        let draws = self.draws_for_calls();
+        let mut random = JavaRandom::new(0);
+        if draws {
+            std::mem::swap(lock(&self.walk).random(), &mut random);
+        }
         let join = CallJoin::new(self.options())?;
         let contigs = Vec::from_iter(header.references().iter().map(|contig| HeaderContig {
             name: &contig.name,
@@ -206,7 +230,9 @@ impl CallTally {
             join,
             next: 0,
             ready: BTreeMap::new(),
-            random: JavaRandom::new(0),
+            random: Some(random),
+            limit: if draws { (0, i32::MIN) } else { NO_LIMIT },
+            has_failed: false,
             records: Vec::new(),
             text,
             pages: 0,
@@ -215,10 +241,7 @@ impl CallTally {
     }
 
     /// Adds a task to the queue. If many wait, this thread calls them.
-    fn add_task(&self, walk: &mut RegionWalk, task: CallTask) -> Result<()> {
-        if self.options().mode == VcfMode::Variants {
-            return self.call_in_turn(walk, task);
-        }
+    fn add_task(&self, task: CallTask) -> Result<()> {
         self.task_bytes.fetch_add(task.bytes, Ordering::Relaxed);
         lock(&self.tasks).push_back(task);
         while lock(&self.tasks).len() > self.max_waiting {
@@ -230,7 +253,8 @@ impl CallTally {
     /// Calls the first task that waits. Returns whether there was one.
     fn call_next_task(&self) -> Result<bool> {
         let next = lock(&self.tasks).pop_front();
-        let Some(CallTask { number, contig, regions, bytes, .. }) = next else { return Ok(false) };
+        let Some(CallTask { number, contig, regions, bytes }) = next else { return Ok(false) };
+        let watch = FailureWatch(self);
         let mut caller = self.new_caller();
         let called = caller.call_regions(contig, regions)?;
         let page = {
@@ -241,34 +265,52 @@ impl CallTally {
             self.task_bytes.fetch_sub(joined, Ordering::Relaxed);
             output.take_page(MIN_PAGE_BYTES)
         };
+        self.joined.notify_all();
+        std::mem::forget(watch);
         self.write_page(page)?;
         Ok(true)
     }
 
-    /// Calls a task at once, with the numbers that GATK draws.
-    fn call_in_turn(&self, walk: &mut RegionWalk, task: CallTask) -> Result<()> {
-        let CallTask { contig, regions, ends_contig, .. } = task;
-        let mut caller = self.new_caller();
-        let called = caller.call_regions(contig, regions)?;
-        let mut output = lock(&self.output);
-        let output = output.as_mut().ok_or_else(no_file_error)?;
-        output.join.add_regions(called, &mut caller)?;
-        if ends_contig {
-            output.join.emit_all(walk.random(), &mut output.records)?;
+    /// Gives the generator to whoever draws next: the walk if it may draw for this record, otherwise the
+    /// output.
+    fn hand_over_generator(&self, walk: &mut ContigsWalk, record: RecordRef<'_>) -> Result<()> {
+        if !walk.may_draw_for(record) {
+            self.return_generator(walk);
+            return Ok(());
         }
-        Ok(())
-    }
-
-    /// Emits the calls for which GATK draws numbers before it draws those of the next read.
-    fn emit_in_turn(&self, walk: &mut RegionWalk) -> Result<()> {
+        if lock(&self.output).as_ref().is_none_or(|output| output.random.is_none()) {
+            return Ok(());
+        }
+        walk.pass_regions(|task| self.add_task(task))?;
+        while self.call_next_task()? {}
         let page = {
-            let mut output = lock(&self.output);
+            let is_waiting = |output: &mut Option<CallOutput>| {
+                output.as_ref().is_some_and(|it| !it.has_failed && it.next < walk.task_count())
+            };
+            // Other threads call these tasks now, and wait for nothing that this thread has.
+            let waited = self.joined.wait_while(lock(&self.output), is_waiting);
+            let mut output = waited.unwrap_or_else(PoisonError::into_inner);
             let output = output.as_mut().ok_or_else(no_file_error)?;
-            output.join.emit_before(walk.draw_limit(), walk.random(), &mut output.records)?;
+            if output.has_failed {
+                return Err(Error::bug("the calls before this record failed"));
+            }
+            output.limit = walk.draw_limit();
+            output.emit()?;
             output.append_records(&self.header);
+            output.random.take().into_iter().for_each(|random| *walk.random() = random);
             output.take_page(MIN_PAGE_BYTES)
         };
         self.write_page(page)
+    }
+
+    /// Returns the generator to the output, if the walk has it, and raises the limit of its calls.
+    fn return_generator(&self, walk: &mut ContigsWalk) {
+        if let Some(output) = lock(&self.output).as_mut().filter(|_| self.draws_for_calls()) {
+            output.limit = walk.draw_limit();
+            if output.random.is_none() {
+                output.random = Some(walk.random().clone());
+            }
+        }
     }
 
     fn write_page(&self, page: Option<TextPage>) -> Result<()> {
@@ -289,6 +331,16 @@ fn new_walk(
     ContigsWalk::new(&request.options, tables, reference, header, (&request.intervals, ledger))
 }
 
+/// Marks the output as failed when it is dropped, which happens unless a task is joined.
+struct FailureWatch<'a>(&'a CallTally);
+
+impl Drop for FailureWatch<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.output).iter_mut().for_each(|output| output.has_failed = true);
+        self.0.joined.notify_all();
+    }
+}
+
 impl CallOutput {
     /// Joins the results that are next in order. Returns their memory in bytes.
     fn join_ready(&mut self, caller: &mut RegionCaller<'_>, header: &Header) -> Result<u64> {
@@ -297,10 +349,16 @@ impl CallOutput {
             self.next += 1;
             joined += bytes;
             self.join.add_regions(called, caller)?;
-            self.join.emit_all(&mut self.random, &mut self.records)?;
+            self.emit()?;
             self.append_records(header);
         }
         Ok(joined)
+    }
+
+    /// Makes the records of the calls that may draw now.
+    fn emit(&mut self) -> Result<()> {
+        let Some(random) = &mut self.random else { return Ok(()) };
+        self.join.emit_before(self.limit, random, &mut self.records)
     }
 
     fn append_records(&mut self, header: &Header) {
@@ -360,10 +418,10 @@ impl OrderedTally for CallTally {
     fn add(&self, piece: CallPiece) -> Result<()> {
         let mut walk = lock(&self.walk);
         for record in piece.records() {
-            walk.add_record(record, |walk, task| self.add_task(walk, task))?;
-            if self.options().mode == VcfMode::Variants {
-                self.emit_in_turn(walk.walk())?;
+            if self.draws_for_calls() {
+                self.hand_over_generator(&mut walk, record)?;
             }
+            walk.add_record(record, |task| self.add_task(task))?;
         }
         Ok(())
     }

@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
-use readmill_caller::{CallerOptions, Contig, RunTables};
+use readmill_caller::{CallerOptions, Contig, DrawLimit, RunTables};
 use readmill_format::intervals::{IntervalArguments, Intervals as GivenIntervals};
 use readmill_format::reference::{Matched, Reference, ReferenceWindow};
+use readmill_jmath::JavaRandom;
 use readmill_record::{Error, Header, Ledger, RecordRef, Result};
 use readmill_regions::{AssemblyRegion, ContigSpan, Intervals, RegionWalk, normalize_reference};
 
@@ -38,8 +39,6 @@ pub(super) struct CallTask {
     pub(super) regions: Vec<AssemblyRegion>,
     /// Memory of the regions in bytes, with their reads and results.
     pub(super) bytes: u64,
-    /// Whether these are the last regions of the contig.
-    pub(super) ends_contig: bool,
 }
 
 /// Walks over the contigs of a run and finds their regions. Records come in the order of the file.
@@ -57,9 +56,8 @@ pub(super) struct ContigsWalk {
     sized: usize,
     /// Memory in bytes of `regions` and their reads.
     bytes: u64,
+    /// Number of tasks that were passed on.
     tasks: u64,
-    /// Maximum number of regions of a task.
-    max_regions: usize,
 }
 
 impl ContigsWalk {
@@ -98,13 +96,37 @@ impl ContigsWalk {
             sized: 0,
             bytes: 0,
             tasks: 0,
-            max_regions: if options.has_reference_confidence() { MAX_TASK_REGIONS } else { 1 },
         })
     }
 
-    /// Returns the walk, which has the generator of random numbers.
-    pub(super) fn walk(&mut self) -> &mut RegionWalk {
-        &mut self.walk
+    /// Returns the generator of random numbers for reads.
+    pub(super) fn random(&mut self) -> &mut JavaRandom {
+        self.walk.random()
+    }
+
+    /// Returns whether [`add_record`](Self::add_record) may draw a number for the record.
+    pub(super) fn may_draw_for(&self, record: RecordRef<'_>) -> bool {
+        let is_open = self.open.as_ref().is_some_and(|open| open.index as i32 == record.ref_id());
+        is_open && self.walk.may_draw_for(record)
+    }
+
+    /// Returns the number of tasks that were passed on.
+    pub(super) fn task_count(&self) -> u64 {
+        self.tasks
+    }
+
+    /// Returns the place up to which GATK calls regions before it draws numbers for the next reads.
+    pub(super) fn draw_limit(&self) -> DrawLimit {
+        let contig = self.open.as_ref().map_or(0, |contig| contig.index);
+        (contig, self.walk.draw_limit())
+    }
+
+    /// Passes on all regions that are complete.
+    pub(super) fn pass_regions(
+        &mut self,
+        mut add_task: impl FnMut(CallTask) -> Result<()>,
+    ) -> Result<()> {
+        self.take_tasks(true, &mut add_task)
     }
 
     /// Returns the memory of reads and regions in bytes.
@@ -117,7 +139,7 @@ impl ContigsWalk {
     pub(super) fn add_record(
         &mut self,
         record: RecordRef<'_>,
-        mut add_task: impl FnMut(&mut RegionWalk, CallTask) -> Result<()>,
+        mut add_task: impl FnMut(CallTask) -> Result<()>,
     ) -> Result<()> {
         let Ok(index) = usize::try_from(record.ref_id()) else { return Ok(()) };
         while self.contigs.front().is_some_and(|contig| contig.index < index) {
@@ -132,20 +154,14 @@ impl ContigsWalk {
     }
 
     /// Completes all contigs.
-    pub(super) fn finish(
-        &mut self,
-        mut add_task: impl FnMut(&mut RegionWalk, CallTask) -> Result<()>,
-    ) -> Result<()> {
+    pub(super) fn finish(&mut self, mut add_task: impl FnMut(CallTask) -> Result<()>) -> Result<()> {
         while !self.contigs.is_empty() {
             self.finish_contig(&mut add_task)?;
         }
         Ok(())
     }
 
-    fn finish_contig(
-        &mut self,
-        add_task: &mut impl FnMut(&mut RegionWalk, CallTask) -> Result<()>,
-    ) -> Result<()> {
+    fn finish_contig(&mut self, add_task: &mut impl FnMut(CallTask) -> Result<()>) -> Result<()> {
         self.open_contig()?;
         self.walk.finish_contig(&mut self.regions)?;
         self.take_tasks(true, add_task)?;
@@ -172,14 +188,14 @@ impl ContigsWalk {
         Ok(())
     }
 
-    /// Passes on the tasks that are full, or all regions if the contig is complete.
+    /// Passes on the tasks that are full, or all regions.
     fn take_tasks(
         &mut self,
-        is_complete: bool,
-        add_task: &mut impl FnMut(&mut RegionWalk, CallTask) -> Result<()>,
+        takes_all: bool,
+        add_task: &mut impl FnMut(CallTask) -> Result<()>,
     ) -> Result<()> {
         let Some(contig) = &self.open else { return Ok(()) };
-        if self.regions.len() == self.sized && !is_complete {
+        if self.regions.len() == self.sized && !takes_all {
             return Ok(());
         }
         let (mut next, mut bytes) = (Vec::new(), self.bytes);
@@ -190,14 +206,13 @@ impl ContigsWalk {
                 bytes += REGION_BYTES + region.reads.iter().map(|read| read.heap_bytes()).sum::<u64>();
             }
             next.push(region);
-            let is_full = next.len() >= self.max_regions || bytes >= MAX_TASK_BYTES;
-            let ends_contig = is_complete && at + 1 == n;
-            if is_full || ends_contig {
+            let is_full = next.len() >= MAX_TASK_REGIONS || bytes >= MAX_TASK_BYTES;
+            if is_full || takes_all && at + 1 == n {
                 let (number, contig) = (self.tasks, contig.clone());
                 self.tasks += 1;
                 let regions = std::mem::take(&mut next);
                 let bytes = std::mem::take(&mut bytes);
-                add_task(&mut self.walk, CallTask { number, contig, regions, bytes, ends_contig })?;
+                add_task(CallTask { number, contig, regions, bytes })?;
             }
         }
         (self.sized, self.regions, self.bytes) = (next.len(), next, bytes);

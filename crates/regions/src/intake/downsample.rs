@@ -40,6 +40,13 @@ impl<T> PositionalDownsampler<T> {
         PositionalDownsampler { max_reads_per_start, start: 0, seen: 0, slots: Vec::new() }
     }
 
+    /// Returns whether the next read draws a number if it starts at `start`.
+    pub fn draws_at(&self, start: i32) -> bool {
+        self.max_reads_per_start > 0
+            && start == self.start
+            && self.slots.len() >= self.max_reads_per_start
+    }
+
     /// Adds the next read of the contig, which starts at `start`. If it ends a run, the reads of that
     /// run are emitted.
     pub fn push(&mut self, read: T, start: i32, random: &mut JavaRandom, mut emit: impl FnMut(T)) {
