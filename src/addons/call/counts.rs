@@ -2,6 +2,7 @@
 
 use readmill_genotypes::Allele;
 use readmill_genotypes::vcf::VcfRecord;
+use readmill_regions::intake::{IntakeCounts, Rejection};
 use serde_json::{Value, json};
 
 /// Numbers of records and alleles of a VCF file.
@@ -66,9 +67,16 @@ impl VariantCounts {
         }
     }
 
-    /// Returns the numbers for the description of the run.
-    pub(super) fn to_value(self) -> Value {
+    /// Returns the numbers for the description of the run, with those of the reads: which were used, and
+    /// how many failed each of GATK's filters.
+    pub(super) fn to_value(self, reads: &IntakeCounts) -> Value {
+        let is_rejected = |rejection: &Rejection| reads.rejected(*rejection) > 0;
+        let rejected = Rejection::ALL.into_iter().filter(is_rejected);
+        let rejected = rejected
+            .map(|rejection| (rejection.filter_name().to_owned(), reads.rejected(rejection).into()));
         json!({
+            "reads": reads.passed(),
+            "filtered_reads": Value::Object(rejected.collect()),
             "records": self.records,
             "variants": self.variants,
             "heterozygous": self.heterozygous,
@@ -112,9 +120,9 @@ mod tests {
             });
         }
         let expected = json!({
-            "records": 6, "variants": 5, "heterozygous": 4, "homozygous": 1, "snps": 3, "transitions": 2,
+            "reads": 0, "filtered_reads": {}, "records": 6, "variants": 5, "heterozygous": 4, "homozygous": 1, "snps": 3, "transitions": 2,
             "transversions": 1, "insertions": 1, "deletions": 1, "multi_base_substitutions": 1,
         });
-        assert_eq!(counts.to_value(), expected);
+        assert_eq!(counts.to_value(&IntakeCounts::default()), expected);
     }
 }

@@ -185,7 +185,7 @@ impl CallTally {
         let last = output.take_page(0);
         self.write_page(last)?;
         let file = lock(&self.file).take().ok_or_else(no_file_error)?;
-        Ok(Some((file.complete()?, output.counts.to_value())))
+        Ok(Some((file.complete()?, output.counts.to_value(walk.counts()))))
     }
 
     /// Returns whether calls draw random numbers.

@@ -8,6 +8,7 @@ use readmill_format::intervals::{IntervalArguments, Intervals as GivenIntervals}
 use readmill_format::reference::{Matched, Reference, ReferenceWindow};
 use readmill_jmath::JavaRandom;
 use readmill_record::{Error, Header, Ledger, RecordRef, Result};
+use readmill_regions::intake::IntakeCounts;
 use readmill_regions::{AssemblyRegion, ContigSpan, Intervals, RegionWalk, normalize_reference};
 
 use super::request::CallIntervals;
@@ -108,6 +109,11 @@ impl ContigsWalk {
     pub(super) fn may_draw_for(&self, record: RecordRef<'_>) -> bool {
         let is_open = self.open.as_ref().is_some_and(|open| open.index as i32 == record.ref_id());
         is_open && self.walk.may_draw_for(record)
+    }
+
+    /// Returns the numbers of records that passed and failed the filters of reads.
+    pub(super) fn counts(&self) -> &IntakeCounts {
+        self.walk.counts()
     }
 
     /// Returns the number of tasks that were passed on.
