@@ -43,7 +43,7 @@ impl CallArgs {
             padding: self.padding,
         };
         let file: PathBuf = self.args.output();
-        let request = CallRequest::new(&file, self.mode.options()?, intervals)?;
+        let request = CallRequest::new(&file, self.mode.options(), intervals)?;
         self.args.build_plan("call", Reports::only(request))
     }
 }

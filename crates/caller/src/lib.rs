@@ -5,7 +5,7 @@
 //! | `options` | what is called, and how | [`CallerOptions`] |
 //! | `reference` | a contig of the reference | [`Contig`] |
 //! | `region` | the calls of one region | [`RegionCaller`] |
-//! | `evidence` | reads with their likelihoods, aligned by way of their best haplotype | |
+//! | `evidence` | reads with their likelihoods, aligned to the reference through their best haplotype | |
 //! | `genotype` | the calls of the loci of a region | |
 //! | `confidence` | the sites between the calls | |
 //! | `calls` | the results of one region | [`RegionCalls`] |
@@ -26,9 +26,12 @@
 //! random contigs, and for parts of simulated samples, on a processor with AVX-512. The test `caller`
 //! compares a small input, and further ones if `READMILL_CALLER_DATA` names a directory.
 //!
-//! Not compared are other options than the mode, intervals, reads with the tags `BI` and `BD`, and the order
+//! `./dev parity --only calling` compares
+//! files of `readmill call`, also in intervals.
+//!
+//! Not compared are other options than mode and intervals, reads with the tags `BI` and `BD`, and the order
 //! of random draws where adapter hides all reads of a locus. Other ploidies than 2 have no option, and
-//! several samples are refused. No command uses the crate.
+//! several samples are refused.
 //!
 //! The crate starts no threads, and reads and writes no files.
 #![cfg_attr(test, allow(clippy::unwrap_used))]

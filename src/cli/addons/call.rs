@@ -50,16 +50,13 @@ pub enum CallMode {
 
 impl CallMode {
     /// Returns the options of a run with this mode.
-    ///
-    /// # Errors
-    /// Fails if GATK's results on processors of this vendor are not known.
-    pub fn options(self) -> Result<CallerOptions> {
+    pub fn options(self) -> CallerOptions {
         let mode = match self {
             CallMode::Gvcf => VcfMode::Blocks,
             CallMode::Bp => VcfMode::Sites,
             CallMode::Vcf => VcfMode::Variants,
         };
-        Ok(CallerOptions::new(mode))
+        CallerOptions::new(mode)
     }
 }
 
@@ -79,7 +76,7 @@ impl AddOnFlags for SamePassCall {
             exclude: self.call_exclude_intervals.clone(),
             padding: self.call_interval_padding,
         };
-        let options = self.call_mode.unwrap_or_default().options()?;
+        let options = self.call_mode.unwrap_or_default().options();
         reports.add_ons.push(CallRequest::new(file, options, intervals)?);
         Ok(())
     }

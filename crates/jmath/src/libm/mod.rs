@@ -38,6 +38,12 @@ impl JavaMath {
         JavaMath { reciprocals: Reciprocals::of_this_processor() }
     }
 
+    /// Returns the functions as Java computes them on Intel's processors, on every processor with the
+    /// same results.
+    pub fn of_intel() -> Self {
+        JavaMath { reciprocals: Reciprocals::of_intel() }
+    }
+
     /// Returns the functions as Java computes them on processors of a maker, whatever processor
     /// runs this program.
     ///

@@ -48,9 +48,13 @@ impl Reciprocals {
         return Reciprocals::Table(INTEL);
     }
 
+    pub(super) fn of_intel() -> Self {
+        Reciprocals::Table(INTEL)
+    }
+
     pub(super) fn of_maker(maker: CpuMaker) -> Result<Self, MissingTable> {
         match maker {
-            CpuMaker::Intel => Ok(Reciprocals::Table(INTEL)),
+            CpuMaker::Intel => Ok(Reciprocals::of_intel()),
             CpuMaker::Amd => Err(MissingTable(maker)),
         }
     }
