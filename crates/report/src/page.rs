@@ -221,7 +221,7 @@ fn verdict_html(sample: &PageSample<'_>, sections: &[&str]) -> Markup {
                             span class="limit" {
                                 (limit_text(&limit, it.metric.form))
                                 @if it.metric.key == "oxidation" && it.source.value >= MAX_SCORE {
-                                    "; the highest that Picard states"
+                                    "; 100 is Picard's maximum"
                                 }
                             }
                             span class="grade" { (it.judgement.to_html()) }
@@ -427,10 +427,10 @@ mod tests {
             render_page(&[&value], &PageOptions::default())
         };
         let text = page_of(100);
-        assert!(text.contains("at least 35; the highest that Picard states</span>"), "{text}");
+        assert!(text.contains("at least 35; fails below 30; 100 is Picard's maximum</span>"), "{text}");
         assert!(text.contains("100 is the highest score that Picard states."), "{text}");
         // The bait bias is missing, so its bar has the highest score.
-        assert!(!page_of(40).contains("at least 35;"));
+        assert!(!page_of(40).contains("Picard's maximum"));
     }
 
     #[test]

@@ -274,9 +274,10 @@ impl Grade {
     }
 }
 
+/// Returns both thresholds as text: the one for a warning as what is expected, and the one for a
+/// failure.
 pub fn limit_text(limit: &Limit, form: NumberFormat) -> String {
-    let border = limit.look.or(limit.bad).unwrap_or(f64::NAN);
-    let border = match form {
+    let border = |border: f64| match form {
         // Limits are usually round numbers: they keep the digits that the user gave, instead of a
         // fixed number of decimal places.
         NumberFormat::Share => format!("{}\u{a0}%", plain_number((1e6 * border).round() / 1e4)),
@@ -286,10 +287,14 @@ pub fn limit_text(limit: &Limit, form: NumberFormat) -> String {
         }
         _ => form.format_number(border),
     };
-    match limit.side {
-        FailingSide::Below => format!("at least {border}"),
-        FailingSide::Above => format!("at most {border}"),
-    }
+    let [expected, failing] = match limit.side {
+        FailingSide::Below => ["at least", "fails below"],
+        FailingSide::Above => ["at most", "fails above"],
+    };
+    let texts = [(expected, limit.look), (failing, limit.bad)].into_iter();
+    let texts: Vec<String> =
+        texts.filter_map(|(words, value)| Some(format!("{words} {}", border(value?)))).collect();
+    texts.join("; ")
 }
 
 #[cfg(test)]
@@ -302,6 +307,15 @@ mod tests {
     fn judge(reports: Value, assay: Assay) -> SampleVerdict {
         let value = json!({"reads": {"read": 90_000}, "reports": reports});
         judge_sample(&RunPart::new(&value), &Limits::for_assay(assay))
+    }
+
+    #[test]
+    fn both_thresholds_are_named() {
+        let limit = |look, bad| Limit { side: FailingSide::Below, look, bad };
+        let text = limit_text(&limit(Some(0.95), Some(0.8)), NumberFormat::Share);
+        assert_eq!(text, "at least 95\u{a0}%; fails below 80\u{a0}%");
+        let text = limit_text(&limit(None, Some(20.0)), NumberFormat::Decimal(1, "×"));
+        assert_eq!(text, "fails below 20×");
     }
 
     fn keys(verdict: &SampleVerdict) -> Vec<&'static str> {
