@@ -23,17 +23,25 @@ fn sum_of_rows(rows: &[RunPart<'_>], fields: &[&str]) -> Option<Quantity> {
 /// The reads that were compared. A pair counts as two reads, so the field of pairs is listed twice.
 const EXAMINED: [&str; 3] = ["READ_PAIRS_EXAMINED", "READ_PAIRS_EXAMINED", "UNPAIRED_READS_EXAMINED"];
 
+/// The duplicates. A pair counts as two reads, so the field of pairs is listed twice.
+const DUPLICATES: [&str; 3] =
+    ["READ_PAIR_DUPLICATES", "READ_PAIR_DUPLICATES", "UNPAIRED_READ_DUPLICATES"];
+
+/// Returns the number of mapped reads that are duplicates. `None` if the run has no metrics of
+/// duplicates: samtools flagstat also counts unmapped reads with the flag.
+pub fn duplicate_reads(run: &RunPart<'_>) -> Option<Quantity> {
+    sum_of_rows(&library_rows(run), &DUPLICATES)
+}
+
 pub(super) fn duplicate_share(run: &RunPart<'_>) -> Option<Quantity> {
     let rows = library_rows(run);
-    // A pair counts as two reads, so the fields of pairs are listed twice.
-    let pairs = ["READ_PAIR_DUPLICATES", "READ_PAIR_DUPLICATES", "UNPAIRED_READ_DUPLICATES"];
     match &rows[..] {
         [] => Quantity::share(flagstat_count(run, "primary duplicates"), flagstat_count(run, "primary")),
         [row] => {
-            let count = sum_of_rows(&rows, &pairs).map(|it| it.value);
+            let count = sum_of_rows(&rows, &DUPLICATES).map(|it| it.value);
             Some(row.number("PERCENT_DUPLICATION")?.with_count(count))
         }
-        _ => Quantity::share(sum_of_rows(&rows, &pairs), sum_of_rows(&rows, &EXAMINED)),
+        _ => Quantity::share(sum_of_rows(&rows, &DUPLICATES), sum_of_rows(&rows, &EXAMINED)),
     }
 }
 

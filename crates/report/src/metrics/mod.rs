@@ -22,7 +22,7 @@ pub use coverage::{
     mean_coverage, mosdepth_mean, mosdepth_target_mean, target_gc_row,
 };
 pub use details::DETAILS;
-pub use duplicates::{compared_reads, library_rows, set_histogram, set_size_key};
+pub use duplicates::{compared_reads, duplicate_reads, library_rows, set_histogram, set_size_key};
 pub use reads::{
     TRIMMED_AFTER, TRIMMED_BEFORE, alignment_row, dropped_reads, flagstat_count, sequenced_reads,
     trimmed_reads,

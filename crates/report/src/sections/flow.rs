@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::flow_plot::draw_flow;
-use crate::metrics::{TRIMMED_AFTER, TRIMMED_BEFORE, dropped_reads, flagstat_count};
+use crate::metrics::{TRIMMED_AFTER, TRIMMED_BEFORE, dropped_reads, duplicate_reads, flagstat_count};
 use crate::plot::Figure;
 use crate::run::Quantity;
 use crate::section::{PageSample, facts_list, wrap_figures};
@@ -12,16 +12,27 @@ use crate::text::NumberFormat;
 
 pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
     let run = &sample.run;
+    let flagged = flagstat_count(run, "primary duplicates");
+    // A run that removes duplicates still has their metrics.
+    let has_all = |marked: &Quantity| flagged.as_ref().is_some_and(|it| it.value >= marked.value);
+    let marked = duplicate_reads(run).filter(has_all);
+    let flagged_title = match marked {
+        Some(_) => "Reads with the duplicate flag, including unmapped mates",
+        None => "Duplicates, including unmapped mates",
+    };
+    let duplicates = marked.as_ref().or(flagged.as_ref()).map_or(0.0, |it| it.value);
+    let count = |name: &str| flagstat_count(run, name);
     let named: Vec<(&str, Quantity)> = [
-        ("Primary reads", "primary"),
-        ("Mapped", "primary mapped"),
-        ("Properly paired", "properly paired"),
-        ("Duplicates", "primary duplicates"),
-        ("Secondary alignments", "secondary"),
-        ("Supplementary alignments", "supplementary"),
+        ("Primary reads", count("primary")),
+        ("Mapped", count("primary mapped")),
+        ("Properly paired", count("properly paired")),
+        ("Mapped duplicates", marked.clone()),
+        (flagged_title, flagged),
+        ("Secondary alignments", count("secondary")),
+        ("Supplementary alignments", count("supplementary")),
     ]
     .into_iter()
-    .filter_map(|(title, name)| Some((title, flagstat_count(run, name)?)))
+    .filter_map(|(title, reads)| Some((title, reads?)))
     .collect();
     let value = |title: &str| named.iter().find(|(it, _)| *it == title).map(|(_, source)| source.value);
     let reads = |path: &str| run.cell(path, NumberFormat::Plain);
@@ -69,7 +80,8 @@ pub fn make_section(sample: &PageSample<'_>) -> Option<Markup> {
             trimmed_away: trimmed_away.map_or(0.0, |it| it.value),
             all,
             mapped,
-            duplicates: value("Duplicates").unwrap_or(0.0),
+            duplicates,
+            has_unmapped_mates: marked.is_none(),
         },
     );
     Some(wrap_figures([Some(figure)], [wrap_scrollable("Reads at each step", &table)]))
@@ -87,15 +99,21 @@ struct FlowCounts {
     all: f64,
     mapped: f64,
     duplicates: f64,
+    /// Whether the duplicates include unmapped reads, because only flagstat counts them.
+    has_unmapped_mates: bool,
 }
 
 fn flow_figure(sample: &PageSample<'_>, reads: &FlowCounts) -> Figure {
-    let FlowCounts { sequenced, trimmed_away, all, mapped, duplicates } = *reads;
+    let FlowCounts { sequenced, trimmed_away, all, mapped, duplicates, .. } = *reads;
     let mut reading = "Band width is proportional to the number of primary reads. Duplicates are a \
         percentage of all primary reads here, and of the mapped reads in the section Duplicates."
         .to_string();
     let mut alt =
         format!("Of {all} reads, {mapped} are mapped, and {duplicates} of these are duplicates.");
+    if reads.has_unmapped_mates && duplicates > 0.0 {
+        reading +=
+            " Duplicates include the unmapped mates of duplicates, because samtools flagstat does.";
+    }
     if trimmed_away > 0.0 {
         reading += " The bottom bands show reads dropped by trimming and filters.";
         alt = format!("Trimming dropped {trimmed_away} of {sequenced} reads. {alt}");
@@ -113,7 +131,7 @@ fn flow_figure(sample: &PageSample<'_>, reads: &FlowCounts) -> Figure {
 /// Returns the links of the Sankey diagram: source node, target node, number of reads. Node names
 /// include percentages. Omits links without reads.
 fn flow_links(reads: &FlowCounts) -> Vec<(String, String, f64)> {
-    let FlowCounts { sequenced, trimmed_away, all, mapped, duplicates } = *reads;
+    let FlowCounts { sequenced, trimmed_away, all, mapped, duplicates, .. } = *reads;
     let named = |name: &str, part: f64, of: f64| {
         format!("{name} {}", NumberFormat::Share.format_number(part / of))
     };
@@ -151,6 +169,7 @@ mod tests {
             all: 100.0,
             mapped: 90.0,
             duplicates: 9.0,
+            has_unmapped_mates: false,
         };
         let shown = |reads: &FlowCounts| {
             let links = flow_links(reads).into_iter();
