@@ -13,7 +13,7 @@ pub enum NumberFormat {
     Decimal(usize, &'static str),
     /// A fraction as a percentage: `12.3 %`.
     Share,
-    /// A difference of two fractions, in percentage points: `1.2 points`, which fits into a tile.
+    /// A difference of two fractions: `1.2 percentage points`.
     Points,
     /// A number of bases of a sample: `1.26 Gb`, `36.1 Mb`.
     Bases,
@@ -30,7 +30,7 @@ impl NumberFormat {
                 format!("{}\u{a0}%", fixed_decimals(100.0 * value, share_digits(value)))
             }
             NumberFormat::Points => {
-                format!("{}\u{a0}points", fixed_decimals(100.0 * value, 1))
+                format!("{} percentage points", fixed_decimals(100.0 * value, 1))
             }
             NumberFormat::Bases => format_bases(value),
             NumberFormat::Bytes => format_bytes(value),
@@ -217,7 +217,7 @@ mod tests {
             (NumberFormat::Share, 0.00123, "0.12\u{a0}%"),
             (NumberFormat::Share, 0.00001, "0.0010\u{a0}%"),
             (NumberFormat::Share, 0.0, "0\u{a0}%"),
-            (NumberFormat::Points, 0.0234, "2.3\u{a0}points"),
+            (NumberFormat::Points, 0.0234, "2.3 percentage points"),
             (NumberFormat::Bytes, 1536.0, "1.5\u{a0}KiB"),
             (NumberFormat::Bytes, 12.0, "12\u{a0}bytes"),
             (NumberFormat::Bases, 1_263_000_000.0, "1.26\u{a0}Gb"),

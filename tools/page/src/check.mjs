@@ -193,7 +193,7 @@ const wanted = (it) => {
   }
 };
 // The number that a text shows, with half a unit of its last digit.
-const units = { "%": 0.01, points: 0.01, Mb: 1e6, Gb: 1e9, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4, h: 3600, min: 60, s: 1 };
+const units = { "%": 0.01, percentage: 0.01, Mb: 1e6, Gb: 1e9, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3, TiB: 1024 ** 4, h: 3600, min: 60, s: 1 };
 const shows = (text, value) => {
   const parts = [...text.replaceAll(",", "").matchAll(/(-?\d+(?:\.(\d+))?(?:e-?\d+)?)\s*([A-Za-z%]*)/g)];
   const read = (percentIsUnit) => {

@@ -40,16 +40,16 @@ pub const BAR_KINDS: &[BarKind] = &[
     BarKind {
         id: "duplicates",
         title: "Duplicates by kind",
-        reading: "Reads by the result of duplicate marking. A pair counts as two reads. Optical duplicates are \
-            copies that the sequencer made; the others are usually from amplification.",
+        reading: "Reads by the result of duplicate marking. A pair counts as two reads. A single read is mapped, \
+            but has no mapped mate. The sequencer makes optical duplicates; PCR makes most other duplicates.",
         unit: "reads",
         parts: &[
-            "unique pairs",
-            "unique single reads",
-            "optical duplicate pairs",
-            "other duplicate pairs",
-            "duplicate single reads",
-            "unmapped",
+            "pairs, not duplicates",
+            "single reads, not duplicates",
+            "pairs, optical duplicates",
+            "pairs, other duplicates",
+            "single reads, duplicates",
+            "unmapped reads",
         ],
         collect: duplicates_bar,
     },

@@ -334,11 +334,11 @@ pub const KINDS: &[CurveKind] = &[
     CurveKind {
         id: "sets",
         title: "Duplicate set sizes",
-        reading: "Percentage of molecules by the number of their templates. A long tail means that \
-            a small number of molecules was amplified many times.",
-        x: "Set size (templates)",
-        y: "Sets",
-        unit: "templates",
+        reading: "A duplicate set has all read pairs that are copies of the same molecule. A set of one pair \
+            has no duplicates. A long tail means that PCR amplified a few molecules many times.",
+        x: "Read pairs in a set",
+        y: "Duplicate sets",
+        unit: "read pairs",
         log: true,
         from_zero: false,
         metrics: &["duplicates", "library_size"],

@@ -50,7 +50,7 @@ fn set_size_figure(sample: &PageSample<'_>) -> Option<Figure> {
     }
     let titles = [
         (key, "Set size"),
-        ("all_sets", "Sets"),
+        ("all_sets", "Duplicate sets"),
         ("non_optical_sets", "Non-optical sets"),
         ("optical_sets", "Optical sets"),
     ];
@@ -59,14 +59,18 @@ fn set_size_figure(sample: &PageSample<'_>) -> Option<Figure> {
     Some(Figure {
         id: sample.element_id("sets-plot"),
         title: "Duplicate set sizes",
-        reading: "A set of size 1 is a molecule that was sequenced once. A long tail means that \
-            a small number of molecules was amplified many times."
-            .into(),
+        reading:
+            "A duplicate set has all read pairs that are copies of the same molecule. A set of one \
+            pair has no duplicates. A long tail means that PCR amplified a few molecules many times."
+                .into(),
         alt: format!(
-            "Bars of the number of duplicate sets by size; the largest set has {} templates.",
+            "Bars of the number of duplicate sets by size; the largest set has {} read pairs.",
             plain_number(largest)
         ),
-        svg: draw_bars(&Axes { x: "Set size (templates)", y: "Sets", ..Axes::default() }, columns),
+        svg: draw_bars(
+            &Axes { x: "Read pairs in a set", y: "Duplicate sets", ..Axes::default() },
+            columns,
+        ),
         table: table_of_columns(&histogram, "Duplicate set sizes", &titles),
         ..Figure::default()
     })

@@ -130,7 +130,7 @@ const formatNumber = (value, { kind, digits, unit }) => {
   switch (kind) {
     case "decimal": return `${fixed(value, digits)}${unit}`;
     case "share": return `${fixed(100 * value, size === 0 ? 0 : size < 0.0001 ? 4 : size < 0.01 ? 2 : 1)}\u00a0%`;
-    case "points": return `${fixed(100 * value, 1)}\u00a0points`;
+    case "points": return `${fixed(100 * value, 1)} percentage points`;
     case "bases":
       if (value >= 1e9) return `${fixed(value / 1e9, 2)}\u00a0Gb`;
       return value >= 1e6 ? `${fixed(value / 1e6, 1)}\u00a0Mb` : `${fixed(value, 0)}\u00a0bases`;
