@@ -4,12 +4,9 @@
 const MIN_NAMED_BAR = 13;
 
 class BarPlot extends Plot {
-  cursor = null;
-
   constructor(kind) {
     super(kind);
     this.kind = kind;
-    this.tools.append(makeButton("TSV", () => this.saveTsv(), { "aria-label": `Save the values as TSV: ${kind.title}` }));
     this.select = makeSelect([["percent", "percentages"], ["count", `numbers of ${kind.unit}`]], setNumbers, { "aria-label": `Unit of ${kind.title}` });
     syncs.add(() => (this.select.value = settingOf("numbers", "percent")));
     this.select.value = settingOf("numbers", "percent");
@@ -133,41 +130,19 @@ class BarPlot extends Plot {
     return this.hitAt(sample, part);
   }
 
-  connect() {
-    super.connect();
-    this.area.addEventListener("pointermove", (event) => this.setHover((this.cursor = this.findNear(this.position(event)))));
-    this.area.addEventListener("click", (event) => {
-      const hit = this.findNear(this.position(event));
-      if (hit) toggleMark(hit.sample);
-    });
+  moveCursor(along, up) {
+    const order = this.order();
+    if (order.length === 0) return;
+    const part = Math.max(0, Math.min(this.kind.parts.length - 1, (this.cursor?.part ?? 0) + (this.cursor ? up : 0)));
+    this.speakPoint(this.hitAt(this.nextSample(order, along), part));
   }
 
-  press({ key }) {
-    const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
-    if (moves[key]) {
-      const [along, up] = moves[key];
-      const order = this.order();
-      if (order.length === 0) return true;
-      const at = this.cursor ? order.indexOf(this.cursor.sample) + along : 0;
-      const part = Math.max(0, Math.min(this.kind.parts.length - 1, (this.cursor?.part ?? 0) + (this.cursor ? up : 0)));
-      this.cursor = this.hitAt(order[Math.max(0, Math.min(order.length - 1, at))], part);
-      this.setHover(this.cursor);
-      live.textContent = `${nameOf(this.cursor.sample)}, ${this.cursor.text}`;
-      return true;
-    }
-    if (key === "Enter" && this.cursor) {
-      toggleMark(this.cursor.sample);
-      return true;
-    }
-    return false;
-  }
-
-  /** Saves the parts of the bars that are not hidden, as percentages or numbers like the plot. */
-  saveTsv() {
+  /** Returns the parts of the bars that are not hidden, as percentages or numbers like the plot. */
+  tsvLines() {
     const unit = this.isPercent() ? "%" : this.kind.unit;
     const lines = [["Sample", ...this.kind.parts.map((part) => `${part} (${unit})`)]];
     for (const sample of this.order()) lines.push([nameOf(sample), ...this.kind.parts.map((_, part) => Number(this.valueOf(sample, part).toPrecision(12)))]);
-    save(`${this.id}.tsv`, "text/tab-separated-values", toTsv(lines));
+    return lines;
   }
 }
 

@@ -6,6 +6,9 @@
  */
 const MAX_WIDE_CURVES = 150;
 
+/** Height of a dragged box in pixels above which it also zooms the values. */
+const MIN_BOX = 24;
+
 /** Returns the kind of a figure that the reader chose, or the first. */
 const chosenKind = (kinds) => kinds.find(({ id, figure }) => id === settingOf(`curves ${figure}`)) ?? kinds[0];
 
@@ -13,18 +16,15 @@ syncs.add(() => plots.forEach((plot) => plot.showChosen?.()));
 
 /** A curve for each sample. */
 class CurvePlot extends Plot {
-  /** Shown range of x and y; `null` shows all. */
-  zoom = null;
-  cursor = null;
+  get isZoomable() {
+    return true;
+  }
 
   /** Creates the plot of the kinds of a figure. `curves` are those of the kind that it shows first. */
   constructor(kinds, curves, focus) {
     const kind = chosenKind(kinds);
     super({ ...kind, id: kind.figure, focus });
     this.kinds = kinds;
-    this.reset = makeButton("Reset zoom", () => this.setZoom(null), { hidden: true });
-    this.tools.prepend(this.reset);
-    this.tools.append(makeButton("TSV", () => this.saveTsv(), { "aria-label": `Save the values as TSV: ${kind.title}` }));
     if (kinds.length > 1) {
       const choose = (id) => {
         setSetting(`curves ${kind.figure}`, id);
@@ -66,15 +66,19 @@ class CurvePlot extends Plot {
     return Math.round(Math.min(isLarge() ? 560 : 340, Math.max(230, width * 0.5)));
   }
 
-  /** Saves the curves that are not hidden: a line for each sample, a column for each x. */
-  saveTsv() {
+  fileName() {
+    return this.kind.id;
+  }
+
+  /** Returns the curves that are not hidden: a line for each sample, a column for each x. */
+  tsvLines() {
     const cells = [...Array(this.kind.count).keys()];
     const number = (value) => (value !== value ? "" : String(Number((this.kind.log ? 10 ** value : value).toPrecision(6))));
     const lines = [["Sample", ...cells.map((cell) => this.xText(cell))]];
     for (const sample of this.visibleSamples()) {
       if (this.curves[sample]) lines.push([nameOf(sample), ...Array.from(this.curves[sample], number)]);
     }
-    save(`${this.kind.id}.tsv`, "text/tab-separated-values", toTsv(lines));
+    return lines;
   }
 
   // Values and positions. On a logarithmic axis, values are decimal logarithms.
@@ -227,10 +231,8 @@ class CurvePlot extends Plot {
     });
     if (hasCursor && this.drag) {
       const [[x0, y0], [x1, y1]] = [this.drag.from, this.drag.to];
-      const isBox = Math.abs(y1 - y0) > 24;
-      const [top, bottom] = isBox ? [Math.min(y0, y1), Math.max(y0, y1)] : [MARGIN.top, height - MARGIN.bottom];
-      const box = [x0, top, x1, top, x1, bottom, x0, bottom, x0, top];
-      painter.line(box, { color: color("link"), width: 1.5, dash: [4, 3] });
+      const [top, bottom] = Math.abs(y1 - y0) > MIN_BOX ? [y0, y1] : [MARGIN.top, height - MARGIN.bottom];
+      this.paintDrag(painter, [x0, top, x1, bottom]);
     }
   }
 
@@ -259,76 +261,14 @@ class CurvePlot extends Plot {
     return { sample, cell, text, x: scales.toX(this.xOf(cell)), y: scales.toY(value) };
   }
 
-  setCursor(hit) {
-    this.cursor = hit;
-    this.setHover(hit);
-  }
-
-  setZoom(zoom) {
-    this.zoom = zoom;
-    this.reset.hidden = zoom === null;
-    this.setCursor(null);
-    this.draw(true);
-  }
-
-  connect() {
-    super.connect();
-    const { area } = this;
-    area.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0) return;
-      const from = this.position(event);
-      this.drag = { from, to: from };
-      area.setPointerCapture(event.pointerId);
-    });
-    area.addEventListener("pointermove", (event) => {
-      const start = performance.now();
-      const position = this.position(event);
-      if (this.drag) this.drag.to = position;
-      const isDragged = this.drag && Math.abs(position[0] - this.drag.from[0]) > 5;
-      this.setCursor(isDragged ? null : this.findNear(position));
-      if (isDragged) this.drawTop();
-      this.figure.dataset.hoverMs = (performance.now() - start).toFixed(2);
-    });
-    area.addEventListener("pointerup", (event) => {
-      const { drag } = this;
-      if (!drag) return;
-      this.drag = null;
-      const to = this.position(event);
-      const [dx, dy] = [Math.abs(to[0] - drag.from[0]), Math.abs(to[1] - drag.from[1])];
-      if (dx > 10) {
-        const { fromX, fromY } = this.scales(this.width, this.height);
-        const sorted = (values) => values.sort((a, b) => a - b);
-        const y = dy > 24 ? sorted([fromY(drag.from[1]), fromY(to[1])]) : null;
-        this.setZoom({ x: sorted([fromX(drag.from[0]), fromX(to[0])]), y });
-      } else {
-        const hit = this.findNear(to);
-        if (hit) toggleMark(hit.sample);
-      }
-    });
-    area.addEventListener("pointercancel", () => (this.drag = null));
-    area.addEventListener("dblclick", () => this.setZoom(null));
-  }
-
-  /** Handles a key. Returns whether the plot has a use for it. */
-  press({ key }) {
-    const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
-    if (moves[key]) {
-      this.moveCursor(...moves[key]);
-      return true;
-    }
-    if (key === "Enter" && this.cursor) {
-      toggleMark(this.cursor.sample);
-      return true;
-    }
-    if (key === "+" || key === "-") {
-      this.zoomBy(key === "+" ? 0.5 : 2);
-      return true;
-    }
-    if (key === "0" || (key === "Escape" && this.zoom)) {
-      this.setZoom(null);
-      return true;
-    }
-    return false;
+  zoomToBox(from, to) {
+    const [dx, dy] = [0, 1].map((axis) => Math.abs(to[axis] - from[axis]));
+    if (dx <= MIN_DRAG) return false;
+    const { fromX, fromY } = this.scales(this.width, this.height);
+    const sorted = (values) => values.sort((a, b) => a - b);
+    const y = dy > MIN_BOX ? sorted([fromY(from[1]), fromY(to[1])]) : null;
+    this.setZoom({ x: sorted([fromX(from[0]), fromX(to[0])]), y });
+    return true;
   }
 
   zoomBy(factor) {
@@ -353,9 +293,6 @@ class CurvePlot extends Plot {
       const beyond = samples.filter((it) => it !== sample && order(it) > 0);
       sample = beyond.reduce((best, it) => (best === null || order(it) < order(best) ? it : best), null) ?? sample;
     }
-    const hit = this.hitAt(sample, cell);
-    if (!hit) return;
-    this.setCursor(hit);
-    live.textContent = `${nameOf(sample)}, ${hit.text}`;
+    this.speakPoint(this.hitAt(sample, cell));
   }
 }

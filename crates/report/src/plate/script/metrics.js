@@ -20,7 +20,6 @@ class MetricPlot extends Plot {
       "aria-label",
       `Dots of ${count} samples in ${this.rows.length} metrics; the table above has the values. Arrow keys move between samples and metrics; Enter highlights a sample.`,
     );
-    this.cursor = null;
   }
 
   isReady() {
@@ -117,34 +116,13 @@ class MetricPlot extends Plot {
     return { sample, row: i, x, y, text: `${row.metric.name}: ${formatNumber(row.metric.values[sample], row.metric.form)}` };
   }
 
-  connect() {
-    super.connect();
-    this.area.addEventListener("pointermove", (event) => this.setHover((this.cursor = this.findNear(this.position(event)))));
-    this.area.addEventListener("click", (event) => {
-      const hit = this.findNear(this.position(event));
-      if (hit) toggleMark(hit.sample);
-    });
-  }
-
-  press({ key }) {
-    const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-    if (moves[key]) {
-      const [along, down] = moves[key];
-      let { sample, row } = this.cursor ?? { sample: 0, row: 0 };
-      row = Math.max(0, Math.min(this.rows.length - 1, row + (this.cursor ? down : 0)));
-      const { metric, known } = this.rows[row];
-      const order = [...known].sort((a, b) => metric.values[a] - metric.values[b]);
-      const at = order.indexOf(sample) + (this.cursor ? along : 0);
-      sample = order[Math.max(0, Math.min(order.length - 1, at))];
-      this.cursor = this.hitAt(sample, row);
-      this.setHover(this.cursor);
-      live.textContent = `${nameOf(sample)}, ${this.cursor.text}`;
-      return true;
-    }
-    if (key === "Enter" && this.cursor) {
-      toggleMark(this.cursor.sample);
-      return true;
-    }
-    return false;
+  moveCursor(along, up) {
+    let { sample, row } = this.cursor ?? { sample: 0, row: 0 };
+    row = Math.max(0, Math.min(this.rows.length - 1, row - (this.cursor ? up : 0)));
+    const { metric, known } = this.rows[row];
+    const order = [...known].sort((a, b) => metric.values[a] - metric.values[b]);
+    const at = order.indexOf(sample) + (this.cursor ? along : 0);
+    sample = order[Math.max(0, Math.min(order.length - 1, at))];
+    this.speakPoint(this.hitAt(sample, row));
   }
 }

@@ -40,10 +40,33 @@ const MARGIN = { left: 62, right: 14, top: 10, bottom: 46 };
 /** Whether each plot has a line of the page for itself. */
 const isLarge = () => settingOf("plots", "small") === "large";
 
-/** Two canvases in a figure, with its title, buttons, tooltip and files. */
+/** Steps of the arrow keys: to the right, and up. */
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+
+/** Minimum width and height in pixels of a dragged box that zooms. */
+const MIN_DRAG = 10;
+
+/**
+ * Two canvases in a figure, with its title, buttons, tooltip and files.
+ *
+ * A kind of plot has these methods: `heightFor` returns its height, `paintBase` and `paintTop` paint its layers,
+ * `findNear` returns the point at a position, and `moveCursor` moves to another point. A point has a sample, a
+ * place and a text. If `isZoomable`, `zoomToBox` and `zoomBy` change the shown range. If a plot has `tsvLines`, its
+ * values can be saved.
+ */
 class Plot {
   isInView = false;
   isStale = true;
+  /** The point below the pointer, or the one that keys chose. */
+  cursor = null;
+  /** Shown ranges; `null` shows all. */
+  zoom = null;
+  /** The first and the last position of a drag. */
+  drag = null;
+
+  get isZoomable() {
+    return false;
+  }
 
   /** `focus` is the sample of a plot that shows one sample before all others. */
   constructor({ id, title, reading, focus = null }) {
@@ -57,6 +80,9 @@ class Plot {
       makeButton("SVG", () => this.saveSvg(), { "aria-label": `Save as SVG: ${title}` }),
       makeButton("PNG", () => this.savePng(), { "aria-label": `Save as PNG: ${title}` }),
     );
+    if (this.tsvLines) this.tools.append(makeButton("TSV", () => this.saveTsv(), { "aria-label": `Save the values as TSV: ${title}` }));
+    this.reset = makeButton("Reset zoom", () => this.setZoom(null), { hidden: true });
+    if (this.isZoomable) this.tools.prepend(this.reset);
     const caption = make("figcaption", {}, make("h3", {}, title), this.tools, make("p", {}, reading));
     this.figure = make("figure", { id: `plot-${focus === null ? "" : "detail-"}${id}` }, caption, this.area);
     this.connect();
@@ -133,8 +159,8 @@ class Plot {
     return new CanvasPainter(context);
   }
 
-  draw(isForced = false) {
-    if (!isForced && !this.isInView) {
+  draw() {
+    if (!this.isInView) {
       this.isStale = true;
       return;
     }
@@ -181,10 +207,102 @@ class Plot {
     return [event.clientX - box.left, event.clientY - box.top];
   }
 
+  // The pointer and the keys.
+
+  setCursor(hit) {
+    this.cursor = hit;
+    this.setHover(hit);
+  }
+
+  /** Moves the cursor to a point that the reader reached by keys, and reads it aloud. */
+  speakPoint(hit) {
+    if (!hit) return;
+    this.setCursor(hit);
+    live.textContent = `${nameOf(hit.sample)}, ${hit.text}`;
+  }
+
+  /** Returns the next sample of an order for the cursor, or the first one if there is no cursor. */
+  nextSample(order, by) {
+    const at = this.cursor ? order.indexOf(this.cursor.sample) + by : 0;
+    return order[Math.max(0, Math.min(order.length - 1, at))];
+  }
+
+  setZoom(zoom) {
+    this.zoom = zoom;
+    this.reset.hidden = zoom === null;
+    this.setCursor(null);
+    this.draw();
+  }
+
   connect() {
-    this.area.addEventListener("pointerleave", () => this.setHover(null));
-    this.area.addEventListener("blur", () => this.setHover(null));
-    this.area.addEventListener("keydown", (event) => this.press(event) && event.preventDefault());
+    const { area } = this;
+    area.addEventListener("pointerleave", () => this.setHover(null));
+    area.addEventListener("blur", () => this.setHover(null));
+    area.addEventListener("keydown", (event) => this.press(event) && event.preventDefault());
+    area.addEventListener("pointermove", (event) => {
+      const start = performance.now();
+      const position = this.position(event);
+      if (this.drag) this.drag.to = position;
+      const isDragged = this.drag && Math.hypot(position[0] - this.drag.from[0], position[1] - this.drag.from[1]) > 5;
+      this.setCursor(isDragged ? null : this.findNear(position));
+      if (isDragged) this.drawTop();
+      this.figure.dataset.hoverMs = (performance.now() - start).toFixed(2);
+    });
+    if (this.isZoomable) this.connectDrag();
+    else area.addEventListener("click", (event) => this.toggleNear(this.position(event)));
+  }
+
+  /** Connects drags, which zoom. A drag of a few pixels is a click. */
+  connectDrag() {
+    const { area } = this;
+    area.addEventListener("pointerdown", (event) => {
+      if (event.button !== 0) return;
+      const from = this.position(event);
+      this.drag = { from, to: from };
+      area.setPointerCapture(event.pointerId);
+    });
+    area.addEventListener("pointerup", (event) => {
+      const { drag } = this;
+      if (!drag) return;
+      this.drag = null;
+      const to = this.position(event);
+      if (!this.zoomToBox(drag.from, to)) this.toggleNear(to);
+    });
+    area.addEventListener("pointercancel", () => (this.drag = null));
+    area.addEventListener("dblclick", () => this.setZoom(null));
+  }
+
+  /** Highlights the sample at a position, or stops highlighting it. */
+  toggleNear(position) {
+    const hit = this.findNear(position);
+    if (hit) toggleMark(hit.sample);
+    else this.drawTop();
+  }
+
+  /** Frames the dragged box: left, top, right and bottom. */
+  paintDrag(painter, [left, top, right, bottom]) {
+    painter.line([left, top, right, top, right, bottom, left, bottom, left, top], { color: color("link"), width: 1.5, dash: [4, 3] });
+  }
+
+  /** Handles a key. Returns whether the plot has a use for it. */
+  press({ key }) {
+    if (ARROWS[key]) {
+      this.moveCursor(...ARROWS[key]);
+      return true;
+    }
+    if (key === "Enter" && this.cursor) {
+      toggleMark(this.cursor.sample);
+      return true;
+    }
+    if (this.isZoomable && (key === "+" || key === "-")) {
+      this.zoomBy(key === "+" ? 0.5 : 2);
+      return true;
+    }
+    if (this.isZoomable && (key === "0" || (key === "Escape" && this.zoom))) {
+      this.setZoom(null);
+      return true;
+    }
+    return false;
   }
 
   // Files have the title above the plot, and the names of highlighted samples below it.
@@ -214,13 +332,22 @@ class Plot {
     return total;
   }
 
+  /** Returns the name of the files of the plot, without an extension. */
+  fileName() {
+    return this.id;
+  }
+
+  saveTsv() {
+    save(`${this.fileName()}.tsv`, "text/tab-separated-values", toTsv(this.tsvLines()));
+  }
+
   saveSvg() {
     const painter = new SvgPainter();
     painter.shift = (y) => painter.parts.push(`<g transform="translate(0 ${y})">`) && painter;
     painter.unshift = () => painter.parts.push("</g>");
     const width = 800;
     const height = this.withSize(width, () => this.paintFile(painter, width));
-    save(`${this.id}.svg`, "image/svg+xml", painter.toText(width, height, this.title));
+    save(`${this.fileName()}.svg`, "image/svg+xml", painter.toText(width, height, this.title));
   }
 
   savePng() {
@@ -243,7 +370,7 @@ class Plot {
       canvas.height = Math.ceil(paint() * scale);
       paint();
     });
-    canvas.toBlob((blob) => save(`${this.id}.png`, "image/png", blob));
+    canvas.toBlob((blob) => save(`${this.fileName()}.png`, "image/png", blob));
   }
 
   /** Runs an action that paints with another width. */

@@ -22,10 +22,9 @@ const LETTER = 6.4;
 const MAX_LABELS = 30;
 
 class ScatterPlot extends Plot {
-  /** Shown ranges of both axes; `null` shows all. */
-  zoom = null;
-  cursor = null;
-  drag = null;
+  get isZoomable() {
+    return true;
+  }
 
   constructor() {
     super({
@@ -33,9 +32,6 @@ class ScatterPlot extends Plot {
       title: "Any two columns",
       reading: "Each dot is a sample. Outliers of the two columns and highlighted samples have their names. Dashed lines are the thresholds for a warning and a failure.",
     });
-    this.reset = makeButton("Reset zoom", () => this.setZoom(null), { hidden: true });
-    this.tools.prepend(this.reset);
-    this.tools.append(makeButton("TSV", () => this.saveTsv(), { "aria-label": "Save the values as TSV: any two columns" }));
     const options = numberColumns.map((column) => [column.id, column.title]);
     this.selects = ["x", "y"].map((axis) => makeSelect(options, (id) => this.setColumns({ ...this.ids(), [axis]: id }), { id: `scatter-${axis}` }));
     const swap = makeButton("Swap axes", () => this.setColumns({ x: this.ids().y, y: this.ids().x }));
@@ -209,10 +205,7 @@ class ScatterPlot extends Plot {
       if (hasCursor && shown.has(state.hover)) painter.dot(...this.place(state.hover, scales), 6, { color: color("ink"), ring: color("card") });
     });
     this.paintLabels(painter, marked.map(([sample]) => sample), scales, width, height);
-    if (hasCursor && this.drag) {
-      const [[x0, y0], [x1, y1]] = [this.drag.from, this.drag.to];
-      painter.line([x0, y0, x1, y0, x1, y1, x0, y1, x0, y0], { color: color("link"), width: 1.5, dash: [4, 3] });
-    }
+    if (hasCursor && this.drag) this.paintDrag(painter, [...this.drag.from, ...this.drag.to]);
   }
 
   findNear([left, top]) {
@@ -233,81 +226,31 @@ class ScatterPlot extends Plot {
     return { sample, x, y, text };
   }
 
-  setZoom(zoom) {
-    this.zoom = zoom;
-    this.reset.hidden = zoom === null;
-    this.cursor = null;
-    this.draw();
+  zoomToBox(from, to) {
+    if ([0, 1].some((axis) => Math.abs(to[axis] - from[axis]) <= MIN_DRAG)) return false;
+    const { fromX, fromY } = this.scales(this.width, this.height);
+    const sorted = (values) => values.sort((a, b) => a - b);
+    this.setZoom([sorted([fromX(from[0]), fromX(to[0])]), sorted([fromY(from[1]), fromY(to[1])])]);
+    return true;
   }
 
-  connect() {
-    super.connect();
-    const { area } = this;
-    area.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0) return;
-      const from = this.position(event);
-      this.drag = { from, to: from };
-      area.setPointerCapture(event.pointerId);
-    });
-    area.addEventListener("pointermove", (event) => {
-      const to = this.position(event);
-      if (this.drag) this.drag.to = to;
-      const isDragged = this.drag && Math.hypot(to[0] - this.drag.from[0], to[1] - this.drag.from[1]) > 5;
-      this.setHover((this.cursor = isDragged ? null : this.findNear(to)));
-      if (isDragged) this.drawTop();
-    });
-    area.addEventListener("pointerup", (event) => {
-      const { drag } = this;
-      if (!drag) return;
-      this.drag = null;
-      const to = this.position(event);
-      if (Math.abs(to[0] - drag.from[0]) > 10 && Math.abs(to[1] - drag.from[1]) > 10) {
-        const { fromX, fromY } = this.scales(this.width, this.height);
-        const sorted = (values) => values.sort((a, b) => a - b);
-        this.setZoom([sorted([fromX(drag.from[0]), fromX(to[0])]), sorted([fromY(drag.from[1]), fromY(to[1])])]);
-        return;
-      }
-      const hit = this.findNear(to);
-      if (hit) toggleMark(hit.sample);
-      else this.drawTop();
-    });
-    area.addEventListener("pointercancel", () => (this.drag = null));
-    area.addEventListener("dblclick", () => this.setZoom(null));
+  zoomBy(factor) {
+    const middle = this.cursor && this.points().map((values) => values[this.cursor.sample]);
+    this.setZoom(
+      this.ranges().map(([low, high], axis) => [-1, 1].map((side) => (middle?.[axis] ?? (low + high) / 2) + (side * factor * (high - low)) / 2)),
+    );
   }
 
-  press({ key }) {
-    const moves = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [1, 1], ArrowDown: [1, -1] };
-    if (moves[key]) {
-      const [axis, by] = moves[key];
-      const values = this.points()[axis];
-      const order = this.shownSamples().sort((a, b) => values[a] - values[b]);
-      if (order.length === 0) return true;
-      const at = this.cursor ? order.indexOf(this.cursor.sample) + by : 0;
-      this.cursor = this.hitAt(order[Math.max(0, Math.min(order.length - 1, at))]);
-      this.setHover(this.cursor);
-      live.textContent = `${nameOf(this.cursor.sample)}, ${this.cursor.text}`;
-      return true;
-    }
-    if (key === "Enter" && this.cursor) {
-      toggleMark(this.cursor.sample);
-      return true;
-    }
-    if (key === "+" || key === "-") {
-      const half = key === "+" ? 0.25 : 1;
-      const middle = this.cursor && this.points().map((values) => values[this.cursor.sample]);
-      this.setZoom(this.ranges().map(([low, high], axis) => [-1, 1].map((side) => (middle?.[axis] ?? (low + high) / 2) + side * half * (high - low))));
-      return true;
-    }
-    if (key === "0" || (key === "Escape" && this.zoom)) {
-      this.setZoom(null);
-      return true;
-    }
-    return false;
+  /** Moves to the sample with the next value on an axis. */
+  moveCursor(along, up) {
+    const values = this.points()[along ? 0 : 1];
+    const order = this.shownSamples().sort((a, b) => values[a] - values[b]);
+    if (order.length > 0) this.speakPoint(this.hitAt(this.nextSample(order, along || up)));
   }
 
-  saveTsv() {
+  tsvLines() {
     const axes = this.axes();
     const lines = this.shownSamples().map((sample) => [nameOf(sample), ...axes.map((column) => column.value(sample))]);
-    save("scatter.tsv", "text/tab-separated-values", toTsv([["Sample", ...axes.map(titleOf)], ...lines]));
+    return [["Sample", ...axes.map(titleOf)], ...lines];
   }
 }

@@ -26,8 +26,6 @@ const wellRows = wells.some((well) => well && (well.row > 7 || well.column > 11)
 const wellColumns = wellRows * 1.5;
 
 class WellPlot extends Plot {
-  cursor = null;
-
   constructor() {
     super({
       id: "wells",
@@ -42,7 +40,6 @@ class WellPlot extends Plot {
       const key = `${plateOf(sample)} ${wellName(wells[sample])}`;
       this.shares.set(key, [...(this.shares.get(key) ?? []), sample]);
     }
-    this.tools.append(makeButton("TSV", () => this.saveTsv(), { "aria-label": "Save the values as TSV: plate map" }));
     const options = [columns[0], ...data.fields.filter(isColorable).map((field) => columns.find((column) => column.field === field)), ...numberColumns.filter((column) => column.metric)];
     this.columns = options;
     this.select = makeSelect(options.map((column) => [column.id, column.title]), (id) => {
@@ -207,43 +204,21 @@ class WellPlot extends Plot {
     return { sample, x, y, text: `${plate}${wellName(wells[sample])}, ${column.title}: ${value ?? "–"}` };
   }
 
-  connect() {
-    super.connect();
-    this.area.addEventListener("pointermove", (event) => this.setHover((this.cursor = this.findNear(this.position(event)))));
-    this.area.addEventListener("click", (event) => {
-      const hit = this.findNear(this.position(event));
-      if (hit) toggleMark(hit.sample);
-    });
+  /** Moves along the rows of the plates, or along their columns. */
+  moveCursor(along, up) {
+    const orderOf = (sample) => {
+      const { row, column } = wells[sample];
+      return plateOf(sample) * 1000 + (along ? row * wellColumns + column : column * wellRows + row);
+    };
+    const order = this.samples.filter((sample) => !state.hidden.has(sample)).sort((a, b) => orderOf(a) - orderOf(b));
+    if (order.length > 0) this.speakPoint(this.hitAt(this.nextSample(order, along || -up)));
   }
 
-  press({ key }) {
-    const moves = { ArrowLeft: [true, -1], ArrowRight: [true, 1], ArrowUp: [false, -1], ArrowDown: [false, 1] };
-    if (moves[key]) {
-      const [isByRow, by] = moves[key];
-      const orderOf = (sample) => {
-        const { row, column } = wells[sample];
-        return plateOf(sample) * 1000 + (isByRow ? row * wellColumns + column : column * wellRows + row);
-      };
-      const order = this.samples.filter((sample) => !state.hidden.has(sample)).sort((a, b) => orderOf(a) - orderOf(b));
-      if (order.length === 0) return true;
-      const at = this.cursor ? order.indexOf(this.cursor.sample) + by : 0;
-      this.cursor = this.hitAt(order[Math.max(0, Math.min(order.length - 1, at))]);
-      this.setHover(this.cursor);
-      live.textContent = `${nameOf(this.cursor.sample)}, ${this.cursor.text}`;
-      return true;
-    }
-    if (key === "Enter" && this.cursor) {
-      toggleMark(this.cursor.sample);
-      return true;
-    }
-    return false;
-  }
-
-  saveTsv() {
+  tsvLines() {
     const column = this.column();
     const value = (sample) => (column.id === "verdict" ? gradeOf(sample)?.label : column.value(sample));
     const plate = plateField ? [plateField.name] : [];
     const lines = this.samples.filter((sample) => !state.hidden.has(sample)).map((sample) => [nameOf(sample), ...plate.map(() => plateField.values[sample]), wellName(wells[sample]), value(sample)]);
-    save("wells.tsv", "text/tab-separated-values", toTsv([["Sample", ...plate, "Well", titleOf(column)], ...lines]));
+    return [["Sample", ...plate, "Well", titleOf(column)], ...lines];
   }
 }
