@@ -24,10 +24,10 @@ pub fn samples_section() -> Markup {
                 (view_menu())
                 label { "Colour by " select id="color-by" {} }
                 label {
-                    "Shares as "
-                    select id="numbers" {
+                    "Show shares as "
+                    select id="numbers" title="A share is a part of all reads or bases" {
                         option value="percent" { "percentages" }
-                        option value="count" { "numbers" }
+                        option value="count" { "counts" }
                     }
                 }
                 (button("save-table", "Save table as TSV"))
@@ -39,6 +39,7 @@ pub fn samples_section() -> Markup {
                     (button("group-shown", "Group these"))
                 }
             }
+            p class="note" id="numbers-note" role="status" hidden {}
             div id="window" class="scroll" tabindex="0" role="group" aria-label="Key metrics of all samples" {
                 table { caption class="sr" { "Key metrics of all samples" } thead { tr {} } tbody {} }
             }

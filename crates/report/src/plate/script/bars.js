@@ -7,9 +7,9 @@ class BarPlot extends Plot {
   constructor(kind) {
     super(kind);
     this.kind = kind;
-    this.select = makeSelect([["percent", "percentages"], ["count", `numbers of ${kind.unit}`]], setNumbers, { "aria-label": `Unit of ${kind.title}` });
-    syncs.add(() => (this.select.value = settingOf("numbers", "percent")));
-    this.select.value = settingOf("numbers", "percent");
+    this.select = makeSelect(UNITS, (unit) => this.setUnit(unit), { "aria-label": `Unit of ${kind.title}` });
+    syncs.add(() => this.showChoices());
+    this.showChoices();
     const legend = kind.parts.map((part, i) => make("li", {}, make("i", { className: "swatch", style: `background: var(--c${i})` }), part));
     this.addControls(make("label", {}, "Show ", this.select), make("ul", { className: "legend" }, ...legend));
     this.area.setAttribute("aria-label", `${kind.title}: bars of ${count} samples. Left and right arrow keys move between samples, up and down between parts; Enter highlights a sample.`);
@@ -19,8 +19,19 @@ class BarPlot extends Plot {
     return true;
   }
 
+  /** Shows percentages or counts in this plot only. */
+  setUnit(unit) {
+    setSetting(`unit ${this.id}`, unit);
+    this.showChoices();
+  }
+
+  showChoices() {
+    this.select.value = settingOf(`unit ${this.id}`, "percent");
+    this.draw();
+  }
+
   isPercent() {
-    return settingOf("numbers", "percent") !== "count";
+    return settingOf(`unit ${this.id}`, "percent") !== "count";
   }
 
   heightFor(width) {

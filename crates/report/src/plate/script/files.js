@@ -17,7 +17,7 @@ const tableText = () => {
   const shown = shownColumns();
   const cell = (column, sample) => (column.id === "verdict" ? gradeOf(sample)?.label : column.value(sample));
   const renamed = state.names.size > 0 ? ["Display name"] : [];
-  const lines = [["Sample", ...renamed, ...shown.map(titleOf)]];
+  const lines = [["Sample", ...renamed, ...shown.map((column) => titleOf(column))]];
   for (const sample of state.shown) {
     lines.push([data.samples[sample], ...renamed.map(() => nameOf(sample)), ...shown.map((column) => cell(column, sample))]);
   }

@@ -1,19 +1,21 @@
 // The plot of any two columns of the table against each other, with a dot for each sample.
 
-/** Returns the number of a sample in a column; NaN if it is missing. A field of the sample sheet can have numbers, too. */
-const numberIn = (column, sample) => {
-  const value = column.value(sample);
+/**
+ * Returns the number of a sample in a column; NaN if it is missing. A field of the sample sheet can have numbers, too.
+ * The unit of a plot does not depend on that of the table.
+ */
+const numberIn = (column, sample, isCount = false) => {
+  const value = column.metric ? numberOf(column.metric, sample, isCount) : column.value(sample);
   return value === null || value === undefined || value === "" ? NaN : Number(value);
 };
-/** Columns whose values are numbers, and not all equal. */
+/** Columns whose values are numbers. */
 const numberColumns = columns.filter((column) => {
   if (!column.metric && !column.field) return false;
   const known = all.filter((sample) => ![null, undefined, ""].includes(column.value(sample)));
-  const numbers = new Set(known.map((sample) => numberIn(column, sample)));
-  return numbers.size > 1 && [...numbers].every(Number.isFinite);
+  return known.length > 0 && known.every((sample) => Number.isFinite(numberIn(column, sample)));
 });
-/** Returns a number as the table shows it. */
-const numberText = (column, sample) => (column.metric ? textOf(column.metric, sample) : column.value(sample));
+/** Returns the text of the number of a sample in a column. */
+const numberText = (column, sample, isCount = false) => (column.metric ? textOf(column.metric, sample, isCount) : column.value(sample));
 /** Whether a sample is an outlier in a column. */
 const isOutlierIn = (column, sample) => Boolean(column.metric?.sides[sample]);
 
@@ -30,12 +32,18 @@ class ScatterPlot extends Plot {
     super({
       id: "scatter",
       title: "Any two columns",
-      reading: "Each dot is a sample. Outliers of the two columns and highlighted samples have their names. Dashed lines are the thresholds for a warning and a failure.",
+      reading: "Each dot is a sample. Outliers of the two columns and highlighted samples have their names.",
     });
     const options = numberColumns.map((column) => [column.id, column.title]);
     this.selects = ["x", "y"].map((axis) => makeSelect(options, (id) => this.setColumns({ ...this.ids(), [axis]: id }), { id: `scatter-${axis}` }));
     const swap = makeButton("Swap axes", () => this.setColumns({ x: this.ids().y, y: this.ids().x }));
-    this.addControls(make("label", {}, "Horizontal ", this.selects[0]), make("label", {}, "Vertical ", this.selects[1]), swap);
+    this.unitSelect = makeSelect(UNITS, (unit) => {
+      setSetting("unit scatter", unit);
+      this.showColumns();
+    }, { id: "scatter-unit" });
+    const unit = make("label", {}, "Show shares as ", this.unitSelect);
+    this.limitsNote = this.figure.querySelector("figcaption").appendChild(make("p", { className: "limits" }));
+    this.addControls(make("label", {}, "Horizontal ", this.selects[0]), make("label", {}, "Vertical ", this.selects[1]), swap, unit);
     syncs.add(() => this.showColumns());
     this.showColumns();
   }
@@ -61,6 +69,21 @@ class ScatterPlot extends Plot {
     return [x, y].map((id) => numberColumns.find((column) => column.id === id));
   }
 
+  /** Whether an axis shows counts of reads or bases in place of shares. */
+  isCount({ metric }) {
+    return settingOf("unit scatter", "percent") === "count" && metric?.counts.length > 0;
+  }
+
+  /** Returns what the caption says about thresholds. */
+  limitsText() {
+    const limited = this.axes().filter(({ metric }) => metric?.limit);
+    const counts = limited.filter((column) => this.isCount(column)).map((column) => column.title);
+    const texts = [];
+    if (counts.length < limited.length) texts.push("Dashed lines are the thresholds for a warning and a failure.");
+    if (counts.length > 0) texts.push(`The thresholds of ${[...new Set(counts)].join(" and ")} are percentages, so they are not shown with counts.`);
+    return texts.join(" ");
+  }
+
   setColumns(ids) {
     setSetting("scatter", ids);
     this.showColumns();
@@ -71,6 +94,9 @@ class ScatterPlot extends Plot {
     const { x, y } = this.ids();
     this.selects[0].value = x;
     this.selects[1].value = y;
+    this.unitSelect.value = settingOf("unit scatter", "percent");
+    this.limitsNote.textContent = this.limitsText();
+    this.limitsNote.hidden = this.limitsNote.textContent === "";
     const [across, up] = this.axes();
     this.area.setAttribute("aria-label", `${up.title} by ${across.title}: dots of ${count} samples; the table has the values. Left and right arrow keys move by ${across.title}, up and down by ${up.title}; Enter highlights a sample; plus and minus zoom.`);
     this.setZoom(null);
@@ -79,10 +105,10 @@ class ScatterPlot extends Plot {
   /** Returns the values of both axes, which are read again only if the columns changed. */
   points() {
     const axes = this.axes();
-    const key = [...axes.map((column) => column.id), settingOf("numbers", "percent")].join();
+    const key = [...axes.map((column) => column.id), settingOf("unit scatter", "percent")].join();
     if (this.pointsKey !== key) {
       this.pointsKey = key;
-      this.values = axes.map((column) => all.map((sample) => numberIn(column, sample)));
+      this.values = axes.map((column) => all.map((sample) => numberIn(column, sample, this.isCount(column))));
       this.known = all.filter((sample) => this.values.every((values) => !Number.isNaN(values[sample])));
     }
     return this.values;
@@ -135,8 +161,9 @@ class ScatterPlot extends Plot {
       painter.line([MARGIN.left, scales.toY(value), right, scales.toY(value)], { color: color("grid") });
       painter.text(MARGIN.left - 7, scales.toY(value) + 4, shorten(value), { ...ink, anchor: "end" });
     }
-    this.axes().forEach(({ metric }, axis) => {
-      if (!metric?.limit || showsCounts(metric)) return;
+    this.axes().forEach((column, axis) => {
+      const { metric } = column;
+      if (!metric?.limit || this.isCount(column)) return;
       for (const grade of ["look", "bad"]) {
         const limit = metric.limit[grade] === null ? NaN : metric.limit[grade] * metric.factor;
         const [low, high] = axis === 0 ? scales.x : scales.y;
@@ -146,7 +173,7 @@ class ScatterPlot extends Plot {
       }
     });
     painter.line([MARGIN.left, MARGIN.top, MARGIN.left, bottom, right, bottom], { color: color("axis") });
-    const [across, up] = this.axes().map(titleOf);
+    const [across, up] = this.axes().map((column) => titleOf(column, this.isCount(column)));
     painter.text((MARGIN.left + right) / 2, height - 8, across, { ...ink, size: 13, anchor: "middle" });
     painter.text(13, (MARGIN.top + bottom) / 2, up, { ...ink, size: 13, anchor: "middle", isVertical: true });
   }
@@ -222,7 +249,7 @@ class ScatterPlot extends Plot {
 
   hitAt(sample) {
     const [x, y] = this.place(sample, this.scales(this.width, this.height));
-    const text = this.axes().map((column) => `${column.title}: ${numberText(column, sample)}`).join("; ");
+    const text = this.axes().map((column) => `${column.title}: ${numberText(column, sample, this.isCount(column))}`).join("; ");
     return { sample, x, y, text };
   }
 
@@ -250,7 +277,8 @@ class ScatterPlot extends Plot {
 
   tsvLines() {
     const axes = this.axes();
-    const lines = this.shownSamples().map((sample) => [nameOf(sample), ...axes.map((column) => column.value(sample))]);
-    return [["Sample", ...axes.map(titleOf)], ...lines];
+    const values = this.points();
+    const lines = this.shownSamples().map((sample) => [nameOf(sample), ...values.map((numbers) => numbers[sample])]);
+    return [["Sample", ...axes.map((column) => titleOf(column, this.isCount(column)))], ...lines];
   }
 }

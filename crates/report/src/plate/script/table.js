@@ -1,22 +1,24 @@
 // The table of samples: its columns, its rows near the window, its filter, and the tools above it.
 
-/** Whether a column shows numbers of reads or bases in place of shares. */
+/** What the values of a table or plot can be: shares in percent, or counts of reads and bases. */
+const UNITS = [["percent", "percentages"], ["count", "counts"]];
+/** Whether the table shows counts of reads or bases in a column, in place of shares. */
 const showsCounts = (metric) => state.settings.numbers === "count" && metric.counts.length > 0;
 /** Returns the value of a metric in the unit of its column: percent for shares. */
-const numberOf = (metric, sample) => {
-  const value = (showsCounts(metric) ? metric.counts : metric.values)[sample] ?? null;
-  if (value === null || showsCounts(metric) || metric.factor === 1) return value;
+const numberOf = (metric, sample, isCount = showsCounts(metric)) => {
+  const value = (isCount ? metric.counts : metric.values)[sample] ?? null;
+  if (value === null || isCount || metric.factor === 1) return value;
   // Multiplication adds digits, such as 56.99999999999999.
   return Number((value * metric.factor).toPrecision(15));
 };
-const textOf = (metric, sample) => {
-  const value = (showsCounts(metric) ? metric.counts : metric.values)[sample] ?? null;
+const textOf = (metric, sample, isCount = showsCounts(metric)) => {
+  const value = (isCount ? metric.counts : metric.values)[sample] ?? null;
   if (value === null) return null;
-  return showsCounts(metric) ? fixed(value, 0) : formatNumber(value, metric.form);
+  return isCount ? fixed(value, 0) : formatNumber(value, metric.form);
 };
 /** Returns the title of a column with the unit of its values, for files and axes. */
-const titleOf = ({ title, metric }) => {
-  const unit = metric && (showsCounts(metric) ? "number" : metric.unit);
+const titleOf = ({ title, metric }, isCount = Boolean(metric) && showsCounts(metric)) => {
+  const unit = metric && (isCount ? "count" : metric.unit);
   return unit ? `${title} (${unit})` : title;
 };
 
@@ -133,6 +135,7 @@ const renderHead = () => {
   );
   spacers.forEach((row) => (row.firstChild.colSpan = shown.length));
   rows.clear();
+  renderNumbersNote();
 };
 
 const compare = (a, b) => (typeof a === "number" ? a - b : String(a).localeCompare(String(b), undefined, { numeric: true }));
@@ -209,7 +212,15 @@ const applyFilter = () => {
   update();
 };
 
-/** Shows shares as percentages, or as numbers of reads and bases. */
+/** Names the shown columns that stay in percent because the runs have no counts for them. */
+const renderNumbersNote = () => {
+  const isLeft = ({ metric }) => metric?.unit === "%" && metric.counts.length === 0;
+  const left = state.settings.numbers === "count" ? shownColumns().filter(isLeft) : [];
+  byId("numbers-note").hidden = left.length === 0;
+  byId("numbers-note").textContent = `Still in percent, because the runs have no counts for them: ${left.map((column) => column.title).join(", ")}.`;
+};
+
+/** Shows shares as percentages, or as counts of reads and bases. */
 const setNumbers = (numbers) => {
   state.settings.numbers = numbers;
   syncForms();

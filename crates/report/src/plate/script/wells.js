@@ -216,9 +216,12 @@ class WellPlot extends Plot {
 
   tsvLines() {
     const column = this.column();
-    const value = (sample) => (column.id === "verdict" ? gradeOf(sample)?.label : column.value(sample));
+    const value = (sample) => {
+      if (column.id === "verdict") return gradeOf(sample)?.label;
+      return column.metric ? numberOf(column.metric, sample, false) : column.value(sample);
+    };
     const plate = plateField ? [plateField.name] : [];
     const lines = this.samples.filter((sample) => !state.hidden.has(sample)).map((sample) => [nameOf(sample), ...plate.map(() => plateField.values[sample]), wellName(wells[sample]), value(sample)]);
-    return [["Sample", ...plate, "Well", titleOf(column)], ...lines];
+    return [["Sample", ...plate, "Well", titleOf(column, false)], ...lines];
   }
 }
