@@ -38,7 +38,10 @@ pub fn samples_section() -> Markup {
                     (button("mark-shown", "Highlight these")) (button("hide-shown", "Hide these"))
                     (button("group-shown", "Group these"))
                 }
+                span id="plots-note" {}
+                (button("only-shown", "Show only these in plots"))
             }
+            p class="note" id="filter-note" role="status" hidden {}
             p class="note" id="numbers-note" role="status" hidden {}
             div id="window" class="scroll" tabindex="0" role="group" aria-label="Key metrics of all samples" {
                 table { caption class="sr" { "Key metrics of all samples" } thead { tr {} } tbody {} }

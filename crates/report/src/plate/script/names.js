@@ -65,13 +65,12 @@ const replaceNames = (isApplied) => {
   const note = byId("replace-note");
   note.textContent = "";
   if (!search) return;
-  let pairs;
-  try {
-    pairs = findReplacements(search, replacement);
-  } catch {
-    note.textContent = "The pattern is not a valid regular expression.";
+  const fault = patternFault(search);
+  if (fault !== null) {
+    note.textContent = `This is not a valid pattern: ${fault}.`;
     return;
   }
+  const pairs = findReplacements(search, replacement);
   if (pairs.length === 0) note.textContent = "No name changes.";
   else if (isApplied) {
     rename(pairs);

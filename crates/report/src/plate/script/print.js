@@ -9,7 +9,8 @@ const preparePrint = () => {
   isPrinting = true;
   const shown = shownColumns();
   const maxRows = Math.max(1, Math.floor(MAX_PRINTED_CELLS / (shown.length + shown.length / COLUMNS_PER_BLOCK + 2)));
-  const samples = state.shown.slice(0, maxRows);
+  const wanted = savedSamples();
+  const samples = wanted.slice(0, maxRows);
   const blocks = [];
   const text = (column, sample) => {
     if (column.id === "verdict") return gradeOf(sample)?.label ?? "–";
@@ -23,7 +24,7 @@ const preparePrint = () => {
     const lines = samples.map((sample) => make("tr", {}, make("th", { scope: "row" }, nameOf(sample)), ...part.map((column) => make("td", { className: cellClass(column, sample) }, text(column, sample)))));
     blocks.push(make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...lines)));
   }
-  const left = state.shown.length - samples.length;
+  const left = wanted.length - samples.length;
   if (left > 0) blocks.push(make("p", { className: "note" }, `${left} samples are left out here; save the table as TSV to get all.`));
   byId("print-table").replaceChildren(...blocks);
   plots.forEach((plot) => plot.drawForPaper());

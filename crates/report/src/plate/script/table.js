@@ -157,21 +157,28 @@ if (data.fields.length > 0) filterPlaces.set("all", ["names and fields", (sample
 for (const field of data.fields) filterPlaces.set(`field ${field.name}`, [field.name, (sample) => [field.values[sample] ?? ""]]);
 filterPlaces.set("verdict", ["verdict", (sample) => [gradeOf(sample)?.label ?? ""]]);
 
-/** Returns the regular expression of a text, or one that finds the text itself if it is none. */
-const readPattern = (text) => {
+/** Returns why a text is not a valid regular expression, in the words of the browser; `null` if it is one. */
+const patternFault = (text) => {
   try {
-    return new RegExp(text, "i");
-  } catch {
-    return new RegExp(text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i");
+    new RegExp(text);
+    return null;
+  } catch (error) {
+    return error.message.split(": ").at(-1).toLowerCase();
   }
 };
+
+/** Returns the regular expression of a text, or one that finds the text itself if it is none. */
+const readPattern = (text) => new RegExp(patternFault(text) === null ? text : text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i");
+
+/** Returns the terms of a filter. */
+const termsOf = (filter) => filter.trim().split(/\s+/).filter((term) => term.replace("!", ""));
 
 /**
  * Returns the condition that a filter states, or `null` if it is empty. All terms between spaces must
  * match one of the texts at the place where the filter looks; `!` before a term excludes what matches.
  */
 const readFilter = (filter, place = state.filterPlace) => {
-  const terms = filter.trim().split(/\s+/).filter((term) => term.replace("!", ""));
+  const terms = termsOf(filter);
   if (terms.length === 0) return null;
   const [, textsOf] = filterPlaces.get(place);
   const conditions = terms.map((term) => {
@@ -188,6 +195,26 @@ const shownText = (isFiltered) => {
   const text = `${state.shown.length} of ${count} samples`;
   const inFields = state.shown.length > 0 || !filterPlaces.has("all") ? 0 : all.filter(readFilter(state.filter, "all")).length;
   return inFields > 0 ? `${text}; ${inFields} match in a field: choose “Filter in: names and fields”` : text;
+};
+
+/** Says which terms of the filter are not valid patterns, and why. */
+const renderFilterNote = () => {
+  const faults = termsOf(state.filter).map((term) => [term.replace(/^!/, ""), patternFault(term.replace(/^!/, ""))]);
+  const texts = faults.filter(([, fault]) => fault !== null).map(([term, fault]) => `“${term}” is not a valid pattern: ${fault}. The filter looks for exactly this text.`);
+  byId("filter").setAttribute("aria-invalid", texts.length > 0);
+  byId("filter-note").hidden = texts.length === 0;
+  byId("filter-note").textContent = texts.join(" ");
+};
+
+/** Says which samples the plots show while the table is filtered. */
+const renderPlotsNote = () => {
+  const isFiltered = readFilter(state.filter) !== null;
+  const visible = all.filter((sample) => !state.hidden.has(sample));
+  const shown = new Set(state.shown);
+  const isSame = visible.length === shown.size && visible.every((sample) => shown.has(sample));
+  const which = visible.length === count ? `all ${count} samples` : `${visible.length} samples`;
+  byId("plots-note").textContent = isFiltered && !isSame ? `The filter is only for the table: the plots show ${which}.` : "";
+  byId("only-shown").hidden = !isFiltered || isSame || shown.size === 0;
 };
 
 /** Orders samples like the table. Missing values are last. */
@@ -207,6 +234,7 @@ const applyFilter = () => {
   const shown = matches ? all.filter(matches) : [...all];
   state.shown = sortSamples(shown);
   byId("shown").textContent = shownText(matches !== null);
+  renderFilterNote();
   for (const id of ["mark-shown", "hide-shown", "group-shown"]) byId(id).hidden = !matches || shown.length === 0;
   grid.scrollTop = 0;
   update();
@@ -240,8 +268,9 @@ const renderChosen = () => {
   if (state.marked.size > MAX_CHIPS) chips.push(make("li", {}, `and ${state.marked.size - MAX_CHIPS} more`));
   byId("chips").replaceChildren(...chips);
   byId("hidden-count").hidden = state.hidden.size === 0;
-  const [one, many] = ["1 sample is hidden in the plots.", `${state.hidden.size} samples are hidden in the plots.`];
-  byId("hidden-count").firstElementChild.textContent = state.hidden.size === 1 ? one : many;
+  const hidden = state.hidden.size === 1 ? "1 sample is" : `${state.hidden.size} samples are`;
+  byId("hidden-count").firstElementChild.textContent = `${hidden} hidden in the plots, and left out of files and on paper.`;
+  renderPlotsNote();
   const legend = ([name, text]) => make("li", {}, make("i", { className: "swatch", style: `background: var(--${name})` }), text);
   byId("colors").replaceChildren(...colorLegend().map(legend));
   // Then the other samples are grey, and highlighted ones have the same colours.
@@ -281,6 +310,11 @@ const connectTools = () => {
   const actions = {
     "mark-shown": () => state.shown.forEach((sample) => mark(sample, true)),
     "hide-shown": () => hide(state.shown),
+    "only-shown": () => {
+      const shown = new Set(state.shown);
+      state.hidden.clear();
+      hide(all.filter((sample) => !shown.has(sample)));
+    },
     "group-shown": () => {
       const name = state.filter.trim();
       state.groups = [...state.groups.filter((group) => group.name !== name), { name, samples: new Set(state.shown) }];
@@ -326,7 +360,7 @@ const connectTools = () => {
   numbersSelect.addEventListener("change", () => setNumbers(numbersSelect.value));
   syncs.add(() => (numbersSelect.value = state.settings.numbers ?? "percent"));
   byId("save-table").addEventListener("click", () => {
-    const name = state.shown.length < count ? "filtered-samples.tsv" : "samples.tsv";
+    const name = savedSamples().length < count ? "some-samples.tsv" : "samples.tsv";
     save(name, "text/tab-separated-values", tableText());
   });
   // Only one menu is open, and Escape closes it.
