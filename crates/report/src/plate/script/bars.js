@@ -9,10 +9,13 @@ class BarPlot extends Plot {
     this.kind = kind;
     this.select = makeSelect(UNITS, (unit) => this.setUnit(unit), { "aria-label": `Unit of ${kind.title}` });
     syncs.add(() => this.showChoices());
-    this.showChoices();
-    const legend = kind.parts.map((part, i) => make("li", {}, make("i", { className: "swatch", style: `background: var(--c${i})` }), part));
-    this.addControls(make("label", {}, "Show ", this.select), make("ul", { className: "legend" }, ...legend));
+    this.legend = kind.parts.map((part, i) =>
+      makeButton("", () => this.togglePart(part), { className: "part", title: "Show or drop this part" }),
+    );
+    this.legend.forEach((button, i) => button.append(make("i", { className: "swatch", style: `background: var(--c${i})` }), kind.parts[i]));
+    this.addControls(make("label", {}, "Show ", this.select), make("ul", { className: "legend" }, ...this.legend.map((button) => make("li", {}, button))));
     this.area.setAttribute("aria-label", `${kind.title}: bars of ${count} samples. Left and right arrow keys move between samples, up and down between parts; Enter highlights a sample.`);
+    this.showChoices();
   }
 
   isReady() {
@@ -27,7 +30,29 @@ class BarPlot extends Plot {
 
   showChoices() {
     this.select.value = settingOf(`unit ${this.id}`, "percent");
+    this.legend.forEach((button, i) => button.setAttribute("aria-pressed", this.hasPart(i)));
     this.draw();
+  }
+
+  /** Returns the names of the parts that the reader dropped. */
+  droppedParts() {
+    return settingOf(`dropped ${this.id}`, []);
+  }
+
+  hasPart(part) {
+    return !this.droppedParts().includes(this.kind.parts[part]);
+  }
+
+  /** Drops a part of all bars, or shows it again. */
+  togglePart(name) {
+    const dropped = this.droppedParts();
+    setSetting(`dropped ${this.id}`, dropped.includes(name) ? dropped.filter((other) => other !== name) : [...dropped, name]);
+    this.showChoices();
+  }
+
+  /** Returns the indices of the parts that are shown. */
+  shownParts() {
+    return [...this.kind.parts.keys()].filter((part) => this.hasPart(part));
   }
 
   isPercent() {
@@ -43,8 +68,9 @@ class BarPlot extends Plot {
     return sortSamples(this.visibleSamples().filter((sample) => this.kind.totals[sample] !== null));
   }
 
-  /** Returns a part of a bar: a number, or a share of the total. */
+  /** Returns a part of a bar: a number, or a share of the total. It is 0 if the part is dropped. */
   valueOf(sample, part) {
+    if (!this.hasPart(part)) return 0;
     const value = this.kind.values[part][sample] ?? 0;
     return this.isPercent() ? (100 * value) / (this.kind.totals[sample] || 1) : value;
   }
@@ -115,7 +141,7 @@ class BarPlot extends Plot {
   }
 
   fileLegend() {
-    return this.kind.parts.map((part, i) => [part, { color: color(`c${i}`), dash: [] }]);
+    return this.shownParts().map((i) => [this.kind.parts[i], { color: color(`c${i}`), dash: [] }]);
   }
 
   hitAt(sample, part) {
@@ -133,26 +159,26 @@ class BarPlot extends Plot {
     const sample = order[Math.floor((left - MARGIN.left) / step)];
     if (sample === undefined || left < MARGIN.left || top > bottom) return null;
     let below = 0;
-    let part = 0;
-    for (; part < this.kind.parts.length - 1; part++) {
+    for (const part of this.shownParts()) {
       below += this.valueOf(sample, part);
-      if (toY(below) <= top) break;
+      if (toY(below) <= top || part === this.shownParts().at(-1)) return this.hitAt(sample, part);
     }
-    return this.hitAt(sample, part);
+    return null;
   }
 
   moveCursor(along, up) {
-    const order = this.order();
-    if (order.length === 0) return;
-    const part = Math.max(0, Math.min(this.kind.parts.length - 1, (this.cursor?.part ?? 0) + (this.cursor ? up : 0)));
-    this.speakPoint(this.hitAt(this.nextSample(order, along), part));
+    const [order, parts] = [this.order(), this.shownParts()];
+    if (order.length === 0 || parts.length === 0) return;
+    const at = Math.max(0, parts.indexOf(this.cursor?.part)) + (this.cursor ? up : 0);
+    this.speakPoint(this.hitAt(this.nextSample(order, along), parts[Math.max(0, Math.min(parts.length - 1, at))]));
   }
 
   /** Returns the parts of the bars that are not hidden, as percentages or numbers like the plot. */
   tsvLines() {
     const unit = this.isPercent() ? "%" : this.kind.unit;
-    const lines = [["Sample", ...this.kind.parts.map((part) => `${part} (${unit})`)]];
-    for (const sample of this.order()) lines.push([nameOf(sample), ...this.kind.parts.map((_, part) => Number(this.valueOf(sample, part).toPrecision(12)))]);
+    const parts = this.shownParts();
+    const lines = [["Sample", ...parts.map((part) => `${this.kind.parts[part]} (${unit})`)]];
+    for (const sample of this.order()) lines.push([nameOf(sample), ...parts.map((part) => Number(this.valueOf(sample, part).toPrecision(12)))]);
     return lines;
   }
 }
