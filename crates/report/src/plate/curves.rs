@@ -34,6 +34,9 @@ pub struct CurveKind {
     pub cell: CellRule,
     /// Gets the points of a run. Empty if the run lacks the data.
     pub collect: fn(&RunPart<'_>) -> Points,
+    /// Gets the numbers of which the points are shares, so that the script can compute counts. Empty if
+    /// the JSON has only shares.
+    pub counts: fn(&RunPart<'_>) -> Points,
     /// The values of contigs, if the x axis has contigs, whose points
     /// [`place_contigs`](super::contigs::place_contigs) gets from all samples.
     pub by_contig: Option<ContigValue>,
@@ -89,6 +92,7 @@ const SHARES: CurveKind = CurveKind {
     metrics: &[],
     cell: CellRule::Sum,
     collect: |_| Points::new(),
+    counts: |_| Points::new(),
     by_contig: None,
     figure: "",
     label: "",
@@ -154,12 +158,13 @@ pub const KINDS: &[CurveKind] = &[
     CurveKind {
         id: "inserts",
         title: "Insert size",
-        reading: "Read pairs by insert size, as a percentage of each sample's pairs.",
+        reading: "Read pairs by insert size. Percentages are of all pairs of the sample.",
         x: "Insert size (bases)",
         y: "Read pairs",
         unit: "bases",
         metrics: &["insert_size", "short_inserts"],
-        collect: insert_points,
+        collect: |run| without_last(to_shares(insert_counts(run))),
+        counts: insert_counts,
         ..SHARES
     },
     CurveKind {
@@ -183,7 +188,8 @@ pub const KINDS: &[CurveKind] = &[
         x: "Base quality (Phred)",
         y: "Bases",
         metrics: &["q30_bases"],
-        collect: quality_points,
+        collect: |run| to_shares(quality_counts(run)),
+        counts: quality_counts,
         ..SHARES
     },
     CurveKind {
@@ -292,7 +298,8 @@ pub const KINDS: &[CurveKind] = &[
         y: "Bases",
         unit: "×",
         metrics: CUMULATIVE_COVERAGE.metrics,
-        collect: depth_shares,
+        collect: |run| without_last(to_shares(depth_counts(run))),
+        counts: depth_counts,
         ..SHARES
     },
     CurveKind {
@@ -343,6 +350,7 @@ pub const KINDS: &[CurveKind] = &[
         from_zero: false,
         metrics: &["duplicates", "library_size"],
         collect: set_points,
+        counts: set_counts,
         ..SHARES
     },
     CurveKind {
@@ -352,7 +360,8 @@ pub const KINDS: &[CurveKind] = &[
         x: "GC content (%)",
         y: "Reads",
         unit: "% GC",
-        collect: read_gc_points,
+        collect: |run| to_shares(read_gc_counts(run)),
+        counts: read_gc_counts,
         ..SHARES
     },
 ];
@@ -361,7 +370,7 @@ pub const KINDS: &[CurveKind] = &[
 /// stretch it.
 const SHOWN_SHARE: f64 = 0.998;
 
-fn insert_points(run: &RunPart<'_>) -> Points {
+fn insert_counts(run: &RunPart<'_>) -> Points {
     let Some(histogram) = run.part(INSERT_HISTOGRAM) else { return Points::new() };
     let mut points: Points =
         histogram.column("insert_size").into_iter().map(|size| (size, 0.0)).collect();
@@ -370,7 +379,7 @@ fn insert_points(run: &RunPart<'_>) -> Points {
             point.1 += count;
         }
     }
-    without_last(to_shares(points))
+    points
 }
 
 /// Removes the points after those that have [`SHOWN_SHARE`] of the total.
@@ -384,10 +393,10 @@ fn without_last(mut points: Points) -> Points {
     points
 }
 
-fn quality_points(run: &RunPart<'_>) -> Points {
+fn quality_counts(run: &RunPart<'_>) -> Points {
     let Some(histogram) = run.part(QUALITY_HISTOGRAM) else { return Points::new() };
     let qualities = histogram.column("QUALITY").into_iter();
-    to_shares(qualities.zip(histogram.column("COUNT_OF_Q")).collect())
+    qualities.zip(histogram.column("COUNT_OF_Q")).collect()
 }
 
 /// Returns the share of a base by cycle of read 1 or 2, from the column `key`.
@@ -408,10 +417,10 @@ fn gc_shares(run: &RunPart<'_>, read: u32) -> Points {
 
 /// Returns the bases by depth from Picard's metrics. The shares of mosdepth have only two decimals,
 /// too few for differences between neighbouring depths.
-fn depth_shares(run: &RunPart<'_>) -> Points {
+fn depth_counts(run: &RunPart<'_>) -> Points {
     let Some(found) = depth_histogram(run) else { return Points::new() };
     let depths = found.histogram.column(found.depth_key).into_iter();
-    without_last(to_shares(depths.zip(found.histogram.column(found.count_key)).collect()))
+    depths.zip(found.histogram.column(found.count_key)).collect()
 }
 
 /// Minimum share of the reference windows that must have a GC value for the plot to show it.
@@ -441,17 +450,21 @@ fn depth_points(run: &RunPart<'_>, report: &str) -> Points {
 /// Maximum set size in the plot.
 const MAX_SET_SIZE: f64 = 30.0;
 
-fn set_points(run: &RunPart<'_>) -> Points {
+fn set_counts(run: &RunPart<'_>) -> Points {
     let Some(histogram) = set_histogram(run) else { return Points::new() };
     let sizes = histogram.column(set_size_key(&histogram));
-    let mut points = to_shares(sizes.into_iter().zip(histogram.column("all_sets")).collect());
+    sizes.into_iter().zip(histogram.column("all_sets")).collect()
+}
+
+fn set_points(run: &RunPart<'_>) -> Points {
+    let mut points = to_shares(set_counts(run));
     points.retain(|(size, share)| *size <= MAX_SET_SIZE && *share > 0.0);
     points
 }
 
 /// Returns the reads by GC content, summed over the sample's FastQC files. Empty if the run has the
 /// coverage by GC content, which shows more.
-fn read_gc_points(run: &RunPart<'_>) -> Points {
+fn read_gc_counts(run: &RunPart<'_>) -> Points {
     let mut counts = vec![0.0; 101];
     if gc_row(run).is_some() {
         return Points::new();
@@ -468,7 +481,7 @@ fn read_gc_points(run: &RunPart<'_>) -> Points {
     if counts.iter().all(|it| *it == 0.0) {
         return Points::new();
     }
-    to_shares(counts.into_iter().enumerate().map(|(gc, count)| (gc as f64, count)).collect())
+    counts.into_iter().enumerate().map(|(gc, count)| (gc as f64, count)).collect()
 }
 
 fn to_shares(mut points: Points) -> Points {

@@ -70,6 +70,8 @@ pub struct Curves {
     values: Vec<Vec<Option<f64>>>,
     /// Names of the cells. Empty if the x axis has numbers.
     labels: Vec<String>,
+    /// The total of each sample, of which its values are shares.
+    totals: Vec<Option<f64>>,
 }
 
 /// The number that stands for a missing value. Smaller numbers divide the range of the values.
@@ -77,8 +79,14 @@ const MISSING: u16 = u16::MAX;
 
 impl Curves {
     /// Places the curves of all samples on a grid. `None` if no sample has such a curve.
-    /// `labels` are the names of the cells, if the x axis has no numbers.
-    pub fn place(kind: &'static CurveKind, points: &[&Points], labels: Vec<String>) -> Option<Self> {
+    /// `labels` are the names of the cells, if the x axis has no numbers. `totals` has the total of each
+    /// sample of whose counts the points are shares.
+    pub fn place(
+        kind: &'static CurveKind,
+        points: &[&Points],
+        labels: Vec<String>,
+        totals: Vec<Option<f64>>,
+    ) -> Option<Self> {
         let grid = Grid::for_curves(points)?;
         let mut values: Vec<Vec<Option<f64>>> =
             points.iter().map(|points| grid.place(points, kind.cell)).collect();
@@ -88,7 +96,7 @@ impl Curves {
         }
         let known = || values.iter().flatten().flatten().copied();
         let (low, high) = (known().min_by(f64::total_cmp)?, known().max_by(f64::total_cmp)?);
-        Some(Curves { kind, grid, low, high, values, labels })
+        Some(Curves { kind, grid, low, high, values, labels, totals })
     }
 
     pub fn id(&self) -> &'static str {
@@ -105,6 +113,9 @@ impl Curves {
         let CurveKind { id, title, reading, x, y, unit, percent, log, from_zero, metrics, .. } =
             self.kind;
         let CurveKind { figure, label, levels, derived_from, .. } = self.kind;
+        let totals: Vec<Option<u64>> =
+            self.totals.iter().map(|total| total.map(|it| it.round() as u64)).collect();
+        let has_totals = totals.iter().any(Option::is_some);
         let (y, is_sum) = (y.to_string(), self.kind.cell == CellRule::Sum);
         let y = match self.grid.step {
             step if is_sum && step > 1.0 => format!("{y} per {step} {unit}"),
@@ -115,7 +126,7 @@ impl Curves {
             "percent": percent, "log": log, "fromZero": from_zero, "metrics": metrics,
             "start": self.grid.start, "step": self.grid.step, "count": self.grid.count,
             "figure": if figure.is_empty() { id } else { figure }, "label": label, "levels": levels,
-            "derivedFrom": derived_from,
+            "derivedFrom": derived_from, "totals": if has_totals { totals } else { Vec::new() },
             "isSum": is_sum, "labels": self.labels, "low": self.low, "high": self.high,
         })
     }
@@ -185,6 +196,7 @@ mod tests {
             high,
             values: vec![values.clone(); 2],
             labels: Vec::new(),
+            totals: Vec::new(),
         };
         let bytes = curves.to_bytes();
         let (high_bytes, low_bytes) = bytes.split_at(400);

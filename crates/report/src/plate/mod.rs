@@ -155,10 +155,11 @@ impl<'a> PlateBuilder<'a> {
         if let Some(value) = kind.by_contig {
             let contigs: Vec<&[ContigDepth]> = self.samples.iter().map(|it| &it.contigs[..]).collect();
             let (names, points) = place_contigs(&contigs, value)?;
-            return Curves::place(kind, &points.iter().collect::<Vec<_>>(), names);
+            return Curves::place(kind, &points.iter().collect::<Vec<_>>(), names, Vec::new());
         }
+        let totals = self.samples.iter().map(|it| it.totals.get(number).copied().flatten());
         let points: Option<Vec<&Points>> = self.samples.iter().map(|it| it.points.get(number)).collect();
-        Curves::place(kind, &points?, Vec::new())
+        Curves::place(kind, &points?, Vec::new(), totals.collect())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::bars::{BAR_KINDS, Bar};
 use super::contigs::{ContigDepth, collect_contigs};
-use super::curves::{KINDS, Points};
+use super::curves::{CurveKind, KINDS, Points};
 use super::pack::{pack, remove_figures};
 use crate::cohort::MetricValue;
 use crate::lanes::{LaneStats, MIN_READS, collect_lanes};
@@ -29,6 +29,8 @@ pub struct PlateSample {
     pub fields: Vec<Option<String>>,
     /// Points of all kinds of curves, in the order of [`KINDS`].
     pub points: Vec<Points>,
+    /// Totals of which the points are shares, in the order of [`KINDS`]. `None` if the JSON has no counts.
+    pub totals: Vec<Option<f64>>,
     /// The longest contigs.
     pub contigs: Vec<ContigDepth>,
     /// Bars of all kinds, in the order of [`BAR_KINDS`].
@@ -62,6 +64,10 @@ impl PlateSample {
         };
         let names = options.sheet.as_ref().map_or(&[][..], |sheet| sheet.field_names());
         let field = |name: &String| options.sheet_field(run, name).map(str::to_string);
+        let total = |kind: &CurveKind| {
+            let counts = (kind.counts)(run);
+            (!counts.is_empty()).then(|| counts.iter().map(|it| it.1).sum())
+        };
         PlateSample {
             name: sample_name(run).to_string(),
             values: METRICS.iter().map(value).collect(),
@@ -70,6 +76,7 @@ impl PlateSample {
             verdict: judge_sample(run, &limits),
             fields: names.iter().map(field).collect(),
             points: KINDS.iter().map(|kind| (kind.collect)(run)).collect(),
+            totals: KINDS.iter().map(total).collect(),
             contigs: collect_contigs(run),
             bars: BAR_KINDS.iter().map(|kind| (kind.collect)(run)).collect(),
             lanes: collect_lanes(run),
@@ -86,7 +93,9 @@ impl PlateSample {
             self.contigs.iter().map(|it| it.name.capacity() + size_of::<ContigDepth>()).sum();
         let bars: usize = self.bars.iter().flatten().map(|bar| size_of_val(&bar.parts[..])).sum();
         let fields: usize = self.fields.iter().flatten().map(String::capacity).sum();
-        let bytes = self.name.capacity() + self.article.capacity() + fields + points + contigs + bars;
+        let totals = size_of_val(&self.totals[..]);
+        let bytes =
+            self.name.capacity() + self.article.capacity() + fields + points + totals + contigs + bars;
         (bytes + metrics * METRIC_BYTES) as u64
     }
 }

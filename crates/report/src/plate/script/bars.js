@@ -8,12 +8,16 @@ class BarPlot extends Plot {
     super(kind);
     this.kind = kind;
     this.select = makeSelect(UNITS, (unit) => this.setUnit(unit), { "aria-label": `Unit of ${kind.title}` });
+    const [box, logLabel] = makeSwitch("Log scale", (isLog) => this.setLog(isLog));
+    this.logBox = box;
+    this.logNote = make("p", { hidden: true }, "On a log scale, compare only the tops of bars: the parts above the lowest one look too small.");
+    this.figure.querySelector("figcaption").append(this.logNote);
     syncs.add(() => this.showChoices());
     this.legend = kind.parts.map((part, i) =>
       makeButton("", () => this.togglePart(part), { className: "part", title: "Show or drop this part" }),
     );
     this.legend.forEach((button, i) => button.append(make("i", { className: "swatch", style: `background: var(--c${i})` }), kind.parts[i]));
-    this.addControls(make("label", {}, "Show ", this.select), make("ul", { className: "legend" }, ...this.legend.map((button) => make("li", {}, button))));
+    this.addControls(make("label", {}, "Show ", this.select), logLabel, make("ul", { className: "legend" }, ...this.legend.map((button) => make("li", {}, button))));
     this.area.setAttribute("aria-label", `${kind.title}: bars of ${count} samples. Left and right arrow keys move between samples, up and down between parts; Enter highlights a sample.`);
     this.showChoices();
   }
@@ -28,7 +32,18 @@ class BarPlot extends Plot {
     this.showChoices();
   }
 
+  setLog(isLog) {
+    setSetting(`log ${this.id}`, isLog);
+    this.showChoices();
+  }
+
+  isLog() {
+    return settingOf(`log ${this.id}`, false);
+  }
+
   showChoices() {
+    this.logBox.checked = this.isLog();
+    this.logNote.hidden = !this.isLog() || this.shownParts().length < 2;
     this.select.value = settingOf(`unit ${this.id}`, "percent");
     this.legend.forEach((button, i) => button.setAttribute("aria-pressed", this.hasPart(i)));
     this.draw();
@@ -90,16 +105,23 @@ class BarPlot extends Plot {
     const bottom = height - (hasNames ? Math.min(110, longest * LETTER + 14) : 30);
     const sums = order.map((sample) => this.kind.parts.reduce((sum, _, part) => sum + this.valueOf(sample, part), 0));
     const high = (Math.max(...sums, 0) || 1) * 1.02;
-    const toY = (value) => bottom - (value / high) * (bottom - MARGIN.top);
-    return { order, step, hasNames, bottom, high, toY };
+    if (!this.isLog()) {
+      const toY = (value) => bottom - (value / high) * (bottom - MARGIN.top);
+      return { order, step, hasNames, bottom, toY, ticks: ticksOf(0, high, 6) };
+    }
+    // Bars on a logarithmic scale begin at the power of ten below the lowest part of any bar.
+    const lowest = Math.min(...order.map((sample) => this.shownParts().map((part) => this.valueOf(sample, part)).find((value) => value > 0) ?? high));
+    const [low, top] = [Math.floor(Math.log10(lowest)), Math.log10(high)];
+    const toY = (value) => bottom - (Math.max(0, Math.log10(value) - low) / (top - low)) * (bottom - MARGIN.top);
+    return { order, step, hasNames, bottom, toY, ticks: logTicksOf(low, top).map((tick) => round(10 ** tick)) };
   }
 
   paintBase(painter, width, height) {
     this.layoutKey = null;
-    const { order, step, hasNames, bottom, high, toY } = this.layout(width, height);
+    const { order, step, hasNames, bottom, toY, ticks } = this.layout(width, height);
     const right = width - MARGIN.right;
     const ink = { color: color("ink") };
-    for (const value of ticksOf(0, high, 6)) {
+    for (const value of ticks) {
       painter.line([MARGIN.left, toY(value), right, toY(value)], { color: color("grid") });
       painter.text(MARGIN.left - 7, toY(value) + 4, this.isPercent() ? `${shorten(value)} %` : shorten(value), { ...ink, anchor: "end" });
     }

@@ -12,7 +12,51 @@ const MIN_BOX = 24;
 /** Returns the kind of a figure that the reader chose, or the first. */
 const chosenKind = (kinds) => kinds.find(({ id, figure }) => id === settingOf(`curves ${figure}`)) ?? kinds[0];
 
-syncs.add(() => plots.forEach((plot) => plot.showChosen?.()));
+/** Shows what the reader chose for a figure, in the overview and in the details of a sample. */
+const showChosenCurves = () => plots.forEach((plot) => plot.showChosen?.());
+syncs.add(showChosenCurves);
+
+/** Returns a share of a kind as it is stored, without its logarithm. */
+const plainShare = (kind, value) => (kind.log ? 10 ** value : value);
+
+/**
+ * Returns a kind and its curves with other values: counts in place of shares (a share times the total of its sample),
+ * or with another scale. On a logarithmic scale, values are decimal logarithms, and 0 has no place.
+ */
+const convertCurves = (kind, curves, isCount, isLog) => {
+  if (!isCount && isLog === kind.log) return { kind, curves };
+  const convert = (value, total) => {
+    const plain = plainShare(kind, value) * total;
+    return !isLog ? plain : plain > 0 ? Math.log10(plain) : NaN;
+  };
+  let [low, high] = [Infinity, -Infinity];
+  const converted = curves.map((curve, sample) => {
+    const total = isCount ? (kind.totals[sample] ?? null) : 1;
+    return curve && total !== null ? curve.map((value) => convert(value, total)) : null;
+  });
+  for (const curve of converted) {
+    curve?.forEach((value) => {
+      if (value < low) low = value;
+      if (value > high) high = value;
+    });
+  }
+  if (low > high) [low, high] = [0, 1];
+  const fromZero = !isLog && (kind.fromZero || kind.log);
+  return { kind: { ...kind, stored: kind, isCount, percent: !isCount, log: isLog, fromZero, low, high }, curves: converted };
+};
+
+/**
+ * Returns a count as text. It is computed from a share that is stored with a limited precision, so a large count
+ * is rounded to the digits that are certain.
+ */
+const countText = (count, { stored }) => {
+  const step = (stored.high - stored.low) / stored.levels / 2;
+  const most = Math.max(...stored.totals);
+  const error = stored.log ? count * (10 ** step - 1) : step * most;
+  if (error < 0.5) return fixed(count, 0);
+  const unit = 10 ** Math.ceil(Math.log10(2 * error));
+  return `about ${fixed(Math.round(count / unit) * unit, 0)}`;
+};
 
 /** A curve for each sample. */
 class CurvePlot extends Plot {
@@ -25,21 +69,52 @@ class CurvePlot extends Plot {
     const kind = chosenKind(kinds);
     super({ ...kind, id: kind.figure, focus });
     this.kinds = kinds;
-    if (kinds.length > 1) {
-      const choose = (id) => {
-        setSetting(`curves ${kind.figure}`, id);
-        plots.forEach((plot) => plot.showChosen?.());
-      };
-      this.select = makeSelect(kinds.map(({ id, label }) => [id, label]), choose, { "aria-label": `Shown values of ${kind.title}` });
-      this.addControls(make("label", {}, "Show ", this.select));
-    }
+    this.makeControls(kind);
     this.showKind(kind, curves);
   }
 
+  /** Makes the lists and the switch of what the plot can show. */
+  makeControls(kind) {
+    const choose = (name) => (value) => {
+      setSetting(`${name} ${kind.figure}`, value);
+      showChosenCurves();
+    };
+    const controls = [];
+    if (this.kinds.length > 1) {
+      this.select = makeSelect(this.kinds.map(({ id, label }) => [id, label]), choose("curves"), { "aria-label": `Shown values of ${kind.title}` });
+      controls.push(make("label", {}, "Show ", this.select));
+    }
+    if (kind.totals.length > 0) {
+      this.unitSelect = makeSelect(UNITS, choose("unit"), { "aria-label": `Unit of ${kind.title}` });
+      controls.push(make("label", {}, "Show ", this.unitSelect));
+    }
+    if (kind.percent && (kind.fromZero || kind.log)) {
+      const [box, label] = makeSwitch("Log scale", choose("log"));
+      this.logBox = box;
+      controls.push(label);
+    }
+    if (controls.length > 0) this.addControls(...controls);
+  }
+
+  /** Returns whether the plot shows counts, and whether its scale is logarithmic. */
+  choices(kind) {
+    const isCount = kind.totals.length > 0 && settingOf(`unit ${kind.figure}`, "percent") === "count";
+    return { isCount, isLog: this.logBox ? settingOf(`log ${kind.figure}`, kind.log) : kind.log };
+  }
+
   showKind(kind, curves) {
-    this.kind = kind;
-    this.curves = curves;
+    const { isCount, isLog } = this.choices(kind);
+    this.shown = [kind.id, isCount, isLog].join();
+    Object.assign(this, convertCurves(kind, curves, isCount, isLog));
     if (this.select) this.select.value = kind.id;
+    if (this.unitSelect) this.unitSelect.value = isCount ? "count" : "percent";
+    if (this.logBox) this.logBox.checked = isLog;
+    this.describe();
+  }
+
+  /** Writes the caption, and the label for screen readers. */
+  describe() {
+    const { kind, curves } = this;
     this.figure.querySelector("figcaption > p:last-child").textContent = kind.reading;
     const own = curves.filter(Boolean).length;
     const range = `${this.valueText(kind.low)} to ${this.valueText(kind.high)}`;
@@ -53,8 +128,10 @@ class CurvePlot extends Plot {
   /** Shows the kind that the reader chose. */
   async showChosen() {
     const kind = chosenKind(this.kinds);
-    if (kind === this.kind) return;
-    this.showKind(kind, await readCurves(kind));
+    const curves = await readCurves(kind);
+    const { isCount, isLog } = this.choices(kind);
+    if ([kind.id, isCount, isLog].join() === this.shown) return;
+    this.showKind(kind, curves);
     this.setZoom(null);
   }
 
@@ -73,7 +150,11 @@ class CurvePlot extends Plot {
   /** Returns the curves that are not hidden: a line for each sample, a column for each x. */
   tsvLines() {
     const cells = [...Array(this.kind.count).keys()];
-    const number = (value) => (value !== value ? "" : String(Number((this.kind.log ? 10 ** value : value).toPrecision(6))));
+    const number = (value) => {
+      if (value !== value) return "";
+      const plain = plainShare(this.kind, value);
+      return String(this.kind.isCount ? Math.round(plain) : Number(plain.toPrecision(6)));
+    };
     const lines = [["Sample", ...cells.map((cell) => this.xText(cell))]];
     for (const sample of this.visibleSamples()) {
       if (this.curves[sample]) lines.push([nameOf(sample), ...Array.from(this.curves[sample], number)]);
@@ -97,8 +178,9 @@ class CurvePlot extends Plot {
   }
 
   valueText(value) {
-    const { log, percent, low, high } = this.kind;
-    const plain = log ? 10 ** value : value;
+    const { log, percent, low, high, isCount } = this.kind;
+    const plain = plainShare(this.kind, value);
+    if (isCount) return countText(plain, this.kind);
     if (log) return `${Number((100 * plain).toPrecision(3))} %`;
     const factor = percent ? 100 : 1;
     const digits = Math.max(0, Math.min(4, 2 - Math.floor(Math.log10(((high - low) * factor) || 1))));
@@ -161,10 +243,9 @@ class CurvePlot extends Plot {
       painter.line([left, MARGIN.top, left, bottom], { color: color("grid") });
       painter.text(left, bottom + 17, text, { ...ink, anchor: "middle" });
     }
-    const ticks = kind.log ? ticksOf(...scales.y, 5).filter(Number.isInteger) : ticksOf(...scales.y, 5);
-    for (const y of ticks) {
+    for (const y of kind.log ? logTicksOf(...scales.y) : ticksOf(...scales.y, 5)) {
       const top = scales.toY(y);
-      const value = kind.log ? 10 ** y : y;
+      const value = kind.log ? round(10 ** y) : y;
       painter.line([MARGIN.left, top, right, top], { color: color("grid") });
       painter.text(MARGIN.left - 7, top + 4, kind.percent ? `${shorten(100 * value)} %` : shorten(value), { ...ink, anchor: "end" });
     }

@@ -19,6 +19,17 @@ const ticksOf = (low, high, max) => {
   return ticks;
 };
 
+/** Returns ticks of a logarithmic axis, as decimal logarithms: powers of ten, and 2 and 5 times these if they are few. */
+const logTicksOf = (low, high) => {
+  const powers = [];
+  for (let power = Math.floor(low); power <= high; power++) powers.push(power);
+  const inRange = (ticks) => ticks.filter((tick) => tick >= low && tick <= high);
+  const whole = inRange(powers);
+  if (whole.length > 2) return whole.filter((_, i) => i % Math.ceil(whole.length / 8) === 0);
+  const more = inRange(powers.flatMap((power) => [1, 2, 5].map((factor) => power + Math.log10(factor))));
+  return more.length > 2 ? more : ticksOf(10 ** low, 10 ** high, 5).filter((value) => value > 0).map(Math.log10);
+};
+
 // ---- Plots ----
 
 /** Returns a choice of a plot, or the default. The reader's choices are part of the view. */
@@ -33,6 +44,13 @@ const makeSelect = (options, action, properties = {}) => {
   const select = make("select", properties, ...options.map(([value, text]) => make("option", { value }, text)));
   select.addEventListener("change", () => action(select.value));
   return select;
+};
+
+/** Returns a box to switch something on, and its label. */
+const makeSwitch = (text, action) => {
+  const box = make("input", { type: "checkbox" });
+  box.addEventListener("change", () => action(box.checked));
+  return [box, make("label", {}, box, text)];
 };
 
 const MARGIN = { left: 62, right: 14, top: 10, bottom: 46 };
