@@ -30,7 +30,7 @@ pub fn samples_section() -> Markup {
                         option value="count" { "counts" }
                     }
                 }
-                (button("save-table", "Save table as TSV"))
+                (save_menu())
             }
             div class="tools" {
                 span id="shown" role="status" {}
@@ -52,6 +52,30 @@ pub fn samples_section() -> Markup {
                 "opens its details. "
                 span class="out" { "high" } " and " span class="out" { "low" }
                 " mark values that are far from those of the other samples."
+            }
+        }
+    }
+}
+
+/// Returns the menu that saves and copies the table, and saves all plots.
+fn save_menu() -> Markup {
+    html! {
+        details class="menu" {
+            summary { "Save" }
+            div {
+                p class="note" {
+                    "The table, with its shown columns and all digits. Filtered and hidden samples are left out."
+                }
+                p class="buttons" {
+                    (button("save-table", "Table as TSV")) (button("copy-table", "Copy table"))
+                }
+                p class="note" {
+                    "All plots as they are shown, their values and the table, in one ZIP file."
+                }
+                p class="buttons" {
+                    (button("save-all-svg", "All plots as SVG")) (button("save-all-png", "All plots as PNG"))
+                }
+                p class="note" id="save-note" role="status" {}
             }
         }
     }

@@ -360,15 +360,23 @@ class Plot {
   }
 
   saveSvg() {
+    save(`${this.fileName()}.svg`, "image/svg+xml", this.svgText());
+  }
+
+  async savePng() {
+    save(`${this.fileName()}.png`, "image/png", await this.pngBlob());
+  }
+
+  svgText() {
     const painter = new SvgPainter();
     painter.shift = (y) => painter.parts.push(`<g transform="translate(0 ${y})">`) && painter;
     painter.unshift = () => painter.parts.push("</g>");
     const width = 800;
     const height = this.withSize(width, () => this.paintFile(painter, width));
-    save(`${this.fileName()}.svg`, "image/svg+xml", painter.toText(width, height, this.title));
+    return painter.toText(width, height, this.title);
   }
 
-  savePng() {
+  pngBlob() {
     const [width, scale] = [800, 2];
     const canvas = make("canvas", { width: width * scale, height: 4 });
     const paint = () => {
@@ -388,7 +396,7 @@ class Plot {
       canvas.height = Math.ceil(paint() * scale);
       paint();
     });
-    canvas.toBlob((blob) => save(`${this.fileName()}.png`, "image/png", blob));
+    return new Promise((done) => canvas.toBlob(done));
   }
 
   /** Runs an action that paints with another width. */

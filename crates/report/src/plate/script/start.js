@@ -50,6 +50,7 @@ const start = async () => {
   byId("choice").hidden = false;
   connectTools();
   connectNames();
+  connectFiles();
   connectView();
   restoreView();
   showView();

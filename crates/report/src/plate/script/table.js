@@ -359,10 +359,6 @@ const connectTools = () => {
   const numbersSelect = byId("numbers");
   numbersSelect.addEventListener("change", () => setNumbers(numbersSelect.value));
   syncs.add(() => (numbersSelect.value = state.settings.numbers ?? "percent"));
-  byId("save-table").addEventListener("click", () => {
-    const name = savedSamples().length < count ? "some-samples.tsv" : "samples.tsv";
-    save(name, "text/tab-separated-values", tableText());
-  });
   // Only one menu is open, and Escape closes it.
   const menus = [...document.querySelectorAll("details.menu")];
   document.addEventListener("click", (event) => menus.forEach((menu) => menu.contains(event.target) || (menu.open = false)));
