@@ -48,8 +48,8 @@ pub fn samples_section() -> Markup {
             }
             div id="print-table" {}
             p class="note" {
-                "Click a heading to sort. The box before a name highlights the sample in all plots; the name "
-                "opens its details. "
+                "Click a heading to sort; drag it, or press Shift and an arrow key, to move its column. The box "
+                "before a name highlights the sample in all plots; the name opens its details. "
                 span class="out" { "high" } " and " span class="out" { "low" }
                 " mark values that are far from those of the other samples."
             }

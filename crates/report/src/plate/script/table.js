@@ -130,6 +130,13 @@ const renderHead = () => {
       const longest = texts.reduce((longest, text) => Math.max(longest, text?.length ?? 1), 0) + (hasSides ? 6 : 0);
       cell.style.minWidth = column === nameColumn ? "" : `${Math.max(6, Math.min(longest, 40))}ch`;
       cell.append(makeButton(column.title, () => sortBy(column)));
+      cell.addEventListener("keydown", (event) => {
+        const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+        if (!by || !event.shiftKey || column === nameColumn) return;
+        event.preventDefault();
+        moveColumn(column, by);
+        head.cells[1 + shownColumns().indexOf(column)].querySelector("button").focus();
+      });
       return cell;
     }),
   );
@@ -147,6 +154,100 @@ const sortBy = (column) => {
   const index = [nameColumn, ...shownColumns()].indexOf(column);
   applyFilter();
   head.cells[index].querySelector("button").focus();
+};
+
+// ---- Choice and order of the columns ----
+
+const originalOrder = columns.map((column) => column.id);
+
+/** Orders the columns by a list of their ids. Columns that are not in the list are last. */
+const orderColumns = (ids) => {
+  const place = new Map(ids.map((id, at) => [id, at]));
+  columns.sort((a, b) => (place.get(a.id) ?? columns.length) - (place.get(b.id) ?? columns.length));
+};
+
+/** Shows the columns anew, after their choice or order changed. */
+const renderColumns = () => {
+  state.sort.column = [nameColumn, ...shownColumns()].includes(state.sort.column) ? state.sort.column : null;
+  renderHead();
+  renderTable();
+  fillColumnsMenu();
+  keepView();
+};
+
+/** Moves a column to the place of another one. */
+const placeColumn = (column, other) => {
+  const [from, to] = [column, other].map((it) => columns.indexOf(it));
+  columns.splice(from, 1);
+  columns.splice(to, 0, column);
+  renderColumns();
+  live.textContent = `${column.title} is column ${shownColumns().indexOf(column) + 1} of ${shownColumns().length}.`;
+};
+
+/** Moves a shown column past the next shown one: -1 is to the left, 1 to the right. */
+const moveColumn = (column, by) => {
+  const shown = shownColumns();
+  const other = shown[shown.indexOf(column) + by];
+  if (other) placeColumn(column, other);
+};
+
+/** Fills the menu of the columns. The focus and the scroll position stay. */
+const fillColumnsMenu = () => {
+  const menu = byId("columns");
+  const [key, top] = [menu.contains(document.activeElement) && document.activeElement.dataset.key, menu.scrollTop];
+  const line = (column) => {
+    const box = make("input", { type: "checkbox", checked: column.isShown, "data-key": `${column.id} box` });
+    box.addEventListener("change", () => {
+      column.isShown = box.checked;
+      renderColumns();
+    });
+    const move = (by, sign, side) => makeButton(sign, () => moveColumn(column, by), { "aria-label": `Move ${column.title} to the ${side}`, "data-key": `${column.id} ${side}` });
+    const moves = column.isShown ? [move(-1, "←", "left"), move(1, "→", "right")] : [];
+    return make("div", { className: "column" }, make("label", { title: column.meaning }, box, ` ${column.title}`), ...moves);
+  };
+  const setAll = (isShown) => () => {
+    columns.forEach((column) => (column.isShown = isShown));
+    renderColumns();
+  };
+  const restoreOrder = () => {
+    orderColumns(originalOrder);
+    renderColumns();
+  };
+  const buttons = [["All", setAll(true)], ["None", setAll(false)], ["Original order", restoreOrder]];
+  const tools = make("p", { className: "buttons" }, ...buttons.map(([text, action]) => makeButton(text, action, { "data-key": text })));
+  menu.replaceChildren(tools, ...columns.map(line));
+  menu.scrollTop = top;
+  if (key) menu.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
+};
+
+/** Lets the reader drag a heading to the place of another one. Fingers scroll the table instead. */
+const connectHeadings = () => {
+  let drag = null;
+  const cellAt = (event) => document.elementFromPoint(event.clientX, event.clientY)?.closest("#window thead th:not(:first-child)");
+  const markTarget = (cell) => [...head.cells].forEach((it) => it.classList.toggle("is-target", it === cell));
+  head.addEventListener("pointerdown", (event) => {
+    const cell = event.target.closest("th:not(:first-child)");
+    if (cell && event.button === 0 && event.pointerType !== "touch") drag = { cell, left: event.clientX, isMoving: false };
+  });
+  addEventListener("pointermove", (event) => {
+    if (!drag) return;
+    drag.isMoving ||= Math.abs(event.clientX - drag.left) > 5;
+    const cell = drag.isMoving && cellAt(event);
+    markTarget(cell !== drag.cell && cell);
+  });
+  addEventListener("pointerup", (event) => {
+    if (!drag) return;
+    const [from, to] = [drag.cell, drag.isMoving && cellAt(event)];
+    drag = null;
+    markTarget(null);
+    if (!to || to === from) return;
+    const shown = shownColumns();
+    placeColumn(shown[from.cellIndex - 1], shown[to.cellIndex - 1]);
+  });
+  addEventListener("pointercancel", () => {
+    drag = null;
+    markTarget(null);
+  });
 };
 
 /** Places where a filter can look, each with its title and with the texts of a sample there. */
@@ -337,31 +438,14 @@ const connectTools = () => {
       update();
     });
   }
-  const setColumns = (change) => {
-    columns.forEach(change);
-    state.sort.column = [nameColumn, ...shownColumns()].includes(state.sort.column) ? state.sort.column : null;
-    renderHead();
-    renderTable();
-    keepView();
-  };
-  const boxes = columns.map((column) => {
-    const box = make("input", { type: "checkbox", checked: column.isShown });
-    box.addEventListener("change", () => setColumns((it) => it === column && (it.isShown = box.checked)));
-    return make("label", { title: column.meaning }, box, ` ${column.title}`);
-  });
-  const setAll = (isShown) => () => {
-    boxes.forEach((label) => (label.firstChild.checked = isShown));
-    setColumns((column) => (column.isShown = isShown));
-  };
-  const buttons = make("p", { className: "buttons" }, makeButton("All", setAll(true)), makeButton("None", setAll(false)));
-  byId("columns").append(buttons, ...boxes);
-  syncs.add(() => boxes.forEach((label, i) => (label.firstChild.checked = columns[i].isShown)));
+  syncs.add(fillColumnsMenu);
+  connectHeadings();
   const numbersSelect = byId("numbers");
   numbersSelect.addEventListener("change", () => setNumbers(numbersSelect.value));
   syncs.add(() => (numbersSelect.value = state.settings.numbers ?? "percent"));
   // Only one menu is open, and Escape closes it.
   const menus = [...document.querySelectorAll("details.menu")];
-  document.addEventListener("click", (event) => menus.forEach((menu) => menu.contains(event.target) || (menu.open = false)));
+  document.addEventListener("click", (event) => menus.forEach((menu) => event.composedPath().includes(menu) || (menu.open = false)));
   menus.forEach((menu) =>
     menu.addEventListener("keydown", (event) => {
       if (event.key !== "Escape" || !menu.open) return;

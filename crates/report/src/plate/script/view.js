@@ -26,6 +26,7 @@ const readView = () => {
     filterPlace,
     sort: sort.column && { column: sort.column.id, ascending: sort.up },
     colorBy,
+    columns: columns.map((column) => column.id),
     hiddenColumns: columns.filter((column) => !column.isShown).map((column) => column.id),
     settings: state.settings,
   };
@@ -56,6 +57,7 @@ const applyView = (view) => {
   state.filter = view.filter;
   state.filterPlace = filterPlaces.has(view.filterPlace) ? view.filterPlace : "names";
   if (colorModes.has(view.colorBy) || (view.colorBy === GROUPS && view.groups.length > 0)) state.colorBy = view.colorBy;
+  orderColumns(view.columns ?? originalOrder);
   columns.forEach((column) => (column.isShown = !view.hiddenColumns.includes(column.id)));
   const column = [nameColumn, ...columns].find((column) => column.id === view.sort?.column);
   state.sort = { column: column ?? null, up: column ? view.sort.ascending : true };
