@@ -59,6 +59,46 @@ pub const DETAILS: &[Metric] = &[
         ..SHARE
     },
     Metric {
+        key: "different_contigs_unique",
+        name: "Pairs on different contigs, MAPQ ≥ 5",
+        meaning: "Share of reads with a mapped mate whose mate is on another contig and whose mapping quality \
+            is at least 5.",
+        find: |run| {
+            let part = "with mate mapped to a different chr (mapQ>=5)";
+            flagstat_share(run, part, "with itself and mate mapped")
+        },
+        ..SHARE
+    },
+    Metric {
+        key: "inward_pairs",
+        name: "Inward pairs",
+        meaning: "Share of pairs on the same contig whose reads point towards each other (samtools stats).",
+        find: |run| orientation_share(run, "inward oriented pairs"),
+        ..SHARE
+    },
+    Metric {
+        key: "outward_pairs",
+        name: "Outward pairs",
+        meaning: "Share of pairs on the same contig whose reads point away from each other (samtools stats).",
+        find: |run| orientation_share(run, "outward oriented pairs"),
+        ..SHARE
+    },
+    Metric {
+        key: "other_pairs",
+        name: "Pairs with another orientation",
+        meaning: "Share of pairs on the same contig whose reads point in the same direction (samtools stats).",
+        find: |run| orientation_share(run, "pairs with other orientation"),
+        ..SHARE
+    },
+    Metric {
+        key: "mapped_bases",
+        name: "Mapped bases (CIGAR)",
+        meaning: "Number of bases that are aligned or inserted, by their CIGAR (samtools stats).",
+        form: NumberFormat::Bases,
+        find: |run| run.number("reports/stats/SN/bases mapped (cigar)"),
+        ..SHARE
+    },
+    Metric {
         key: "supplementary",
         name: "Supplementary alignments",
         meaning: "Alignments of further pieces of split reads, as a percentage of mapped reads.",
@@ -274,6 +314,13 @@ fn stats_share(run: &RunPart<'_>, part: &str, whole: &str) -> Option<Quantity> {
     Quantity::share(of(part), of(whole))
 }
 
+/// Returns the share of an orientation in the pairs of all orientations, by samtools stats.
+fn orientation_share(run: &RunPart<'_>, orientation: &str) -> Option<Quantity> {
+    let names = ["inward oriented pairs", "outward oriented pairs", "pairs with other orientation"];
+    let pairs = |name: &str| run.number(&format!("reports/stats/SN/{name}"));
+    Quantity::share(pairs(orientation), Quantity::sum(names.map(pairs)))
+}
+
 /// Returns the share of genome bases with at least this depth. `None` without targets: then other columns
 /// have it.
 fn genome_beside_targets(run: &RunPart<'_>, depth: u32) -> Option<Quantity> {
@@ -326,7 +373,8 @@ mod tests {
     fn other_reports_replace_those_that_are_missing() {
         let sn = json!({
             "reads MQ0": 5, "reads mapped": 50, "reads paired": 100, "reads properly paired": 45,
-            "total length": 15_000, "average length": 150,
+            "total length": 15_000, "average length": 150, "bases mapped (cigar)": 14_000,
+            "inward oriented pairs": 18, "outward oriented pairs": 1, "pairs with other orientation": 1,
         });
         let mut run = json!({"reports": {
             "stats": {"SN": sn},
@@ -337,6 +385,9 @@ mod tests {
         assert_eq!(find(&run, "mapping_quality_0"), Some(0.1));
         assert_eq!(find(&run, "properly_paired"), Some(0.45));
         assert_eq!(find(&run, "yield"), Some(15_000.0));
+        assert_eq!(find(&run, "mapped_bases"), Some(14_000.0));
+        assert_eq!(find(&run, "inward_pairs"), Some(0.9));
+        assert_eq!(find(&run, "other_pairs"), Some(0.05));
         assert_eq!(find(&run, "mean_read_length"), Some(150.0));
         assert_eq!(find(&run, "q20_bases"), Some(0.75));
         assert_eq!(find(&run, "mean_genome_coverage"), Some(31.5));
