@@ -3,6 +3,8 @@
 // THOROUGH is true or false: whether to try all widths and axe-core, too.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { crc32 } from "node:zlib";
 import puppeteer from "puppeteer-core";
 
 const [program, page, isThorough, ...planted] = process.argv.slice(2);
@@ -116,6 +118,11 @@ check(others === (await numberOfShown()) - 2, "the filter excludes names");
 await choose("#filter-place", "names");
 await setFilter("S0001(");
 check((await text("#shown")) === `0 of ${samples} samples`, "what is no regular expression is taken as text");
+const fault = await text("#filter-note");
+check(/^“S0001\(” is not a valid pattern: \w+.*\. The filter looks for exactly this text\.$/.test(fault), `an invalid pattern is explained: ${fault}`);
+check((await tab.$eval("#filter", (it) => it.ariaInvalid)) === "true", "the filter is marked as invalid");
+await setFilter("S0001");
+check(await tab.$eval("#filter-note", (it) => it.hidden), "a valid pattern needs no note");
 await tab.$eval("#samples details.menu", (it) => (it.open = true));
 await tab.evaluate(() => [...document.querySelectorAll("#columns label")].find((it) => it.textContent.includes("Mapped reads")).click());
 check((await count("#window thead th")) === titles.length - 1, "a column is removed");
@@ -130,9 +137,42 @@ await press("All");
 check((await count("#window thead th")) === titles.length + details.length, "all columns are shown");
 const meanings = await tab.$$eval("#window thead th", (list) => list.map((it) => it.title));
 check(meanings.every((it) => it.endsWith(".")), "each heading has a definition");
+const limits = meanings.filter((it) => it.includes("Expected: "));
+check(limits.length > 5 && limits.every((it) => /Expected: at (least|most) .*; fails (below|above) [\d.]+/.test(it)), `headings name both thresholds: ${limits[0]}`);
 await nodes("with all columns");
 for (const name of details) await press(name);
 check((await texts("#window thead th")).join() === titles.join(), "the columns are as at first");
+await tab.$eval("#samples details.menu", (it) => (it.open = false));
+
+// The order of the columns: by keys, by dragging, and by the buttons of the menu.
+const headings = () => texts("#window thead th");
+const moved = (list, from, to) => list.toSpliced(from, 1).toSpliced(to, 0, list[from]);
+await tab.$eval("#window", (it) => (it.scrollIntoView({ block: "center", behavior: "instant" }), (it.scrollLeft = 0)));
+await tab.focus("#window thead th:nth-child(3) button");
+await tab.keyboard.down("Shift");
+await tab.keyboard.press("ArrowRight");
+await tab.keyboard.up("Shift");
+check((await headings()).join() === moved(titles, 2, 3).join(), `a column is moved by keys: ${await text("body > .sr")}`);
+check((await tab.evaluate(() => document.activeElement.textContent)) === titles[2], "the moved heading keeps the focus");
+const sortBefore = await count("#window th[aria-sort=descending], #window th[aria-sort=ascending]");
+const middleOf = async (place) => {
+  const { x, y, width, height } = await (await tab.$(`#window thead th:nth-child(${place})`)).boundingBox();
+  return [x + width / 2, y + height / 2];
+};
+await tab.mouse.move(...(await middleOf(4)));
+await tab.mouse.down();
+await tab.mouse.move(...(await middleOf(3)), { steps: 4 });
+await nextFrame();
+check((await count("#window th.is-target")) === 1, "a dragged heading shows where it would be");
+await tab.mouse.up();
+check((await headings()).join() === titles.join() && (await count("#window th.is-target")) === 0, "a column is moved by dragging");
+check((await count("#window th[aria-sort=descending], #window th[aria-sort=ascending]")) === sortBefore, "dragging does not sort");
+await tab.$eval("#samples details.menu", (it) => (it.open = true));
+await tab.focus(`#columns [aria-label="Move ${titles[2]} to the right"]`);
+await tab.keyboard.press("Enter");
+check((await headings()).join() === moved(titles, 2, 3).join() && (await tab.evaluate(() => document.activeElement.ariaLabel)) === `Move ${titles[2]} to the right`, "a column is moved by a button, which keeps the focus");
+await press("Original order");
+check((await headings()).join() === titles.join(), "the columns have their original order");
 await tab.$eval("#samples details.menu", (it) => (it.open = false));
 
 // Groups.
@@ -254,7 +294,14 @@ await choose("#plot-size", "small");
 // Two columns against each other.
 const area2 = "#plot-scatter .area";
 const columnNames = await texts("#scatter-x option");
+check(["Reads", "Yield", "Mean read length"].every((name) => columnNames.includes(name)), "columns with equal values can be compared");
 check(columnNames.includes("Duplicates") && columnNames.includes("Median insert size") && !columnNames.includes("library"), `${columnNames.length} columns for the axes`);
+await choose("#scatter-x", "duplicates");
+check((await text("#plot-scatter .limits")).startsWith("Dashed lines are the thresholds"), "the caption names the thresholds");
+await choose("#scatter-unit", "count");
+check(/thresholds of .*Duplicates.* are percentages/.test(await text("#plot-scatter .limits")), `thresholds with counts: ${await text("#plot-scatter .limits")}`);
+check((await tab.$eval("#numbers", (it) => it.value)) === "percent", "the unit of the dots is not that of the table");
+await choose("#scatter-unit", "percent");
 await choose("#scatter-x", "insert_size");
 await choose("#scatter-y", "mean_genome_coverage");
 await tab.$eval(area2, (it) => it.scrollIntoView({ block: "center", behavior: "instant" }));
@@ -290,18 +337,47 @@ await tab.focus("#plot-excluded .area");
 await tab.keyboard.press("ArrowRight");
 check(/^\w+, low mapping quality: [\d.]+ %, [\d,]+ bases$/.test(await text("body > .sr")), `keys read a bar: ${await text("body > .sr")}`);
 await choose("#plot-excluded select", "count");
-check((await tab.$eval("#numbers", (it) => it.value)) === "count", "the table and the bars change together");
+const units = await tab.$$eval("#numbers, #scatter-unit, #bars select", (list) => list.map((it) => it.value));
+check(units.filter((it) => it === "count").length === 1 && units.length > 4, `the unit of one plot does not change the others: ${units}`);
 await choose("#plot-excluded select", "percent");
 
-// Hiding.
+// The legend of the bars drops parts.
+const parts = await texts("#plot-duplicates .legend li");
+const pictureOf = async (id) => tab.$eval(`#plot-${id} canvas`, (it) => it.toDataURL());
+await tab.$eval("#plot-duplicates .area", (it) => it.scrollIntoView({ block: "center", behavior: "instant" }));
+await nextFrame();
+check(parts.length >= 4 && (await tab.$$eval("#plot-duplicates .part", (list) => list.every((it) => it.ariaPressed === "true"))), `parts: ${parts}`);
+const pictureBefore = await pictureOf("duplicates");
+await click("#plot-duplicates .legend li:nth-child(1) button");
+check((await tab.$eval("#plot-duplicates .part", (it) => it.ariaPressed)) === "false" && (await pictureOf("duplicates")) !== pictureBefore, "a click on the legend drops a part");
+await tab.focus("#plot-duplicates .area");
+await tab.keyboard.press("ArrowRight");
+check((await text("#plot-duplicates .tip span")).startsWith(`${parts[1]}:`), `keys skip a dropped part: ${await text("#plot-duplicates .tip span")}`);
+await tab.focus("#plot-duplicates .legend li:nth-child(1) button");
+await tab.keyboard.press("Space");
+await nextFrame();
+check((await tab.$eval("#plot-duplicates .part", (it) => it.ariaPressed)) === "true", "a key shows the part again");
+await tab.$eval("#plot-duplicates input[type=checkbox]", (it) => it.click());
+await nextFrame();
+check(!(await tab.$eval("#plot-duplicates figcaption > p:last-child", (it) => it.hidden)), "a note explains bars on a log scale");
+await tab.$eval("#plot-duplicates input[type=checkbox]", (it) => it.click());
+
+// Hiding, and what the filter concerns.
 await choose("#filter-place", "all");
 await setFilter("long");
+check((await text("#plots-note")) === `The filter is only for the table: the plots show all ${samples} samples.`, await text("#plots-note"));
+const filtered = await numberOfShown();
+await click("#only-shown");
+check((await text("#hidden-count span")).startsWith(`${samples - filtered} samples are hidden`) && (await text("#plots-note")) === "", "the plots show only the samples of the filter");
+await click("#show-all");
 await click("#hide-shown");
 check(/^\d+ samples are hidden/.test(await text("#hidden-count span")), await text("#hidden-count span"));
 await click("#show-all");
 check(await tab.$eval("#hidden-count", (it) => it.hidden), "all samples are shown again");
 await setFilter("");
 await choose("#filter-place", "names");
+// Hidden samples are not highlighted any more.
+if ((await count("#chips li")) === 0) await box(failed);
 
 // Names by a pattern and by a table.
 const renamed = () => tab.$eval("#names", (it) => it.value.trim().split("\n").filter((line) => line.split("\t")[0] !== line.split("\t")[1]).length);
@@ -322,7 +398,7 @@ check((await tab.$eval("#names", (it) => it.value)).startsWith("S0001\tNA1\nS000
 await tab.$eval("#names-undo", (it) => it.click());
 check((await renamed()) === 0 && (await tab.$eval("#names-undo", (it) => it.disabled)), "the pattern is undone");
 await setValue("#names-find", "S(");
-check((await text("#replace-note")) === "The pattern is not a valid regular expression.", await text("#replace-note"));
+check((await text("#replace-note")).startsWith("This is not a valid pattern: "), await text("#replace-note"));
 
 // Numbers in place of shares.
 const mappedAt = titles.indexOf("Mapped reads") + 1;
@@ -330,7 +406,11 @@ const mappedTexts = () => texts(`#window tr[data-run] td:nth-child(${mappedAt}) 
 check((await mappedTexts()).every((it) => it.endsWith("%")), "shares are percentages at first");
 await choose("#numbers", "count");
 check((await mappedTexts()).every((it) => /^\d{3},\d{3}$/.test(it)), `numbers of mapped reads: ${(await mappedTexts())[0]}`);
+const left = await text("#numbers-note");
+const percentColumns = await tab.$$eval("#window tbody tr[data-run]:nth-child(2) td", (list) => list.flatMap((it, i) => (it.textContent.includes("%") ? [i + 1] : [])));
+check(percentColumns.length > 0 && percentColumns.every((at) => left.includes(titles[at])), `the note names ${percentColumns.length} columns in percent: ${left}`);
 await choose("#numbers", "percent");
+check(await tab.$eval("#numbers-note", (it) => it.hidden), "percentages need no note");
 
 // Details, and a display name.
 await setFilter(failed);
@@ -359,7 +439,7 @@ await tab.evaluate(() => {
 const saved = async (selector) => {
   const before = await tab.evaluate(() => globalThis.saved.length);
   await tab.$eval(selector, (it) => it.click());
-  await tab.waitForFunction((before) => globalThis.saved.length > before, {}, before);
+  await tab.waitForFunction((before) => globalThis.saved.length > before, { timeout: 300_000 }, before);
 };
 await saved("#save-table");
 const table = (await tab.evaluate(() => globalThis.saved.at(-1).text())).trimEnd().split("\n").map((line) => line.split("\t"));
@@ -397,7 +477,102 @@ const sum = first.slice(1).reduce((sum, it) => sum + Number(it), 0);
 check(values.length === samples + 1 && values.every((line) => line.length === values[0].length) && /bases$/.test(values[0][1]), `the saved curves: ${values.length} lines`);
 check(sum > 0.9 && sum <= 1.01, `a saved curve of insert sizes adds up to ${sum.toFixed(3)}`);
 
+// Counts in place of shares, and a logarithmic scale. The counts are those of the JSON.
 const lastTsv = async () => (await tab.evaluate(() => globalThis.saved.at(-1).text())).trimEnd().split("\n").map((line) => line.split("\t"));
+const run = JSON.parse(readFileSync(join(dirname(page), "S0001.json"), "utf8")).reports;
+const labelOf = (id) => tab.$eval(`#plot-${id} .area`, (it) => it.ariaLabel);
+const countsOf = async (id) => {
+  await choose(`#plot-${id} select`, "count");
+  await tab.waitForFunction((id) => !document.querySelector(`#plot-${id} .area`).ariaLabel.includes("%"), {}, id);
+  await saved(`#plot-${id} .buttons button:nth-child(4)`);
+  const lines = await lastTsv();
+  return [lines[0].slice(1).map((it) => Number(it.match(/-?\d+/)[0])), lines.find(([name]) => name === "S0001").slice(1).map(Number)];
+};
+const compareCounts = async (id, keys, values) => {
+  const [starts, counts] = await countsOf(id);
+  const wanted = starts.map((start, i) => keys.reduce((sum, key, at) => sum + (key >= start && key < (starts[i + 1] ?? Infinity) ? values[at] : 0), 0));
+  // A curve ends before the greatest values, and its last cell can have a part of them.
+  const apart = counts.slice(0, counts.findLastIndex((it) => it > 0)).map((it, i) => Math.abs(it - wanted[i]));
+  const most = Math.max(...apart);
+  check(counts.some((it) => it > 100) && most <= Math.max(1, Math.max(...wanted) / 60_000), `${id}: counts are those of the JSON, at most ${most} apart`);
+};
+const pairs = run.insert_size_metrics.histograms[0];
+const pairColumns = Object.keys(pairs).filter((name) => name.startsWith("All_Reads."));
+await compareCounts("inserts", pairs.insert_size, pairs.insert_size.map((_, i) => pairColumns.reduce((sum, name) => sum + (pairs[name][i] ?? 0), 0)));
+const bases = run.quality_distribution_metrics.histograms[0];
+await compareCounts("qualities", bases.QUALITY, bases.COUNT_OF_Q);
+const depths = (run.hs_metrics ?? run.wgs_metrics).histograms[0];
+const depthKey = (isCount) => Object.keys(depths).find((name) => (isCount ? name.includes("count") : name.includes("coverage") && !name.includes("count")));
+await compareCounts("depths", depths[depthKey(false)], depths[depthKey(true)]);
+await tab.$eval("#plot-inserts input[type=checkbox]", (it) => it.click());
+await tab.waitForFunction(() => document.querySelector("#plot-inserts input[type=checkbox]").checked);
+await tab.$eval("#plot-inserts .area", (it) => it.scrollIntoView({ block: "center", behavior: "instant" }));
+await nextFrame();
+await tab.focus("#plot-inserts .area");
+await tab.keyboard.press("ArrowRight");
+check(/bases: (about )?[\d,]+$/.test(await text("#plot-inserts .tip span")), `a count on a log scale: ${await text("#plot-inserts .tip span")}`);
+await saved("#plot-inserts .buttons button:nth-child(4)");
+check((await lastTsv()).every((line) => !line.includes("NaN")), "0 has no logarithm, and no number in the file");
+check(/curves, values from [\d,about ]+ to/.test(await labelOf("inserts")), await labelOf("inserts"));
+await tab.$eval("#plot-inserts input[type=checkbox]", (it) => it.click());
+
+// A plot that is not in view shows highlighted samples after a change.
+await tab.evaluate(() => scrollTo({ top: 0, behavior: "instant" }));
+await nextFrame();
+await nextFrame();
+for (const id of ["inserts", "qualities", "depths"]) await choose(`#plot-${id} select`, "percent");
+await tab.waitForFunction(() => document.querySelector("#plot-depths .area").ariaLabel.includes("%"));
+await tab.$eval("#plot-depths .area", (it) => it.scrollIntoView({ block: "center", behavior: "instant" }));
+await nextFrame();
+await nextFrame();
+const hasMarked = await tab.$eval("#plot-depths canvas + canvas", (it) => {
+  const empty = new OffscreenCanvas(it.width, it.height).getContext("2d").getImageData(0, 0, it.width, it.height).data;
+  return it.getContext("2d").getImageData(0, 0, it.width, it.height).data.some((value, i) => value !== empty[i]);
+});
+check(hasMarked && (await count("#chips li")) > 0, "a plot that was out of view shows highlighted samples");
+
+// The table is copied, hidden samples are left out, and all plots are in one file.
+await tab.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => (globalThis.copied = text) } }));
+await setFilter("^S000[1-4]$");
+await click("#hide-shown");
+await tab.evaluate(() => [...document.querySelectorAll("#window tbody a")].length);
+await setFilter("^S00");
+await tab.$eval("#copy-table", (it) => it.click());
+await tab.waitForFunction(() => globalThis.copied);
+const copied = (await tab.evaluate(() => globalThis.copied)).trimEnd().split("\n");
+const kept = (await numberOfShown()) - 4;
+check(copied.length === kept + 1 && !copied.some((line) => line.startsWith("S0001\t")), `hidden samples are not copied: ${await text("#save-note")}`);
+await click("#show-all");
+await setFilter("");
+for (const format of ["svg", "png"]) {
+  await saved(`#save-all-${format}`);
+  const bytes = Buffer.from(
+    await tab.evaluate(async () => {
+      const blob = globalThis.saved.at(-1);
+      return new Promise((done) => {
+        const reader = new FileReader();
+        reader.onload = () => done(reader.result.split(",")[1]);
+        reader.readAsDataURL(blob);
+      });
+    }),
+    "base64",
+  );
+  const names = [];
+  const end = bytes.length - 22;
+  let isWhole = bytes.readUInt32LE(end) === 0x06054b50;
+  for (let at = bytes.readUInt32LE(end + 16), left = bytes.readUInt16LE(end + 10); left > 0; left--) {
+    const [crc, size, length, start] = [16, 24, 28, 42].map((field) => (field === 28 ? bytes.readUInt16LE(at + field) : bytes.readUInt32LE(at + field)));
+    names.push(bytes.toString("utf8", at + 46, at + 46 + length));
+    const content = bytes.subarray(start + 30 + length, start + 30 + length + size);
+    isWhole &&= bytes.readUInt32LE(start) === 0x04034b50 && crc32(content) === crc && size > 100;
+    at += 46 + length;
+  }
+  const figures = await count("#overview figure");
+  const own = names.filter((name) => name.endsWith(`.${format}`));
+  check(isWhole && own.length === figures && new Set(names).size === names.length && names.includes("samples.tsv") && names.includes("inserts.tsv"), `one file has ${own.length} of ${figures} plots as ${format}: ${bytes.length} bytes`);
+}
+await tab.waitForFunction(() => document.getElementById("save-note").textContent.includes("are saved"));
+
 await saved("#plot-scatter .buttons button:nth-child(4)");
 const dots = await lastTsv();
 check(dots[0].join() === "Sample,Median insert size (bases),Mean genome coverage (×)" && dots.length === samples + 1, `the saved dots: ${dots[0]}`);
@@ -414,10 +589,15 @@ await saved("#plot-excluded .buttons button:nth-child(2)");
 
 // What the reader chose is there again, until it is reset.
 const chosen = await texts("#chips a");
+await tab.$eval('#columns [aria-label="Move Mapped reads to the right"]', (it) => it.click());
+const order = (await headings()).join();
+await tab.$eval("#plot-duplicates .part", (it) => it.click());
 await setFilter("S00");
 await openAgain();
 check((await texts("#chips a")).join() === chosen.join() && chosen.length > 0, `still highlighted: ${chosen}`);
 check((await tab.$eval("#filter", (it) => it.value)) === "S00" && (await texts("#failed a")).includes("Renamed <b>"), "the filter and the names are kept");
+check((await headings()).join() === order && order !== titles.join(), "the order of the columns is kept");
+check((await tab.$eval("#plot-duplicates .part", (it) => it.ariaPressed)) === "false", "dropped parts are kept");
 await tab.evaluate(() => {
   globalThis.saved = [];
   const create = URL.createObjectURL;
@@ -428,6 +608,7 @@ const view = await tab.evaluate(() => globalThis.saved.at(-1).text());
 await Promise.all([tab.waitForNavigation(), tab.$eval("#forget", (it) => it.click())]);
 await tab.waitForSelector("html[data-ready]", { timeout: 120_000 });
 check((await count("#chips li")) === 0 && (await text("#shown")) === `${samples} samples` && !(await texts("#failed a")).includes("Renamed <b>"), "the view is reset");
+check((await headings()).join() === titles.join(), "the columns have their original order again");
 
 // A view from a file.
 const loadFile = async (name, content) => {
@@ -448,6 +629,7 @@ const loadFile = async (name, content) => {
 await loadFile("view.json", view);
 check((await texts("#chips a")).join() === chosen.join() && (await tab.$eval("#filter", (it) => it.value)) === "S00", `a view is loaded: ${await text("#view-note")}`);
 check((await texts("#failed a")).includes("Renamed <b>") && (await text("#shown")) !== `${samples} samples`, "a view has the names and the filter");
+check((await headings()).join() === order, "a view has the order of the columns");
 const strange = { ...JSON.parse(view), hidden: ["S0001", "nobody"] };
 await loadFile("view.json", JSON.stringify(strange));
 check((await text("#view-note")) === "The view is loaded. 1 of its samples is not on this page." && (await text("#hidden-count span")).startsWith("1 sample is hidden"), "samples of other pages are left out");
