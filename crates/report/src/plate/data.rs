@@ -39,8 +39,15 @@ impl PlateData<'_> {
             self.samples.iter().map(|it| status(it).map(|it| grades.number(status_json(it)))).collect();
         let metrics: Vec<Value> =
             self.columns.iter().map(|column| self.metric_json(column, &mut grades)).collect();
-        let details: Vec<Value> =
-            self.details.iter().map(|column| self.metric_json(column, &mut grades)).collect();
+        let mut wholes = WholeList::default();
+        let mut detail = |column: &MetricColumn| {
+            let mut metric = self.metric_json(column, &mut grades);
+            if let Some(number) = wholes.number(&column.values) {
+                (metric["values"], metric["whole"]) = (json!([]), number.into());
+            }
+            metric
+        };
+        let details: Vec<Value> = self.details.iter().map(&mut detail).collect();
         let bars: Vec<&[Option<Bar>]> = self.samples.iter().map(|it| &it.bars[..]).collect();
         let names: Vec<String> = self.samples.iter().map(|it| clean_text(&it.name)).collect();
         json!({
@@ -52,6 +59,7 @@ impl PlateData<'_> {
             "colorBy": options.color_by,
             "metrics": metrics,
             "details": details,
+            "wholes": wholes.0,
             "bars": bars_json(&bars),
             "curves": self.curves.iter().map(Curves::to_json).collect::<Vec<_>>(),
         })
@@ -180,6 +188,41 @@ impl GradeList {
     }
 }
 
+/// The totals of which the values of columns are shares. The script divides the counts of a column by them:
+/// the digits of the shares would take most of the bytes of the column.
+#[derive(Default)]
+struct WholeList(Vec<Vec<u64>>);
+
+impl WholeList {
+    /// Returns the number of the totals of a column. `None` if its values are not exactly its counts divided
+    /// by whole numbers.
+    fn number(&mut self, values: &[Option<Quantity>]) -> Option<usize> {
+        let is_share = |quantity: &Quantity, whole: u64| {
+            quantity
+                .count
+                .is_some_and(|count| count.round() == count && count / whole as f64 == quantity.value)
+        };
+        let fits = |wholes: &Vec<u64>| {
+            let pairs = values.iter().zip(wholes);
+            pairs
+                .filter_map(|(it, whole)| Some((it.as_ref()?, *whole)))
+                .all(|(it, whole)| is_share(it, whole))
+        };
+        if let Some(found) = self.0.iter().position(fits) {
+            return Some(found);
+        }
+        let whole = |quantity: &Option<Quantity>| match quantity {
+            Some(it) if it.value > 0.0 => (it.count.unwrap_or(0.0) / it.value).round() as u64,
+            _ => 1,
+        };
+        let wholes: Vec<u64> = values.iter().map(whole).collect();
+        fits(&wholes).then(|| {
+            self.0.push(wholes);
+            self.0.len() - 1
+        })
+    }
+}
+
 /// The sources in the JSON that occur, as attributes of `<data>` elements.
 #[derive(Default)]
 struct SourceList(Vec<Map<String, Value>>);
@@ -201,4 +244,27 @@ impl SourceList {
 /// Replaces control characters, as `render_page` does in the HTML.
 fn clean_text(text: &str) -> String {
     text.replace(char::is_control, "\u{fffd}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::NumberRule;
+
+    #[test]
+    fn columns_with_the_same_totals_share_them() {
+        let share = |count: f64, whole: f64| {
+            let share = Quantity::new(count / whole, "/x", NumberRule::Sum);
+            Some(share.with_count(Some(count)))
+        };
+        let mut list = WholeList::default();
+        assert_eq!(list.number(&[share(1.0, 3.0), share(0.0, 9.0), None]), Some(0));
+        assert_eq!(list.number(&[share(2.0, 3.0), None, None]), Some(0));
+        assert_eq!(list.number(&[share(5.0, 7.0), share(3.0, 9.0), None]), Some(1));
+        assert_eq!(list.number(&[share(0.5, 7.0)]), None, "no whole count");
+        let rounded = Quantity::new(0.07, "/x", NumberRule::Sum).with_count(Some(16_505.0));
+        assert_eq!(list.number(&[Some(rounded)]), None, "a rounded share");
+        assert_eq!(list.number(&[Some(Quantity::new(0.5, "/x", NumberRule::Sum))]), None);
+        assert_eq!(list.0, [[3, 1, 1], [7, 9, 1]]);
+    }
 }

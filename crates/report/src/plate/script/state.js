@@ -15,6 +15,11 @@
 const byId = (id) => document.getElementById(id);
 const data = JSON.parse(byId("plate-data").textContent);
 const count = data.samples.length;
+for (const metric of data.details) {
+  // The page leaves out shares that are counts divided by totals, which several columns have in common.
+  const wholes = data.wholes[metric.whole];
+  if (wholes) metric.values = metric.counts.map((part, sample) => (part === null ? null : part / wholes[sample]));
+}
 const all = [...data.samples.keys()];
 
 const state = {
