@@ -113,7 +113,10 @@ struct CallOutput {
     /// Whether a task failed, so that later ones are never joined.
     has_failed: bool,
     records: Vec<VcfRecord>,
+    /// Lines of the next page, which is full when it has a number of bytes, so that pages and their
+    /// compressed bytes do not depend on threads.
     text: Vec<u8>,
+    full: Vec<TextPage>,
     pages: u64,
     counts: VariantCounts,
 }
@@ -182,8 +185,8 @@ impl CallTally {
         output.emit()?;
         output.join.finish(&mut output.records);
         output.append_records(&self.header);
-        let last = output.take_page(0);
-        self.write_page(last)?;
+        output.end_page();
+        self.write_pages(output.full)?;
         let file = lock(&self.file).take().ok_or_else(no_file_error)?;
         Ok(Some((file.complete()?, output.counts.to_value(walk.counts()))))
     }
@@ -235,6 +238,7 @@ impl CallTally {
             has_failed: false,
             records: Vec::new(),
             text,
+            full: Vec::new(),
             pages: 0,
             counts: VariantCounts::default(),
         })
@@ -257,17 +261,17 @@ impl CallTally {
         let watch = FailureWatch(self);
         let mut caller = self.new_caller();
         let called = caller.call_regions(contig, regions)?;
-        let page = {
+        let pages = {
             let mut output = lock(&self.output);
             let output = output.as_mut().ok_or_else(no_file_error)?;
             output.ready.insert(number, (called, bytes));
             let joined = output.join_ready(&mut caller, &self.header)?;
             self.task_bytes.fetch_sub(joined, Ordering::Relaxed);
-            output.take_page(MIN_PAGE_BYTES)
+            std::mem::take(&mut output.full)
         };
         self.joined.notify_all();
         std::mem::forget(watch);
-        self.write_page(page)?;
+        self.write_pages(pages)?;
         Ok(true)
     }
 
@@ -283,7 +287,7 @@ impl CallTally {
         }
         walk.pass_regions(|task| self.add_task(task))?;
         while self.call_next_task()? {}
-        let page = {
+        let pages = {
             let is_waiting = |output: &mut Option<CallOutput>| {
                 output.as_ref().is_some_and(|it| !it.has_failed && it.next < walk.task_count())
             };
@@ -298,9 +302,9 @@ impl CallTally {
             output.emit()?;
             output.append_records(&self.header);
             output.random.take().into_iter().for_each(|random| *walk.random() = random);
-            output.take_page(MIN_PAGE_BYTES)
+            std::mem::take(&mut output.full)
         };
-        self.write_page(page)
+        self.write_pages(pages)
     }
 
     /// Returns the generator to the output, if the walk has it, and raises the limit of its calls.
@@ -313,11 +317,13 @@ impl CallTally {
         }
     }
 
-    fn write_page(&self, page: Option<TextPage>) -> Result<()> {
-        let Some(page) = page else { return Ok(()) };
-        let is_compressed = lock(&self.file).as_ref().is_some_and(VcfFile::is_compressed);
-        let encoded = page.encode(is_compressed);
-        lock(&self.file).as_mut().ok_or_else(no_file_error)?.add_page(encoded)
+    fn write_pages(&self, pages: Vec<TextPage>) -> Result<()> {
+        for page in pages {
+            let is_compressed = lock(&self.file).as_ref().is_some_and(VcfFile::is_compressed);
+            let encoded = page.encode(is_compressed);
+            lock(&self.file).as_mut().ok_or_else(no_file_error)?.add_page(encoded)?;
+        }
+        Ok(())
     }
 }
 
@@ -362,21 +368,21 @@ impl CallOutput {
     }
 
     fn append_records(&mut self, header: &Header) {
-        for record in self.records.drain(..) {
+        for record in std::mem::take(&mut self.records) {
             self.counts.add(&record);
             let name = header.references().get(record.contig).map_or(&[][..], |contig| &contig.name);
             record.append_line(name, &mut self.text);
+            if self.text.len() >= MIN_PAGE_BYTES {
+                self.end_page();
+            }
         }
     }
 
-    /// Takes the text as a page, unless it is shorter than `min_bytes`.
-    fn take_page(&mut self, min_bytes: usize) -> Option<TextPage> {
-        if self.text.len() < min_bytes {
-            return None;
-        }
-        let number = self.pages;
+    /// Ends the page of the last lines.
+    fn end_page(&mut self) {
+        let (number, text) = (self.pages, std::mem::take(&mut self.text));
         self.pages += 1;
-        Some(TextPage { number, text: std::mem::take(&mut self.text) })
+        self.full.push(TextPage { number, text });
     }
 }
 
