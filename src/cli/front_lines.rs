@@ -47,6 +47,7 @@ const LINES: &[(&str, &str)] = &[
     ("gatk ApplyBQSR", "-I IN -O o.bam -bqsr t"),
     ("gatk GatherBQSRReports", "-I a -O o"),
     ("gatk AnalyzeCovariates", "-bqsr t -csv o"),
+    ("gatk HaplotypeCaller", "-I IN -O o.vcf -R r.fa"),
     ("gatk MarkDuplicates", "-I IN -O o.bam -M m"),
     ("gatk SortSam", "-I IN -O o.bam -SO coordinate"),
     ("gatk CreateSequenceDictionary", "-R r.fa"),

@@ -53,7 +53,7 @@ fn what_is_refused_is_said_and_nothing_is_written() {
         (vec!["samtools", "markdup", "--barcode-name", &input, &output], "--umi name"),
         (vec!["samtools", "sort", "-H", "-o", &output, &input], "homopolymers"),
         (vec!["picard", "RevertSam", "I=x", "O=y", "OBR=true"], "not a directory"),
-        (vec!["gatk", "HaplotypeCaller"], "does not call variants"),
+        (vec!["gatk", "Mutect2"], "only as GATK HaplotypeCaller does"),
         (vec!["elprep", "filter", &input], "2 files"),
         (vec!["bwa", "aln"], "the algorithm of bwa mem"),
     ] {

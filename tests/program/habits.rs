@@ -238,7 +238,12 @@ fn names_of_other_tools_lead_to_native_lines_and_to_no_other_command() {
             "use readmill picard CleanSam, which accepts the same command line",
             "similar",
         ),
-        ("HaplotypeCaller", "does not call variants", "similar"),
+        (
+            "HaplotypeCaller -I in/x.bam",
+            "use readmill gatk HaplotypeCaller, which accepts the same command line",
+            "similar",
+        ),
+        ("Mutect2", "only as GATK HaplotypeCaller does", "similar"),
     ] {
         let ended = run(&folders, &format!("$0 {line}"));
         ended.fails(1, &["unrecognized subcommand"]);

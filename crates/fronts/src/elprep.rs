@@ -5,6 +5,7 @@ use std::path::Path;
 use readmill_record::Result;
 
 use super::grammar::{Grammar, Opt, ParsedArguments, Takes};
+use super::headers;
 use super::line::{NativeLine, format_of_name, standard_stream};
 use super::tool::{LeadingArguments, Tool, ToolCommand, Translation};
 
@@ -51,9 +52,6 @@ const SPLIT_WAY: &str = "readmill prep does everything in one run; to split a fi
 const MERGE_WAY: &str =
     "readmill prep does everything in one run; to merge files, use readmill merge a.bam b.bam -o OUT";
 
-const NO_CALLER: &str = "readmill does not call variants";
-const LATER: &str = "used only with --haplotypecaller, which is refused";
-
 #[rustfmt::skip] // a row is a line
 const STEPS: &[Opt] = &[
     Opt::built("--output-type", Takes::Value, "-O"),
@@ -78,13 +76,13 @@ const STEPS: &[Opt] = &[
     Opt::built("--sqq", Takes::Value, "--static-quantized-quals, one by one"),
     Opt::native("--max-cycle", Takes::Value, "--maximum-cycle-value"),
     Opt::built("--known-sites", Takes::Value, "--known-sites, one by one; for X.elsites, the VCF or BED file in the same directory, if it exists"),
-    Opt::refused("--haplotypecaller", Takes::Value, "calls variants", NO_CALLER),
-    Opt::harmless("--reference-confidence", Takes::Value, LATER),
-    Opt::harmless("--sample-name", Takes::Value, LATER),
-    Opt::harmless("--activity-profile", Takes::Value, LATER),
-    Opt::harmless("--assembly-regions", Takes::Value, LATER),
-    Opt::harmless("--assembly-region-padding", Takes::Value, LATER),
-    Opt::refused("--target-regions", Takes::Value, "drops reads outside of the regions after duplicate marking", "readmill prep --overlap BED drops them before duplicate marking; --bqsr-intervals BED counts only reads in the regions"),
+    Opt::built("--haplotypecaller", Takes::Value, "--call FILE --call-mode gvcf; the records of GATK 4.6.2.0, and FILE.tbi if FILE is compressed; needs --sorting-order coordinate or sorted reads"),
+    Opt::built("--reference-confidence", Takes::Value, "--call-mode gvcf, bp or vcf; without --haplotypecaller, ignored"),
+    Opt::built("--sample-name", Takes::Value, "nothing, if all reads are of this sample; otherwise refused"),
+    Opt::refused("--activity-profile", Takes::Value, "writes the activity of each position", ""),
+    Opt::refused("--assembly-regions", Takes::Value, "writes the assembled regions", ""),
+    Opt::only("--assembly-region-padding", Takes::Value, &["100"], "changes the regions that are assembled", ""),
+    Opt::refused("--target-regions", Takes::Value, "drops reads outside of the regions after duplicate marking", "readmill prep --overlap BED drops them before duplicate marking; --bqsr-intervals BED counts only reads in the regions, and --call-intervals BED calls variants only there"),
     Opt::native("--nr-of-threads", Takes::Value, "-@"),
     Opt::harmless("--timed", Takes::Nothing, "affects only messages"),
     Opt::harmless("--log-path", Takes::Value, "messages are written to standard error"),
@@ -149,6 +147,10 @@ fn translate_filter(given: &ParsedArguments) -> Result<NativeLine> {
             )?),
         );
     }
+    if let Some(file) = given.last_value("--haplotypecaller") {
+        let mode = translate_call_mode(given, input)?;
+        line.add(["--call", file, "--call-mode", mode]);
+    }
     for sites in given.last_value("--known-sites").into_iter().flat_map(|list| list.split(',')) {
         // readmill also reads elPrep's own sites format, but the file from which it was made
         // contains more information.
@@ -163,6 +165,38 @@ fn translate_filter(given: &ParsedArguments) -> Result<NativeLine> {
     line.add_flag("-O", format.or(unnamed).as_deref());
     line.add_operands([standard_stream(input)]);
     Ok(line)
+}
+
+/// Returns the value of `--call-mode`. Refuses what readmill cannot do when it calls variants.
+fn translate_call_mode(given: &ParsedArguments, input: &str) -> Result<&'static str> {
+    if !given.is_set("--reference") {
+        return Err(given.refusal_error("--haplotypecaller needs --reference"));
+    }
+    if given.last_value("--sorting-order") == Some("queryname") {
+        return Err(given
+            .refusal_error("--haplotypecaller is not supported with --sorting-order queryname")
+            .hint("sort by coordinate: --sorting-order coordinate"));
+    }
+    if let Some(sample) = given.last_value("--sample-name") {
+        let is_sample = match given.last_value("--replace-read-group") {
+            Some(group) => {
+                group.split_whitespace().any(|field| field.strip_prefix("SM:") == Some(sample))
+            }
+            None => headers::has_only_sample(given, input, sample)?,
+        };
+        if !is_sample {
+            return Err(headers::other_sample_error(given, input, sample));
+        }
+    }
+    match given.last_value("--reference-confidence").unwrap_or("GVCF").to_ascii_uppercase().as_str() {
+        "GVCF" => Ok("gvcf"),
+        "BP_RESOLUTION" => Ok("bp"),
+        "NONE" => Ok("vcf"),
+        other => {
+            let what = format!("--reference-confidence {other} is not a mode");
+            Err(given.refusal_error(&what).hint("use GVCF, BP_RESOLUTION or NONE"))
+        }
+    }
 }
 
 /// Returns the file from which elPrep's own file `path` was made: the same name with one of the

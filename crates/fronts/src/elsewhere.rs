@@ -64,7 +64,8 @@ macro_rules! qc {
     };
 }
 
-const NO_VARIANTS: &str = "readmill does not call variants: run this tool on the output of readmill";
+const NO_VARIANTS: &str =
+    "readmill calls variants only as GATK HaplotypeCaller does (readmill call): run this tool";
 const NO_VCF: &str = "readmill reads and indexes VCF files, but does not write them: run this tool";
 const NO_PILEUP: &str =
     "readmill does not make pileups or consensus sequences: run this tool on the output of readmill";
@@ -141,9 +142,11 @@ pub const UNTRANSLATED: &[UntranslatedCommands] = &[
     entry("gatk", &["IndexFeatureFile"], Line("readmill index in.vcf.gz", "writes .tbi, as tabix")),
     entry("gatk", &["DepthOfCoverage"], Line("readmill qc in.bam --no-metrics --coverage -o PREFIX", "writes the files of mosdepth; readmill depth prints each position")),
     entry("gatk", &["BaseRecalibratorSpark", "ApplyBQSRSpark", "BQSRPipelineSpark"], Line("readmill prep --bqsr --reference ref.fa --known-sites dbsnp.vcf.gz in.bam -o out.bam", "in one pass")),
-    entry("gatk", &["BwaSpark", "BwaAndMarkDuplicatesPipelineSpark", "ReadsPipelineSpark"], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --sort coordinate --mark-duplicates -o out.bam", "does not call variants")),
+    entry("gatk", &["BwaSpark", "BwaAndMarkDuplicatesPipelineSpark"], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --sort coordinate --mark-duplicates -o out.bam", "")),
+    entry("gatk", &["ReadsPipelineSpark"], Line("readmill prep in.bam -o out.bam --sort coordinate --mark-duplicates --bqsr --reference ref.fa --known-sites dbsnp.vcf.gz --call out.vcf.gz --call-mode vcf", "in one pass, for aligned reads")),
+    entry("gatk", &["HaplotypeCallerSpark"], Line("readmill call in.bam --reference ref.fa --mode vcf -o out.vcf.gz", "with the records of HaplotypeCaller")),
     entry("gatk", &["CollectMultipleMetricsSpark", "CollectInsertSizeMetricsSpark", "CollectBaseDistributionByCycleSpark", "MeanQualityByCycleSpark", "QualityScoreDistributionSpark", "CollectQualityYieldMetricsSpark"], Line("readmill qc in.bam -o PREFIX --reference ref.fa", "")),
-    entry("gatk", &["HaplotypeCaller", "HaplotypeCallerSpark", "Mutect2", "GenotypeGVCFs", "CombineGVCFs", "GenomicsDBImport", "GnarlyGenotyper", "ReblockGVCF", "GetPileupSummaries", "CalculateContamination", "CollectReadCounts", "CollectAllelicCounts", "Pileup", "PileupSpark", "LearnReadOrientationModel", "CollectF1R2Counts", "PathSeqPipelineSpark", "StructuralVariationDiscoveryPipelineSpark", "UnifiedGenotyper"], Nothing(NO_VARIANTS)),
+    entry("gatk", &["Mutect2", "GenotypeGVCFs", "CombineGVCFs", "GenomicsDBImport", "GnarlyGenotyper", "ReblockGVCF", "GetPileupSummaries", "CalculateContamination", "CollectReadCounts", "CollectAllelicCounts", "Pileup", "PileupSpark", "LearnReadOrientationModel", "CollectF1R2Counts", "PathSeqPipelineSpark", "StructuralVariationDiscoveryPipelineSpark", "UnifiedGenotyper"], Nothing(NO_VARIANTS)),
     entry("gatk", &["VariantFiltration", "VariantRecalibrator", "ApplyVQSR", "CNNScoreVariants", "NVScoreVariants", "SelectVariants", "VariantsToTable", "FilterMutectCalls", "Funcotator", "VariantAnnotator", "VariantEval", "Concordance", "LeftAlignAndTrimVariants", "ValidateVariants", "CreateSomaticPanelOfNormals", "CalculateGenotypePosteriors", "CountVariants"], Nothing(NO_VCF)),
     entry("gatk", &["SplitNCigarReads", "LeftAlignIndels", "ClipReads", "IndelRealigner", "RealignerTargetCreator", "ReadAnonymizer", "FixMisencodedBaseQualityReads", "CountBases", "AnalyzeSaturationMutagenesis"], Nothing("readmill does not do this: run this tool on the output of readmill")),
     entry("gatk", &["SplitIntervals", "PreprocessIntervals", "AnnotateIntervals"], Nothing(NO_INTERVALS)),
@@ -166,7 +169,7 @@ pub const UNTRANSLATED: &[UntranslatedCommands] = &[
     entry("biobambam2", &["bamseqchksum"], Line("readmill checksum -B in.bam", "prints the same text")),
     entry("umi_tools", &[], Line("readmill markdup --remove-duplicates --umi name in.bam -o out.bam", "instead of umi_tools dedup")),
     entry("fgbio", &[], Line("readmill markdup --umi tag:RX --umi-method paired in.bam -o out.bam", "instead of fgbio GroupReadsByUmi; readmill does not make consensus reads")),
-    entry("pbrun", &[], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --sort coordinate --mark-duplicates -o out.bam", "instead of pbrun fq2bam")),
+    entry("pbrun", &[], Line("readmill align ref.fa R1.fq.gz R2.fq.gz --sort coordinate --mark-duplicates -o out.bam", "instead of pbrun fq2bam; readmill call, instead of pbrun haplotypecaller")),
     entry("minibwa", &[], Nothing("use: readmill align --kernel minibwa ref.fa R1.fq.gz R2.fq.gz -o out.bam, in a build of readmill with minibwa")),
     entry("minimap2", &[], Nothing(NO_ALIGNER)),
     entry("bowtie2", &[], Nothing(NO_ALIGNER)),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use readmill_files::{CommandMemory, head};
-use readmill_record::{Header, Result};
+use readmill_record::{Error, Header, Result};
 
 use super::grammar::ParsedArguments;
 
@@ -40,4 +40,20 @@ pub fn read_sort_order(given: &ParsedArguments, path: &str) -> Result<Option<Str
 pub fn stated_sort_order(header: &Header) -> Option<String> {
     let order = header.lines_of_kind(b"HD").next()?.get(b"SO")?;
     Some(String::from_utf8_lossy(order).into_owned())
+}
+
+/// Returns whether all read groups of a file are of this sample.
+pub fn has_only_sample(given: &ParsedArguments, path: &str, sample: &str) -> Result<bool> {
+    let header = require_header(given, path)?;
+    let mut groups = header.lines_of_kind(b"RG");
+    Ok(groups.all(|group| group.get(b"SM").is_some_and(|own| own == sample.as_bytes())))
+}
+
+/// Returns an error for an option that selects a sample of a file with other samples.
+pub fn other_sample_error(given: &ParsedArguments, path: &str, sample: &str) -> Error {
+    let what =
+        format!("--sample-name {sample} is not supported: {path} has read groups of another sample");
+    let way =
+        "write the reads of one sample to a file first: readmill split --by read-group IN -o PREFIX";
+    given.refusal_error(&what).hint(way)
 }

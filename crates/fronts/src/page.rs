@@ -39,8 +39,9 @@ readmill: runs as: readmill sort -@ 4 -m 4096M -o sorted.bam -l 6 --no-index in.
 - An option that could change a result is translated or refused, never ignored. The error message gives the native command, if there is one.
 - [The last table](#commands-without-a-front) lists the other commands of these tools, with a native command or the reason why there is none. `readmill help samtools`
   lists both.
-- Threads: `samtools -@ N` means N + 1 threads; the default is one thread, as in samtools. `bwa -t` is the total. Picard and
-  GATK have no such option: readmill uses all threads that the process may use.
+- Threads: `samtools -@ N` means N + 1 threads; the default is one thread, as in samtools. `bwa -t` is the total, as is
+  `HaplotypeCaller --native-pair-hmm-threads`. Other tools of Picard and GATK have no such option: readmill uses all threads that the
+  process may use.
 - Memory: `samtools sort -m` is the memory per thread, and becomes the sum for all threads, but at least 512 MiB. `-Xmx` of at least 1 GiB becomes `-m` (for view, `--memory`; `bqsr gather` has no limit).
 - Compression: level 6 for samtools, 5 for Picard, 2 for GATK (set by its launcher), unless the command line sets another level.
 - Indexes: as in the tools, samtools writes an index with `--write-index`, Picard with `CREATE_INDEX=true`, and GATK by default. Picard and GATK name it `out.bai`.

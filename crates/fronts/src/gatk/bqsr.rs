@@ -3,9 +3,10 @@
 
 use readmill_record::Result;
 
-use super::read_filters::{self, READ_FILTERS};
+use super::read_filters::{self, BASE_RECALIBRATOR_FILTERS, COUNT_FILTERS, FILTER_ARGUMENTS};
 use super::shared::{
-    COMMON, DEFAULT_LEVEL, NO_FILTER, NO_READ_FILTERS, READS, add_common_flags, barclay_command,
+    COMMON, DEFAULT_LEVEL, NO_FILTER, NO_READ_FILTERS, NO_VARIANTS, READS, add_common_flags,
+    barclay_command,
 };
 use crate::grammar::{Opt, ParsedArguments, Takes};
 use crate::line::{NativeLine, add_htsjdk_output, standard_stream};
@@ -13,7 +14,7 @@ use crate::tool::ToolCommand;
 
 pub const BASE_RECALIBRATOR: ToolCommand = barclay_command(
     "BaseRecalibrator",
-    &[TABLE, NO_OUTPUT, READ_FILTERS, READS, COMMON],
+    &[TABLE, NO_OUTPUT, COUNT_FILTERS, FILTER_ARGUMENTS, NO_VARIANTS, READS, COMMON],
     translate_base_recalibrator,
 );
 
@@ -62,7 +63,7 @@ fn translate_base_recalibrator(given: &ParsedArguments) -> Result<NativeLine> {
     let default = given.last_value("--default-base-qualities").filter(|&quality| quality != "-1");
     line.add_flag("--default-base-qualities", default);
     add_common_flags(&mut line, given);
-    let filters = read_filters::filter_arguments(given)?;
+    let filters = read_filters::filter_arguments(given, &BASE_RECALIBRATOR_FILTERS)?;
     if filters.is_empty() {
         line.add_operands(given.values("--input"));
         return Ok(line);
@@ -75,8 +76,11 @@ fn translate_base_recalibrator(given: &ParsedArguments) -> Result<NativeLine> {
     Ok(line)
 }
 
-pub const APPLY_BQSR: ToolCommand =
-    barclay_command("ApplyBQSR", &[APPLY, NO_READ_FILTERS, READS, COMMON], translate_apply_bqsr);
+pub const APPLY_BQSR: ToolCommand = barclay_command(
+    "ApplyBQSR",
+    &[APPLY, NO_READ_FILTERS, NO_VARIANTS, READS, COMMON],
+    translate_apply_bqsr,
+);
 
 #[rustfmt::skip] // a row is a line
 const APPLY: &[Opt] = &[

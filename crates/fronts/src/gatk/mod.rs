@@ -1,6 +1,7 @@
 //! The command lines of GATK, which include all of Picard's tools.
 
 mod bqsr;
+mod haplotype_caller;
 mod read_filters;
 mod shared;
 mod spark;
@@ -26,6 +27,7 @@ const COMMANDS: &[ToolCommand] = &[
     bqsr::APPLY_BQSR,
     bqsr::GATHER_BQSR_REPORTS,
     bqsr::ANALYZE_COVARIATES,
+    haplotype_caller::HAPLOTYPE_CALLER,
     picard::MARK_DUPLICATES,
     picard::SORT_SAM,
     picard::CREATE_SEQUENCE_DICTIONARY,

@@ -39,18 +39,23 @@ pub const COMMON: &[Opt] = &[
 
 pub const NO_FILTER: &str = "use readmill filter FILTERS first";
 
+/// Options for variants and intervals that have no effect in tools that write no variants.
 #[rustfmt::skip] // a row is a line
-pub const READS: &[Opt] = &[
+pub const NO_VARIANTS: &[Opt] = &[
     Opt::harmless("--add-output-vcf-command-line", Takes::Truth, "readmill writes no VCF here"),
-    Opt::harmless("-CIPB --cloud-index-prefetch-buffer", Takes::Value, "readmill reads only local files"),
-    Opt::harmless("-CPB --cloud-prefetch-buffer", Takes::Value, "readmill reads only local files"),
     Opt::harmless("-OVI --create-output-variant-index", Takes::Truth, "readmill writes no VCF here"),
     Opt::harmless("-OVM --create-output-variant-md5", Takes::Truth, "readmill writes no VCF here"),
     Opt::harmless("--max-variants-per-shard", Takes::Value, "readmill writes no VCF here"),
     Opt::harmless("--sites-only-vcf-output", Takes::Truth, "readmill writes no VCF here"),
+    Opt::harmless("-imr --interval-merging-rule", Takes::Value, "readmill always merges intervals"),
+];
+
+#[rustfmt::skip] // a row is a line
+pub const READS: &[Opt] = &[
+    Opt::harmless("-CIPB --cloud-index-prefetch-buffer", Takes::Value, "readmill reads only local files"),
+    Opt::harmless("-CPB --cloud-prefetch-buffer", Takes::Value, "readmill reads only local files"),
     Opt::harmless("-DBIC --disable-bam-index-caching", Takes::Truth, "readmill reads no index here"),
     Opt::harmless("--disable-sequence-dictionary-validation", Takes::Truth, "readmill always checks the contigs that it needs"),
-    Opt::harmless("-imr --interval-merging-rule", Takes::Value, "readmill always merges intervals"),
     Opt::only("-isr --interval-set-rule", Takes::Value, &["UNION"], "uses the intersection of intervals", "use bedtools intersect first"),
     Opt::harmless("-LE --lenient", Takes::Truth, "readmill is always lenient here"),
     Opt::harmless("--read-index", Takes::Values, "readmill reads no index here"),

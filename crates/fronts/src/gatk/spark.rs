@@ -3,7 +3,8 @@
 use readmill_record::Result;
 
 use super::shared::{
-    COMMON, DEFAULT_LEVEL, NO_FILTER, NO_READ_FILTERS, READS, add_common_flags, barclay_command,
+    COMMON, DEFAULT_LEVEL, NO_FILTER, NO_READ_FILTERS, NO_VARIANTS, READS, add_common_flags,
+    barclay_command,
 };
 use crate::grammar::{Opt, ParsedArguments, Takes};
 use crate::line::{NativeLine, add_htsjdk_output};
@@ -11,7 +12,7 @@ use crate::tool::ToolCommand;
 
 pub const MARK_DUPLICATES_SPARK: ToolCommand = barclay_command(
     "MarkDuplicatesSpark",
-    &[OPTIONS, FLOW, SPARK, NO_READ_FILTERS, READS, COMMON],
+    &[OPTIONS, FLOW, SPARK, NO_READ_FILTERS, NO_VARIANTS, READS, COMMON],
     translate_mark_duplicates_spark,
 );
 

@@ -96,3 +96,22 @@ fn filters_of_gatk_become_a_run_in_front() {
         assert!(shown.contains(wanted), "{shown}");
     }
 }
+
+#[test]
+fn inputs_and_filters_of_haplotype_caller_become_a_run_in_front() {
+    for (rest, wanted) in [
+        ("-I b.bam", "merge -m"),
+        ("-I b.bam", "--quiet -O bam -l 0 -o - a.bam b.bam"),
+        ("--minimum-mapping-quality 30 -RF MappingQualityReadFilter", "-e mapq >= 30 a.bam"),
+        ("--maximum-mapping-quality 50", "-e mapq >= 20 && mapq <= 50 a.bam"),
+        ("-DF NotDuplicateReadFilter", "--remove-flags 0x400 a.bam"),
+        ("-RF PairedReadFilter -RF GoodCigarReadFilter", "-l 0 -o - -e flag.paired a.bam"),
+    ] {
+        let line = format!("gatk HaplotypeCaller -R r.fa -O o.vcf -I a.bam {rest}");
+        let Ok(TranslatedLine::Native(_, files)) = front(&line) else { panic!("{line}") };
+        let source = files.source.expect("a run in front");
+        let words: Vec<_> = source.iter().map(|word| word.to_string_lossy()).collect();
+        let shown = words.join(" ");
+        assert!(shown.contains(wanted), "{shown}");
+    }
+}

@@ -17,7 +17,7 @@ const PICARD: &str = "SortSam MarkDuplicates MergeSamFiles AddOrReplaceReadGroup
                       FixMateInformation SetNmMdAndUqTags MarkIlluminaAdapters SamToFastq FastqToSam RevertSam \
                       MergeBamAlignment BuildBamIndex CreateSequenceDictionary ViewSam";
 const GATK: &str = "BaseRecalibrator ApplyBQSR GatherBQSRReports AnalyzeCovariates MarkDuplicates SortSam \
-     CreateSequenceDictionary";
+     CreateSequenceDictionary HaplotypeCaller";
 const ELPREP: &str = "filter split merge sfm";
 const BWA: &str = "mem index";
 
@@ -73,7 +73,8 @@ fn option_names(line: &str) -> Vec<String> {
         let words = piece.split(' ').take_while(|word| word.starts_with('-') && word.len() > 1);
         names.extend(words.flat_map(expand_optional_part));
     }
-    names.retain(|name| !["-aa", "-"].contains(&name.as_str()));
+    // A description may continue with a negative number, such as the default value -11.
+    names.retain(|name| !["-aa", "-"].contains(&name.as_str()) && !name.ends_with('.'));
     names
 }
 
@@ -122,6 +123,7 @@ mod tests {
             ("Options: -b FILE  list of input", "-b"),
             ("  -U, --unoutput FILE, --output-unselected FILE", "-U --unoutput --output-unselected"),
             ("---------", ""),
+            ("                              -11. ", ""),
         ] {
             assert_eq!(option_names(line).join(" "), names, "{line}");
         }
