@@ -84,6 +84,8 @@ pub(super) struct CallTally {
     request: CallRequest,
     tables: RunTables,
     header: Header,
+    /// The name of the sample.
+    sample: Vec<u8>,
     reference: Reference,
     ledger: Ledger,
     max_waiting: usize,
@@ -129,14 +131,22 @@ fn no_file_error() -> Error {
     Error::bug("variants were called without a file")
 }
 
+/// GATK drops all reads of such a file, because their read groups are not in the header.
+fn no_sample_error() -> Error {
+    Error::input("no read group in the header has a sample name (SM), which variant calling needs")
+        .hint(r"set it: readmill prep IN -o OUT --read-group '@RG\tID:1\tSM:NAME'")
+}
+
 impl CallTally {
     /// Creates the tally of a run.
     ///
     /// # Errors
-    /// Fails if the header has several samples, if intervals or the reference do not fit it, or if there
+    /// Fails if the header has no sample or several samples, if intervals or the reference do not fit it, or if there
     /// is too little memory for the bases of contigs.
     pub(super) fn new(request: &CallRequest, setup: &AddOnSetup<'_>) -> Result<Self> {
         let (header, ledger) = (setup.header, setup.ledger);
+        let sample = header.lines_of_kind(b"RG").find_map(|group| group.get(b"SM"));
+        let sample = sample.ok_or_else(no_sample_error)?.to_vec();
         let reference = setup.reference.ok_or_else(|| Error::bug("variants need a reference"))?;
         let reference = reference.open(ledger)?;
         let mut lengths = Vec::from_iter(header.references().iter().map(|contig| contig.length));
@@ -149,6 +159,7 @@ impl CallTally {
             request: request.clone(),
             tables,
             header: header.clone(),
+            sample,
             reference,
             ledger: ledger.clone(),
             max_waiting: setup.crew.in_flight,
@@ -218,13 +229,12 @@ impl CallTally {
             length: contig.length,
             assembly: None,
         }));
-        let sample = header.lines_of_kind(b"RG").find_map(|group| group.get(b"SM")).unwrap_or_default();
         let mut text = Vec::new();
         VcfHeader {
             mode,
             bands: join.bands(),
             contigs: &contigs,
-            samples: &[sample],
+            samples: &[&self.sample[..]],
             has_phases: mode != VcfMode::Variants,
             lines: &[concat!("readmillVersion=", env!("CARGO_PKG_VERSION"))],
         }

@@ -31,6 +31,8 @@ struct PlannedContig {
     index: usize,
     name: Vec<u8>,
     intervals: Intervals,
+    /// Whether to omit the contig if it has no reads, because the reference does not have it.
+    is_optional: bool,
 }
 
 /// Neighbouring regions of a contig, which one thread calls.
@@ -80,11 +82,12 @@ impl ContigsWalk {
         let mut contigs = VecDeque::new();
         for (index, contig) in header.references().iter().enumerate() {
             let spans = Vec::from_iter(contig_spans(&given, index as u32, contig.length));
-            if spans.is_empty() || numbers[index].is_none() && intervals.include.is_empty() {
+            if spans.is_empty() {
                 continue;
             }
-            let intervals = Intervals::new(spans);
-            contigs.push_back(PlannedContig { index, name: contig.name.clone(), intervals });
+            let is_optional = numbers[index].is_none() && intervals.include.is_empty();
+            let (name, intervals) = (contig.name.clone(), Intervals::new(spans));
+            contigs.push_back(PlannedContig { index, name, intervals, is_optional });
         }
         Ok(ContigsWalk {
             walk: tables.start_walk(options, header)?,
@@ -168,10 +171,13 @@ impl ContigsWalk {
     }
 
     fn finish_contig(&mut self, add_task: &mut impl FnMut(CallTask) -> Result<()>) -> Result<()> {
-        self.open_contig()?;
-        self.walk.finish_contig(&mut self.regions)?;
-        self.take_tasks(true, add_task)?;
-        self.open = None;
+        let is_omitted = self.contigs.front().is_some_and(|contig| contig.is_optional);
+        if !is_omitted {
+            self.open_contig()?;
+            self.walk.finish_contig(&mut self.regions)?;
+            self.take_tasks(true, add_task)?;
+            self.open = None;
+        }
         self.contigs.pop_front();
         Ok(())
     }

@@ -118,7 +118,9 @@ impl ReadIntake {
         let Some((read_group, sample)) = group.and_then(|group| Some((group.index, group.sample?)))
         else {
             let error = Error::input("the read group is not in the header, or has no sample (SM) there");
-            return Err(error.qname(record.qname()));
+            return Err(error
+                .qname(record.qname())
+                .hint("add an @RG line with a sample (SM) for it to the header"));
         };
         let read = CallerRead { cigar, read_group, sample, ..decode_record(record)? };
         self.counts.add_passed();
