@@ -3,6 +3,7 @@
 #[cfg(feature = "bwa")]
 mod align;
 mod bqsr;
+mod call;
 mod cluster;
 mod compare;
 mod coverage;

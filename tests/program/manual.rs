@@ -81,7 +81,7 @@ fn write_example_files(dir: &TestDir) {
             readmill bqsr table -q in.bam --reference ref.fa --known-sites dbsnp.vcf.gz -o part$n.table
         done
         cp part1.table before.table; cp part1.table after.table
-        cp in.bam old.bam; cp in.bam new.bam; cp in.cram new.cram; cp in.bam out.bam
+        cp sorted.bam marked.bam; cp in.bam old.bam; cp in.bam new.bam; cp in.cram new.cram; cp in.bam out.bam
         mkdir qc lanes man1";
     let done = run_script(dir, "sh", &format!("set -e\n{script}"));
     assert_eq!(done.code, Some(0), "{}", done.stderr);
