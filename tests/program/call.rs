@@ -117,7 +117,7 @@ fn files_do_not_depend_on_resources_or_on_the_format_of_the_reads() {
 
 #[test]
 fn variants_of_the_same_pass_are_those_of_the_output() {
-    let files = Files::simulate(12_000);
+    let files = Files::simulate(4_000);
     let Files { reads, sorted, reference, .. } = &files;
     // The header states an order, but the first read is the last one in the file.
     let text = files.sorted_text();
@@ -134,20 +134,18 @@ fn variants_of_the_same_pass_are_those_of_the_output() {
         (&unsorted, "--sort coordinate"),
         (&unsorted, "--sort coordinate --mark-duplicates"),
     ] {
-        for mode in ["gvcf", "vcf"] {
+        for (mode, threads) in [("gvcf", 4), ("vcf", 3)] {
             let [output, same, after] =
                 ["out.bam", "same.vcf.gz", "after.vcf.gz"].map(|name| files.path(name));
-            for threads in [1, 4] {
-                run(&format!(
-                    "prep {input} -o {output} {steps} --reference {reference} --call {same} --call-mode {mode} -@ {threads}"
-                ));
-                run(&format!("call {output} --reference {reference} -o {after} --mode {mode}"));
-                assert!(files.records("same.vcf.gz").len() > 50, "{steps} {mode}");
-                for end in ["", ".tbi"] {
-                    let [same, after] =
-                        ["same.vcf.gz", "after.vcf.gz"].map(|name| files.bytes(&format!("{name}{end}")));
-                    assert!(same == after, "{input} {steps} {mode} {threads} {end}");
-                }
+            run(&format!(
+                "prep {input} -o {output} {steps} --reference {reference} --call {same} --call-mode {mode} -@ {threads}"
+            ));
+            run(&format!("call {output} --reference {reference} -o {after} --mode {mode}"));
+            assert!(files.records("same.vcf.gz").len() > 20, "{steps} {mode}");
+            for end in ["", ".tbi"] {
+                let [same, after] =
+                    ["same.vcf.gz", "after.vcf.gz"].map(|name| files.bytes(&format!("{name}{end}")));
+                assert!(same == after, "{input} {steps} {mode} {threads} {end}");
             }
         }
     }

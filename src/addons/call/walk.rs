@@ -54,6 +54,8 @@ pub(super) struct ContigsWalk {
     /// The contigs that are not complete, in order. The first one is open if `open` is set.
     contigs: VecDeque<PlannedContig>,
     open: Option<Contig>,
+    /// Contig and position of the last record.
+    last: (usize, i32),
     regions: Vec<AssemblyRegion>,
     /// Number of `regions` whose memory is part of `bytes`.
     sized: usize,
@@ -96,6 +98,7 @@ impl ContigsWalk {
             window: reference.letter_window(),
             contigs,
             open: None,
+            last: (0, i32::MIN),
             regions: Vec::new(),
             sized: 0,
             bytes: 0,
@@ -151,6 +154,11 @@ impl ContigsWalk {
         mut add_task: impl FnMut(CallTask) -> Result<()>,
     ) -> Result<()> {
         let Ok(index) = usize::try_from(record.ref_id()) else { return Ok(()) };
+        let place = (index, record.pos());
+        if place < self.last {
+            return Err(unsorted_error().qname(record.qname()));
+        }
+        self.last = place;
         while self.contigs.front().is_some_and(|contig| contig.index < index) {
             self.finish_contig(&mut add_task)?;
         }
@@ -230,6 +238,11 @@ impl ContigsWalk {
         (self.sized, self.regions, self.bytes) = (next.len(), next, bytes);
         Ok(())
     }
+}
+
+fn unsorted_error() -> Error {
+    let what = "the read is before the previous one, but variants are called in the order of positions";
+    Error::input(what).hint("sort the file first: readmill sort IN -o OUT.bam")
 }
 
 /// Returns the intervals on a contig as 1-based spans.
