@@ -16,6 +16,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use readmill_caller::{CallJoin, CalledRegions, CallerOptions, DrawLimit, RegionCaller, RunTables};
 use readmill_engine::Crew;
+use readmill_format::bam::index::IndexScheme;
 use readmill_format::reference::Reference;
 use readmill_genotypes::vcf::{HeaderContig, VcfHeader, VcfMode, VcfRecord};
 use readmill_jmath::JavaRandom;
@@ -112,8 +113,8 @@ struct CallOutput {
     /// the generator. With reference confidence, calls draw nothing.
     random: Option<JavaRandom>,
     limit: DrawLimit,
-    /// Whether a task failed, so that later ones are never joined.
-    has_failed: bool,
+    /// The error of a task that failed, so that later ones are never joined.
+    failure: Option<Error>,
     records: Vec<VcfRecord>,
     /// Lines of the next page, which is full when it has a number of bytes, so that pages and their
     /// compressed bytes do not depend on threads.
@@ -141,8 +142,8 @@ impl CallTally {
     /// Creates the tally of a run.
     ///
     /// # Errors
-    /// Fails if the header has no sample or several samples, if intervals or the reference do not fit it, or if there
-    /// is too little memory for the bases of contigs.
+    /// Fails if the header has no sample or several samples, if intervals or the reference do not fit it, if a
+    /// contig is too long for an index, or if there is too little memory for the bases of contigs.
     pub(super) fn new(request: &CallRequest, setup: &AddOnSetup<'_>) -> Result<Self> {
         let (header, ledger) = (setup.header, setup.ledger);
         let sample = header.lines_of_kind(b"RG").find_map(|group| group.get(b"SM"));
@@ -151,6 +152,11 @@ impl CallTally {
         let reference = reference.open(ledger)?;
         let mut lengths = Vec::from_iter(header.references().iter().map(|contig| contig.length));
         lengths.sort_unstable();
+        let longest = lengths.last().copied().unwrap_or(0);
+        if request.index.is_some() && u64::from(longest) > IndexScheme::tbi().max_bases() {
+            let what = format!("an index (.tbi) cannot hold a contig of {longest} bases");
+            return Err(Error::usage(what).hint("write plain text, with a name that ends in .vcf"));
+        }
         let bases = lengths.iter().rev().take(2).map(|&length| u64::from(length)).sum();
         let charge = ledger.charge(CALLING, bases)?;
         let tables = RunTables::new(&request.options);
@@ -245,7 +251,7 @@ impl CallTally {
             ready: BTreeMap::new(),
             random: Some(random),
             limit: if draws { (0, i32::MIN) } else { NO_LIMIT },
-            has_failed: false,
+            failure: None,
             records: Vec::new(),
             text,
             full: Vec::new(),
@@ -267,22 +273,35 @@ impl CallTally {
     /// Calls the first task that waits. Returns whether there was one.
     fn call_next_task(&self) -> Result<bool> {
         let next = lock(&self.tasks).pop_front();
-        let Some(CallTask { number, contig, regions, bytes }) = next else { return Ok(false) };
-        let watch = FailureWatch(self);
-        let mut caller = self.new_caller();
-        let called = caller.call_regions(contig, regions)?;
-        let pages = {
-            let mut output = lock(&self.output);
-            let output = output.as_mut().ok_or_else(no_file_error)?;
-            output.ready.insert(number, (called, bytes));
-            let joined = output.join_ready(&mut caller, &self.header)?;
-            self.task_bytes.fetch_sub(joined, Ordering::Relaxed);
-            std::mem::take(&mut output.full)
-        };
-        self.joined.notify_all();
+        let Some(task) = next else { return Ok(false) };
+        let watch = PanicWatch(self);
+        let called = self.call_task(task);
         std::mem::forget(watch);
+        let pages = called.inspect_err(|error| self.record_failure(error.clone()))?;
+        self.joined.notify_all();
         self.write_pages(pages)?;
         Ok(true)
+    }
+
+    /// Calls the regions of a task, and joins the results that are next in order. Returns full pages.
+    fn call_task(&self, task: CallTask) -> Result<Vec<TextPage>> {
+        let CallTask { number, contig, regions, bytes } = task;
+        let mut caller = self.new_caller();
+        let called = caller.call_regions(contig, regions)?;
+        let mut output = lock(&self.output);
+        let output = output.as_mut().ok_or_else(no_file_error)?;
+        output.ready.insert(number, (called, bytes));
+        let joined = output.join_ready(&mut caller, &self.header)?;
+        self.task_bytes.fetch_sub(joined, Ordering::Relaxed);
+        Ok(std::mem::take(&mut output.full))
+    }
+
+    /// Keeps the first error of a task, and wakes the thread that waits for it.
+    fn record_failure(&self, error: Error) {
+        if let Some(output) = &mut *lock(&self.output) {
+            output.failure.get_or_insert(error);
+        }
+        self.joined.notify_all();
     }
 
     /// Gives the generator to whoever draws next: the walk if it may draw for this record, otherwise the
@@ -299,14 +318,14 @@ impl CallTally {
         while self.call_next_task()? {}
         let pages = {
             let is_waiting = |output: &mut Option<CallOutput>| {
-                output.as_ref().is_some_and(|it| !it.has_failed && it.next < walk.task_count())
+                output.as_ref().is_some_and(|it| it.failure.is_none() && it.next < walk.task_count())
             };
             // Other threads call these tasks now, and wait for nothing that this thread has.
             let waited = self.joined.wait_while(lock(&self.output), is_waiting);
             let mut output = waited.unwrap_or_else(PoisonError::into_inner);
             let output = output.as_mut().ok_or_else(no_file_error)?;
-            if output.has_failed {
-                return Err(Error::bug("the calls before this record failed"));
+            if let Some(error) = &output.failure {
+                return Err(error.clone());
             }
             output.limit = walk.draw_limit();
             output.emit()?;
@@ -347,13 +366,12 @@ fn new_walk(
     ContigsWalk::new(&request.options, tables, reference, header, (&request.intervals, ledger))
 }
 
-/// Marks the output as failed when it is dropped, which happens unless a task is joined.
-struct FailureWatch<'a>(&'a CallTally);
+/// Records a failure when it is dropped, which happens only if a task panics.
+struct PanicWatch<'a>(&'a CallTally);
 
-impl Drop for FailureWatch<'_> {
+impl Drop for PanicWatch<'_> {
     fn drop(&mut self) {
-        lock(&self.0.output).iter_mut().for_each(|output| output.has_failed = true);
-        self.0.joined.notify_all();
+        self.0.record_failure(Error::bug("a thread panicked while it called variants"));
     }
 }
 

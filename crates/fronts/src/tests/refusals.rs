@@ -118,6 +118,35 @@ fn what_is_not_taken_of_other_tools_is_refused_by_name_with_the_way() {
         ("picard RevertSam I=a O=b REMOVE_ALIGNMENT_INFORMATION=false", ["RESTORE_HARDCLIPS", "false"]),
         ("gatk ApplyBQSR -I a -O b -bqsr c --read-filter X", ["--read-filter", "readmill filter"]),
         ("gatk BaseRecalibrator -I a -O b -R c", ["--known-sites", ""]),
+        ("elprep split a b", ["split", "readmill prep"]),
+        ("elprep filter a b --mark-duplicates=yes", ["--mark-duplicates=yes", "true or false"]),
+        ("bwa mem -t 9999999999999999 r.fa 1.fq", ["9999999999999999", "number of threads"]),
+        ("picard ReorderSam I=/dev/stdin O=b SD=c.dict", ["standard input", "to a file"]),
+        ("picard FixMateInformation I=/dev/stdin O=b", ["standard input", "to a file"]),
+        ("picard SamToFastq I=a F=b F2=c INTERLEAVE=true", ["INTERLEAVE", "SECOND_END_FASTQ"]),
+        ("picard SamToFastq I=a F=b CLIP_ACT=X", ["CLIPPING_ATTRIBUTE", "CLIPPING_ACTION"]),
+        ("picard SamToFastq I=a F=b FU=c", ["UNPAIRED_FASTQ", "SECOND_END_FASTQ"]),
+        (
+            r"picard AddOrReplaceReadGroups I=a O=b LB=l PL=p PU=u SM=s DS=C:\temp",
+            [r"C:\temp", "as a tab"],
+        ),
+        ("picard MergeBamAlignment UNMAPPED=u.bam O=o.bam R=r.fa", ["must be given", ""]),
+        ("picard MergeBamAlignment UNMAPPED=u.bam ALIGNED=a.bam O=o.bam", ["REFERENCE_SEQUENCE", ""]),
+        (
+            "picard MergeBamAlignment UNMAPPED=u.bam ALIGNED=a.bam O=o.bam R=r.fa PG=x",
+            ["given together", ""],
+        ),
+        (
+            "picard MergeBamAlignment UNMAPPED=u.bam ALIGNED=a.bam O=o.bam R=r.fa JUMP=1 ORIENTATIONS=FR",
+            ["exclude each other", ""],
+        ),
+        ("bwa mem -x ont2d r.fa 1.fq", ["-x ont2d", "-A"]),
+    ]);
+}
+
+#[test]
+fn what_readmill_does_not_call_is_refused_by_name_with_the_way() {
+    check_refusals(&[
         ("elprep filter a b --haplotypecaller c", ["--haplotypecaller", "--reference"]),
         (
             "elprep filter a b --haplotypecaller c --reference r.fa --activity-profile d",
@@ -159,28 +188,5 @@ fn what_is_not_taken_of_other_tools_is_refused_by_name_with_the_way() {
             ["several inputs", "readmill merge"],
         ),
         ("gatk HaplotypeCaller -I - -O b -R c -ALIAS s", ["standard input", "to a file"]),
-        ("elprep split a b", ["split", "readmill prep"]),
-        ("elprep filter a b --mark-duplicates=yes", ["--mark-duplicates=yes", "true or false"]),
-        ("bwa mem -t 9999999999999999 r.fa 1.fq", ["9999999999999999", "number of threads"]),
-        ("picard ReorderSam I=/dev/stdin O=b SD=c.dict", ["standard input", "to a file"]),
-        ("picard FixMateInformation I=/dev/stdin O=b", ["standard input", "to a file"]),
-        ("picard SamToFastq I=a F=b F2=c INTERLEAVE=true", ["INTERLEAVE", "SECOND_END_FASTQ"]),
-        ("picard SamToFastq I=a F=b CLIP_ACT=X", ["CLIPPING_ATTRIBUTE", "CLIPPING_ACTION"]),
-        ("picard SamToFastq I=a F=b FU=c", ["UNPAIRED_FASTQ", "SECOND_END_FASTQ"]),
-        (
-            r"picard AddOrReplaceReadGroups I=a O=b LB=l PL=p PU=u SM=s DS=C:\temp",
-            [r"C:\temp", "as a tab"],
-        ),
-        ("picard MergeBamAlignment UNMAPPED=u.bam O=o.bam R=r.fa", ["must be given", ""]),
-        ("picard MergeBamAlignment UNMAPPED=u.bam ALIGNED=a.bam O=o.bam", ["REFERENCE_SEQUENCE", ""]),
-        (
-            "picard MergeBamAlignment UNMAPPED=u.bam ALIGNED=a.bam O=o.bam R=r.fa PG=x",
-            ["given together", ""],
-        ),
-        (
-            "picard MergeBamAlignment UNMAPPED=u.bam ALIGNED=a.bam O=o.bam R=r.fa JUMP=1 ORIENTATIONS=FR",
-            ["exclude each other", ""],
-        ),
-        ("bwa mem -x ont2d r.fa 1.fq", ["-x ont2d", "-A"]),
     ]);
 }
