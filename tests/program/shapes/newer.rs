@@ -61,6 +61,33 @@ pub const SHAPES: &[CostlyInput] = &[
         ],
     },
     CostlyInput {
+        name: "400,000 reads that start at 40 places, to be called",
+        make: |dir, scale| {
+            let bases = "ACGTTGCAAGTCCATG".repeat(10);
+            written(dir, "in.sam", |file| {
+                let _ = file
+                    .write_all(b"@HD\tVN:1.6\tSO:coordinate\n@SQ\tSN:c\tLN:16000\n@RG\tID:g\tSM:s\n");
+                let reads = 400_000 / scale;
+                for i in 0..reads {
+                    let (start, changed) = (1 + 16 * (40 * i / reads), 20 + i % 7);
+                    let read = [&bases[..changed], "T", &bases[changed + 1..]].concat();
+                    let qualities = "I".repeat(read.len());
+                    let _ = writeln!(
+                        file,
+                        "r{i}\t0\tc\t{start}\t60\t160M\t*\t0\t0\t{read}\t{qualities}\tRG:Z:g"
+                    );
+                }
+            });
+            written(dir, "ref.fa", |file| {
+                let _ = write!(file, ">c\n{}\n", "ACGTTGCAAGTCCATG".repeat(1000));
+            });
+        },
+        commands: &[
+            "call %in.sam --reference %ref.fa -o %out.vcf",
+            "call %in.sam --reference %ref.fa --mode vcf -o %out.vcf",
+        ],
+    },
+    CostlyInput {
         name: "a description of a million contigs",
         make: |dir, scale| {
             written(dir, "in.sam", |file| {
