@@ -111,7 +111,7 @@ impl CallJoin {
         Ok(())
     }
 
-    /// Appends what is left at the end of the file.
+    /// Appends the last block at the end of the file.
     pub fn finish(&mut self, records: &mut Vec<VcfRecord>) {
         self.emitter.finish(records);
     }

@@ -8,7 +8,7 @@ use crate::ContigSpan;
 /// TLEN above which GATK does not look for adapter in a pileup (`DEFAULT_ADAPTOR_SIZE`).
 const MAX_ADAPTER_LENGTH: i32 = 100;
 
-/// What the allocator adds to the allocations of a read, in bytes.
+/// Bytes that the allocator adds to the allocations of a read.
 const ALLOCATIONS_BYTES: usize = 128;
 
 /// A mapped read that passed the filters of HaplotypeCaller.

@@ -187,7 +187,7 @@ impl CallTally {
         Ok(())
     }
 
-    /// Calls what is left and completes the files under their temporary names. Returns them with the
+    /// Calls the remaining regions and completes the files under their temporary names. Returns them with the
     /// numbers of variants, or `None` if no files were opened.
     pub(super) fn complete(&self) -> Result<Option<(Vec<AtomicFile>, Value)>> {
         if lock(&self.output).is_none() {
@@ -308,10 +308,12 @@ impl CallTally {
     /// output.
     fn hand_over_generator(&self, walk: &mut ContigsWalk, record: RecordRef<'_>) -> Result<()> {
         if !walk.may_draw_for(record) {
-            self.return_generator(walk);
+            if walk.has_generator {
+                self.return_generator(walk);
+            }
             return Ok(());
         }
-        if lock(&self.output).as_ref().is_none_or(|output| output.random.is_none()) {
+        if walk.has_generator {
             return Ok(());
         }
         walk.pass_regions(|task| self.add_task(task))?;
@@ -331,16 +333,17 @@ impl CallTally {
             output.emit()?;
             output.append_records(&self.header);
             output.random.take().into_iter().for_each(|random| *walk.random() = random);
+            walk.has_generator = true;
             std::mem::take(&mut output.full)
         };
         self.write_pages(pages)
     }
 
-    /// Returns the generator to the output, if the walk has it, and raises the limit of its calls.
+    /// Raises the limit of calls, and returns the generator to the output if the walk has it.
     fn return_generator(&self, walk: &mut ContigsWalk) {
         if let Some(output) = lock(&self.output).as_mut().filter(|_| self.draws_for_calls()) {
             output.limit = walk.draw_limit();
-            if output.random.is_none() {
+            if std::mem::take(&mut walk.has_generator) {
                 output.random = Some(walk.random().clone());
             }
         }
@@ -456,6 +459,9 @@ impl OrderedTally for CallTally {
                 self.hand_over_generator(&mut walk, record)?;
             }
             walk.add_record(record, |task| self.add_task(task))?;
+        }
+        if !walk.has_generator {
+            self.return_generator(&mut walk);
         }
         Ok(())
     }

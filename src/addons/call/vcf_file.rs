@@ -76,8 +76,7 @@ pub(super) struct VcfFile {
 }
 
 impl VcfFile {
-    /// Creates a file, compressed if it has an index. `longest` is the number of bases of the longest
-    /// contig.
+    /// Creates a file, which is compressed if it has an index.
     pub(super) fn new(target: AtomicFile, index: Option<AtomicFile>) -> Self {
         let new_indexer = || Box::new(TextIndexer::new(TextPreset::Vcf, IndexFormat::Tbi, MIN_SHIFT));
         let index = index.map(|file| (file, new_indexer()));

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use readmill_caller::{CallerOptions, Contig, DrawLimit, RunTables};
 use readmill_format::intervals::{IntervalArguments, Intervals as GivenIntervals};
@@ -14,7 +15,7 @@ use readmill_regions::{AssemblyRegion, ContigSpan, Intervals, RegionWalk, normal
 use super::request::CallIntervals;
 
 /// Bases of the reference that are read at once.
-const BASES_AT_ONCE: u32 = 1 << 12;
+const BASES_AT_ONCE: usize = 1 << 12;
 
 /// Regions of one task. Fewer if their reads take more memory.
 const MAX_TASK_REGIONS: usize = 512;
@@ -54,6 +55,8 @@ pub(super) struct ContigsWalk {
     /// The contigs that are not complete, in order. The first one is open if `open` is set.
     contigs: VecDeque<PlannedContig>,
     open: Option<Contig>,
+    /// Whether this has the generator from which calls draw, too.
+    pub(super) has_generator: bool,
     /// Contig and position of the last record.
     last: (usize, i32),
     regions: Vec<AssemblyRegion>,
@@ -98,6 +101,7 @@ impl ContigsWalk {
             window: reference.letter_window(),
             contigs,
             open: None,
+            has_generator: false,
             last: (0, i32::MIN),
             regions: Vec::new(),
             sized: 0,
@@ -195,13 +199,14 @@ impl ContigsWalk {
         let (None, Some(next)) = (&self.open, self.contigs.front()) else { return Ok(()) };
         let located = self.reference.locate_contig(next.index as i32)?;
         let (number, length) = located.ok_or_else(|| Error::bug("a contig is not in the header"))?;
-        let mut bases = Vec::with_capacity(length as usize);
-        while bases.len() < length as usize {
-            let start = bases.len() as u32;
-            let end = length.min(start + BASES_AT_ONCE);
-            bases.extend_from_slice(self.window.codes(number, start, end)?);
+        // The final allocation is filled, because a vector would be copied into it.
+        let mut bases: Arc<[u8]> = std::iter::repeat_n(0, length as usize).collect();
+        let unshared = Arc::get_mut(&mut bases).unwrap_or_default();
+        for (start, part) in (0..).step_by(BASES_AT_ONCE).zip(unshared.chunks_mut(BASES_AT_ONCE)) {
+            let end = start + part.len() as u32;
+            part.copy_from_slice(self.window.codes(number, start, end)?);
+            normalize_reference(part).map_err(|error| error.file(&self.path))?;
         }
-        normalize_reference(&mut bases).map_err(|error| error.file(&self.path))?;
         let contig = Contig::new(next.index, &next.name, bases);
         self.walk.start_contig(contig.clone(), &next.intervals)?;
         self.open = Some(contig);
